@@ -1,21 +1,28 @@
-"""The engine `ebpf` of SFCMon: what it costs per packet, beside forwarding without it.
+"""The engine `ebpf` of SFCMon: what it costs per packet, and throughput, beside forwarding without
+it and beside a table of flows, from 1 to 40,000 flows.
 
     sudo .venv/bin/python benchmarks/sfcmon_engine.py
 
 The kernel measures the time of both XDP programs (`kernel.bpf_stats_enabled`). All flows are of one
-source, which is a heavy hitter or not: only packets of heavy hitters update the IBLT.
+source, which is a heavy hitter or not: only packets of heavy hitters update the IBLT. Cases are
+measured in turn, and ratios are of pairs.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Any
+
+from _sfcmon.ratio import ratio
 
 from sfcperf.active.pktgen_load import PktgenLoad
 from sfcperf.drivers.base import DriverContext
@@ -27,46 +34,65 @@ from sfcperf.workflow.load import load_document
 
 FLOWS = (1, 20_000, 40_000)
 RATE_PPS = 300_000
-ROUNDS = 3
-EVALUATED = {"without heavy hitters": (1 << 32) - 1, "if all are": 0}
-"""Packets before which there are no heavy hitters."""
+MOST_PPS = 10_000_000
+"""More than a chain on this machine carries."""
+OFFERED_S = 0.5
+ROUNDS = 8
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "forwarder": ("forwarder", {}),
+    "sketches, no heavy hitters": ("sfcmon", {"threshold": 0, "threshold_eval": (1 << 32) - 1}),
+    "sketches, all heavy hitters": ("sfcmon", {"threshold": 0, "threshold_eval": 0}),
+    "table": ("sfcmon", {"monitor": "table"}),
+    "none": ("sfcmon", {"monitor": "none"}),
+}
 PROGRAMS = {"forwarder": "forward", "sfcmon": "serve"}
 
 
 def main() -> None:
     """Print the rows."""
-    costs: dict[tuple[str, int], list[float]] = {}
+    costs: dict[tuple[str, int], list[float]] = defaultdict(list)
+    rates: dict[tuple[str, int], list[float]] = defaultdict(list)
     with statistics():
         for _ in range(ROUNDS):
-            for flows in FLOWS:
-                found = cost("forwarder", {}, flows)
-                costs.setdefault(("forwarder", flows), []).append(found)
-                for heavy, evaluated in EVALUATED.items():
-                    knobs = {"threshold": 0, "threshold_eval": evaluated}
-                    found = cost("sfcmon", knobs, flows)
-                    costs.setdefault((heavy, flows), []).append(found)
-    for flows in FLOWS:
-        base = median(costs["forwarder", flows])
-        added = {name: median(costs[name, flows]) - base for name in EVALUATED}
-        listed = ", ".join(f"{ns:.0f} ns {name}" for name, ns in added.items())
+            for case, flows in itertools.product(CASES, FLOWS):
+                cost_ns, rate_pps = measured(*CASES[case], flows)
+                costs[case, flows].append(cost_ns)
+                rates[case, flows].append(rate_pps)
+    for case in list(CASES)[1:]:
+        for flows in FLOWS:
+            base = median(costs["forwarder", flows])
+            print(
+                f"{case}, {flows:,} flows: {median(costs[case, flows]) - base:.0f} ns per packet "
+                f"beside the forwarder's {base:.0f} (goal: 120); throughput "
+                f"{median(rates[case, flows]) / 1e3:.0f} kpps, by that without monitoring "
+                f"{ratio(rates[case, flows], rates['none', flows])}"
+            )
+    for case in CASES:
         print(
-            f"{flows:,} flows: forwarder {base:.0f} ns per packet; SFCMon adds {listed} (goal: 120)"
+            f"{case}: throughput with {FLOWS[-1]:,} flows by that with 1 "
+            f"{ratio(rates[case, FLOWS[-1]], rates[case, 1])}; cost per packet "
+            f"{ratio(costs[case, FLOWS[-1]], costs[case, 1])} (goal: within noise of 1)"
         )
+    for flows in FLOWS:
+        found = ratio(rates["sketches, all heavy hitters", flows], rates["table", flows])
+        print(f"{flows:,} flows: throughput with sketches by that with a table {found}")
 
 
-def cost(type_: str, knobs: dict[str, float], flows: int) -> float:
-    """Nanoseconds per packet of the function's program."""
+def measured(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, float]:
+    """Nanoseconds per packet of the function's program, at a fixed rate, and packets per second
+    that the chain carries at most."""
     asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": flows})
     pktgen = PktgenLoad(asked)
     with chain(type_, knobs) as deployment, tempfile.TemporaryDirectory() as raw:
         try:
             pktgen.prepare(deployment, Path(raw))
             before = totals(PROGRAMS[type_])
-            pktgen.offer(deployment, Path(raw), RATE_PPS, 1.0)
+            pktgen.offer(deployment, Path(raw), RATE_PPS, OFFERED_S)
             after = totals(PROGRAMS[type_])
+            most = pktgen.offer(deployment, Path(raw), MOST_PPS, OFFERED_S)
         finally:
             pktgen.cleanup()
-    return (after[0] - before[0]) / (after[1] - before[1])
+    return (after[0] - before[0]) / (after[1] - before[1]), most.received / OFFERED_S
 
 
 def totals(program: str) -> tuple[int, int]:
@@ -87,7 +113,7 @@ def statistics() -> Iterator[None]:
 
 
 @contextmanager
-def chain(type_: str, knobs: dict[str, float]) -> Iterator[Deployment]:
+def chain(type_: str, knobs: dict[str, Any]) -> Iterator[Deployment]:
     """A chain of one function."""
     document = {
         "sfcperf": 1,

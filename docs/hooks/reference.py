@@ -92,6 +92,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/cli.md": "\n".join(cli()),
         "reference/workflow.md": "\n".join(workflow()),
         "reference/plugins.md": "\n".join(all_plugins()),
+        "reference/sfc-controller.md": "\n".join(sfc_controller()),
+        "reference/sfc-controller.openapi.json": json.dumps(controller_api(), indent=2),
         "reference/workflow.schema.json": json.dumps(effective_schema(), indent=2),
     }
     for kind in KINDS:
@@ -179,6 +181,49 @@ def workflow() -> Iterator[str]:
             if table is not definition and "title" in table:
                 yield f"As {table['title']}:\n"
             yield from _properties(table, text)
+
+
+def sfc_controller() -> Iterator[str]:
+    """The REST interface of the SFC controller: requests, then resources and answers."""
+    described = controller_api()
+    yield "# REST interface of the SFC controller\n"
+    yield f"{described['info']['description']}\n"
+    yield (
+        "[Run the SFC controller](../how-to/run-the-sfc-controller.md) explains how. Each request"
+        " needs the header `Authorization: Bearer TOKEN`. This page is made from"
+        " [sfc-controller.openapi.json](sfc-controller.openapi.json).\n"
+    )
+    yield "## Requests\n"
+    rows = []
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            meaning = operation.get("description") or operation["summary"]
+            answers = ", ".join(sorted(operation["responses"]))
+            rows.append((f"`{method.upper()} {path}`", meaning, answers))
+    yield from _table(("Request", "Meaning", "Answers"), rows)
+    # `_properties` looks for definitions where JSON Schema has them.
+    text = json.dumps(described["components"]["schemas"])
+    definitions = json.loads(
+        text.replace("#/components/schemas/", "#/$defs/"), parse_float=_whole_if_it_is
+    )
+    for name, definition in definitions.items():
+        if definition.get("properties"):
+            yield f"## {name} {{ #{_anchor(name)} }}\n"
+            yield f"{definition.get('description', '')}\n"
+            yield from _properties(definition, {"$defs": definitions})
+
+
+def _whole_if_it_is(text: str) -> int | float:
+    """OpenAPI has limits of integers as 509.0."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def controller_api() -> Schema:
+    """Its OpenAPI description."""
+    from sfcperf.vnfs.sfcmon.controller.api import description
+
+    return description()
 
 
 def all_plugins() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Which data plane each node has: `ebpf`, `ovs`, or what this machine can."""
+"""Which data plane each node has: `ebpf`, `ovs`, `bmv2`, or what this machine can."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from sfcperf.environment import tools
 from sfcperf.environment.variables import without_secrets
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sfcmon.bmv2.requirements import requirements as bmv2
 from sfcperf.vnfs.sff.process import BINARY
 
 AUTO = "auto"
 EBPF = "ebpf"
 OVS = "ovs"
+BMV2 = "bmv2"
 PROBE_TIMEOUT_S = 30.0
 
-_names = {"enum": [AUTO, EBPF, OVS]}
+_names = {"enum": [AUTO, EBPF, OVS, BMV2]}
 PARAMETER: dict[str, Any] = {
     "description": "Classifier, SFF and SFC proxies: `ebpf` is sfc-sff, in XDP and tc; `ovs` is "
-    "Open vSwitch's userspace datapath; `auto` is `ebpf` where the kernel can, else `ovs`. An "
+    "Open vSwitch's userspace datapath; `bmv2` is a P4 program on the reference software switch, "
+    "correct but slow; `auto` is `ebpf` where the kernel can, else `ovs`. An "
     'object names it per node: `{"node1": "ovs", "node2": "ebpf"}`.',
     "anyOf": [_names, {"type": "object", "additionalProperties": _names}],
     "default": AUTO,
@@ -32,7 +35,7 @@ PARAMETER: dict[str, Any] = {
 
 
 def of_nodes(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str]:
-    """Node -> `ebpf` or `ovs`. Nodes that an object does not name have the default."""
+    """Node -> `ebpf`, `ovs` or `bmv2`. Nodes that an object does not name have the default."""
     asked = config["dataplane"]
     by_node = asked if isinstance(asked, Mapping) else dict.fromkeys(nodes, asked)
     return {node: resolve(by_node.get(node, AUTO)) for node in nodes}
@@ -61,6 +64,8 @@ def requirements(config: Mapping[str, Any]) -> list[Requirement]:
     names = set(asked.values()) if isinstance(asked, Mapping) else {asked}
     wanted = {resolve(name) for name in names}
     found = [*(_ebpf() if EBPF in wanted else []), *(_openvswitch() if OVS in wanted else [])]
+    if BMV2 in wanted:
+        found += bmv2()
     if AUTO in names:
         found.append(Requirement.found("data plane", _choice))
     return found

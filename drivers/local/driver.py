@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from sfcperf.drivers.local.layout import (
     lay_out,
 )
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
+from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
 from sfcperf.drivers.local.sff_ebpf import EbpfSff
 from sfcperf.drivers.local.sff_watches import LocalSff
 from sfcperf.environment import tools
@@ -37,9 +38,11 @@ from sfcperf.management.deployment import (
     Hop,
     ServiceFunction,
     TraversalProof,
+    WatchableSff,
 )
 from sfcperf.management.observable import Observable
 from sfcperf.plugins import Requirement
+from sfcperf.vnfs.sfcmon.bmv2.switch import version as bmv2_version
 from sfcperf.workflow.model import Scenario
 
 
@@ -47,7 +50,7 @@ class LocalDriver(Driver):
     """Nodes, endpoints and VNFs are network namespaces; each node has its own SFF."""
 
     name = "local"
-    title = "Network namespaces on this machine, with an SFF in eBPF or Open vSwitch per node"
+    title = "Network namespaces on this machine, with an SFF in eBPF, Open vSwitch or P4 per node"
     parameters: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
@@ -98,7 +101,11 @@ class LocalDriver(Driver):
         validation.check_mtu(config)
         for scenario in scenarios:
             # Whether a layout can be built does not depend on the tag.
-            validation.validate(scenario, lay_out(scenario, "000000"))
+            layout = lay_out(scenario, "000000")
+            validation.validate(scenario, layout)
+            planes = dataplane.known(config, list(layout.nodes))
+            bmv2 = [node for node, plane in (planes or {}).items() if plane == dataplane.BMV2]
+            validation.check_bmv2(scenario, layout, bmv2)
 
     @classmethod
     def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable | None:
@@ -106,11 +113,10 @@ class LocalDriver(Driver):
         planes = dataplane.known(config, [node.name for node in scenario.topology.nodes])
         if planes is None:
             return None
+        counting = (dataplane.EBPF, dataplane.BMV2)
         return Observable(
-            counting_sffs=tuple(n for n, plane in planes.items() if plane == dataplane.EBPF),
-            watchable_sffs=tuple(
-                n for n, plane in planes.items() if plane in (dataplane.EBPF, dataplane.OVS)
-            ),
+            counting_sffs=tuple(node for node, plane in planes.items() if plane in counting),
+            watchable_sffs=tuple(planes),
         )
 
     def deploy(self, scenario: Scenario) -> Deployment:
@@ -197,6 +203,8 @@ class LocalDriver(Driver):
             host = LocalHost(self.context.state_dir)
             argv = ["ovs-vswitchd", "--version"]
             facts["openvswitch"] = host.run(argv, timeout_s=5).text.splitlines()[0]
+        if dataplane.BMV2 in facts["dataplane"]:
+            facts["bmv2"] = bmv2_version()
         return facts
 
     @classmethod
@@ -227,6 +235,7 @@ class LocalDriver(Driver):
 def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
     """What was built, in the words of RFC 7665."""
     layout = built.layout
+    sffs = {f"sff@{node}": sff for node, sff in built.sffs.items()}
     return Deployment(
         id=identity,
         client=_endpoint(built, layout.client),
@@ -236,14 +245,20 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         meters=dict(built.groups),
         encapsulation=layout.encapsulation,
         facts=built.facts(),
-        sffs={f"sff@{n}": sff for n, sff in built.sffs.items() if isinstance(sff, EbpfSff)},
-        watchable_sffs={
-            (name := f"sff@{node}"): LocalSff(name, built.hosts[name], place)
-            for node, sff in built.sffs.items()
-            if (place := sff.watched_at()) is not None
-        },
+        sffs={name: sff for name, sff in sffs.items() if isinstance(sff, EbpfSff | Bmv2Sff)},
+        watchable_sffs=dict(_watchable(built)),
         show_packets=built.show_packets,
     )
+
+
+def _watchable(built: ScenarioDeployment) -> Iterator[tuple[str, WatchableSff]]:
+    for node, sff in built.sffs.items():
+        name = f"sff@{node}"
+        if isinstance(sff, Bmv2Sff):
+            if sff.monitors:
+                yield name, sff
+        elif (place := sff.watched_at()) is not None:
+            yield name, LocalSff(name, built.hosts[name], place)
 
 
 def _endpoint(built: ScenarioDeployment, port: EndpointPort) -> Endpoint:

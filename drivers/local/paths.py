@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from sfcperf.drivers.local.layout import FunctionLayout, Layout, Port
 from sfcperf.workflow.model import Scenario
@@ -59,3 +61,22 @@ def paths(layout: Layout, scenario: Scenario) -> tuple[Path | None, Path | None]
     back = zip(reversed(layout.functions), numbers, strict=False)
     hops = tuple(PathHop(f, si, f.egress, f.ingress) for f, si in back)
     return forward, Path(chain.spi | REVERSE_SPI_BIT, layout.server, layout.client, hops)
+
+
+def ways(layout: Layout, scenario: Scenario) -> dict[tuple[int, int], dict[str, Any]]:
+    """(SPI, SI) -> where packets with them come from and go to: the fields `direction`, `came_from`
+    and `towards` of LookupCounts."""
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    directions = ("forward", "reverse")
+    for path, direction in zip(paths(layout, scenario), directions, strict=True):
+        if path is None:
+            continue
+        instances = [
+            path.source.instance,
+            *(hop.function.spec.name for hop in path.hops),
+            path.destination.instance,
+        ]
+        for step, (here, there) in enumerate(pairwise(instances)):
+            way = {"direction": direction, "came_from": here, "towards": there}
+            found[path.spi, path.hops[0].si - step] = way
+    return found

@@ -13,9 +13,10 @@ from sfcperf.drivers.local import network
 from sfcperf.drivers.local.cgroups import Cgroup, Hierarchies
 from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment
-from sfcperf.drivers.local.dataplane import EBPF, OVS
+from sfcperf.drivers.local.dataplane import BMV2, EBPF, OVS
 from sfcperf.drivers.local.layout import FunctionLayout, Layout, NodeLayout, Port
 from sfcperf.drivers.local.sff import Sff
+from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
 from sfcperf.drivers.local.sff_ebpf import EbpfSff, outer_mtu
 from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
 from sfcperf.drivers.parallel import each
@@ -45,7 +46,7 @@ class ScenarioDeployment:
         where: Hierarchies,
         dataplanes: Mapping[str, str],
     ) -> None:
-        """`dataplanes`: node -> `ebpf` or `ovs`."""
+        """`dataplanes`: node -> `ebpf`, `ovs` or `bmv2`."""
         self.context = context
         self.dataplanes = dict(dataplanes)
         self.scenario = scenario
@@ -79,7 +80,10 @@ class ScenarioDeployment:
     @property
     def ebpf_nodes(self) -> list[str]:
         """Nodes with this data plane."""
-        return [node for node, plane in self.dataplanes.items() if plane == EBPF]
+        return self._nodes_on(EBPF)
+
+    def _nodes_on(self, wanted: str) -> list[str]:
+        return [node for node, plane in self.dataplanes.items() if plane == wanted]
 
     @property
     def _namespaces(self) -> list[str]:
@@ -153,7 +157,10 @@ class ScenarioDeployment:
             self.sffs[node.name] = self._sff(host, node)
         each(*(sff.start for sff in self.sffs.values()), at_once=WORKERS)
 
-    def _sff(self, host: Host, node: NodeLayout) -> Sff:
+    def _sff(self, host: NamespaceHost, node: NodeLayout) -> Sff:
+        if self.dataplanes[node.name] == BMV2:
+            nodes = self._nodes_on(BMV2)
+            return Bmv2Sff(host, node, self.layout, self.scenario, bmv2_nodes=nodes)
         if self.dataplanes[node.name] == OVS:
             database = self.context.state_dir / "empty.db"
             return OpenVSwitchSff(host, node, self.layout, self.scenario, database)
@@ -164,7 +171,7 @@ class ScenarioDeployment:
         functions = [function for function in self.layout.functions if function.needs_xdp]
         facing_xdp = {port for function in functions for port in function.ports}
         for node in self.layout.nodes.values():
-            ebpf = self.dataplanes[node.name] == EBPF
+            plane = self.dataplanes[node.name]
             ports = self.layout.ports(node.name)
             for port in ports:
                 network.add_veth(
@@ -176,12 +183,14 @@ class ScenarioDeployment:
                     mtu=self._outer_mtu(node.name),
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
-                if ebpf:
-                    # XDP frames have no room to note that a checksum is still to be written.
-                    namespace, polls = self.layout.namespaces[port.instance], self._is_end(port)
+                if plane in (EBPF, BMV2):
+                    # XDP frames have no room to note that a checksum is still to be written, and
+                    # bmv2 does not look.
+                    namespace = self.layout.namespaces[port.instance]
+                    polls = plane == EBPF and self._is_end(port)
                     offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)
                     self.offloads[port.instance] = offloads
-            if ebpf:
+            if plane == EBPF:
                 # Its own program is there, and passes frames as well as any.
                 continue
             facing = [port.outer for port in ports if port in facing_xdp]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import pairwise
 from threading import Lock
-from typing import Any
 
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.ebpf_tables import TAP, sff_tables
 from sfcperf.drivers.local.layout import Layout, NodeLayout
-from sfcperf.drivers.local.paths import paths
+from sfcperf.drivers.local.paths import ways
 from sfcperf.drivers.local.sff import Sff
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
@@ -58,16 +56,16 @@ class EbpfSff(Sff):
     def read(self) -> SffCounts:
         """See ReportingSff.read."""
         event = self._running.fresh()
-        ways = self._ways()
+        known = ways(self.layout, self.scenario)
         return SffCounts(
             received=event["received"],
             forwarded=event["forwarded"],
             bypassed=event["bypassed"],
             drops=event["drops"],
             lookups=tuple(
-                LookupCounts(**lookup, **ways[lookup["spi"], lookup["si"]])
+                LookupCounts(**lookup, **known[lookup["spi"], lookup["si"]])
                 for lookup in event["hops"]
-                if (lookup["spi"], lookup["si"]) in ways
+                if (lookup["spi"], lookup["si"]) in known
             ),
         )
 
@@ -118,20 +116,3 @@ class EbpfSff(Sff):
             shown=shown,
             trace=self._traced,
         )
-
-    def _ways(self) -> dict[tuple[int, int], dict[str, Any]]:
-        """(SPI, SI) -> where packets with them come from and go to."""
-        ways: dict[tuple[int, int], dict[str, Any]] = {}
-        directions = ("forward", "reverse")
-        for path, direction in zip(paths(self.layout, self.scenario), directions, strict=True):
-            if path is None:
-                continue
-            instances = [
-                path.source.instance,
-                *(hop.function.spec.name for hop in path.hops),
-                path.destination.instance,
-            ]
-            for step, (here, there) in enumerate(pairwise(instances)):
-                way = {"direction": direction, "came_from": here, "towards": there}
-                ways[path.spi, path.hops[0].si - step] = way
-        return ways

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from sfcperf.drivers.local.bmv2_entries import MOST_LINKS
 from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
 from sfcperf.drivers.local.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU, Layout
 from sfcperf.drivers.local.network import MAX_RATE_BPS
 from sfcperf.drivers.local.paths import paths
-from sfcperf.errors import WorkflowError
+from sfcperf.drivers.local.sff_bmv2 import MONITOR, monitored
+from sfcperf.errors import InputError, WorkflowError
+from sfcperf.vnfs.sfcmon.bmv2 import limits
 from sfcperf.workflow.model import Scenario
 
 MAX_LOOKUPS = 62
@@ -97,3 +100,22 @@ def _check_cpus(scenario: Scenario) -> None:
         if endpoint.resources is not None:
             where = f"/endpoints/{endpoint.name}/resources/vcpus"
             cpus.assign(endpoint.name, endpoint.node, endpoint.resources.vcpus, where)
+
+
+def check_bmv2(scenario: Scenario, layout: Layout, nodes: Collection[str]) -> None:
+    """Raises WorkflowError for what nodes with this data plane have no room for."""
+    for node in nodes:
+        links = sum(node in link.nodes for link in layout.links)
+        if links > MOST_LINKS:
+            raise WorkflowError(
+                f"{node} has {links} links, and a switch on bmv2 has ports for {MOST_LINKS}",
+                where="/topology/links",
+            )
+    for number, spec in enumerate(scenario.monitors):
+        if spec.monitor == MONITOR and any(monitored(spec.parameters, node) for node in nodes):
+            try:
+                limits.check_sizes(spec.parameters)
+            except InputError as error:
+                raise WorkflowError(
+                    error.message, where=f"/monitors/{number}/{error.where}", allowed=error.allowed
+                ) from error

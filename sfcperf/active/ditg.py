@@ -97,7 +97,7 @@ class Ditg(ServerProbe):
                 "type": "number",
                 "exclusiveMinimum": 0,
                 "maximum": 0.5,
-                "default": 0.05,
+                "default": 0.1,
                 "description": "The trial is untrusted if the sender is more than this ratio below "
                 "rate_bps.",
             },

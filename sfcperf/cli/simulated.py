@@ -115,10 +115,12 @@ def _flows(listing: Listing) -> Iterator[dict[str, Any]]:
 def print_text(trace: str, simulation: Simulation, results: Results) -> None:
     """A line per window, the means, and the heavy hitters of the last window."""
     heads = ("window", "packets", "sources", "reported", *METRICS, "flows listed")
-    print(_row(heads))
     means = _Means()
     last: Window | None = None
-    for result in results:
+    for place, result in enumerate(results):
+        # Not before: reading the trace may fail.
+        if place == 0:
+            print(_row(heads))
         if isinstance(result, Window):
             means.add(result)
             last = result

@@ -12,19 +12,23 @@ from sfcperf.active.pktgen_run import BINARY, MOST_FLOWS, USUAL_PORT
 from sfcperf.active.tool_run import last_lines
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
-from sfcperf.hosts.procfs import process_cpu_s
+from sfcperf.hosts.procfs import interface_counters, process_cpu_s
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, integer, object_schema, port
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
-from sfcperf.waiting import sleep
 
 _LONGEST_MS = 3_600_000
 """For which sfc-pktgen sends at most."""
 _MOST_PPS = 1_000_000
-_START_S = 0.2
-"""After which it has certainly begun."""
+_START_S = 10.0
+"""In which it begins, even on a busy machine."""
+_PATIENCE = 4
+"""How often the time in which each flow sends a packet at the rate may pass until all have."""
+_POLL_S = 0.05
+_OTHERS = 5
+"""Packets that are not those of flows, at most: the endpoint asks for addresses."""
 
 
 class BackgroundMonitor(Monitor):
@@ -89,10 +93,26 @@ class BackgroundMonitor(Monitor):
         argv += ["--frames", str(asked["frame_bytes"]), "--rate", str(asked["rate_pps"])]
         argv += ["--flows", str(asked["flows"]), "--duration-ms", str(_LONGEST_MS)]
         self._host = client.host
+        left = self._left(client.interface)
         self._process = client.host.spawn(argv, stdout=self._stdout, stderr=self._stderr)
-        sleep(_START_S + asked["flows"] / asked["rate_pps"])
-        if self._process.poll() is not None:
-            raise MeasurementError(self._failure())
+        packets = asked["flows"] + _OTHERS
+        patience_s = _START_S + _PATIENCE * packets / asked["rate_pps"]
+        if not self._process.becomes(
+            lambda: self._left(client.interface) >= left + packets,
+            timeout_s=patience_s,
+            period_s=_POLL_S,
+        ):
+            if self._process.poll() is not None:
+                raise MeasurementError(self._failure())
+            raise MeasurementError(
+                f"not all of {asked['flows']} flows of the background traffic had sent a packet "
+                f"after {patience_s:.1f} s",
+                hint="lower rate_pps or flows, or leave the sender more CPU time",
+            )
+
+    def _left(self, interface: str) -> int:
+        """Packets that have left by the interface so far."""
+        return interface_counters(self._host.read_text("/proc/net/dev"))[interface].tx_packets
 
     def stop(self) -> Sequence[Observation]:
         """See Monitor.stop."""

@@ -99,7 +99,7 @@ class SfcmonMonitor(Monitor):
                 f"SFCMon cannot monitor at the SFF of {', '.join(blind)}",
                 where="at",
                 allowed="`functions`, with a VNF of type `sfcmon` in the chain",
-                hint="the local driver's data planes `ebpf` and `ovs` can be monitored",
+                hint="the SFFs of the local driver can be monitored",
             )
         built = binaries.requirement(BINARY)
         if not built.met:

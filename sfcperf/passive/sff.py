@@ -21,12 +21,12 @@ SINCE_FIRST = "since_first_us"
 _NS_PER_US = 1000
 ENDPOINTS = ("client", "server")
 _NONE_COUNTS = "no SFF of this deployment counts what it does, which the monitor `sff` needs"
-_HINT = "the local driver's data plane `ebpf` does"
+_HINT = "the local driver's data planes `ebpf` and `bmv2` do"
 _PREFIXES = {"forward": "", "reverse": "reverse_"}
 
 
 class SffMonitor(SamplingMonitor):
-    """Packets, bytes and drops that the SFFs count themselves (data plane `ebpf`).
+    """Packets, bytes and drops that the SFFs count themselves (data planes `ebpf` and `bmv2`).
 
     The source `sff@NODE` has the increase of `received`, `forwarded`, `bypassed`, `dropped` and
     `dropped_REASON` since the previous sample; the source `sff@NODE/spiN-siM` has `packets` and
@@ -41,7 +41,8 @@ class SffMonitor(SamplingMonitor):
       when the SFF first received them until their last lookup. Only where all of the path is on
       one node.
 
-    Names of the reverse direction begin with `reverse_`.
+    Names of the reverse direction begin with `reverse_`. SFFs on `bmv2` measure no times: there are
+    counts alone.
     """
 
     name = "sff"

@@ -62,13 +62,18 @@ class _Peeled:
     bytes: int
 
 
-def listing(shape: Shape, cells: Cells, unpadded: Unpadded) -> Listing:
-    """List the flows of a table, which is left as it is."""
+def listing(
+    shape: Shape, cells: Cells, unpadded: Unpadded, *, may_have_wrapped: bool = False
+) -> Listing:
+    """List the flows of a table, which is left as it is. `may_have_wrapped`: counters of a flow may
+    have passed their maximum, which the table itself does not show."""
     left = cells.copy()
     peeled = _peel(shape, left, unpadded)
+    certainties = _certainties(peeled, left)
+    if may_have_wrapped:
+        certainties = [Certainty.UNVERIFIED] * len(peeled)
     flows = tuple(
-        _listed(flow, certainty, cells)
-        for flow, certainty in zip(peeled, _certainties(peeled, left), strict=True)
+        _listed(flow, certainty, cells) for flow, certainty in zip(peeled, certainties, strict=True)
     )
     occupied = [place for place, count in enumerate(left.count) if count]
     # Each flow is in as many cells as there are hash functions.

@@ -112,7 +112,13 @@ def test_all_that_are_shipped_are_run() -> None:
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("workflow", sorted(FIGURES, key="quickstart".__ne__))
+@pytest.mark.parametrize(
+    "workflow",
+    [
+        pytest.param(name, marks=pytest.mark.bmv2) if name.endswith("-bmv2") else name
+        for name in sorted(FIGURES, key="quickstart".__ne__)
+    ],
+)
 def test_short_variant(workflow: str, tmp_path: Path) -> None:
     folder = run(workflow, tmp_path)
     assert violations(folder) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.sfcmon import entries, sketch_parameters
 from sfcperf.vnfs.sfcmon.running import BINARY, RunningSfcmon
-from sfcperf.vnfs.sfcmon.settings import Thresholds, share_register
 
 _starts = itertools.count()
 ENGINES = ("ebpf", "bmv2")
@@ -119,17 +119,12 @@ def _table_options(knobs: Mapping[str, Any]) -> list[str]:
 
 
 def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-    from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
     from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2, overhead_bytes, program_of
+    from sfcperf.vnfs.sfcmon.bmv2.switch_settings import sketch_settings
 
-    settings = Settings(
+    settings = replace(
+        sketch_settings(knobs),
         program=program_of(knobs["monitor"]).value,
-        window_ms=sketch_parameters.window_ms(knobs),
-        thresholds=Thresholds(
-            int(knobs["threshold_eval"]), share_register(float(knobs["threshold"]))
-        ),
-        adaptive_flows=int(knobs["adaptive_flows"]),
-        sizes=sketch_parameters.sizes(knobs),
         table_entries=tuple(knobs[entries.PARAMETER]),
         overhead_bytes=overhead_bytes(attachment.encapsulation),
     )

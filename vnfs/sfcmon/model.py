@@ -18,12 +18,10 @@ from sfcperf.vnfs.sfcmon.settings import (
     BLOOM_SEED,
     CMS_SEED,
     COUNTER_BITS,
+    MOST_PACKETS,
     Sizes,
     Thresholds,
 )
-
-_MOST = 2**32 - 1
-"""Where the counters of packets stay."""
 
 
 class Bank:
@@ -50,11 +48,11 @@ class Bank:
 
     def count_unparsed(self, reason: Reason) -> None:
         """Count a frame that is not monitored."""
-        self.unparsed[reason] = min(self.unparsed[reason] + 1, _MOST)
+        self.unparsed[reason] = min(self.unparsed[reason] + 1, MOST_PACKETS)
 
     def process(self, packet: Packet) -> bool:
         """Algorithm 1. Returns whether the packet belongs to a heavy hitter."""
-        self.packets = min(self.packets + 1, _MOST)
+        self.packets = min(self.packets + 1, MOST_PACKETS)
         estimate = self.cms.add(packet.flow.flow_id_1)
         if not self._is_heavy(estimate):
             return False
@@ -74,7 +72,8 @@ class Bank:
 
     def listing(self) -> Listing:
         """The flows of the IBLT."""
-        return listing(self.iblt.shape, self.iblt.cells, unpadded)
+        wrapped = self.packets == MOST_PACKETS
+        return listing(self.iblt.shape, self.iblt.cells, unpadded, may_have_wrapped=wrapped)
 
     def registers(self) -> dict[str, Any]:
         """All registers, sparsely, as the golden vectors have them."""

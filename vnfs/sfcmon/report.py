@@ -10,7 +10,7 @@ from sfcperf.sketches.iblt import Iblt
 from sfcperf.sketches.listing import Listing, listing
 from sfcperf.vnfs.sfcmon.frame import Reason
 from sfcperf.vnfs.sfcmon.packet import unpadded
-from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
+from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes, Thresholds
 
 METRICS = ("accuracy", "precision", "recall", "fpr")
 """In the order of Fig. 3 of the paper."""
@@ -115,4 +115,5 @@ class Window:
         iblt = Iblt(self.sizes.iblt)
         for place, count, key_sum, *sums in self.registers["iblt"]:
             iblt.cells.set(place, (count, int(key_sum, 16), *sums))
-        return listing(iblt.shape, iblt.cells, unpadded)
+        wrapped = self.packets == MOST_PACKETS
+        return listing(iblt.shape, iblt.cells, unpadded, may_have_wrapped=wrapped)

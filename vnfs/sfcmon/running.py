@@ -17,7 +17,7 @@ from sfcperf.sketches.iblt import Cells
 from sfcperf.sketches.listing import Certainty, ListedFlow, listing
 from sfcperf.vnfs.sfcmon.frame import Reason
 from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
-from sfcperf.vnfs.sfcmon.settings import Sizes
+from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes
 from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-sfcmon"
@@ -129,8 +129,8 @@ def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
     cells = Cells.empty(sizes.iblt_cells)
     for place, count, key_sum, *sums in printed["iblt"]:
         cells.set(place, (count, int(key_sum, 16), *sums))
-    found = listing(sizes.iblt, cells, unpadded)
     packets, thresholds = int(printed["packets"]), printed["thresholds"]
+    found = listing(sizes.iblt, cells, unpadded, may_have_wrapped=packets == MOST_PACKETS)
     return {
         "flows": tuple(map(_flow_count, found.flows)),
         "missing_flows": found.missing_flows,

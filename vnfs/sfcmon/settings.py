@@ -15,6 +15,8 @@ MOST_BLOOM_HASHES = IBLT_SEED - BLOOM_SEED
 MOST_IBLT_HASHES = CHECKSUM_SEED - IBLT_SEED
 COUNTER_BITS = 24
 """Of the CMS (section 3.2 of the paper: 3 bytes)."""
+MOST_PACKETS = 2**32 - 1
+"""Where the counters of packets of a bank stay. A flow's own counters may have wrapped then."""
 
 
 _MOST_PACKETS = (1 << 32) - 1

@@ -351,8 +351,6 @@ int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int 
 	/* Its half of the arrays is written next. */
 	maps_forget_previous(skeleton);
 	settings->masks[generation & 1] = tables->mask_count;
-	memcpy(settings->mac, tables->mac, sizeof(settings->mac));
-	settings->address = tables->address;
 	if (put_ports(skeleton, tables, interfaces, generation) ||
 	    put_hops(skeleton, tables, interfaces, generation) ||
 	    put_stations(skeleton, tables, generation) ||
@@ -361,6 +359,8 @@ int maps_apply(struct sff_bpf *skeleton, const struct tables *tables, const int 
 		forget_rules(generation, skeleton->rodata->rule_slots);
 		return -1;
 	}
+	memcpy(settings->mac, tables->mac, sizeof(settings->mac));
+	settings->address = tables->address;
 	settings->tap = tables->tapped;
 	settings->trace = tables->trace;
 	__atomic_store_n(&settings->generation, generation, __ATOMIC_RELEASE);

@@ -46,7 +46,7 @@ def doctor(
     from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
     from sfcperf.environment.tools import versions
     from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
-    from sfcperf.vnfs.sfcmon.bmv2.programs import REMEDY
+    from sfcperf.vnfs.sfcmon.controller import requirements
 
     config = None
     if profile is not None or set_:
@@ -58,12 +58,12 @@ def doctor(
     if driver is not None and driver not in (known := plugins.names("driver")):
         raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
     with versions():
-        requirements = requirements_for(None, driver, config)
+        needed = requirements_for(None, driver, config)
     table = Table("", "needed", "found", box=None, pad_edge=False)
-    for need in requirements:
+    for need in needed:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
     # Nothing that is shipped needs these in order to work.
-    optional = [switch.requirement(), compile.requirement()]
+    optional = [switch.requirement(), compile.requirement(), requirements.requirement()]
     for need in optional:
         table.add_row("ok" if need.met else "optional", need.name, need.detail)
     out = console()
@@ -71,11 +71,14 @@ def doctor(
     if driver is None:
         for name in infrastructures_elsewhere():
             out.print(f"not checked: {name} (`sfcperf doctor --driver {name}`)")
-    missing = [need for need in requirements if not need.met]
+    missing = [need for need in needed if not need.met]
     for need in missing:
         if need.remedy:
             out.print(f"{need.name}: {need.remedy}")
-    if absent := [need.name for need in optional if not need.met]:
-        out.print(f"{', '.join(absent)}: {REMEDY}")
+    absent = [need for need in optional if not need.met]
+    for remedy in dict.fromkeys(need.remedy for need in absent):
+        names = ", ".join(need.name for need in absent if need.remedy == remedy)
+        # Brackets of `sfcperf[p4]` are no markup.
+        out.print(f"{names}: {remedy}", markup=False)
     if missing:
         raise typer.Exit(ExitCode.ENVIRONMENT)

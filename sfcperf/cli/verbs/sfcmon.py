@@ -1,4 +1,4 @@
-"""`sfcperf sfcmon simulate|plan|generate-trace`: heavy hitters by sketches, without a network."""
+"""`sfcperf sfcmon`: heavy hitters by sketches, and the controller of switches that find them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sfcperf.vnfs.sfcmon.settings import Sizes
 
 app = typer.Typer(
-    help="Simulate SFCMon on traces, plan its sizes, generate traces.",
+    help="Simulate SFCMon on traces, plan its sizes, generate traces, control switches.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -245,3 +245,56 @@ def generate_trace(
         for part in trace.pcap():
             file.write(part)
     print(target)
+
+
+@app.command("controller")
+def controller(
+    state: Annotated[
+        Path,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            help="Keeps all resources; created if it does not exist.",
+            show_default=False,
+        ),
+    ],
+    windows: Annotated[
+        Path,
+        typer.Option(
+            "--windows",
+            metavar="FILE",
+            help="Windows of monitored switches are appended, as JSON Lines.",
+            show_default=False,
+        ),
+    ],
+    token_file: Annotated[
+        Path,
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            help="Contains the token that requests must have; mode 0600.",
+            show_default=False,
+        ),
+    ],
+    listen: Annotated[
+        str,
+        typer.Option(
+            "--listen",
+            metavar="ADDRESS",
+            help="Where the REST interface listens: unix:/path, or address:port of the management "
+            "network (port 0: any).",
+        ),
+    ] = "127.0.0.1:8642",
+) -> None:
+    """Control bmv2 switches as an SFC controller, until SIGTERM: REST in, P4Runtime out."""
+    from sfcperf.errors import EnvironmentLacks
+    from sfcperf.vnfs.sfcmon.controller.requirements import requirement
+
+    if not (found := requirement()).met:
+        raise EnvironmentLacks(f"{found.name}: {found.detail}", hint=found.remedy)
+    from sfcperf.vnfs.sfcmon.controller.daemon import Options, serve
+
+    def ready(where: str) -> None:
+        print(json.dumps({"event": "ready", "listen": where}), flush=True)
+
+    serve(Options(state, windows, token_file, listen), ready)

@@ -10,8 +10,11 @@ from support.local import new_driver, traces
 
 from sfcperf.drivers.local.driver import LocalDriver
 
+ON_BMV2 = pytest.param("bmv2", marks=[pytest.mark.bmv2, pytest.mark.exhaustive])
+"""Slow to start and to forward: tests of the gate name it themselves."""
 
-@pytest.fixture(params=["ebpf", "ovs"])
+
+@pytest.fixture(params=["ebpf", "ovs", ON_BMV2])
 def dataplane(request: pytest.FixtureRequest) -> str | dict[str, str]:
     """Of all nodes, or by node."""
     asked: str | dict[str, str] = request.param

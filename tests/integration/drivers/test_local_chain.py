@@ -32,6 +32,21 @@ USERSPACE = {"engine": "userspace"}
 XDP = {"engine": "xdp"}
 MIXED = {"node1": "ovs", "node2": "ebpf"}
 """Data planes of nodes: each judges what the other sent."""
+BMV2 = pytest.mark.bmv2
+BMV2_AND_OTHERS = [
+    pytest.param("bmv2", marks=[BMV2, pytest.mark.exhaustive]),
+    pytest.param({"node1": "bmv2", "node2": "ebpf"}, marks=[BMV2, pytest.mark.exhaustive]),
+    pytest.param({"node1": "ovs", "node2": "bmv2"}, marks=[BMV2, pytest.mark.exhaustive]),
+]
+LINES = [
+    "ebpf",
+    "ovs",
+    {"b": "ovs"},
+    {"a": "ovs", "c": "ovs"},
+    pytest.param("bmv2", marks=[BMV2, pytest.mark.exhaustive]),
+    pytest.param({"a": "bmv2", "b": "ovs", "c": "ebpf"}, marks=BMV2),
+    pytest.param({"a": "ebpf", "b": "bmv2", "c": "ovs"}, marks=BMV2),
+]
 
 
 def transfer(deployment: Deployment, *options: str) -> dict[str, float]:
@@ -107,7 +122,9 @@ def test_si_falls_from_255_to_253_at_each_hop_of_three_in_t3(
 
 
 @pytest.mark.gate_runs("pairwise")
-@pytest.mark.parametrize("dataplane", ["ebpf", "ovs", MIXED], ids=str, indirect=True)
+@pytest.mark.parametrize(
+    "dataplane", ["ebpf", "ovs", MIXED, *BMV2_AND_OTHERS], ids=str, indirect=True
+)
 @pytest.mark.parametrize("place", ["T1", "T2", "T3"])
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 @pytest.mark.parametrize("knobs", [XDP, USERSPACE], ids=["xdp", "userspace"])
@@ -180,7 +197,11 @@ def test_no_process_of_a_run_has_a_secret_in_its_environment(
     server = deployment.server.host.spawn(["iperf3", "-s"])
     running = processes_with("SFCPERF_RESULTS", f"results-{driver.context.tag}").values()
     (plane,) = deployment.facts["dataplane"].values()
-    sff = {"ovs": {"ovs-vswitchd", "ovsdb-server"}, "ebpf": {"sfc-sff"}}[plane]
+    sff = {
+        "ovs": {"ovs-vswitchd", "ovsdb-server"},
+        "ebpf": {"sfc-sff"},
+        "bmv2": {"simple_switch_g", "python"},
+    }[plane]
     assert sff | {"sfc-forwarder", "iperf3"} <= set(running)
     assert processes_with("SFCPERF_ES_PASSWORD", f"secret-{driver.context.tag}") == {}
     server.stop()
@@ -231,9 +252,7 @@ def test_thirty_two_functions(driver: LocalDriver) -> None:
     assert ping(deployment) == 3
 
 
-@pytest.mark.parametrize(
-    "dataplane", ["ebpf", "ovs", {"b": "ovs"}, {"a": "ovs", "c": "ovs"}], ids=str, indirect=True
-)
+@pytest.mark.parametrize("dataplane", LINES, ids=str, indirect=True)
 def test_functions_spread_over_a_line_of_nodes(driver: LocalDriver) -> None:
     """a - b - c: from a to c the underlay goes through b."""
     line = Topology(

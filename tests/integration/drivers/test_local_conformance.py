@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import pytest
 from support import local
 
@@ -28,3 +31,9 @@ class TestLocal(DriverConformance):
     )
     def test_a_killed_deployment_is_undone_from_its_journal(self, moment: str) -> None:
         super().test_a_killed_deployment_is_undone_from_its_journal(moment)
+
+
+@pytest.mark.bmv2
+@pytest.mark.exhaustive
+class TestLocalOnBmv2(TestLocal):
+    config: ClassVar[Mapping[str, Any]] = {"dataplane": "bmv2"}

@@ -38,7 +38,7 @@ def test_each_flow_is_there_before_the_probe_begins(wire: Cable, tmp_path: Path)
         ["tcpdump", "-i", "eth0", "-n", "-l", "udp"], stdout=tmp_path / "seen", stderr=None
     )
     sleep(0.5)
-    monitor = made(flows=200, rate_pps=1000)
+    monitor = made(flows=200, rate_pps=1000, rate_tolerance=0.5)
     before = refused(wire)
     monitor.start(wire.deployment, tmp_path)
     at_start = refused(wire) - before
@@ -47,7 +47,7 @@ def test_each_flow_is_there_before_the_probe_begins(wire: Cable, tmp_path: Path)
     assert (sent.metric, rate.metric, cpu.metric) == ("sent_packets", "sent_pps", "monitor_cpu_s")
     assert 200 <= at_start < sent.value
     assert refused(wire) - before == sent.value
-    assert rate.value == pytest.approx(1000, rel=0.2)
+    assert 500 <= rate.value < 1200
     sleep(0.5)
     capture.stop()
     ports = {

@@ -1,4 +1,4 @@
-"""SFCMon at the SFFs of the local driver: both data planes are held to the same counts, which are
+"""SFCMon at the SFFs of the local driver: all data planes are held to the same counts, which are
 those of what was sent, and of the lookups that each SFF counts itself."""
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -30,11 +31,12 @@ from sfcperf.results.flows import FlowRecord
 from sfcperf.vnfs.nsh import Nsh
 from sfcperf.vnfs.nsh.header import ETHERTYPE, ContextHeader
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.model import Match, Scenario
+from sfcperf.workflow.model import Match, MonitorSpec, Scenario
 
 pytestmark = pytest.mark.root
 
 PLANES = ("ebpf", "ovs")
+"""Where sfc-sfcmon monitors."""
 PINGS = 40
 FLOWS, EACH = 20, 5
 BATCH, BATCHES, PAUSE_S = 20, 200, 0.005
@@ -45,7 +47,10 @@ Lookups = Mapping[tuple[str, int, int], int]
 """SFF, SPI, SI -> packets."""
 
 
-@pytest.fixture(params=PLANES)
+ON_BMV2 = pytest.param("bmv2", marks=[pytest.mark.bmv2, pytest.mark.exhaustive])
+
+
+@pytest.fixture(params=[*PLANES, ON_BMV2])
 def driver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalDriver]:
     made = new_driver(tmp_path, request.param)
     yield made
@@ -58,9 +63,12 @@ class Watched:
 
     def __init__(self, driver: LocalDriver, wanted: Scenario, raw: Path, **given: Any) -> None:
         self._built = driver
-        self.deployment: Deployment = driver.deploy(wanted)
         parameters = {"at": "sffs", **WITHOUT_LIMITS, **given}
-        self._monitor = SfcmonMonitor(with_defaults(SfcmonMonitor.parameters, parameters))
+        known = with_defaults(SfcmonMonitor.parameters, parameters)
+        # On bmv2, the program that monitors is chosen by what the scenario says.
+        monitors = (MonitorSpec(SfcmonMonitor.name, known),)
+        self.deployment: Deployment = driver.deploy(replace(wanted, monitors=monitors))
+        self._monitor = SfcmonMonitor(known)
         self._before = self.counted()
         self._monitor.start(self.deployment, raw)
 
@@ -258,6 +266,7 @@ def test_no_packet_is_lost_when_programs_are_exchanged(driver: LocalDriver, tmp_
     assert {looked_up["sff@node1", 42, si] for si in (255, 254, 253)} == {BATCH * BATCHES}
 
 
+@pytest.mark.parametrize("driver", PLANES, indirect=True)
 def test_one_that_was_killed_is_replaced(driver: LocalDriver, tmp_path: Path) -> None:
     watched = Watched(driver, scenario(["forwarder"]), tmp_path)
     running = watched._monitor._watches["sff@node1"]._running  # type: ignore[attr-defined]

@@ -120,3 +120,40 @@ def test_flows_of_a_run_are_those_of_a_capture(tmp_path: Path, engine: str) -> N
     assert "Heavy hitters" in report
     assert f"{counted:,}" in report
     assert traces(folder.name.rpartition("-")[2]) == []
+
+
+@pytest.mark.bmv2
+def test_the_workflow_on_bmv2_alone(tmp_path: Path) -> None:
+    """SFF and SF in P4: what both list are the datagrams that iperf3 has sent."""
+    everything = {"at": "both", "threshold": 0, "threshold_eval": 0}
+    folder = run(
+        tmp_path,
+        infrastructure__config={"dataplane": "bmv2"},
+        vnfs__mon__knobs__engine="bmv2",
+        vnfs__mon__knobs__threshold_eval=0,
+        vnfs__mon__resources__memory_mib=256,
+        factors={"threshold": [0]},
+        design__rounds=1,
+        design__warmup_rounds=0,
+        probes=[UDP | {"rate_bps": 2_000_000}],
+        monitors=[{**SFCMON, **everything}, {"monitor": "sff"}],
+        figures=[],
+    )
+    assert violations(folder) == []
+    (trial,) = (json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines())
+    assert trial["status"] == "valid", trial
+    (client,) = folder.glob("raw/*iperf3*/**/iperf3-client.json")
+    sent = json.loads(client.read_text())["end"]["sum"]["packets"] + 1
+    listed: Counter[tuple[str, int]] = Counter()
+    for row in pyarrow.parquet.read_table(folder / "flows.parquet").to_pylist():
+        if (row["protocol"], row["spi"]) == (17, 1):
+            listed[row["function"], row["si"]] += row["packets"]
+    lookups = {("sff@node1", si): sent for si in (255, 254, 253, 252)}
+    assert listed == {("mon-1", SI): sent, **lookups}
+    totals = {
+        row["source"]: row["value"]
+        for row in pyarrow.parquet.read_table(folder / "telemetry.parquet").to_pylist()
+        if row["metric"] == "packets_total"
+    }
+    assert all(totals[f"sff@node1/spi1-si{si}"] >= sent for si in (255, 254, 253, 252))
+    assert traces(folder.name.rpartition("-")[2]) == []

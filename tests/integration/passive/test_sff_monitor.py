@@ -58,6 +58,27 @@ def test_packets_of_each_lookup_are_those_of_ping(driver: LocalDriver, tmp_path:
     assert sum(risen) == value(found, "sff@node1", "received_total")
 
 
+@pytest.mark.bmv2
+def test_a_switch_on_bmv2_counts_but_does_not_trace(tmp_path: Path) -> None:
+    driver = new_driver(tmp_path, "bmv2")
+    try:
+        found = watched(driver, scenario(["router", "forwarder"]), tmp_path)
+    finally:
+        driver.close()
+    # As frames come in: those of the forwarder alone with an NSH.
+    frame, nsh = 14 + 84, 14 + 24
+    for spi, back in ((42, 253), (42 | 1 << 23, 254)):
+        for si in (255, 254, 253):
+            source = f"sff@node1/spi{spi}-si{si}"
+            assert value(found, source, "packets_total") == PINGS
+            size = frame + nsh if si == back else frame
+            assert value(found, source, "bytes_total") == PINGS * size
+    assert value(found, "sff@node1", "forwarded_total") == 6 * PINGS
+    assert value(found, "sff@node1", "received_total") == 6 * PINGS
+    assert not any(o.metric.endswith("_us") for o in found)
+    assert traces(driver.context.tag) == []
+
+
 def test_a_function_that_delays_is_away_that_long(driver: LocalDriver, tmp_path: Path) -> None:
     chain = scenario(["router", "delay"], knobs={"delay_us": DELAY_US})
     found = watched(driver, chain, tmp_path, trace=1)

@@ -10,14 +10,14 @@ from pathlib import Path
 import finsy
 import pytest
 from finsy.p4entity import P4TableEntry
-from scapy.contrib.nsh import NSH, NSHTLV
+from scapy.contrib.nsh import NSH
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
-from scapy.utils import checksum
 from support.network.frames_judge import judge
 from support.vnfs.bmv2_bench import NUMBERS, PORT_SERVICE, TO, Bmv2Bench
+from support.vnfs.malformed import cut_and_lengthened, damaged, foreseen, originals
 from support.vnfs.sff_bench import (
     CLIENT,
     FAR_ADDRESS,
@@ -38,7 +38,7 @@ from support.vnfs.sff_bench import (
     on_ethernet,
     on_gpe,
 )
-from support.vnfs.sff_model import Dropped, expected, without_choice
+from support.vnfs.sff_model import expected, without_choice
 
 pytestmark = [pytest.mark.root, pytest.mark.bmv2]
 
@@ -82,58 +82,9 @@ def _rule(priority: int, **match: object) -> P4TableEntry:
 # --- what other nodes and SFs send ---
 
 
-def _originals(port: int) -> list[bytes]:
-    """Sound frames: each action, both MD types, with and without a packet in them."""
-    carry = on_ethernet if port == PORT_NSH else on_gpe
-    metadata = [
-        {"mdtype": 1, "context_header": bytes(range(16))},
-        {"mdtype": 2, "vlch": []},
-        {"mdtype": 2, "vlch": [NSHTLV(class_=1, type=2, metadata=[3, 4])]},
-    ]
-    headers = [
-        NSH(spi=spi, si=si, ttl=ttl, nextproto=3, **form)
-        for spi, si in PATHS
-        for form in metadata
-        for ttl in (2, 63)
-    ]
-    frames = [carry(header / inner) for header in headers for inner in (INNER, Raw(b""))]
-    if port == PORT_LINK:
-        frames.append(on_gpe(INNER, next_protocol=3))
-    return [bytes(frame) for frame in frames]
-
-
-def _damaged(frame: bytes, chance: random.Random) -> bytes:
-    """Some fields changed, or its end cut off, or both; addresses of Ethernet stay."""
-    data = bytearray(frame)
-    headers = 14 if frame[12:14] == b"\x89\x4f" else 50
-    for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
-        at = (
-            headers + chance.randrange(8)
-            if chance.random() < 0.8
-            else chance.randrange(12, headers + 16)
-        )
-        if at < len(data):
-            data[at] = chance.choice(
-                (0, 1, 0xFF, chance.randrange(256), data[at] ^ 1 << chance.randrange(8))
-            )
-    if headers == 50 and chance.random() < 0.8:
-        data[24:26] = bytes(2)
-        data[24:26] = checksum(bytes(data[14:34])).to_bytes(2, "big")
-    if chance.random() < 0.3:
-        del data[chance.randrange(14, len(data) + 1) :]
-    if chance.random() < 0.1:
-        data += bytes(chance.randrange(1, 40))
-    return bytes(data)
-
-
 def _judged(bench: Bmv2Bench, port: int, frames: Sequence[bytes]) -> Counter[str]:
     """Compare what the switch does with what sfc-sff has to do; gives the drops."""
-    sent, dropped = [], Counter[str]()
-    for frame in frames:
-        try:
-            sent.append(expected(port, frame, PATHS))
-        except Dropped as drop:
-            dropped[drop.reason] += 1
+    sent, dropped = foreseen(port, frames, PATHS)
     before = bench.drops()
     seen = bench.exchange(port, frames)
     for leaves, answers in seen.items():
@@ -145,7 +96,7 @@ def _judged(bench: Bmv2Bench, port: int, frames: Sequence[bytes]) -> Counter[str
 
 @pytest.mark.parametrize("port", [PORT_NSH, PORT_LINK], ids=["nsh-eth", "nsh-vxlan-gpe"])
 def test_sound_frames_go_where_they_must(bench: Bmv2Bench, port: int) -> None:
-    dropped = _judged(bench, port, _originals(port))
+    dropped = _judged(bench, port, originals(port, PATHS, INNER))
     # Those without a packet, where the NSH ends.
     assert set(dropped) == {"truncated"}
 
@@ -156,8 +107,8 @@ def test_sound_frames_go_where_they_must(bench: Bmv2Bench, port: int) -> None:
 )
 def test_malformed_frames_are_dropped_and_counted(bench: Bmv2Bench, port: int, seed: int) -> None:
     chance = random.Random(seed)
-    originals = _originals(port)
-    frames = [_damaged(chance.choice(originals), chance) for _ in range(FRAMES)]
+    sound = originals(port, PATHS, INNER)
+    frames = [damaged(chance.choice(sound), chance) for _ in range(FRAMES)]
     dropped = _judged(bench, port, frames)
     assert len(dropped) >= 5
     assert sum(dropped.values()) < FRAMES * 19 / 20
@@ -166,16 +117,7 @@ def test_malformed_frames_are_dropped_and_counted(bench: Bmv2Bench, port: int, s
 @pytest.mark.parametrize("port", [PORT_NSH, PORT_LINK], ids=["nsh-eth", "nsh-vxlan-gpe"])
 def test_every_length(bench: Bmv2Bench, port: int) -> None:
     """Frames cut at each byte, and each value of the length field with each MD type."""
-    frames = []
-    for frame in _originals(port)[:12:4]:
-        frames += [frame[:end] for end in range(14, len(frame) + 1)]
-    base = bytearray(_originals(port)[0])
-    at = 14 if port == PORT_NSH else 50
-    for md_type in (0, 1, 2, 3, 15):
-        for words in range(64):
-            base[at + 1] = base[at + 1] & 0xC0 | words
-            base[at + 2] = md_type
-            frames.append(bytes(base))
+    frames = cut_and_lengthened(originals(port, PATHS, INNER)[:12:4], (0, 1, 2, 3, 15))
     dropped = _judged(bench, port, frames)
     assert {"truncated", "md_type", "length"} <= set(dropped)
 

@@ -96,7 +96,7 @@ class Bench:
     def pids(self) -> dict[str, int]:
         """Of both processes."""
         [switch] = self.function.pids()
-        [controller] = self.function._running.pids()
+        [controller] = self.function._both._controller.pids()
         return {"switch": switch, "controller": controller}
 
     def counters(self) -> dict[str, int]:
@@ -203,7 +203,7 @@ def test_windows_lose_nothing_and_count_nothing_twice(make: Callable[..., Bench]
 
 def test_windows_end_on_time_when_nobody_asks(make: Callable[..., Bench]) -> None:
     bench = make(window_s=0.05)
-    output = next(Path(bench.function._running._stats).parent.glob("*.windows.jsonl"))
+    output = next(Path(bench.function._both.controller._stats).parent.glob("*.windows.jsonl"))
     assert eventually(lambda: output.read_text().count('"asked": false') >= 5)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -46,6 +47,8 @@ PORTS = [0, 1, 53, 1000, 1023, 1024, 1999, 2000, 65534, 65535]
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "47": 47, "icmpv6": 58, "sctp": 132}
 WITH_PORTS = {6: TCP, 17: UDP, 132: SCTP}
 FRAGMENT = 44
+SFF_PROBES, RULE_SLOTS = 128, 1024
+"""Of vnfs/sff: slots where an entry may be, and those of a table for 512 rules."""
 EXTENSIONS = {
     0: IPv6ExtHdrHopByHop(),
     43: IPv6ExtHdrRouting(addresses=["2001:db8::9"]),
@@ -291,3 +294,43 @@ def test_many_rules(bench: SffBench) -> None:
         bench.change(lines + many)
     assert "start with more --rules" in bench.counters()["refused"]
     assert _chosen(bench, frames) == wanted
+
+
+def test_rules_of_refused_tables_never_hold(bench: SffBench) -> None:
+    """Rules that share a slot: the table is refused when some of them are in the kernel already."""
+    lines = [f"path {FIRST_SPI + n} {SI} {TO['nsh']}" for n in range(2)]
+    rules = [
+        f"rule {PORT_CLIENT} path {FIRST_SPI} {SI} destination {address}"
+        for address in _in_one_slot(SFF_PROBES + 1)
+    ]
+    with pytest.raises(DeploymentError, match="too many rules have similar hashes"):
+        bench.change([*lines, *rules])
+    other = f"rule {PORT_CLIENT} path {FIRST_SPI + 1} {SI} destination 203.0.113.1"
+    bench.change([*lines, other])
+    refused = _in_one_slot(SFF_PROBES)
+    frames = [
+        bytes(Ether(src=CLIENT, dst=SERVER) / IP(src="198.18.0.1", dst=address) / TCP(dport=80))
+        for address in [*refused, "203.0.113.1"]
+    ]
+    assert _chosen(bench, frames) == [*[None] * len(refused), 1]
+
+
+def _in_one_slot(count: int) -> list[str]:
+    """Addresses whose rules have the same place in the table (vnfs/sff/sff.h, sff_hash_tuple)."""
+    # Number of the mask (the bench's own rules have the first), port, protocol, version.
+    first = int.from_bytes(bytes([1, PORT_CLIENT, 0, 4]), "little")
+    start = _mixed(first)
+    found = []
+    for number in itertools.count(int(ip_address("10.0.0.0"))):
+        destination = int.from_bytes(number.to_bytes(4, "big"), "little")
+        hashed = _mixed(start ^ destination << 32) * 0x94D049BB133111EB % 2**64 >> 32
+        if hashed % RULE_SLOTS == 0:
+            found.append(str(ip_address(number)))
+            if len(found) == count:
+                return found
+    raise AssertionError
+
+
+def _mixed(word: int) -> int:
+    product = word * 0xBF58476D1CE4E5B9 % 2**64
+    return product ^ product >> 32

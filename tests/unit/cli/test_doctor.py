@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sfcperf.vnfs.sfcmon.controller import requirements
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -38,3 +40,18 @@ def test_bmv2_and_p4c_are_optional(
     _tool(folder, "p4c-bm2-ss")
     assert sfcperf("doctor") == without
     assert "not in Debian" not in capsys.readouterr().out
+
+
+def test_the_packages_of_the_sfc_controller_are_optional(
+    sfcperf: Callable[..., int],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_them = sfcperf("doctor")
+    assert "ok Python packages of the SFC controller" in " ".join(capsys.readouterr().out.split())
+    monkeypatch.setattr(requirements, "find_spec", lambda _: None)
+    assert sfcperf("doctor") == with_them
+    said = " ".join(capsys.readouterr().out.split())
+    assert "optional Python packages of the SFC controller" in said
+    assert "Python packages of the SFC controller: pip install 'sfcperf[p4]'" in said

@@ -75,6 +75,19 @@ def test_what_the_listing_lacks_is_said(run: RunStore) -> None:
     assert not any("unparsed_truncated" in one for one in warned)
 
 
+def test_a_full_table_is_said(run: RunStore) -> None:
+    """It does not know how many flows it lacks."""
+    for record in run.trials():
+        seen = {"monitored_packets": 100.0, "missing_packets": 40.0}
+        counts = [Observation(1, "fwd-1", metric, "1", n) for metric, n in seen.items()]
+        run.write_trial_telemetry(record, counts)
+    run.merge_telemetry()
+    for table in tables(run):
+        (warning,) = [text for text in table.warnings if "missing" in text]
+        assert "the table of flows was full: " in warning
+        assert "A larger table_flows has room for more" in warning
+
+
 def test_certainty_is_the_worst_and_says_how_often(run: RunStore) -> None:
     certainties = {row.certainty for table in tables(run) for row in table.rows}
     assert {"exact", "at most in 2 windows", "unverified in 2 windows"} <= certainties

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sfcperf.vnfs.sfcmon.bmv2 import requirements
-from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.function import Sfcmon
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 from sfcperf.workflow.defaults import with_defaults
@@ -24,7 +24,7 @@ def test_each_engine_names_what_it_needs() -> None:
     names = [need.name for need in Sfcmon.requirements(knobs(engine="bmv2"))]
     assert names == [
         "simple_switch_grpc",
-        "Python packages finsy and thriftpy2",
+        "Python packages finsy, pydantic, thriftpy2",
         "ethtool",
         "ip",
     ]

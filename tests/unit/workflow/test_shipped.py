@@ -146,6 +146,38 @@ def test_sfcmon_fig3_is_that_of_the_paper() -> None:
     assert [line.metric for line in figure.lines] == ["accuracy", "precision", "recall", "fpr"]
 
 
+@pytest.mark.parametrize("name", ["sfcmon-fig4", "sfcmon-fig4-bmv2"])
+def test_sfcmon_fig4_is_that_of_the_paper(name: str) -> None:
+    """Section 3.3: TCP, UDP with 512 bytes, 10 s, 1 to 40,000 flows, 30 executions; a monitor of
+    each kind."""
+    workflow = load_workflow(WORKFLOWS / f"{name}.json")
+    levels = [(s.levels["variant"], s.levels["flows"]) for s in workflow.scenarios]
+    flows = (1, 20_000, 40_000)
+    assert levels == [(v, n) for v in ("SFCMon", "table", "none") for n in flows]
+    assert (workflow.design.rounds, workflow.design.centre) == (30, "median")
+    for scenario in workflow.scenarios:
+        (function,) = scenario.chain.functions
+        kind = {"SFCMon": "sketches"}.get(scenario.levels["variant"], scenario.levels["variant"])
+        assert (function.knobs["monitor"], function.knobs["window_s"]) == (kind, 20)
+        throughput, latency = (probe.parameters for probe in scenario.probes)
+        assert (throughput["protocol"], throughput["duration_s"]) == ("tcp", 10)
+        assert (latency["protocol"], latency["payload_bytes"], latency["duration_s"]) == (
+            "udp",
+            512,
+            10,
+        )
+        if function.knobs["engine"] == "bmv2":
+            (entries,) = function.knobs["table_entries"]
+            assert entries["count"] == scenario.levels["flows"]
+            ends = (entries["source"], entries["destination"])
+            assert ends == (scenario.client.address, scenario.server.address)
+        else:
+            assert latency["rate_bps"] == 10_000_000
+            (background,) = scenario.monitors
+            assert background.parameters["flows"] == scenario.levels["flows"]
+    assert [figure.metric for figure in workflow.figures] == ["rate_bps", "delay_us"]
+
+
 def test_pptmon_fig6_is_that_of_the_paper() -> None:
     """Section IV-B: a firewall, TCP and UDP at 500 kbit/s for 20 s, 0 to 1000 rules."""
     workflow = load_workflow(WORKFLOWS / "pptmon-fig6.json")

@@ -1,9 +1,9 @@
-"""The process that controls a switch which is an SF: loads the program, ends windows, counts.
+"""The process that controls a switch: loads the program, writes tables, ends windows, counts.
 
 It takes signals, prints lines and writes a stats file as sfc-sfcmon does, so that one reader serves
 both (running.py). It does not end by itself when the switch does: who has started both sees that.
 
-Run by `python -m sfcperf.vnfs.sfcmon.bmv2.engine SETTINGS --stats FILE`; SETTINGS are JSON.
+Run by `python -m sfcperf.vnfs.sfcmon.bmv2.engine SETTINGS --stats FILE`; SETTINGS is a JSON file.
 """
 
 from __future__ import annotations
@@ -12,65 +12,29 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS, Program
+from sfcperf.vnfs.sfcmon.bmv2.reading import read
 from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.bmv2.windows import NoWindows, SketchWindows, TableWindows, Windows
-from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
 if TYPE_CHECKING:
     from finsy import Switch
 
+    from sfcperf.vnfs.sfcmon.controller.entries import Entry
+
 _MS_PER_S = 1000
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 _SIGNALS = (*_ENDING, signal.SIGUSR1, signal.SIGUSR2)
-_NOT_OURS = "encapsulation"
-"""Frames without an NSH, which the kernel has got as well."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the process is to do."""
-
-    program: str
-    window_ms: int
-    thresholds: Thresholds
-    """Of the first window."""
-    adaptive_flows: int
-    """0: thresholds stay."""
-    sizes: Sizes
-    table_entries: tuple[Mapping[str, Any], ...] = ()
-    """The knob of this name."""
-    overhead_bytes: int = 0
-    """What frames have in front of their IP packets."""
-    address: str = ""
-    """Of P4Runtime, for gRPC."""
-
-    def at(self, address: str) -> Settings:
-        """The same for the switch with this address."""
-        return replace(self, address=address)
-
-    def text(self) -> str:
-        """As an argument."""
-        return json.dumps(asdict(self), separators=(",", ":"))
-
-    @classmethod
-    def of_text(cls, text: str) -> Settings:
-        """From an argument."""
-        given = json.loads(text)
-        given["thresholds"] = Thresholds(**given["thresholds"])
-        given["sizes"] = Sizes(**given["sizes"])
-        given["table_entries"] = tuple(given["table_entries"])
-        return cls(**given)
 
 
 class Engine:
-    """A switch that is an SF."""
+    """A switch with its program and its tables."""
 
     def __init__(self, settings: Settings, switch: Switch, windows: Windows, stats: Path) -> None:
         self._window_s = settings.window_ms / _MS_PER_S
@@ -133,20 +97,14 @@ class Engine:
     async def _report(self) -> None:
         """Counters, into the stats file and onto stdout."""
         drops = await self._cells("drops", ("", *DROP_REASONS))
-        ways = await self._cells("forwarded", WAYS)
         del drops[""]
-        passed = drops.pop(_NOT_OURS)
-        dropped = sum(drops.values())
-        forwarded = ways["served"]
         self._reports += 1
         event = {
             "event": "counters",
             "sequence": self._reports,
-            "received": forwarded + dropped,
-            "forwarded": forwarded,
-            "dropped": dropped,
-            "passed": passed,
+            "ways": await self._cells("forwarded", WAYS),
             "drops": drops,
+            "paths": await self._paths(),
             "windows": self._ended,
             "sequence_end": self._reports,
         }
@@ -157,9 +115,18 @@ class Engine:
         """Packets in the cells of a counter, by the names of its cells."""
         from finsy import P4CounterEntry
 
-        found = dict.fromkeys(names, 0)
-        async for cell in self._switch.read(P4CounterEntry(counter)):
-            found[names[cell.index]] = cell.packet_count
+        cells = await read(self._switch, P4CounterEntry(counter))
+        return dict(zip(names, (cell.packet_count for cell in cells), strict=True))
+
+    async def _paths(self) -> list[dict[str, int]]:
+        """Packets and bytes by SPI and SI."""
+        from finsy import P4DirectCounterEntry
+
+        found = []
+        for hop in await read(self._switch, P4DirectCounterEntry("hops")):
+            if hop.table_entry is not None and (match := dict(hop.table_entry.match or {})):
+                key = {name: int(cast("int", match[name])) for name in ("spi", "si")}
+                found.append({**key, "packets": hop.packet_count, "bytes": hop.byte_count})
         return found
 
 
@@ -169,9 +136,12 @@ async def control(settings: Settings, stats: Path) -> None:
     import finsy
 
     program = Program(settings.program)
-    options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json, p4force=True)
+    # Without p4force: finsy would load the program again, and so clear the tables, whenever another
+    # client had been the primary one in between.
+    options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json)
     with ExitStack() as stack:
-        async with finsy.Switch("sf", settings.address, options) as switch:
+        async with finsy.Switch("switch", settings.address, options) as switch:
+            await _write_tables(switch, settings.entries)
             windows: Windows
             if program is Program.SKETCHES:
                 registers = stack.enter_context(Registers(None))
@@ -187,6 +157,29 @@ async def control(settings: Settings, stats: Path) -> None:
             else:
                 windows = NoWindows()
             await Engine(settings, switch, windows, stats).run()
+
+
+async def _write_tables(switch: Switch, given: Sequence[Mapping[str, Any]]) -> None:
+    """Rules last, so that no packet enters a path that is not there."""
+    if not given:
+        return
+    from sfcperf.vnfs.sfcmon.controller.tables import Phase, to_p4, updates
+
+    wanted = [_entry(**entry) for entry in given]
+    for phase in (Phase.ADD, Phase.CLASSIFY):
+        todo = updates(phase, [], wanted)
+        await switch.insert([to_p4(entry) for entry in todo.insert])
+        await switch.modify([to_p4(entry) for entry in todo.modify])
+
+
+def _entry(*, key: Sequence[Any], parameters: Sequence[Sequence[Any]], **rest: Any) -> Entry:
+    """An entry from JSON, which has no tuples."""
+    from sfcperf.vnfs.sfcmon.controller.entries import Entry
+
+    fields = tuple(
+        (name, tuple(value) if isinstance(value, list) else value) for name, value in key
+    )
+    return Entry(key=fields, parameters=tuple((name, value) for name, value in parameters), **rest)
 
 
 def _print(event: Mapping[str, Any]) -> None:
@@ -209,8 +202,8 @@ def _said(error: Exception) -> str:
 
 
 def main() -> int:
-    """Arguments: the settings, `--stats` and its file."""
-    settings, stats = Settings.of_text(sys.argv[1]), Path(sys.argv[3])
+    """Arguments: the file of the settings, `--stats` and its file."""
+    settings, stats = Settings.of_text(Path(sys.argv[1]).read_text()), Path(sys.argv[3])
     try:
         asyncio.run(control(settings, stats))
     except Exception as error:

@@ -13,26 +13,31 @@ TABLE_ENTRIES = 131_072
 
 
 def check(knobs: Mapping[str, Any]) -> None:
-    """Refuse sizes that do not fit into the program. Raises InputError, `where` being the knob."""
+    """Refuse knobs that do not fit into the programs. Raises InputError, `where` being the knob."""
+    check_sizes(knobs)
+    _at_most(knobs, {"table_flows": TABLE_ENTRIES})
+
+
+def check_sizes(parameters: Mapping[str, Any]) -> None:
+    """Refuse sizes of the sketches that do not fit. Raises InputError; `where` is the parameter."""
     fixed = {"cms_rows": CMS_ROWS, "bloom_hashes": BLOOM_HASHES, "iblt_hashes": IBLT_HASHES}
     for name, rows in fixed.items():
-        if knobs[name] != rows:
+        if parameters[name] != rows:
             raise InputError(
-                f"the P4 program of the engine bmv2 has {rows}, not {knobs[name]}",
+                f"the P4 program on bmv2 has {rows}, not {parameters[name]}",
                 where=name,
-                allowed=f"{rows}, or another number with the engine ebpf",
+                allowed=f"{rows}, or another number with eBPF",
             )
     room = most_sizes()
-    most = {
-        "cms_columns": room["columns"],
-        "bloom_bits": room["bits"],
-        "iblt_cells": room["cells"],
-        "table_flows": TABLE_ENTRIES,
-    }
-    for name, limit in most.items():
-        if knobs[name] > limit:
+    names = {"cms_columns": "columns", "bloom_bits": "bits", "iblt_cells": "cells"}
+    _at_most(parameters, {name: room[short] for name, short in names.items()})
+
+
+def _at_most(parameters: Mapping[str, Any], limits: Mapping[str, int]) -> None:
+    for name, limit in limits.items():
+        if parameters[name] > limit:
             raise InputError(
-                f"the P4 program of the engine bmv2 has no room for {knobs[name]}",
+                f"the P4 program on bmv2 has no room for {parameters[name]}",
                 where=name,
-                allowed=f"at most {limit}, or more with the engine ebpf",
+                allowed=f"at most {limit}, or more with eBPF",
             )

@@ -9,7 +9,7 @@ from sfcperf.plugins import Requirement
 from sfcperf.vnfs.sfcmon.bmv2 import switch
 
 REMEDY = "pip install 'sfcperf[p4]'"
-_LIBRARIES = ("finsy", "thriftpy2")
+_LIBRARIES = ("finsy", "pydantic", "thriftpy2")
 
 
 def requirements() -> list[Requirement]:
@@ -24,7 +24,7 @@ def requirements() -> list[Requirement]:
 
 def libraries() -> Requirement:
     """Whether the Python packages that speak with bmv2 are there; imports none of them."""
-    name = f"Python packages {' and '.join(_LIBRARIES)}"
+    name = f"Python packages {', '.join(_LIBRARIES)}"
     missing = [library for library in _LIBRARIES if find_spec(library) is None]
     if missing:
         return Requirement(name, False, f"not installed: {', '.join(missing)}", REMEDY)

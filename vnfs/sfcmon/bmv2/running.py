@@ -1,12 +1,10 @@
-"""The engine `bmv2` of SFCMon: a switch that is the SF, and the process that controls it."""
+"""The engine `bmv2` of SFCMon: a switch that is the SF."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from signal import SIGKILL
 from typing import Any
 
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -15,54 +13,32 @@ from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import FlowReporter
 from sfcperf.vnfs.base import RunningFunction
 from sfcperf.vnfs.kernel_forwarding import all_or_nothing
-from sfcperf.vnfs.sfcmon.bmv2.engine import Settings
+from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
-from sfcperf.vnfs.sfcmon.bmv2.switch import BINARY, Bmv2Switch
-from sfcperf.vnfs.sfcmon.running import RunningSfcmon
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 
 SERVICE_PORT = 64
 """The switch is the SF there (vnfs/sfcmon/p4/README.md)."""
-LEAST_MEMORY_MIB = 128
-"""Of the switch, with its queues full."""
-_MODULE = "sfcperf.vnfs.sfcmon.bmv2.engine"
 _TOOL_TIMEOUT_S = 10.0
 _ETHERNET_BYTES, _NSH_BYTES = 14, 24
 _GPE_BYTES = 14 + 20 + 8 + 8
 
 
-class Controller(RunningSfcmon):
-    """The process that controls the switch."""
-
-    binary = f"the controller of {BINARY}"
-
-    @classmethod
-    def command(cls, host: Host) -> list[str]:
-        """A module of this package, by this interpreter."""
-        # -P: do not import modules from the current folder.
-        return [sys.executable, "-P", "-m", _MODULE]
-
-
 class RunningBmv2(RunningFunction):
-    """A switch, and the process that controls it. `launch` starts both."""
+    """A switch that is the SF at its only port. `launch` starts it."""
 
     def __init__(self, host: NamespaceHost, interface: str) -> None:
         self._host = host
-        # Outside the instance's control groups: it is no part of the function, as the controller of
-        # the paper is none of the switch, and neither takes its CPUs nor counts as its memory.
-        self._controllers_host = NamespaceHost(
-            host.name, None if host.namespace is None else host.namespace.name, host.workdir
-        )
         self._interface = interface
         self._addresses = b""
-        self._switch: Bmv2Switch | None = None
-        self._controller: Controller | None = None
+        self._both = ControlledSwitch(host)
 
     @classmethod
     def launch(
         cls, name: str, host: Host, interface: str, settings: Settings, output: Path
     ) -> RunningBmv2:
         """Start it and wait until it forwards; when a step fails, nothing stays. `settings` need no
-        address yet. Raises EnvironmentLacks, DeploymentError."""
+        address yet; windows go to `output`. Raises EnvironmentLacks, DeploymentError."""
         if not isinstance(host, NamespaceHost) or host.namespace is None:
             raise DeploymentError(
                 f"{name}: SFCMon's engine bmv2 runs in network namespaces of this machine alone",
@@ -71,30 +47,17 @@ class RunningBmv2(RunningFunction):
             )
         running = cls(host, interface)
         with all_or_nothing(running):
-            try:
-                running._start(name, settings, output)
-            except (MeasurementError, DeploymentError) as error:
-                if (gone := running._switch_problem()) is not None:
-                    raise DeploymentError(f"{name}: {gone}", where=host.name) from error
-                if isinstance(error, DeploymentError):
-                    raise
-                raise DeploymentError(
-                    f"{name}: {error.message}", where=host.name, hint=error.hint
-                ) from error
+            running._take_addresses(name)
+            running._both.launch(name, {SERVICE_PORT: interface}, settings, output)
         return running
 
     def counters(self) -> Mapping[str, int]:
         """As RunningSfcmon.counters."""
-        if (problem := self.problem()) is not None:
-            raise MeasurementError(problem, where=self._host.name)
-        return self._running.counters()
+        return self._both.controller.counters()
 
     def problem(self) -> str | None:
         """None while both processes run."""
-        if self._switch is None or self._controller is None:
-            return f"{BINARY} was not started"
-        gone = self._switch_problem()
-        return self._controller.problem() if gone is None else gone
+        return self._both.problem()
 
     def facts(self) -> Mapping[str, Any]:
         """The engine."""
@@ -102,52 +65,34 @@ class RunningBmv2(RunningFunction):
 
     def flows(self) -> FlowReporter | None:
         """See RunningFunction.flows."""
-        return self._running.flows()
+        return self._both.controller.flows()
 
     def pids(self) -> tuple[int, ...]:
         """The switch."""
-        return () if self._switch is None else (self._switch.process.pid,)
+        return self._both.pids()
 
     def stop(self) -> None:
-        """The controller first, which ends its last window; addresses come back."""
-        if self._controller is not None:
-            self._controller.stop()
-        if self._switch is not None:
-            self._switch.stop()
+        """Both processes; addresses come back."""
+        self._both.stop()
         if self._addresses:
             with suppress(MeasurementError):
                 self._ip("restore", stdin=self._addresses)
             self._addresses = b""
 
-    def _switch_problem(self) -> str | None:
-        """What is wrong if the switch has ended."""
-        status = None if self._switch is None else self._switch.process.poll()
-        if status is None:
-            return None
-        killed = f"; it needs {LEAST_MEMORY_MIB} MiB of memory" if status == -SIGKILL else ""
-        return f"{BINARY} has ended with status {status}{killed}"
-
-    def _start(self, name: str, settings: Settings, output: Path) -> None:
+    def _take_addresses(self, name: str) -> None:
         # Without them the kernel answers no datagram of VXLAN-GPE with "port unreachable", and
         # Thrift, which listens at all addresses, can be reached from within the namespace alone.
-        self._addresses = self._ip("save", "dev", self._interface)
-        self._ip("flush", "dev", self._interface)
-        self._switch = Bmv2Switch.launch(self._host, {SERVICE_PORT: self._interface})
-        options = [settings.at(self._switch.address).text()]
-        monitors = settings.program != Program.PLAIN.value
-        sizes = settings.sizes if monitors else None
-        self._controller = Controller.launch(name, self._controllers_host, options, sizes, output)
-        self._controller.wait_ready()
+        try:
+            self._addresses = self._ip("save", "dev", self._interface)
+            self._ip("flush", "dev", self._interface)
+        except MeasurementError as error:
+            raise DeploymentError(
+                f"{name}: {error.message}", where=self._host.name, hint=error.hint
+            ) from error
 
     def _ip(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         argv = ["ip", "-4", "address", *arguments]
         return self._host.run(argv, timeout_s=_TOOL_TIMEOUT_S, stdin=stdin).stdout
-
-    @property
-    def _running(self) -> Controller:
-        if self._controller is None:
-            raise MeasurementError(f"{BINARY} was not started", where=self._host.name)
-        return self._controller
 
 
 def program_of(monitor: str) -> Program:

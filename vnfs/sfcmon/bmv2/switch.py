@@ -12,6 +12,7 @@ from sfcperf.environment.tools import find
 from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.process import run
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.sfcmon.bmv2.programs import REMEDY
 from sfcperf.vnfs.sfcmon.bmv2.registers import THRIFT_PORT, Registers
@@ -34,6 +35,15 @@ def requirement() -> Requirement:
     if path is None:
         return Requirement(BINARY, False, "not found on this machine", REMEDY, command=True)
     return Requirement(BINARY, True, path, command=True)
+
+
+def version() -> str:
+    """What bmv2 says that it is; empty if it is not there."""
+    argv = [requirement().detail, "--version"]
+    try:
+        return run(argv, timeout_s=_TOOL_TIMEOUT_S, check=False).text.strip()
+    except MeasurementError:
+        return ""
 
 
 class Bmv2Switch:

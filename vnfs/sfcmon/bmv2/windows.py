@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfcperf.vnfs.sfcmon.bmv2.banks import UNPARSED_REASONS, Bank, window
+from sfcperf.vnfs.sfcmon.bmv2.reading import read
 from sfcperf.vnfs.sfcmon.entries import entries
 from sfcperf.vnfs.sfcmon.packet import KEY_BYTES, Flow
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
@@ -130,12 +131,12 @@ class TableWindows:
         """See Windows.end."""
         now, before = await self._count(), self._before
         end_ns = time.time_ns()
-        flows = []
+        flows: list[tuple[str, int, int]] = []
         for key, (packets, frame_bytes) in now.flows.items():
             packets_before, bytes_before = before.flows.get(key, (0, 0))
             if new := packets - packets_before:
                 volume = frame_bytes - bytes_before - new * self._overhead_bytes
-                flows.append([key.ljust(KEY_BYTES, b"\0").hex(), new, volume])
+                flows.append((key.ljust(KEY_BYTES, b"\0").hex(), new, volume))
         untracked = now.untracked - before.untracked
         self._before = now
         return {
@@ -151,13 +152,18 @@ class TableWindows:
     async def _count(self) -> _Counted:
         from finsy import P4CounterEntry, P4DirectCounterEntry
 
-        flows = {}
-        async for counter in self._switch.read(P4DirectCounterEntry("flow_counters")):
-            if counter.table_entry is not None:
-                flows[_key(counter.table_entry)] = (counter.packet_count, counter.byte_count)
-        unparsed = [c.packet_count async for c in self._switch.read(P4CounterEntry("unparsed"))]
-        untracked = [c.packet_count async for c in self._switch.read(P4CounterEntry("untracked"))]
-        return _Counted(flows, unparsed, sum(untracked))
+        flows = {
+            _key(counter.table_entry): (counter.packet_count, counter.byte_count)
+            for counter in await read(self._switch, P4DirectCounterEntry("flow_counters"))
+            if counter.table_entry is not None
+        }
+        unparsed = await read(self._switch, P4CounterEntry("unparsed"))
+        untracked = await read(self._switch, P4CounterEntry("untracked"))
+        return _Counted(
+            flows,
+            [cell.packet_count for cell in unparsed],
+            sum(cell.packet_count for cell in untracked),
+        )
 
 
 @dataclass(frozen=True)
@@ -186,7 +192,7 @@ def _entry(flow: Flow) -> P4TableEntry:
 
 def _key(entry: P4TableEntry) -> bytes:
     """FlowID2 of an entry."""
-    match = entry.match or {}
+    match: Mapping[str, Any] = entry.match or {}
     words = b"".join(int(match[name]).to_bytes(4, "big") for name in ("path", "kind", "ports"))
     size = 4 if words[_VERSION_AT] == 4 else 16
     ends = (int(match[name]).to_bytes(size, "big") for name in ("source", "destination"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -27,24 +27,30 @@ class Fleet:
         self._log = log
         self._sessions: dict[str, tuple[Session, asyncio.Task[None]]] = {}
         self._collectors: dict[str, tuple[Collector, asyncio.Task[None]]] = {}
-        self._ending: set[asyncio.Task[None]] = set()
         self._asked = self._done = 0
+        self._taking = asyncio.Lock()
         self._wake = asyncio.Event()
         self._news = asyncio.Condition()
 
     # --- the state ---
 
-    async def take(self, state: State) -> None:
-        """From now on this is the state; `settled` says when it was written."""
+    async def take(self, current: Callable[[], State]) -> None:
+        """From now on what `current` gives is the state; `settled` says when it was written."""
+        # One after the other: an older state must not come after a newer one.
+        async with self._taking:
+            await self._take(current())
+
+    async def _take(self, state: State) -> None:
         wanted = await asyncio.to_thread(entries, state)
         for name in list(self._sessions):
-            if state.switches.get(name) != self._sessions[name][0].switch:
+            switch = state.switches.get(name)
+            if switch is None or not self._sessions[name][0].serves(switch):
                 await self._end_collector(name)
-                self._end(self._sessions.pop(name)[1])
+                await self._finish(self._sessions.pop(name)[1])
         for name, switch in state.switches.items():
             if name not in self._sessions:
                 session = Session(name, switch, self._wake.set)
-                self._sessions[name] = (session, self._start(session.run()))
+                self._sessions[name] = (session, asyncio.create_task(session.run()))
             self._sessions[name][0].want(wanted[name])
         await self._take_monitoring(state)
         self._asked += 1
@@ -53,7 +59,9 @@ class Fleet:
     async def _take_monitoring(self, state: State) -> None:
         monitored = {name: each for name, each in state.monitoring.items() if each.enabled}
         for name in list(self._collectors):
-            if name not in monitored:
+            if name not in monitored or self._collectors[name][0].thrift != (
+                state.switches[name].thrift
+            ):
                 await self._end_collector(name)
         for name, settings in monitored.items():
             if name in self._collectors:
@@ -62,10 +70,10 @@ class Fleet:
             session, thrift = self._sessions[name][0], state.switches[name].thrift
             assert thrift is not None, "references.problems refuses it"
             collector = Collector(session, settings, self._log, thrift)
-            self._collectors[name] = (collector, self._start(collector.run()))
+            self._collectors[name] = (collector, asyncio.create_task(collector.run()))
 
     async def settled(self, timeout_s: float) -> None:
-        """Wait until all switches that answer have what the last state says, or the time is over."""
+        """Wait until all switches that answer have what the state says, or the time is over."""
         wanted = self._asked
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s), self._news:
@@ -81,10 +89,11 @@ class Fleet:
                     await self._wake.wait()
             self._wake.clear()
             asked = self._asked
-            sessions = [session for session, _ in self._sessions.values()]
+            behind = [each for each, _ in self._sessions.values() if each.needs_writing]
             for phase in Phase:
-                behind = [session for session in sessions if session.needs_writing]
-                await asyncio.gather(*(session.write(phase) for session in behind))
+                written = await asyncio.gather(*(session.write(phase) for session in behind))
+                # The rest of a phase that failed comes before the next one.
+                behind = [session for session, done in zip(behind, written, strict=True) if done]
             async with self._news:
                 self._done = asked
                 self._news.notify_all()
@@ -96,24 +105,19 @@ class Fleet:
         if tasks := [task for _, task in self._collectors.values()]:
             await asyncio.wait(tasks, timeout=_STOP_TIMEOUT_S)
         for _, task in (*self._collectors.values(), *self._sessions.values()):
-            self._end(task)
-        if self._ending:
-            await asyncio.wait(self._ending, timeout=_STOP_TIMEOUT_S)
+            await self._finish(task)
 
     async def _end_collector(self, name: str) -> None:
         if name in self._collectors:
             collector, task = self._collectors.pop(name)
             collector.stop()
             await asyncio.wait({task}, timeout=_STOP_TIMEOUT_S)
-            self._end(task)
+            await self._finish(task)
 
-    def _start(self, life: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return asyncio.create_task(life)
-
-    def _end(self, task: asyncio.Task[None]) -> None:
+    async def _finish(self, task: asyncio.Task[None]) -> None:
+        """Cancel a task, and wait a while for its end."""
         task.cancel()
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        await asyncio.wait({task}, timeout=_STOP_TIMEOUT_S)
 
     # --- what others ask ---
 
@@ -130,7 +134,9 @@ class Fleet:
         }
 
     def session(self, name: str) -> Session:
-        """Raises KeyError."""
+        """Raises DeploymentError if the controller is not connecting to it yet."""
+        if name not in self._sessions:
+            raise DeploymentError(f"switch {name}: not connected yet")
         return self._sessions[name][0]
 
     def collector(self, name: str) -> Collector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import DeploymentError
 from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS
+from sfcperf.vnfs.sfcmon.bmv2.reading import read
 from sfcperf.vnfs.sfcmon.controller import model
 from sfcperf.vnfs.sfcmon.controller.entries import Entry
 from sfcperf.vnfs.sfcmon.controller.tables import (
@@ -24,6 +26,7 @@ from sfcperf.vnfs.sfcmon.controller.tables import (
 if TYPE_CHECKING:
     from finsy import P4TableEntry, Switch
 
+_FINSY = logging.getLogger("finsy")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 2.0
 _CONNECT_TIMEOUT_S = 10.0
 _ENTRIES_AT_ONCE = 500
@@ -37,7 +40,7 @@ class Session:
     def __init__(self, name: str, switch: model.Switch, news: Callable[[], None]) -> None:
         """`news` is called when the switch can be written to again."""
         self.name = name
-        self.switch = switch
+        self._switch = switch
         self.wanted: Sequence[Entry] = ()
         self._news = news
         self._p4: Switch | None = None
@@ -50,6 +53,15 @@ class Session:
         self.usable = asyncio.Event()
         """Set while the switch is connected and this controller is its primary."""
 
+    def serves(self, switch: model.Switch) -> bool:
+        """Whether this is the connection for a switch that is described so."""
+        mine = self._switch
+        return (mine.p4runtime, mine.device, mine.program) == (
+            switch.p4runtime,
+            switch.device,
+            switch.program,
+        )
+
     # --- the connection ---
 
     async def run(self) -> None:
@@ -61,21 +73,21 @@ class Session:
                 pause_s = _FIRST_PAUSE_S
             # Whatever a switch answers, the controller goes on, and says in its status what it was.
             except Exception as error:
-                self._note(f"{self.switch.p4runtime}: {_words(error)}")
+                self._note(f"{self._switch.p4runtime}: {_words(error)}")
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _stay_connected(self) -> None:
         import finsy
 
-        program = self.switch.program
+        program = self._switch.program
         # Without p4force a switch that has the program keeps it, and its tables with it.
         options = finsy.SwitchOptions(
-            p4info=program.p4info, p4blob=program.json, device_id=self.switch.device
+            p4info=program.p4info, p4blob=program.json, device_id=self._switch.device
         )
-        connection = finsy.Switch(self.name, self.switch.p4runtime, options)
+        connection = finsy.Switch(self.name, self._switch.p4runtime, options)
         async with asyncio.timeout(_CONNECT_TIMEOUT_S):
-            await connection.__aenter__()
+            await _open(connection)
         try:
             down = connection.ee.event_future(finsy.SwitchEvent.CHANNEL_DOWN)
             while not connection.is_primary and not down.done():
@@ -137,21 +149,22 @@ class Session:
             if self._p4 is not None:
                 self._note("its tables are being written")
 
-    async def write(self, phase: Phase) -> None:
-        """Write what this phase must; what goes wrong is in the status, and tried again."""
+    async def write(self, phase: Phase) -> bool:
+        """Write what this phase must; False if that fails, and then the status says why."""
         async with self._lock:
             if self._p4 is None:
-                return
+                return False
             try:
                 await self._write(phase)
             except Exception as error:
                 # Some of the updates may have been done.
                 self._actual = None
                 self._note(f"its tables cannot be written: {_words(error)}")
-                return
+                return False
         if phase is Phase.REMOVE and set(self._actual or ()) == set(self.wanted):
             self._note(None)
         self.usable.set()
+        return True
 
     async def _write(self, phase: Phase) -> None:
         if self._actual is None:
@@ -168,8 +181,8 @@ class Session:
         self._actual = applied(self._actual, todo)
 
     async def _read(self) -> list[Entry]:
-        read = [of_p4(entry) async for entry in self.primary.read(everything())]
-        return [entry for entry in read if entry is not None]
+        found = [of_p4(e) for table in everything() for e in await read(self.primary, table)]
+        return [entry for entry in found if entry is not None]
 
     # --- counters ---
 
@@ -186,7 +199,7 @@ class Session:
                     "packets": counter.packet_count,
                     "bytes": counter.byte_count,
                 }
-                async for counter in self.primary.read(P4DirectCounterEntry("hops"))
+                for counter in await read(self.primary, P4DirectCounterEntry("hops"))
                 if counter.table_entry is not None and counter.table_entry.match
             ]
             drops = await self._cells("drops", ("", *DROP_REASONS))
@@ -201,7 +214,7 @@ class Session:
     async def _cells(self, counter: str, names: Iterable[str]) -> dict[str, int]:
         from finsy import P4CounterEntry
 
-        cells = [cell.packet_count async for cell in self.primary.read(P4CounterEntry(counter))]
+        cells = [cell.packet_count for cell in await read(self.primary, P4CounterEntry(counter))]
         return dict(zip(names, cells, strict=True))
 
     # --- windows ---
@@ -218,7 +231,7 @@ class Session:
 
         try:
             asked = P4TableEntry("window", is_default_action=True)
-            [found] = [entry async for entry in self.primary.read(asked)]
+            [found] = await read(self.primary, asked)
         except DeploymentError:
             raise
         except Exception as error:
@@ -234,6 +247,37 @@ class Session:
             raise
         except Exception as error:
             raise DeploymentError(f"switch {self.name}: {_words(error)}") from error
+
+
+async def _open(connection: Switch) -> None:
+    """Raises what finsy raises, and DeploymentError."""
+    reasons = _Reasons(connection.name)
+    _FINSY.addHandler(reasons)
+    try:
+        await connection.__aenter__()
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        # When one of its tasks fails, finsy cancels the others, and this is all that comes out.
+        raise reasons.last or DeploymentError("the connection was lost") from None
+    finally:
+        _FINSY.removeHandler(reasons)
+
+
+class _Reasons(logging.Handler):
+    """Why a task of finsy has failed, which only its log says."""
+
+    def __init__(self, switch: str) -> None:
+        super().__init__(logging.CRITICAL)
+        self._task = f"fy:{switch}|"
+        self.last: Exception | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the error of a record."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, Exception) and self._task in record.getMessage():
+            self.last = error
 
 
 def _words(error: Exception) -> str:

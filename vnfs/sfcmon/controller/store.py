@@ -41,8 +41,13 @@ class Store:
         check_place(path.parent)
         with system_errors_as(InputError, "the state cannot be kept", where=path.parent):
             self._lock = _locked(path)
-            remove_unfinished(path.parent)
-        self.state = _read(path) if path.exists() else State()
+        try:
+            with system_errors_as(InputError, "the state cannot be kept", where=path.parent):
+                remove_unfinished(path.parent)
+            self.state = _read(path) if path.exists() else State()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Another controller may have the file."""

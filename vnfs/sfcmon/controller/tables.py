@@ -47,11 +47,15 @@ def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> U
     changed += [entry for entry in new if entry.table in DEFAULT_ACTIONS]
     new = [entry for entry in new if entry.table not in DEFAULT_ACTIONS]
     old = [entry for entry in old if entry.table not in DEFAULT_ACTIONS]
-    if phase is Phase.CLASSIFY:
-        return Updates(*([e for e in part if e.table == _RULES] for part in (new, changed, old)))
-    if phase is Phase.ADD:
-        return Updates(*([e for e in part if e.table != _RULES] for part in (new, changed)), [])
-    return Updates([], [], [e for e in old if e.table != _RULES])
+    rules = Updates(*([e for e in part if e.table == _RULES] for part in (new, changed, old)))
+    others = Updates(*([e for e in part if e.table != _RULES] for part in (new, changed, old)))
+    match phase:
+        case Phase.ADD:
+            return Updates(others.insert, others.modify, [])
+        case Phase.CLASSIFY:
+            return rules
+        case Phase.REMOVE:
+            return Updates([], [], others.delete)
 
 
 def applied(entries: Iterable[Entry], written: Updates) -> list[Entry]:

@@ -1,7 +1,8 @@
 """The file of windows: a line of JSON for each, as sfc-sfcmon prints it, and by which switch.
 
-A line `opened` says that a window began which does not follow the one before. The file is opened for each line, so that it may be moved away at any time. A line that a killed
-controller did not finish is removed.
+A line `opened` says that a window began which does not follow the one before. The file is opened
+for each line, so that it may be moved away at any time. A line that a killed controller did not
+finish is removed.
 """
 
 from __future__ import annotations

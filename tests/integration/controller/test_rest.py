@@ -1,0 +1,260 @@
+"""The REST interface of a controller whose switches are all absent."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, given
+from schemathesis import GenerationMode, checks
+from support.network.wires import Lab, eventually, ip, space
+from support.sfcmon.controller_bench import Switches, packet
+from support.sfcmon.controller_process import REQUEST_S, ControllerProcess
+from support.sfcmon.controller_states import two_switches
+from support.tiers import examples
+
+from sfcperf.hosts.process import inside
+from sfcperf.vnfs.sfcmon.controller.access import MOST_BODY_BYTES
+
+NEGATIVE = GenerationMode.NEGATIVE
+# Root: addresses of switches are random, so that the controller must reach nothing.
+pytestmark = pytest.mark.root
+
+
+@pytest.fixture(scope="module")
+def namespace() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder, Lab(Path(folder)) as lab:
+        host = lab.host("nowhere")
+        ip("-n", space(host), "link", "set", "lo", "up")
+        assert host.namespace is not None
+        yield host.namespace
+
+
+@pytest.fixture(scope="module")
+def controller(namespace: Path) -> Iterator[ControllerProcess]:
+    folder = Path(tempfile.mkdtemp(prefix="ctl-"))
+    made = ControllerProcess(folder, "127.0.0.1:0", namespace)
+    yield made
+    with inside(namespace):
+        assert made.end() == (0, "")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def rest(controller: ControllerProcess, namespace: Path) -> Iterator[ControllerProcess]:
+    """With the resources of two switches."""
+    with inside(namespace):
+        state = two_switches()
+        state["paths"] = {"10": state["paths"][10]}
+        for switch in state["switches"].values():
+            switch["ports"] = {str(port): mtu for port, mtu in switch["ports"].items()}
+        controller.request("PUT", "/state", state)
+        yield controller
+
+
+@pytest.fixture(scope="module")
+def interface(controller: ControllerProcess, namespace: Path) -> Any:
+    with inside(namespace):
+        return schemathesis.openapi.from_url(f"{controller.url}/openapi.json")
+
+
+def test_whatever_is_sent(interface: Any, rest: ControllerProcess) -> None:
+    """No 500; answers are as OpenAPI says; nothing is done without a token."""
+    _send_whatever(interface, rest)
+
+
+@pytest.mark.bmv2
+@pytest.mark.exhaustive
+def test_whatever_is_sent_with_switches(interface: Any, rest: ControllerProcess) -> None:
+    with Switches() as switches:
+        state = switches.state(window_ms=50)
+        rest.request("PUT", "/state", state)
+        assert eventually(rest.in_sync)
+        _send_whatever(interface, rest, kept="/state")
+        rest.request("PUT", "/state", state)
+        assert eventually(rest.in_sync)
+        switches.server.drain()
+        switches.client.send([packet()])
+        assert eventually(lambda: len(switches.server.waiting()) == 1)
+
+
+def _send_whatever(interface: Any, rest: ControllerProcess, kept: str | None = None) -> None:
+    """`kept`: what is not replaced."""
+    operations = [each.ok() for each in interface.get_all_operations()]
+    assert len(operations) > 30
+    for operation in operations:
+        if (operation.method.upper(), operation.path) != ("PUT", kept):
+            _try(operation, rest.headers)
+
+
+def _try(operation: Any, headers: dict[str, str]) -> None:
+    @examples(20, HealthCheck.too_slow, HealthCheck.filter_too_much, gate=3)
+    @given(operation.as_strategy(), operation.as_strategy(generation_mode=NEGATIVE))
+    def send(right: Any, wrong: Any) -> None:
+        for case in (right, wrong):
+            case.call_and_validate(
+                headers=headers,
+                # Resources that are right by themselves may refer to what is not there.
+                excluded_checks=[checks.positive_data_acceptance],
+                timeout=REQUEST_S,
+            )
+
+    send()
+
+
+# --- access ---
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer x",
+        "Basic {token}",
+        "bearer {token}",
+        "Bearer {token}x",
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/state"), ("PUT", "/state"), ("DELETE", "/rules/there"), ("GET", "/nothing")],
+)
+def test_nothing_without_the_token(
+    rest: ControllerProcess, method: str, path: str, header: str | None
+) -> None:
+    before = rest.request("GET", "/state")
+    headers = {} if header is None else {"Authorization": header.format(token=rest.token)}
+    answer = requests.request(method, rest.url + path, headers=headers, json={}, timeout=REQUEST_S)
+    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert rest.request("GET", "/state") == before
+
+
+def test_a_large_body_is_not_read(rest: ControllerProcess) -> None:
+    host, port = rest.url.removeprefix("http://").split(":")
+    for token, status in ((rest.token, b"413"), ("x", b"401")):
+        with socket.create_connection((host, int(port)), timeout=REQUEST_S) as connection:
+            head = f"PUT /state HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+            length = f"Content-Length: {MOST_BODY_BYTES + 1}\r\n\r\n"
+            connection.sendall((head + length).encode())
+            assert connection.recv(100).split()[1] == status
+
+
+def test_a_body_needs_a_length(rest: ControllerProcess) -> None:
+    answer = requests.put(
+        f"{rest.url}/state", data=iter([b"{}"]), headers=rest.headers, timeout=REQUEST_S
+    )
+    assert answer.status_code == 411
+
+
+# --- resources ---
+
+
+def test_put_is_idempotent(rest: ControllerProcess) -> None:
+    chain = {"types": ["forwarder"]}
+    answers = [rest.client.put("/chains/short", json=chain) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 200]
+    assert rest.request("GET", "/chains/short") == chain
+    assert sorted(rest.request("GET", "/chains")) == ["short", "web"]
+    assert [rest.client.delete("/chains/short").status_code for _ in range(2)] == [204, 404]
+    assert rest.client.get("/chains/short").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "where", "words"),
+    [
+        ("PUT", "/chains/web", {"types": []}, 422, "/types", "at least 1 item"),
+        ("PUT", "/chains/web", {"types": ["a"], "x": 1}, 422, "/x", "Extra inputs"),
+        ("PUT", "/chains/web", None, 422, "", "Field required"),
+        ("PUT", "/chains/a%20b", {"types": ["a"]}, 422, "path: name", "pattern"),
+        ("PUT", "/paths/0", {}, 422, "path: name", "greater than or equal to 1"),
+        (
+            "PUT",
+            "/rules/there",
+            {"switch": "s1", "port": 1, "priority": 1, "path": 12},
+            422,
+            "/path",
+            "there is no path with SPI 12",
+        ),
+        (
+            "PUT",
+            "/rules/there",
+            {
+                "switch": "s1",
+                "port": 1,
+                "priority": 1,
+                "path": 10,
+                "match": {"source": "1.2.3.4/8"},
+            },
+            422,
+            "/match/source",
+            "has host bits set",
+        ),
+        ("PUT", "/chains/web", {"types": ["a"]}, 409, "/paths/10/hops", "2 functions, but chain"),
+        ("DELETE", "/functions/fw-1", None, 409, "/paths/10/hops/1", "no function 'fw-1'"),
+        ("DELETE", "/paths/10", None, 409, "/rules/back/path", "no path with SPI 11"),
+        ("PUT", "/monitoring/s1", {}, 422, "", "no Thrift interface"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    rest: ControllerProcess,
+    method: str,
+    path: str,
+    body: Any,
+    status: int,
+    where: str,
+    words: str,
+) -> None:
+    before = rest.request("GET", "/state")
+    answer = rest.client.request(method, path, json=body)
+    assert answer.status_code == status, answer.text
+    problems = answer.json()["problems"]
+    assert (where, True) in [(each["where"], words in each["message"]) for each in problems]
+    assert rest.request("GET", "/state") == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[" * 100_000, '{"types": ["\\ud800"]}', "NaN", '{"types": NaN}', "1" * 5000, "\0"],
+)
+def test_what_is_no_json(rest: ControllerProcess, text: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = rest.client.put("/chains/web", content=text, headers=headers)
+    assert answer.status_code == 422
+    assert answer.json()["problems"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "words"),
+    [
+        ("GET", "/switches/s9/counters", 404, "there is no switch s9"),
+        ("GET", "/switches/s1/counters", 409, "s1: "),
+        ("GET", "/switches/s1/flows", 409, "switch 's1' is not monitored"),
+        ("POST", "/switches/s1/windows", 409, "switch 's1' is not monitored"),
+        ("GET", "/nothing", 404, "Not Found"),
+        ("POST", "/state", 405, "Method Not Allowed"),
+    ],
+)
+def test_what_is_not_there(
+    rest: ControllerProcess, method: str, path: str, status: int, words: str
+) -> None:
+    answer = rest.client.request(method, path)
+    assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
+
+
+def test_absent_switches_are_in_the_status(rest: ControllerProcess) -> None:
+    status = rest.request("GET", "/status")["switches"]
+    assert sorted(status) == ["s1", "s2"]
+    for each in status.values():
+        assert not each["connected"]
+        assert not each["in_sync"]
+        assert each["problem"]

@@ -1,0 +1,144 @@
+"""A switch, and the process that controls it."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGKILL
+
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.vnfs.sfcmon.bmv2.programs import Program
+from sfcperf.vnfs.sfcmon.bmv2.switch import BINARY, Bmv2Switch
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
+from sfcperf.vnfs.sfcmon.running import RunningSfcmon
+
+LEAST_MEMORY_MIB = 128
+"""Of the switch, with its queues full."""
+_MODULE = "sfcperf.vnfs.sfcmon.bmv2.engine"
+_NOT_OURS = "encapsulation"
+"""Why an SF drops frames without an NSH, which the kernel has got as well."""
+_starts = itertools.count()
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Packets since the start."""
+
+    ways: Mapping[str, int]
+    """How packets left, by programs.WAYS."""
+    drops: Mapping[str, int]
+    """By programs.DROP_REASONS."""
+    paths: Mapping[tuple[int, int], tuple[int, int]]
+    """(SPI, SI) -> packets that were looked up with them, and the bytes of their frames."""
+
+
+class Controller(RunningSfcmon):
+    """The process that controls a switch."""
+
+    binary = f"the controller of {BINARY}"
+
+    @classmethod
+    def command(cls, host: Host) -> list[str]:
+        """A module of this package, by this interpreter."""
+        # -P: do not import modules from the current folder.
+        return [sys.executable, "-P", "-m", _MODULE]
+
+    def counted(self) -> Counted:
+        """What the switch has counted. Raises MeasurementError."""
+        event = self.fresh()
+        paths = {(path["spi"], path["si"]): path for path in event["paths"]}
+        return Counted(
+            ways=event["ways"],
+            drops=event["drops"],
+            paths={key: (path["packets"], path["bytes"]) for key, path in paths.items()},
+        )
+
+    def counters(self) -> Mapping[str, int]:
+        """Of a switch that is an SF, as RunningFunction.counters."""
+        counted = self.counted()
+        drops = dict(counted.drops)
+        passed = drops.pop(_NOT_OURS)
+        forwarded, dropped = counted.ways["served"], sum(drops.values())
+        return {
+            "received": forwarded + dropped,
+            "forwarded": forwarded,
+            "dropped": dropped,
+            "passed": passed,
+            **{f"dropped_{reason}": count for reason, count in drops.items()},
+        }
+
+
+class ControlledSwitch:
+    """Both processes. `launch` starts them."""
+
+    def __init__(self, host: NamespaceHost) -> None:
+        self._host = host
+        # Outside the instance's control groups: it is no part of the switch, as the controller of
+        # the paper is none, and neither takes its CPUs nor counts as its memory.
+        self._outside = NamespaceHost(
+            host.name, None if host.namespace is None else host.namespace.name, host.workdir
+        )
+        self._switch: Bmv2Switch | None = None
+        self._controller: Controller | None = None
+
+    def launch(
+        self, name: str, interfaces: Mapping[int, str], settings: Settings, output: Path
+    ) -> None:
+        """Start them and wait until the switch forwards. `settings` need no address yet; windows go
+        to `output`. When it raises, `stop` ends what was started. Raises EnvironmentLacks,
+        DeploymentError."""
+        try:
+            self._switch = Bmv2Switch.launch(self._host, interfaces)
+            self._controller = self._control(name, settings.at(self._switch.address), output)
+            self._controller.wait_ready()
+        except (MeasurementError, DeploymentError) as error:
+            message, hint = error.message, error.hint
+            if (gone := self._switch_problem()) is not None:
+                message, hint = f"{name}: {gone}", None
+            raise DeploymentError(message, where=self._host.name, hint=hint) from error
+
+    def _control(self, name: str, settings: Settings, output: Path) -> Controller:
+        file = self._host.workdir / f"{name}-{next(_starts)}.settings.json"
+        file.write_text(settings.text())
+        monitors = settings.program != Program.PLAIN.value
+        sizes = settings.sizes if monitors else None
+        return Controller.launch(name, self._outside, [str(file)], sizes, output)
+
+    @property
+    def controller(self) -> Controller:
+        """What answers for the switch. Raises MeasurementError if something has ended."""
+        problem = self.problem()
+        if self._controller is None or problem is not None:
+            raise MeasurementError(problem or "not started", where=self._host.name)
+        return self._controller
+
+    def problem(self) -> str | None:
+        """None while both processes run."""
+        if self._switch is None or self._controller is None:
+            return f"{BINARY} was not started"
+        gone = self._switch_problem()
+        return self._controller.problem() if gone is None else gone
+
+    def pids(self) -> tuple[int, ...]:
+        """The switch."""
+        return () if self._switch is None else (self._switch.process.pid,)
+
+    def stop(self) -> None:
+        """The controller first, which ends its last window."""
+        if self._controller is not None:
+            self._controller.stop()
+        if self._switch is not None:
+            self._switch.stop()
+
+    def _switch_problem(self) -> str | None:
+        """What is wrong if the switch has ended."""
+        status = None if self._switch is None else self._switch.process.poll()
+        if status is None:
+            return None
+        killed = f"; it needs {LEAST_MEMORY_MIB} MiB of memory" if status == -SIGKILL else ""
+        return f"{BINARY} has ended with status {status}{killed}"

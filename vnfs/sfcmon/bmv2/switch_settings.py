@@ -1,0 +1,64 @@
+"""What the process that controls a switch is to do; it gets this as a file of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from sfcperf.vnfs.sfcmon import sketch_parameters
+from sfcperf.vnfs.sfcmon.bmv2.programs import Program
+from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of one switch."""
+
+    program: str
+    window_ms: int = 1000
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    """Of the first window."""
+    adaptive_flows: int = 0
+    """0: thresholds stay."""
+    sizes: Sizes = field(default_factory=Sizes)
+    table_entries: tuple[Mapping[str, Any], ...] = ()
+    """The knob of this name."""
+    overhead_bytes: int = 0
+    """What frames have in front of their IP packets."""
+    entries: tuple[Mapping[str, Any], ...] = ()
+    """Of the tables: the fields of controller.entries.Entry."""
+    address: str = ""
+    """Of P4Runtime, for gRPC."""
+
+    def at(self, address: str) -> Settings:
+        """The same for the switch with this address."""
+        return replace(self, address=address)
+
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def of_text(cls, text: str) -> Settings:
+        """From JSON."""
+        given = json.loads(text)
+        given["entries"] = tuple(given["entries"])
+        given["thresholds"] = Thresholds(**given["thresholds"])
+        given["sizes"] = Sizes(**given["sizes"])
+        given["table_entries"] = tuple(given["table_entries"])
+        return cls(**given)
+
+
+def sketch_settings(parameters: Mapping[str, Any]) -> Settings:
+    """Of the program with sketches, from `sketch_parameters`."""
+    return Settings(
+        program=Program.SKETCHES.value,
+        window_ms=sketch_parameters.window_ms(parameters),
+        thresholds=Thresholds(
+            int(parameters["threshold_eval"]), share_register(float(parameters["threshold"]))
+        ),
+        adaptive_flows=int(parameters["adaptive_flows"]),
+        sizes=sketch_parameters.sizes(parameters),
+    )

@@ -1,0 +1,134 @@
+"""What the REST interface answers, but for resources."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class ProblemAnswer(_Answer):
+    """What is wrong, and where."""
+
+    where: str
+    """JSON pointer: into the body, or (409) into the state."""
+    message: str
+    allowed: str | None = None
+
+
+class Refusal(_Answer):
+    """Why a request was not fulfilled; nothing was changed."""
+
+    error: str
+    problems: list[ProblemAnswer] = []
+
+
+class MonitoringStatus(_Answer):
+    """How the collection of windows goes."""
+
+    problem: str | None
+    """null: windows are collected."""
+    open_since_ns: int | None
+    """When the open window began, Unix time in nanoseconds."""
+    windows: int
+    """Written so far."""
+    polls: int
+    missed_polls: int
+    """Those that there was no time for."""
+    longest_poll_ms: float
+
+
+class SwitchStatus(_Answer):
+    """How a switch is."""
+
+    connected: bool
+    in_sync: bool
+    """Whether it has all entries that it must have, and no others."""
+    problem: str | None
+    """Why it is not in sync."""
+    since_ns: int
+    """When this status began, Unix time in nanoseconds."""
+    entries: int | None
+    """Table entries that it has; null: not known."""
+    wanted_entries: int
+    monitoring: MonitoringStatus | None
+    """null: it is not monitored."""
+
+
+class Status(_Answer):
+    """How the controller's switches are."""
+
+    switches: dict[str, SwitchStatus]
+
+
+class PathCount(_Answer):
+    """What an SFF looked up with one SPI and SI."""
+
+    spi: int
+    si: int
+    packets: int
+    bytes: int
+
+
+class Counters(_Answer):
+    """What a switch counted since its program was loaded."""
+
+    paths: list[PathCount]
+    drops: dict[str, int]
+    """Packets by reason."""
+    forwarded: dict[str, int]
+    """Packets by how they left."""
+
+
+class FoundFlow(_Answer):
+    """A flow of a heavy hitter in the open window. What it sent is known when the window ends."""
+
+    spi: int
+    si: int
+    source_address: str
+    destination_address: str
+    protocol: int
+    source_port: int
+    destination_port: int
+    found_ns: int
+    """When a poll found it, Unix time in nanoseconds."""
+
+
+class CountedFlow(_Answer):
+    """A flow of a window that has ended."""
+
+    spi: int
+    si: int
+    source_address: str
+    destination_address: str
+    protocol: int
+    source_port: int
+    destination_port: int
+    packets: int
+    bytes: int
+    """Of IP packets."""
+    certainty: str
+    """`exact`, `unverified` or `at most`."""
+
+
+class Window(_Answer):
+    """A window that has ended."""
+
+    start_ns: int
+    """Unix time, nanoseconds."""
+    end_ns: int
+    packets: int
+    """All that were monitored, of listed flows or not."""
+    unparsed: dict[str, int]
+    """Frames that were not monitored, by reason."""
+    flows: list[CountedFlow]
+    missing_flows: int
+    """Flows that could not be listed."""
+    missing_packets: int
+    """Upper bound for what these have together."""
+    residual_cells: int
+    """Cells that show packets of a flow that was never inserted."""
+    threshold_packets: int
+    """Least packets of a listed flow's source, when the window ended."""

@@ -1,0 +1,330 @@
+"""The REST interface: resources of the model, and what the switches say."""
+
+# Without `from __future__ import annotations`: FastAPI reads the annotations of nested functions.
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Body, FastAPI, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+import sfcperf
+from sfcperf.errors import DeploymentError, EnvironmentLacks
+from sfcperf.management.deployment import FlowWindow
+from sfcperf.vnfs.sfcmon.controller import model
+from sfcperf.vnfs.sfcmon.controller.access import TokenNeeded
+from sfcperf.vnfs.sfcmon.controller.answers import (
+    Counters,
+    FoundFlow,
+    ProblemAnswer,
+    Refusal,
+    Status,
+    Window,
+)
+from sfcperf.vnfs.sfcmon.controller.fleet import Fleet
+from sfcperf.vnfs.sfcmon.controller.references import Problem
+from sfcperf.vnfs.sfcmon.controller.store import Refused, Store, pointer
+
+SETTLE_S = 2.0
+"""How long an answer waits for the switches that answer."""
+_DESCRIPTION = """\
+Controls bmv2 switches that are classifier, SFCMon and SFF in one.
+
+PUT is idempotent. A change is checked together with all other resources, and in the state's file
+before it is answered. The answer waits up to 2 s for the switches; `/status` says which of them do
+not have the change yet."""
+
+R = TypeVar("R", bound=model.Resource)
+_Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+_Spi = Annotated[int, Path(ge=1, le=(1 << 24) - 1)]
+_MISSING: dict[int | str, dict[str, Any]] = {404: {"model": Refusal}}
+_COMMON: dict[int | str, dict[str, Any]] = {
+    401: {"model": Refusal, "description": "No valid token"},
+    422: {"model": Refusal, "description": "The request is wrong"},
+}
+_CHANGE: dict[int | str, dict[str, Any]] = {
+    409: {"model": Refusal, "description": "Other resources do not allow it"},
+    411: {"model": Refusal, "description": "No Content-Length"},
+    413: {"model": Refusal, "description": "Too large"},
+    503: {"model": Refusal, "description": "The state cannot be written"},
+}
+
+
+_NO_JSON = ProblemAnswer(where="", message="this is no JSON in UTF-8")
+
+
+class _NotThere(Exception):
+    """No such resource."""
+
+
+def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
+    """The app. `token`: what each request must have (RFC 6750)."""
+    app = FastAPI(
+        title="SFC controller",
+        version=sfcperf.__version__,
+        description=_DESCRIPTION,
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
+        responses=_COMMON,
+    )
+    app.add_middleware(TokenNeeded, token=token)
+    _add_errors(app)
+    _describe_token(app)
+
+    async def changed() -> None:
+        await fleet.take(lambda: store.state)
+        await fleet.settled(SETTLE_S)
+
+    _add_state(app, store, changed)
+    collections = (
+        ("switches", "switch", model.Switch),
+        ("links", "link", model.Link),
+        ("endpoints", "endpoint", model.Endpoint),
+        ("functions", "function", model.Function),
+        ("chains", "chain", model.Chain),
+        ("rules", "rule", model.Rule),
+        ("monitoring", "monitoring", model.Monitoring),
+    )
+    for collection, one, kind in collections:
+        _add_collection(app, store, changed, collection, one, kind, _Name)
+    _add_collection(app, store, changed, "paths", "path", model.Path, _Spi)
+    _add_observations(app, store, fleet)
+    return app
+
+
+def description() -> dict[str, Any]:
+    """OpenAPI's description of the interface."""
+    nobody: Any = None
+    return application(nobody, nobody, "").openapi()
+
+
+def _add_state(app: FastAPI, store: Store, changed: Callable[[], Awaitable[None]]) -> None:
+    @app.get("/state", tags=["state"], operation_id="get_state")
+    async def get_state() -> model.State:
+        """All resources."""
+        return store.state
+
+    @app.put("/state", tags=["state"], operation_id="put_state", responses=_CHANGE)
+    async def put_state(state: model.State) -> model.State:
+        """Replace all resources at once."""
+        await store.replace(state)
+        await changed()
+        return state
+
+
+def _add_collection(
+    app: FastAPI,
+    store: Store,
+    changed: Callable[[], Awaitable[None]],
+    collection: str,
+    one: str,
+    kind: type[R],
+    key: Any,
+) -> None:
+    """GET of all; GET, PUT and DELETE of one."""
+    tags: list[Any] = [collection]
+
+    names = "By SPI." if collection == "paths" else "By name."
+
+    @app.get(
+        f"/{collection}", tags=tags, operation_id=f"list_{collection}", description=f"All. {names}"
+    )
+    async def list_all() -> dict[str, kind]:  # type: ignore[valid-type]
+        return {str(name): each for name, each in getattr(store.state, collection).items()}
+
+    @app.get(f"/{collection}/{{name}}", tags=tags, operation_id=f"get_{one}", responses=_MISSING)
+    async def get_one(name: key) -> kind:  # type: ignore[valid-type]
+        known = getattr(store.state, collection)
+        if name not in known:
+            raise _NotThere(f"there is no {one} {name}")
+        found: R = known[name]
+        return found
+
+    @app.put(
+        f"/{collection}/{{name}}",
+        tags=tags,
+        operation_id=f"put_{one}",
+        description="Create it, or replace it as a whole.",
+        responses={**_CHANGE, 201: {"model": kind, "description": "Created"}},
+    )
+    async def put_one(
+        name: key,
+        resource: Annotated[kind, Body()],  # type: ignore[valid-type]
+        response: Response,
+    ) -> kind:  # type: ignore[valid-type]
+        try:
+            created = await store.put(collection, name, resource)
+        except Refused as refused:
+            raise _of_body(refused, collection, str(name)) from refused
+        await changed()
+        response.status_code = 201 if created else 200
+        return resource
+
+    @app.delete(
+        f"/{collection}/{{name}}",
+        tags=tags,
+        operation_id=f"delete_{one}",
+        description="Remove it, if no other resource needs it.",
+        status_code=204,
+        responses={**_MISSING, **_CHANGE},
+    )
+    async def delete_one(name: key) -> None:
+        try:
+            await store.delete(collection, name)
+        except KeyError as error:
+            raise _NotThere(f"there is no {one} {name}") from error
+        await changed()
+
+
+def _add_observations(app: FastAPI, store: Store, fleet: Fleet) -> None:
+    unanswered: dict[int | str, dict[str, Any]] = {
+        **_MISSING,
+        409: {"model": Refusal, "description": "The switch is not monitored, or does not answer"},
+    }
+
+    def known(name: str) -> str:
+        if name not in store.state.switches:
+            raise _NotThere(f"there is no switch {name}")
+        return name
+
+    @app.get("/status", tags=["observations"], operation_id="get_status")
+    async def get_status() -> Status:
+        """How the switches are."""
+        return Status.model_validate({"switches": fleet.status()})
+
+    @app.get(
+        "/switches/{name}/counters",
+        tags=["observations"],
+        operation_id="get_counters",
+        responses=unanswered,
+    )
+    async def get_counters(name: _Name) -> Counters:
+        """What a switch counted since its program was loaded."""
+        return Counters.model_validate(await fleet.session(known(name)).counters())
+
+    @app.get(
+        "/switches/{name}/flows",
+        tags=["observations"],
+        operation_id="get_flows",
+        responses=unanswered,
+    )
+    async def get_flows(name: _Name) -> list[FoundFlow]:
+        """Flows that polls have found in the open window so far."""
+        return [FoundFlow.model_validate(flow) for flow in fleet.collector(known(name)).flows()]
+
+    @app.get(
+        "/switches/{name}/windows",
+        tags=["observations"],
+        operation_id="get_windows",
+        responses=unanswered,
+    )
+    async def get_windows(name: _Name) -> list[Window]:
+        """The last windows that have ended, up to 16."""
+        return [_window(each) for each in fleet.collector(known(name)).windows]
+
+    @app.post(
+        "/switches/{name}/windows",
+        tags=["observations"],
+        operation_id="end_window",
+        responses=unanswered,
+    )
+    async def end_window(name: _Name) -> Window:
+        """End the open window now."""
+        return _window(await fleet.collector(known(name)).end_window())
+
+
+def _window(ended: FlowWindow) -> Window:
+    return Window.model_validate(asdict(ended))
+
+
+# --- errors ---
+
+
+class _Unfit(Exception):
+    """A resource that does not fit to others."""
+
+    def __init__(self, status: int, problems: list[ProblemAnswer]) -> None:
+        super().__init__()
+        self.status = status
+        self.problems = problems
+
+
+def _of_body(refused: Refused, collection: str, name: str) -> Exception:
+    """422 with pointers into the body, if it is all that is wrong; else 409 with pointers into the
+    state."""
+    if any(each.resource != (collection, name) for each in refused.problems):
+        return refused
+    prefix = f"/{collection}/{name}"
+    return _Unfit(422, [_problem(each, prefix) for each in refused.problems])
+
+
+def _problem(found: Problem, prefix: str = "") -> ProblemAnswer:
+    where = found.where.removeprefix(prefix)
+    return ProblemAnswer(where=where, message=found.message, allowed=found.allowed)
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return _refusal(422, "the request is wrong", [_invalid(each) for each in error.errors()])
+
+    @app.exception_handler(_Unfit)
+    async def unfit(_: Request, error: _Unfit) -> JSONResponse:
+        return _refusal(error.status, "it does not fit to other resources", error.problems)
+
+    @app.exception_handler(Refused)
+    async def refused(_: Request, error: Refused) -> JSONResponse:
+        problems = [_problem(each) for each in error.problems]
+        return _refusal(409, "other resources would not be right any more", problems)
+
+    @app.exception_handler(_NotThere)
+    async def not_there(_: Request, error: _NotThere) -> JSONResponse:
+        return _refusal(404, str(error))
+
+    @app.exception_handler(DeploymentError)
+    async def unanswered(_: Request, error: DeploymentError) -> JSONResponse:
+        return _refusal(409, str(error))
+
+    @app.exception_handler(EnvironmentLacks)
+    async def unwritten(_: Request, error: EnvironmentLacks) -> JSONResponse:
+        return _refusal(503, str(error))
+
+    @app.exception_handler(HTTPException)
+    async def other(_: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:
+            # FastAPI, for a body that cannot be decoded.
+            return _refusal(422, "the request is wrong", [_NO_JSON])
+        answer = _refusal(error.status_code, str(error.detail))
+        answer.headers.update(error.headers or {})
+        return answer
+
+
+def _invalid(error: dict[str, Any]) -> ProblemAnswer:
+    # `body`, `path` or `query` come first; where text is no JSON, the number of a character.
+    part, *place = error["loc"]
+    if error["type"] == "json_invalid":
+        return ProblemAnswer(where="", message=f"no JSON: {error['ctx']['error']}")
+    where = pointer(tuple(place)) if part == "body" else f"{part}: {place[-1]}"
+    return ProblemAnswer(where=where, message=error["msg"].removeprefix("Value error, "))
+
+
+def _refusal(status: int, error: str, problems: list[ProblemAnswer] | None = None) -> JSONResponse:
+    answer = Refusal(error=error, problems=problems or [])
+    return JSONResponse(answer.model_dump(exclude_none=True), status_code=status)
+
+
+def _describe_token(app: FastAPI) -> None:
+    """The middleware asks for it; OpenAPI is to say so."""
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = described()
+        schemes = schema["components"].setdefault("securitySchemes", {})
+        schemes["token"] = {"type": "http", "scheme": "bearer"}
+        schema["security"] = [{"token": []}]
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,114 @@
+"""The registers of a switch's banks, for a program that must not wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sfcperf.sketches.iblt import Cells
+from sfcperf.sketches.listing import listing
+from sfcperf.vnfs.sfcmon.bmv2.banks import Bank
+from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
+from sfcperf.vnfs.sfcmon.controller import model
+from sfcperf.vnfs.sfcmon.controller.window import FoundFlows, OpenWindow
+from sfcperf.vnfs.sfcmon.packet import unpadded
+from sfcperf.vnfs.sfcmon.settings import Thresholds
+
+T = TypeVar("T")
+
+
+class BankAccess:
+    """A connection by Thrift, in a thread of its own, made when it is needed. All that reads or
+    writes raises MeasurementError."""
+
+    def __init__(self, name: str, thrift: model.Thrift) -> None:
+        self._thrift = thrift
+        self._registers: Registers | None = None
+        # Thrift has one answer at a time.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"registers of {name}")
+
+    async def clear(self, bank: int) -> None:
+        """Set the idle bank to 0."""
+        await self._do(lambda: self._bank(bank).clear())
+
+    async def wait_and_clear(self, bank: int) -> None:
+        """The same, of one that packets may still update."""
+
+        def do() -> None:
+            self._bank(bank).wait_until_done()
+            self._bank(bank).clear()
+
+        await self._do(do)
+
+    async def read(self, bank: int) -> dict[str, Any]:
+        """What a window's line has of its bank, once no packet updates it any more."""
+
+        def do() -> dict[str, Any]:
+            ended = self._bank(bank)
+            ended.wait_until_done()
+            return {
+                "packets": ended.packets(),
+                "unparsed": ended.unparsed(),
+                "iblt": ended.occupied(),
+            }
+
+        return await self._do(do)
+
+    async def adapted(self, opened: OpenWindow, target: int) -> Thresholds:
+        """Thresholds of the next window, from what the open one has just before its end."""
+
+        def do() -> Thresholds:
+            bank = self._bank(opened.bank)
+            return opened.thresholds.adapted(bank.packets(), bank.inserted(), target)
+
+        return await self._do(do)
+
+    async def look(self, opened: OpenWindow, found: FoundFlows) -> float:
+        """Read the IBLT of the open window if flows were inserted since; gives the seconds that it
+        took."""
+        return await self._do(lambda: self._look(opened, found))
+
+    def _look(self, opened: OpenWindow, found: FoundFlows) -> float:
+        start_s = time.perf_counter()
+        bank, size = self._bank(opened.bank), opened.sizes.iblt_cells
+        inserted = bank.inserted()
+        if inserted != found.inserted or not found.settled:
+            cells = Cells.empty(size)
+            for place, (count, key, *sums) in enumerate(bank.iblt()[:size]):
+                cells.set(place, (count, int.from_bytes(key, "big"), *sums))
+            listed = listing(opened.sizes.iblt, cells, unpadded)
+            # A flow that was being inserted while the registers were read is found the next time.
+            found.settled = listed.complete or inserted == found.inserted
+            found.inserted = inserted
+            for flow in listed.flows:
+                found.add(flow.key)
+        return time.perf_counter() - start_s
+
+    # --- the connection ---
+
+    async def disconnect(self) -> None:
+        """The next call connects anew."""
+        await self._do(self._disconnect)
+
+    def end(self) -> None:
+        """Disconnect as soon as the thread is done."""
+        self._thread.submit(self._disconnect)
+        self._thread.shutdown(wait=False)
+
+    def _bank(self, number: int) -> Bank:
+        if self._registers is None:
+            namespace = self._thrift.namespace
+            self._registers = Registers(Path(namespace) if namespace else None, self._thrift.port)
+        return Bank(self._registers, number)
+
+    def _disconnect(self) -> None:
+        if self._registers is not None:
+            self._registers.close()
+            self._registers = None
+
+    async def _do(self, action: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, action)

@@ -1,0 +1,110 @@
+"""The controller's process, from its start to SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from sfcperf.vnfs.sfcmon.controller.access import read_token
+from sfcperf.vnfs.sfcmon.controller.api import SETTLE_S, application
+from sfcperf.vnfs.sfcmon.controller.fleet import Fleet
+from sfcperf.vnfs.sfcmon.controller.listening import listening
+from sfcperf.vnfs.sfcmon.controller.store import Store
+from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog
+
+_REQUESTS_END_S = 5
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the process is to do."""
+
+    state: Path
+    windows: Path
+    """File to which windows are appended."""
+    token_file: Path
+    listen: str
+    """`unix:/path`, or `address:port`."""
+
+
+def serve(options: Options, ready: Callable[[str], None]) -> None:
+    """Control switches until SIGTERM or SIGINT. `ready` is called once, with where the controller
+    listens, when it answers. Raises InputError, EnvironmentLacks."""
+    # What happens to connections is in the status, and not on stderr.
+    logging.getLogger("finsy").propagate = False
+    logging.getLogger("finsy").addHandler(logging.NullHandler())
+    token = read_token(options.token_file)
+    store = Store(options.state)
+    try:
+        with listening(options.listen) as opened:
+            asyncio.run(_serve(store, WindowLog(options.windows), token, opened, ready))
+    finally:
+        store.close()
+
+
+async def _serve(
+    store: Store, log: WindowLog, token: str, opened: socket.socket, ready: Callable[[str], None]
+) -> None:
+    fleet = Fleet(log)
+    app = application(store, fleet, token)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=_REQUESTS_END_S,
+    )
+    server = _Server(config, lambda: ready(_name(opened)))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, _end, server)
+    writing = asyncio.create_task(fleet.run())
+    try:
+        await fleet.take(lambda: store.state)
+        # Switches that answer are as they must be before the first request.
+        await fleet.settled(SETTLE_S)
+        await server.serve([opened])
+    finally:
+        await fleet.stop()
+        writing.cancel()
+        with suppress(asyncio.CancelledError):
+            await writing
+
+
+def _end(server: uvicorn.Server) -> None:
+    server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the process."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does."""
+        await super().startup(sockets)
+        self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """None of them."""
+        yield
+
+
+def _name(opened: socket.socket) -> str:
+    name: Any = opened.getsockname()
+    if opened.family == socket.AF_UNIX:
+        return f"unix:{name}"
+    host = f"[{name[0]}]" if opened.family == socket.AF_INET6 else name[0]
+    return f"http://{host}:{name[1]}"
