@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.errors import DeploymentError, MeasurementError, WorkflowError
+from sfcperf.errors import CannotBeMeasured, DeploymentError, MeasurementError, WorkflowError
 from sfcperf.hosts.base import Completed, Host, Process
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor
@@ -292,6 +292,7 @@ class FakeProbe(Probe):
     title = "Sends packets that do not exist"
     FAULTS: ClassVar[list[str]] = [
         "fail",
+        "impossible",
         "bug",
         "untrusted",
         "nan",
@@ -358,6 +359,8 @@ class FakeProbe(Probe):
         match self._fault:
             case "fail":
                 raise MeasurementError("the tool said no")
+            case "impossible":
+                raise CannotBeMeasured("the chain does not allow it")
             case "bug":
                 raise ValueError("a bug in the probe")
             case "nan":

@@ -186,6 +186,23 @@ def _bypass() -> dict[str, Any]:
     return {"switch": "s1", "port": 1, "priority": 10, "path": None}
 
 
+def test_a_switch_that_refuses_is_reported(
+    switches: Switches, controller: ControllerProcess
+) -> None:
+    state = switches.state()
+    _take(controller, state)
+    state["switches"]["s2"]["device"] = 7
+    controller.request("PUT", "/state", state)
+
+    def problem() -> str:
+        found: str = controller.request("GET", "/status")["switches"]["s2"]["problem"]
+        return found
+
+    assert eventually(lambda: "device" in problem()), problem()
+    _take(controller, switches.state())
+    assert _crosses(switches)
+
+
 # --- windows ---
 
 

@@ -3,10 +3,14 @@ those of what was sent, and of the lookups that each SFF counts itself."""
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -20,7 +24,7 @@ from support.records.scenarios import scenario, topology
 from support.sfcmon.frames import tcp6, udp4
 
 from sfcperf.drivers.local.driver import LocalDriver
-from sfcperf.errors import CannotBeMeasured
+from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.results.flows import FlowRecord
@@ -31,8 +35,12 @@ from sfcperf.workflow.model import Match, MonitorSpec, Scenario
 
 pytestmark = pytest.mark.root
 
+PLANES = ("ebpf", "ovs")
+"""Where sfc-sfcmon monitors."""
 PINGS = 40
 FLOWS, EACH = 20, 5
+BATCH, BATCHES, PAUSE_S = 20, 200, 0.005
+"""Frames that fit into the queue of a veth; some thousand per second."""
 REVERSE = 1 << 23
 WITHOUT_LIMITS = {"threshold": 0, "threshold_eval": 0, "window_s": 0.02}
 Lookups = Mapping[tuple[str, int, int], int]
@@ -42,7 +50,7 @@ Lookups = Mapping[tuple[str, int, int], int]
 ON_BMV2 = pytest.param("bmv2", marks=[pytest.mark.bmv2, pytest.mark.exhaustive])
 
 
-@pytest.fixture(params=["ebpf", "ovs", ON_BMV2])
+@pytest.fixture(params=[*PLANES, ON_BMV2])
 def driver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalDriver]:
     made = new_driver(tmp_path, request.param)
     yield made
@@ -133,14 +141,21 @@ CHAINS = {
     "transit": scenario(["router", "forwarder"], where=topology("T2"), reverse="bypass"),
 }
 
+IN_THE_GATE = ("one node", "three nodes")
 
-@pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS.keys())
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        pytest.param(chain, id=name, marks=() if name in IN_THE_GATE else pytest.mark.exhaustive)
+        for name, chain in CHAINS.items()
+    ],
+)
 def test_flows_are_what_was_looked_up(driver: LocalDriver, tmp_path: Path, chain: Scenario) -> None:
     watched = Watched(driver, chain, tmp_path)
     assert ping(watched.deployment, PINGS) == PINGS
     looked_up = watched.looked_up()
     flows = watched.end()
-    # What SFFs look up beside pings are the nothing that is left of other protocols.
     assert by_lookup(flows) == looked_up
     paths = (42, 42 | REVERSE) if chain.chain.reverse == "symmetric" else (42,)
     assert {spi for _, spi, _ in looked_up} == set(paths)
@@ -224,6 +239,45 @@ def test_a_chain_is_monitored_again(driver: LocalDriver, tmp_path: Path) -> None
     watched._monitor.start(watched.deployment, tmp_path)
     assert ping(watched.deployment, PINGS) == PINGS
     assert by_lookup(watched.end()) == by_lookup(first)
+
+
+@pytest.mark.parametrize("driver", ["ebpf"], indirect=True)
+def test_no_packet_is_lost_when_programs_are_exchanged(driver: LocalDriver, tmp_path: Path) -> None:
+    watched = Watched(driver, scenario(["forwarder", "router"]), tmp_path)
+    wire = watched.wire("client")
+    macs = Ether(src=watched.mac("client"), dst=watched.mac("server"))
+    batch = [bytes(macs / udp4("10.0.0.1", "10.0.0.2", 7, dport=9))] * BATCH
+
+    def send() -> None:
+        for _ in range(BATCHES):
+            wire.send(batch)
+            time.sleep(PAUSE_S)
+
+    sender = Thread(target=send)
+    sender.start()
+    while sender.is_alive():
+        watched.end()
+        watched._monitor.start(watched.deployment, tmp_path)
+    sender.join()
+    wire.close()
+    key = ("sff@node1", 42, 253)
+    assert eventually(lambda: watched.looked_up().get(key, 0) >= BATCH * BATCHES)
+    looked_up = watched.looked_up()
+    assert {looked_up["sff@node1", 42, si] for si in (255, 254, 253)} == {BATCH * BATCHES}
+
+
+@pytest.mark.parametrize("driver", PLANES, indirect=True)
+def test_one_that_was_killed_is_replaced(driver: LocalDriver, tmp_path: Path) -> None:
+    watched = Watched(driver, scenario(["forwarder"]), tmp_path)
+    running = watched._monitor._watches["sff@node1"]._running  # type: ignore[attr-defined]
+    os.kill(running.pids()[0], signal.SIGKILL)
+    assert ping(watched.deployment, PINGS) == PINGS
+    with pytest.raises(MeasurementError, match="SFCMon at sff@node1 broke"):
+        watched.end()
+    watched._monitor.start(watched.deployment, tmp_path)
+    assert ping(watched.deployment, PINGS) == PINGS
+    assert set(by_lookup(watched.end()).values()) == {PINGS}
+    assert ping(watched.deployment, PINGS) == PINGS
 
 
 def test_a_node_that_is_not_there_is_refused(driver: LocalDriver, tmp_path: Path) -> None:

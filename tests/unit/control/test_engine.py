@@ -125,6 +125,16 @@ def test_an_untrusted_trial_is_recorded_and_not_repeated(bench: Bench) -> None:
     assert outcome.exit_code is ExitCode.SOME_TRIALS_BAD
 
 
+def test_what_cannot_be_measured_is_not_tried_again(bench: Bench) -> None:
+    bench.start(probes=probes(attempt1="impossible"))
+    records = bench.by_id()
+    record = records["r001-s001-a"]
+    assert (record.status, record.attempts) == ("failed", 1)
+    assert "the chain does not allow it" in record.reasons[0]
+    # The next trial is measured.
+    assert records["r001-s001-b"].status == "valid"
+
+
 def test_drops_of_a_function_are_noted(bench: Bench) -> None:
     bench.start(probes=probes(attempt1="drops"))
     record = bench.by_id()["r001-s001-a"]

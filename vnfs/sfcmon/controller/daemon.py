@@ -39,8 +39,9 @@ class Options:
 def serve(options: Options, ready: Callable[[str], None]) -> None:
     """Control switches until SIGTERM or SIGINT. `ready` is called once, with where the controller
     listens, when it answers. Raises InputError, EnvironmentLacks."""
-    # What happens to connections is in the status.
-    logging.getLogger("finsy").disabled = True
+    # What happens to connections is in the status, and not on stderr.
+    logging.getLogger("finsy").propagate = False
+    logging.getLogger("finsy").addHandler(logging.NullHandler())
     token = read_token(options.token_file)
     store = Store(options.state)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ from sfcperf.vnfs.sfcmon.controller.tables import (
 if TYPE_CHECKING:
     from finsy import P4TableEntry, Switch
 
+_FINSY = logging.getLogger("finsy")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 2.0
 _CONNECT_TIMEOUT_S = 10.0
 _ENTRIES_AT_ONCE = 500
@@ -85,7 +87,7 @@ class Session:
         )
         connection = finsy.Switch(self.name, self._switch.p4runtime, options)
         async with asyncio.timeout(_CONNECT_TIMEOUT_S):
-            await connection.__aenter__()
+            await _open(connection)
         try:
             down = connection.ee.event_future(finsy.SwitchEvent.CHANNEL_DOWN)
             while not connection.is_primary and not down.done():
@@ -245,6 +247,37 @@ class Session:
             raise
         except Exception as error:
             raise DeploymentError(f"switch {self.name}: {_words(error)}") from error
+
+
+async def _open(connection: Switch) -> None:
+    """Raises what finsy raises, and DeploymentError."""
+    reasons = _Reasons(connection.name)
+    _FINSY.addHandler(reasons)
+    try:
+        await connection.__aenter__()
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        # When one of its tasks fails, finsy cancels the others, and this is all that comes out.
+        raise reasons.last or DeploymentError("the connection was lost") from None
+    finally:
+        _FINSY.removeHandler(reasons)
+
+
+class _Reasons(logging.Handler):
+    """Why a task of finsy has failed, which only its log says."""
+
+    def __init__(self, switch: str) -> None:
+        super().__init__(logging.CRITICAL)
+        self._task = f"fy:{switch}|"
+        self.last: Exception | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the error of a record."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, Exception) and self._task in record.getMessage():
+            self.last = error
 
 
 def _words(error: Exception) -> str:

@@ -102,7 +102,7 @@ static void read_part(struct sfcmon_port *port, char *part)
 
 void read_place(const char *word, struct place *place)
 {
-	char *rest = strdup(word), *colon = rest ? strrchr(rest, ':') : NULL, *part;
+	char *rest = strdup(word), *colon = rest ? strchr(rest, ':') : NULL, *part;
 	int kind = -1;
 
 	memset(place, 0, sizeof(*place));

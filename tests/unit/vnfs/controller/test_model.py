@@ -7,10 +7,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
 from pydantic import ValidationError
-from support.sfcmon.controller_states import mac, switch, two_switches
+from support.sfcmon.controller_states import mac, states, switch, two_switches
+from support.tiers import examples
 
 from sfcperf.vnfs.sfcmon.bmv2 import banks
+from sfcperf.vnfs.sfcmon.controller.entries import entries
 from sfcperf.vnfs.sfcmon.controller.model import Sizes, State
 from sfcperf.vnfs.sfcmon.controller.references import problems
 
@@ -242,3 +246,41 @@ def test_more_entries_than_a_table_has_room_for():
     found = problems(State.model_validate(raw))
     assert {each.where for each in found} == {f"/switches/{name}" for name in names}
     assert "1025 entries do not fit into its table `stations`" in found[0].message
+
+
+def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where numbers, texts and nulls are."""
+    if isinstance(value, dict):
+        return [each for key, part in value.items() for each in _places(part, (*place, key))]
+    if isinstance(value, list):
+        return [each for key, part in enumerate(value) for each in _places(part, (*place, key))]
+    return [place]
+
+
+@st.composite
+def changed_states(draw: st.DrawFn) -> State | None:
+    """States in which some values were exchanged with others; None if one is no state."""
+    raw = draw(states()).model_dump(mode="json")
+    places = _places({name: part for name, part in raw.items() if name != "switches"})
+    for _ in range(draw(st.integers(1, 3))):
+        to, of = draw(st.sampled_from(places)), draw(st.sampled_from(places))
+        target, source = raw, raw
+        for key in to[:-1]:
+            target = target[key]
+        for key in of:
+            source = source[key]
+        target[to[-1]] = source
+    try:
+        return State.model_validate(raw)
+    except ValidationError:
+        return None
+
+
+@examples(2000, gate=60)
+@given(changed_states())
+def test_a_state_without_problems_has_entries(state: State | None):
+    if state is None or problems(state):
+        return
+    event("taken")
+    for wanted in entries(state).values():
+        assert len({entry.identity for entry in wanted}) == len(wanted)
