@@ -14,12 +14,16 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from sfcmon_engine import EVALUATED, FLOWS, RATE_PPS, ROUNDS, chain, output, statistics
+from _sfcmon.ratio import ratio
+from sfcmon_engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS, chain, output, statistics
 
 from sfcperf.active.pktgen_load import PktgenLoad
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.workflow.defaults import with_defaults
+
+EVALUATED = {"without heavy hitters": (1 << 32) - 1, "if all are": 0}
+"""Packets before which there are no heavy hitters."""
 
 
 def main() -> None:
@@ -39,13 +43,13 @@ def main() -> None:
                 costs.setdefault(("after", flows), []).append(cost(deployment, flows))
     for flows in FLOWS:
         base = median(costs["before", flows])
-        ratio = median(costs["after", flows]) / base
         listed = ", ".join(
             f"{median(costs[heavy, flows]) - base:.0f} ns {heavy}" for heavy in EVALUATED
         )
         print(
             f"{flows:,} flows: {base:.0f} ns per lookup; SFCMon adds {listed} (goal: 120); "
-            f"after it, by the same program: {ratio:.3f} of before"
+            "after it, by the same program, by that before "
+            f"{ratio(costs['after', flows], costs['before', flows])}"
         )
 
 
@@ -69,7 +73,7 @@ def cost(deployment: Deployment, flows: int) -> float:
         try:
             pktgen.prepare(deployment, Path(raw))
             before = totals(deployment)
-            pktgen.offer(deployment, Path(raw), RATE_PPS, 1.0)
+            pktgen.offer(deployment, Path(raw), RATE_PPS, OFFERED_S)
             after = totals(deployment)
         finally:
             pktgen.cleanup()
