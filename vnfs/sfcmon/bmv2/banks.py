@@ -114,14 +114,16 @@ class Bank:
 
     def iblt(self) -> list[tuple[int, bytes, int, int, int]]:
         """Cells: count, key_sum, checksum, packets, bytes; as many as there is room for."""
-        count, checksum, packets, high, low = (
-            self._iblt(field)
-            for field in ("count", "checksum", "packets", "bytes_high", "bytes_low")
-        )
+        packets, high, low = map(self._iblt, ("packets", "bytes_high", "bytes_low"))
+        volumes = (most << 32 | least for most, least in zip(high, low, strict=True))
+        cells = zip(self.inserted_keys(), packets, volumes, strict=True)
+        return [(*inserted, packets, volume) for inserted, packets, volume in cells]
+
+    def inserted_keys(self) -> list[tuple[int, bytes, int]]:
+        """Cells: count, key_sum, checksum. A fifth less to read than `iblt`."""
         words = zip(*(self._iblt(f"key{word}") for word in range(KEY_WORDS)), strict=True)
         keys = (b"".join(word.to_bytes(4, "big") for word in cell) for cell in words)
-        volumes = (most << 32 | least for most, least in zip(high, low, strict=True))
-        return list(zip(count, keys, checksum, packets, volumes, strict=True))
+        return list(zip(self._iblt("count"), keys, self._iblt("checksum"), strict=True))
 
     def contents(self) -> dict[str, Any]:
         """All registers, sparsely, as golden vectors have them."""
