@@ -69,9 +69,10 @@ def misreported(trace: Trace, listed: Listing) -> list[str]:
         sent, said = true[flow.key], f"{Flow.of_key(flow.key)}: {flow.packets} {flow.certainty}"
         if not sent:
             wrong.append(f"{said}, but there is no such flow")
-        elif (flow.certainty is Certainty.EXACT and (
-            flow.packets > sent or (whole and flow.packets != sent)
-        )) or (flow.certainty is Certainty.AT_MOST and whole and flow.packets < sent):
+        elif (
+            flow.certainty is Certainty.EXACT
+            and (flow.packets > sent or (whole and flow.packets != sent))
+        ) or (flow.certainty is Certainty.AT_MOST and whole and flow.packets < sent):
             wrong.append(f"{said}, but it sent {sent}")
     if len({flow.key for flow in listed.flows}) != len(listed.flows):
         wrong.append("a flow is listed twice")
