@@ -1,4 +1,4 @@
-"""sfc-sfcmon on the oldest kernel of the README, Linux 6.1 in an emulator, at each of its places."""
+"""sfc-sfcmon at each of its places on the oldest kernel of the README, Linux 6.1 in an emulator."""
 
 from __future__ import annotations
 
