@@ -351,3 +351,12 @@ def test_what_thrift_refuses_is_named(bench: Bmv2Bench) -> None:
     for call, message in calls:
         with pytest.raises(Exception, match=message):
             call()
+
+
+def test_a_refusal_among_several_reads_leaves_the_connection_in_order(bench: Bmv2Bench) -> None:
+    names = ["Switch.monitor.packets", "Switch.monitor.begun"]
+    with pytest.raises(Exception, match="the switch has no such register"):
+        bench.registers.read_several([names[0], "nothing", names[1]])
+    found = bench.registers.read_several(names)
+    assert [len(cells) for cells in found] == [2, 2]
+    assert found == [bench.registers.read_all(name) for name in names]

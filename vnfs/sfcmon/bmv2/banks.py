@@ -6,7 +6,7 @@ bank and its settings are the default action of a table; Thrift reads and writes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfcperf import retry
@@ -22,6 +22,7 @@ CMS_ROWS, BLOOM_HASHES, IBLT_HASHES = 5, 4, 3
 """Fixed in the program."""
 UNPARSED_REASONS = 5
 KEY_WORDS = 11
+_INSERTED = ("count", "checksum", *(f"key{word}" for word in range(KEY_WORDS)))
 _MONITOR = "Switch.monitor"
 _DONE_TIMEOUT_S = 5.0
 _POLL_S = 0.0005
@@ -114,14 +115,16 @@ class Bank:
 
     def iblt(self) -> list[tuple[int, bytes, int, int, int]]:
         """Cells: count, key_sum, checksum, packets, bytes; as many as there is room for."""
-        count, checksum, packets, high, low = (
-            self._iblt(field)
-            for field in ("count", "checksum", "packets", "bytes_high", "bytes_low")
+        *inserted, packets, high, low = self._several(
+            (*_INSERTED, "packets", "bytes_high", "bytes_low")
         )
-        words = zip(*(self._iblt(f"key{word}") for word in range(KEY_WORDS)), strict=True)
-        keys = (b"".join(word.to_bytes(4, "big") for word in cell) for cell in words)
         volumes = (most << 32 | least for most, least in zip(high, low, strict=True))
-        return list(zip(count, keys, checksum, packets, volumes, strict=True))
+        cells = zip(_cells(inserted), packets, volumes, strict=True)
+        return [(*cell, packets, volume) for cell, packets, volume in cells]
+
+    def inserted_keys(self) -> list[tuple[int, bytes, int]]:
+        """Cells: count, key_sum, checksum. A fifth less to read than `iblt`."""
+        return _cells(self._several(_INSERTED))
 
     def contents(self) -> dict[str, Any]:
         """All registers, sparsely, as golden vectors have them."""
@@ -186,5 +189,16 @@ class Bank:
         own = (f"{_MONITOR}.cms_bank{self._number}.", f"{_MONITOR}.flow_bank{self._number}.")
         return [name for name in registers_of(Program.SKETCHES) if name.startswith(own)]
 
+    def _several(self, fields: Sequence[str]) -> list[Sequence[int]]:
+        names = [self._name("flow", f"iblt_{field}") for field in fields]
+        return self._registers.read_several(names)
+
     def _iblt(self, field: str) -> list[int]:
         return list(self._registers.read_all(self._name("flow", f"iblt_{field}")))
+
+
+def _cells(inserted: Sequence[Sequence[int]]) -> list[tuple[int, bytes, int]]:
+    """Count, key_sum and checksum of each cell, from the registers `_INSERTED`."""
+    count, checksum, *words = inserted
+    keys = (b"".join(word.to_bytes(4, "big") for word in key) for key in zip(*words, strict=True))
+    return list(zip(count, keys, checksum, strict=True))

@@ -78,8 +78,8 @@ class BankAccess:
         inserted = bank.inserted()
         if inserted != found.inserted or not found.settled:
             cells = Cells.empty(size)
-            for place, (count, key, *sums) in enumerate(bank.iblt()[:size]):
-                cells.set(place, (count, int.from_bytes(key, "big"), *sums))
+            for place, (count, key, checksum) in enumerate(bank.inserted_keys()[:size]):
+                cells.set(place, (count, int.from_bytes(key, "big"), checksum, 0, 0))
             listed = listing(opened.sizes.iblt, cells, unpadded)
             # A flow that was being inserted while the registers were read is found the next time.
             found.settled = listed.complete or inserted == found.inserted
