@@ -39,11 +39,15 @@ MOST_PPS = 10_000_000
 OFFERED_S = 0.5
 ROUNDS = 8
 TRIES = 3
+ENTRIES = {"source": "10.0.0.1", "destination": "10.0.0.2"}
+"""Addresses that the driver gives the endpoints."""
+SKETCHES, TABLE = "sketches, all heavy hitters", "table with entries"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "forwarder": ("forwarder", {}),
     "sketches, no heavy hitters": ("sfcmon", {"threshold": 0, "threshold_eval": (1 << 32) - 1}),
-    "sketches, all heavy hitters": ("sfcmon", {"threshold": 0, "threshold_eval": 0}),
-    "table": ("sfcmon", {"monitor": "table"}),
+    SKETCHES: ("sfcmon", {"threshold": 0, "threshold_eval": 0}),
+    "table that learns": ("sfcmon", {"monitor": "table"}),
+    TABLE: ("sfcmon", {"monitor": "table", "table_entries": [ENTRIES]}),
     "none": ("sfcmon", {"monitor": "none"}),
 }
 PROGRAMS = {"forwarder": "forward", "sfcmon": "serve"}
@@ -74,8 +78,8 @@ def main() -> None:
             f"{ratio(costs[case, FLOWS[-1]], costs[case, 1])} (goal: within noise of 1)"
         )
     for flows in FLOWS:
-        found = ratio(rates["sketches, all heavy hitters", flows], rates["table", flows])
-        print(f"{flows:,} flows: throughput with sketches by that with a table {found}")
+        sketches, table = (rates[case, flows] for case in (SKETCHES, TABLE))
+        print(f"{flows:,} flows: throughput, {SKETCHES}, by {TABLE}: {ratio(sketches, table)}")
 
 
 def undisturbed(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, float]:
@@ -91,6 +95,8 @@ def measured(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, floa
     that the chain carries at most."""
     asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": flows})
     pktgen, name = PktgenLoad(asked), PROGRAMS[type_]
+    if "table_entries" in knobs:
+        knobs = {**knobs, "table_entries": [{**ENTRIES, "count": flows}]}
     others = totals(name).keys()
     with statistics(), chain(type_, knobs) as deployment, tempfile.TemporaryDirectory() as raw:
         try:

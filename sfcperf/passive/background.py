@@ -24,7 +24,7 @@ _LONGEST_MS = 3_600_000
 _MOST_PPS = 1_000_000
 _START_S = 10.0
 """In which it begins, even on a busy machine."""
-_PATIENCE = 4
+_TIMES_AS_LONG = 4
 """How often the time in which each flow sends a packet at the rate may pass until all have."""
 _POLL_S = 0.05
 _OTHERS = 5
@@ -96,17 +96,17 @@ class BackgroundMonitor(Monitor):
         left = self._left(client.interface)
         self._process = client.host.spawn(argv, stdout=self._stdout, stderr=self._stderr)
         packets = asked["flows"] + _OTHERS
-        patience_s = _START_S + _PATIENCE * packets / asked["rate_pps"]
+        timeout_s = _START_S + _TIMES_AS_LONG * packets / asked["rate_pps"]
         if not self._process.becomes(
             lambda: self._left(client.interface) >= left + packets,
-            timeout_s=patience_s,
+            timeout_s=timeout_s,
             period_s=_POLL_S,
         ):
             if self._process.poll() is not None:
                 raise MeasurementError(self._failure())
             raise MeasurementError(
                 f"not all of {asked['flows']} flows of the background traffic had sent a packet "
-                f"after {patience_s:.1f} s",
+                f"after {timeout_s:.1f} s",
                 hint="lower rate_pps or flows, or leave the sender more CPU time",
             )
 
