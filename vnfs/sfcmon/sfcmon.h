@@ -17,7 +17,9 @@
 #define SFCMON_IPV4_WORDS 5
 #define SFCMON_IPV6_WORDS 11
 #define SFCMON_SOURCE_WORD 3
-#define SFCMON_ID1_WORDS 5 /* at most */
+#define SFCMON_IPV4_SOURCE_WORDS 1
+#define SFCMON_IPV6_SOURCE_WORDS 4
+#define SFCMON_ID1_WORDS (1 + SFCMON_IPV6_SOURCE_WORDS) /* at most */
 
 /* Why a frame is not monitored. */
 enum sfcmon_reason {

@@ -139,7 +139,13 @@ class Lab:
             setting = f"net/ipv6/conf/{port.interface}/disable_ipv6=1"
             port.host.run(["sysctl", "-q", "-w", setting], timeout_s=10)
             ip("-n", space(port.host), "link", "set", port.interface, "up")
+        # Until the kernel has noticed the carrier of the first one, that one drops what is sent.
+        assert eventually(lambda: all(map(_is_up, ports)))
         return ports
+
+
+def _is_up(port: Port) -> bool:
+    return "state UP" in ip("-n", space(port.host), "link", "show", port.interface)
 
 
 def space(host: NamespaceHost) -> str:

@@ -34,10 +34,14 @@ static struct bpf_map *map_of(const char *name)
 	return bpf_object__find_map_by_name(object, name);
 }
 
-static int set_entries(const char *name, size_t entries)
+/* So many bytes in each of its elements, of which there are two for each part. */
+static int set_size(const char *name, size_t bytes, size_t parts)
 {
-	int error = bpf_map__set_max_entries(map_of(name), (__u32)entries);
+	struct bpf_map *map = map_of(name);
+	int error = bytes > UINT32_MAX ? -E2BIG : bpf_map__set_value_size(map, (__u32)bytes);
 
+	if (!error)
+		error = bpf_map__set_max_entries(map, (__u32)(SFCMON_BANKS * parts));
 	if (error)
 		complain("cannot set the size of the registers %s: %s", name, strerror(-error));
 	return error;
@@ -70,9 +74,9 @@ int registers_size(struct bpf_object *opened, const struct sizes *sizes, bool ta
 	error = bpf_map__set_initial_value(map_of(SFCMON_SIZES), &initial, sizeof(initial));
 	if (error)
 		complain("cannot set the sizes of the registers: %s", strerror(-error));
-	return error || set_entries("cms", SFCMON_BANKS * cms_elements) ||
-			       set_entries("bloom", SFCMON_BANKS * bloom_words) ||
-			       set_entries("iblt", cpus * SFCMON_BANKS * iblt_cells)
+	return error || set_size("cms", cms_elements * sizeof(*cms), 1) ||
+			       set_size("bloom", bloom_words * sizeof(*bloom), 1) ||
+			       set_size("iblt", iblt_cells * sizeof(*iblt), cpus)
 		       ? -1
 		       : 0;
 }

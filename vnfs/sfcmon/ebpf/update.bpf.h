@@ -10,25 +10,32 @@
 #include "engine.h"
 #include "parse.bpf.h"
 
-#define ARRAY(name, cell, flags)                                                                   \
+/* The registers of a bank are one element, whose size the user side sets before it loads them: that
+ * takes one lookup, where smaller elements take one for each hash function. */
+#define REGISTERS(name)                                                                            \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
 		__uint(max_entries, SFCMON_BANKS);                                                 \
-		__uint(map_flags, flags);                                                          \
-		__type(key, __u32);                                                                \
-		__type(value, cell);                                                               \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+		__uint(key_size, sizeof(__u32));                                                   \
+		__uint(value_size, sizeof(__u64));                                                 \
 	} name SEC(".maps")
+
+/* Each CPU has an IBLT of its own: its fields are sums and exclusive ors, which the user side adds up. */
+REGISTERS(cms);
+REGISTERS(bloom);
+REGISTERS(iblt);
 
 struct sfcmon_lock {
 	struct bpf_spin_lock lock;
 };
 
-/* The user side makes all but `locks` larger before it loads them; bank 1 follows bank 0. Each CPU
- * has an IBLT of its own: its fields are sums and exclusive ors, which the user side adds up. */
-ARRAY(cms, struct sfcmon_counters, BPF_F_MMAPABLE);
-ARRAY(bloom, __u64, BPF_F_MMAPABLE);
-ARRAY(iblt, struct sfcmon_cell, BPF_F_MMAPABLE);
-ARRAY(locks, struct sfcmon_lock, 0);
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SFCMON_BANKS);
+	__type(key, __u32);
+	__type(value, struct sfcmon_lock);
+} locks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -50,7 +57,7 @@ static __always_inline __u32 count(__u32 *counter, __u32 most)
 }
 
 /* The hash of a key whose words went through murmur_word(). */
-static __always_inline __u32 hash_flow(const __u32 *mixed, const __u32 words, __u32 seed)
+static __always_inline __u32 hash_words(const __u32 *mixed, const __u32 words, __u32 seed)
 {
 	__u32 state = seed;
 
@@ -60,35 +67,71 @@ static __always_inline __u32 hash_flow(const __u32 *mixed, const __u32 words, __
 	return murmur_end(state, words * sizeof(__u32));
 }
 
-static __always_inline __u32 *cms_counter(__u32 bank, __u32 row, __u32 column)
-{
-	__u32 place =
-		(bank * sizes.cms_rows + row) * sfcmon_row_elements(sizes.cms_columns) + column / 2;
-	struct sfcmon_counters *counters = bpf_map_lookup_elem(&cms, &place);
-
-	return counters ? &counters->value[column & 1] : NULL;
-}
-
 /* UpdateCMS and EstimateCMS in one: counts FlowID1, the least of its counters is returned. */
-static __always_inline __u32 update_cms(__u32 bank, const __u32 *mixed, __u32 words)
+static __always_inline __u32 update_cms(__u32 bank, const struct sfcmon_packet *packet,
+					const __u32 source_words)
 {
-	__u32 source_words = words == SFCMON_IPV4_WORDS ? 1 : 4, estimate = SFCMON_CMS_MAX;
+	__u32 mixed[SFCMON_ID1_WORDS], estimate = SFCMON_CMS_MAX;
+	__u32 *counters = bpf_map_lookup_elem(&cms, &bank);
+	const __u64 row_counters = 2 * sfcmon_row_elements(sizes.cms_columns);
 
-	for (__u32 row = 0; row < SFCMON_CMS_ROWS && row < sizes.cms_rows; row++) {
-		__u32 state = murmur_step(SFCMON_CMS_SEED + row, mixed[0]);
-		__u32 *counter, counted;
+	if (!counters)
+		return 0;
 
-		for (__u32 i = 0; i < 4 && i < source_words; i++)
-			state = murmur_step(state, mixed[SFCMON_SOURCE_WORD + i]);
-		state = murmur_end(state, (1 + source_words) * sizeof(__u32));
-		counter = cms_counter(bank, row, murmur_reduce(state, sizes.cms_columns));
-		if (!counter)
-			return 0;
-		counted = count(counter, SFCMON_CMS_MAX);
+	mixed[0] = murmur_word(packet->flow[0]);
+#pragma unroll
+	for (__u32 i = 0; i < source_words; i++)
+		mixed[1 + i] = murmur_word(packet->flow[SFCMON_SOURCE_WORD + i]);
+#pragma unroll
+	for (__u32 row = 0; row < SFCMON_CMS_ROWS; row++) {
+		__u32 counted, hash;
+		__u64 column;
+
+		if (row >= sizes.cms_rows)
+			break;
+		hash = hash_words(mixed, 1 + source_words, SFCMON_CMS_SEED + row);
+		column = murmur_reduce(hash, sizes.cms_columns);
+		/* As it always is, but the verifier does not know. */
+		if (column >= sizes.cms_columns)
+			break;
+		counted = count(&counters[row * row_counters + column], SFCMON_CMS_MAX);
 		if (counted < estimate)
 			estimate = counted;
 	}
 	return estimate;
+}
+
+/* The word of the Bloom filter in which a flow has a bit. */
+static __always_inline __u64 *bloom_word(__u64 *filter, const __u32 *mixed, const __u32 words,
+					 __u32 number, __u32 *shift)
+{
+	__u32 hash = hash_words(mixed, words, SFCMON_BLOOM_SEED + number);
+	__u32 index = murmur_reduce(hash, sizes.bloom_bits);
+	__u64 place = index / SFCMON_BLOOM_WORD;
+
+	*shift = index % SFCMON_BLOOM_WORD;
+	return place < sfcmon_bloom_words(sizes.bloom_bits) ? filter + place : NULL;
+}
+
+/* MembershipQueryBF. */
+static __always_inline bool is_stored(__u32 bank, const __u32 *mixed, const __u32 words)
+{
+	__u64 *filter = bpf_map_lookup_elem(&bloom, &bank);
+	bool stored = true;
+
+	if (!filter)
+		return true;
+#pragma unroll
+	for (__u32 i = 0; i < SFCMON_BLOOM_HASHES; i++) {
+		const __u64 *word;
+		__u32 shift;
+
+		if (i >= sizes.bloom_hashes)
+			break;
+		word = bloom_word(filter, mixed, words, i, &shift);
+		stored &= !word || (*(const volatile __u64 *)word >> shift & 1);
+	}
+	return stored;
 }
 
 static __always_inline __u64 bloom_bit(__u64 shifts, __u32 number)
@@ -96,35 +139,30 @@ static __always_inline __u64 bloom_bit(__u64 shifts, __u32 number)
 	return 1ULL << (shifts >> 8 * number & (SFCMON_BLOOM_WORD - 1));
 }
 
-/* MembershipQueryBF and InsertBF in one: whether the flow was stored. Of packets of one flow on
- * several CPUs, one alone stores it. */
+/* MembershipQueryBF once more, and InsertBF, in one: of packets of one flow on several CPUs, one alone
+ * stores it. */
 static __always_inline bool store(__u32 bank, const __u32 *mixed, const __u32 words)
 {
 	__u64 *word[SFCMON_BLOOM_HASHES] = {}, shifts = 0; /* a byte each: the stack is small */
+	__u64 *filter = bpf_map_lookup_elem(&bloom, &bank);
 	struct sfcmon_lock *lock;
 	bool stored = true;
 
+	if (!filter)
+		return true;
+
 #pragma unroll
 	for (__u32 i = 0; i < SFCMON_BLOOM_HASHES; i++) {
-		__u32 index, place;
+		__u32 shift;
 
 		if (i >= sizes.bloom_hashes)
 			break;
-		index = murmur_reduce(hash_flow(mixed, words, SFCMON_BLOOM_SEED + i),
-				      sizes.bloom_bits);
-		place = bank * sfcmon_bloom_words(sizes.bloom_bits) + index / SFCMON_BLOOM_WORD;
-		shifts |= (__u64)(index % SFCMON_BLOOM_WORD) << 8 * i;
-		word[i] = bpf_map_lookup_elem(&bloom, &place);
-		if (!word[i])
-			return true;
-		stored &= (*(volatile __u64 *)word[i] & bloom_bit(shifts, i)) != 0;
+		word[i] = bloom_word(filter, mixed, words, i, &shift);
+		shifts |= (__u64)shift << 8 * i;
 	}
-	if (stored)
-		return true;
 	lock = bpf_map_lookup_elem(&locks, &bank);
 	if (!lock)
 		return true;
-	stored = true;
 	bpf_spin_lock(&lock->lock);
 #pragma unroll
 	for (__u32 i = 0; i < SFCMON_BLOOM_HASHES; i++) {
@@ -146,12 +184,13 @@ static __always_inline void insert(struct sfcmon_cell *cell, const struct sfcmon
 		cell->key_sum[i] ^= packet->flow[i];
 }
 
-static __always_inline bool is_among(__u32 cell, const __u32 *cells, __u32 count)
+static __always_inline bool is_among(__u32 cell, const __u32 *cells, const __u32 count)
 {
 	bool among = false;
 
-	for (__u32 i = 0; i < SFCMON_IBLT_HASHES; i++)
-		among |= i < count && cells[i] == cell;
+#pragma unroll
+	for (__u32 i = 0; i < count; i++)
+		among |= cells[i] == cell;
 	return among;
 }
 
@@ -159,22 +198,30 @@ static __always_inline bool is_among(__u32 cell, const __u32 *cells, __u32 count
 static __always_inline void update_iblt(__u32 bank, const struct sfcmon_packet *packet,
 					const __u32 *mixed, const __u32 words, bool stored)
 {
-	__u32 checksum = stored ? 0 : hash_flow(mixed, words, SFCMON_CHECKSUM_SEED);
-	__u32 first = (bpf_get_smp_processor_id() * SFCMON_BANKS + bank) * sizes.iblt_cells;
-	__u32 cells[SFCMON_IBLT_HASHES] = {};
+	__u32 checksum = stored ? 0 : hash_words(mixed, words, SFCMON_CHECKSUM_SEED);
+	__u32 part = bpf_get_smp_processor_id() * SFCMON_BANKS + bank;
+	struct sfcmon_cell *table = bpf_map_lookup_elem(&iblt, &part);
+	__u32 cells[SFCMON_IBLT_HASHES];
 
-	for (__u32 i = 0; i < SFCMON_IBLT_HASHES && i < sizes.iblt_hashes; i++) {
-		__u32 hash = hash_flow(mixed, words, SFCMON_IBLT_SEED + i);
+	if (!table)
+		return;
+
+#pragma unroll
+	for (__u32 i = 0; i < SFCMON_IBLT_HASHES; i++) {
 		struct sfcmon_cell *cell;
-		__u32 place;
+		__u32 hash;
 
+		if (i >= sizes.iblt_hashes)
+			break;
+		hash = hash_words(mixed, words, SFCMON_IBLT_SEED + i);
 		cells[i] = murmur_reduce(hash, sizes.iblt_cells);
-		for (__u32 next = 0; next < i && is_among(cells[i], cells, i); next++)
-			cells[i] = cells[i] + 1 == sizes.iblt_cells ? 0 : cells[i] + 1;
-		place = first + cells[i];
-		cell = bpf_map_lookup_elem(&iblt, &place);
-		if (!cell)
+#pragma unroll
+		for (__u32 next = 0; next < i; next++)
+			if (is_among(cells[i], cells, i))
+				cells[i] = cells[i] + 1 == sizes.iblt_cells ? 0 : cells[i] + 1;
+		if (cells[i] >= sizes.iblt_cells)
 			return;
+		cell = table + cells[i];
 		if (!stored)
 			insert(cell, packet, words, checksum);
 		cell->packets++;
@@ -190,7 +237,8 @@ static __always_inline void report(__u32 bank, const struct sfcmon_packet *packe
 #pragma unroll
 	for (__u32 i = 0; i < words; i++)
 		mixed[i] = murmur_word(packet->flow[i]);
-	update_iblt(bank, packet, mixed, words, store(bank, mixed, words));
+	update_iblt(bank, packet, mixed, words,
+		    is_stored(bank, mixed, words) || store(bank, mixed, words));
 }
 
 /* A packet of a heavy hitter. Global, so that the verifier looks at it once. */
@@ -226,15 +274,13 @@ __noinline int sfcmon_count(int reason, struct sfcmon_packet *packet)
 {
 	__u32 bank = active_bank(), packets, estimate;
 	struct sfcmon_bank *registers = &windows.banks[bank];
-	__u32 mixed[SFCMON_SOURCE_WORD + 4];
 
 	packets = count_frame(registers, reason);
 	if (!packets || !packet)
 		return -1;
-	mixed[0] = murmur_word(packet->flow[0]);
-	for (__u32 i = SFCMON_SOURCE_WORD; i < SFCMON_SOURCE_WORD + 4; i++)
-		mixed[i] = murmur_word(packet->flow[i]);
-	estimate = update_cms(bank, mixed, packet->words);
+	estimate = packet->words == SFCMON_IPV4_WORDS
+			   ? update_cms(bank, packet, SFCMON_IPV4_SOURCE_WORDS)
+			   : update_cms(bank, packet, SFCMON_IPV6_SOURCE_WORDS);
 	if (packets < registers->threshold_eval || estimate < registers->threshold_packets ||
 	    (__u64)estimate << 32 < (__u64)registers->threshold_share * packets)
 		return -1;
