@@ -19,7 +19,7 @@ import finsy
 from finsy.p4entity import P4CounterEntry, P4Entity, P4TableEntry
 from scapy.packet import Packet
 
-from sfcperf.vnfs.sfcmon.bmv2.programs import Program
+from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, Program
 from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch
 from support.network.wires import Lab, Wire, eventually, ip, space
 from support.vnfs.sff_bench import (
@@ -60,26 +60,6 @@ NUMBERS = {
     PORT_GPE: 385,
 }
 """Ports of the bench -> ports of the switch, which say of what kind they are."""
-DROPS = (
-    "kept",
-    "truncated",
-    "encapsulation",
-    "version",
-    "md_type",
-    "length",
-    "oam",
-    "ttl",
-    "si_zero",
-    "no_path",
-    "wrong_port",
-    "next_protocol",
-    "not_ip",
-    "no_station",
-    "oversize",
-    "si_exhausted",
-)
-"""Reasons, by their index in the counter `drops`."""
-
 TO: Mapping[str, tuple[str, dict[str, Any]]] = {
     "nsh": ("to_nsh", {"port": NUMBERS[PORT_NSH], "mac": NSH_SF}),
     "plain": ("to_plain", {"port": NUMBERS[PORT_PLAIN], "mac": PLAIN_SF}),
@@ -233,7 +213,7 @@ class Bmv2Bench:
         """Dropped frames by reason, only those that there are."""
         cells = self.control.read(P4CounterEntry("drops"))
         return Counter(
-            {DROPS[cell.index]: cell.packet_count for cell in cells if cell.packet_count}
+            {DROP_REASONS[cell.index - 1]: cell.packet_count for cell in cells if cell.packet_count}
         )
 
     def paths(self, paths: Mapping[tuple[int, int], str], came_from: int = 0) -> None:

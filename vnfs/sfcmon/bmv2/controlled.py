@@ -53,7 +53,7 @@ class Controller(RunningSfcmon):
         event = self.fresh()
         paths = {(path["spi"], path["si"]): path for path in event["paths"]}
         return Counted(
-            ways=event["ways"],
+            ways=event["forwarded"],
             drops=event["drops"],
             paths={key: (path["packets"], path["bytes"]) for key, path in paths.items()},
         )

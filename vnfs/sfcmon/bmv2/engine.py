@@ -15,10 +15,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS, Program
-from sfcperf.vnfs.sfcmon.bmv2.reading import read
+from sfcperf.vnfs.sfcmon.bmv2.programs import Program
+from sfcperf.vnfs.sfcmon.bmv2.reading import counters
 from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
 from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.bmv2.windows import NoWindows, SketchWindows, TableWindows, Windows
@@ -96,38 +96,16 @@ class Engine:
 
     async def _report(self) -> None:
         """Counters, into the stats file and onto stdout."""
-        drops = await self._cells("drops", ("", *DROP_REASONS))
-        del drops[""]
         self._reports += 1
         event = {
             "event": "counters",
             "sequence": self._reports,
-            "ways": await self._cells("forwarded", WAYS),
-            "drops": drops,
-            "paths": await self._paths(),
+            **await counters(self._switch),
             "windows": self._ended,
             "sequence_end": self._reports,
         }
         _write(self._stats, event)
         _print(event)
-
-    async def _cells(self, counter: str, names: tuple[str, ...]) -> dict[str, int]:
-        """Packets in the cells of a counter, by the names of its cells."""
-        from finsy import P4CounterEntry
-
-        cells = await read(self._switch, P4CounterEntry(counter))
-        return dict(zip(names, (cell.packet_count for cell in cells), strict=True))
-
-    async def _paths(self) -> list[dict[str, int]]:
-        """Packets and bytes by SPI and SI."""
-        from finsy import P4DirectCounterEntry
-
-        found = []
-        for hop in await read(self._switch, P4DirectCounterEntry("hops")):
-            if hop.table_entry is not None and (match := dict(hop.table_entry.match or {})):
-                key = {name: int(cast("int", match[name])) for name in ("spi", "si")}
-                found.append({**key, "packets": hop.packet_count, "bytes": hop.byte_count})
-        return found
 
 
 async def control(settings: Settings, stats: Path) -> None:

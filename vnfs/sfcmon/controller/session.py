@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import DeploymentError
-from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, WAYS
-from sfcperf.vnfs.sfcmon.bmv2.reading import read
+from sfcperf.vnfs.sfcmon.bmv2.reading import counters, read
 from sfcperf.vnfs.sfcmon.controller import model
 from sfcperf.vnfs.sfcmon.controller.entries import Entry
 from sfcperf.vnfs.sfcmon.controller.tables import (
@@ -187,35 +186,9 @@ class Session:
     # --- counters ---
 
     async def counters(self) -> Mapping[str, Any]:
-        """Packets and bytes by SPI and SI, drops by reason, and ways that packets left. Raises
-        DeploymentError."""
-        from finsy import P4DirectCounterEntry
-
-        try:
-            hops = [
-                {
-                    "spi": int(counter.table_entry.match["spi"]),
-                    "si": int(counter.table_entry.match["si"]),
-                    "packets": counter.packet_count,
-                    "bytes": counter.byte_count,
-                }
-                for counter in await read(self.primary, P4DirectCounterEntry("hops"))
-                if counter.table_entry is not None and counter.table_entry.match
-            ]
-            drops = await self._cells("drops", ("", *DROP_REASONS))
-            forwarded = await self._cells("forwarded", WAYS)
-        except DeploymentError:
-            raise
-        except Exception as error:
-            raise DeploymentError(f"switch {self.name}: {_words(error)}") from error
-        drops.pop("")
-        return {"paths": hops, "drops": drops, "forwarded": forwarded}
-
-    async def _cells(self, counter: str, names: Iterable[str]) -> dict[str, int]:
-        from finsy import P4CounterEntry
-
-        cells = [cell.packet_count for cell in await read(self.primary, P4CounterEntry(counter))]
-        return dict(zip(names, cells, strict=True))
+        """See bmv2.reading.counters. Raises DeploymentError."""
+        with self._deployment_errors():
+            return await counters(self.primary)
 
     # --- windows ---
 
@@ -229,20 +202,22 @@ class Session:
         DeploymentError."""
         from finsy import Action, P4TableEntry
 
-        try:
+        with self._deployment_errors():
             asked = P4TableEntry("window", is_default_action=True)
             [found] = await read(self.primary, asked)
-        except DeploymentError:
-            raise
-        except Exception as error:
-            raise DeploymentError(f"switch {self.name}: {_words(error)}") from error
         assert isinstance(found.action, Action)
         return {name: int(value) for name, value in found.action.args.items()}
 
     async def open_window(self, entry: P4TableEntry) -> None:
         """Write `window`. Raises DeploymentError; it may have been written all the same."""
-        try:
+        with self._deployment_errors():
             await self.primary.modify([entry])
+
+    @contextmanager
+    def _deployment_errors(self) -> Iterator[None]:
+        """What goes wrong with the switch."""
+        try:
+            yield
         except DeploymentError:
             raise
         except Exception as error:
