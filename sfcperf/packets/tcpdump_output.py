@@ -13,6 +13,11 @@ _COUNTS = {
     "dropped": re.compile(r"^(\d+) packets? dropped by kernel$", re.MULTILINE | re.ASCII),
 }
 _INTERFACE_DROPS = re.compile(r"^(\d+) packets? dropped by interface$", re.MULTILINE | re.ASCII)
+_SO_FAR = re.compile(
+    r"^tcpdump: (\d{1,20}) packets? captured, (\d{1,20}) packets? received by filter, "
+    r"(\d{1,20}) packets? dropped by kernel",
+    re.MULTILINE | re.ASCII,
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,11 @@ class TcpdumpOutput:
 def listening(text: str) -> bool:
     """Whether tcpdump has opened the interface: packets from now on are captured."""
     return "listening on " in text
+
+
+def so_far(text: str) -> list[TcpdumpOutput]:
+    """Its counts at each SIGUSR1 that it has got."""
+    return [TcpdumpOutput(*map(int, counts)) for counts in _SO_FAR.findall(text)]
 
 
 def parse(text: str) -> TcpdumpOutput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ HANDED_OVER_S = 1.2
 """The kernel hands packets over when its buffer is full, or tcpdump's second is over."""
 _START_TIMEOUT_S = 30.0
 _POLL_S = 0.01
+_WRITTEN_TIMEOUT_S = 2.0
 _KERNEL_BUFFER_KIB = 4096
 _BUFFER_SHARE = 1 / 16
 """Of a host's available memory that one capture may hold in the kernel: a small VM has few MiB, and
@@ -142,6 +144,8 @@ class TcpdumpMonitor(Monitor):
         if captures and self.wait_at_the_end:
             waiting.sleep(HANDED_OVER_S)
         for capture in captures:
+            if capture.hop.host not in self._elsewhere:
+                _await_written(capture)
             self._cpu_s += used_cpu_s(capture.hop.host, capture.process.pid)
             capture.process.stop()
         self._hide()
@@ -254,6 +258,25 @@ def buffer_kib(host: Host, wanted: int) -> int:
     Raises MeasurementError."""
     _, available = memory_bytes(host.read_text("/proc/meminfo"))
     return min(wanted, max(1, int(available * _BUFFER_SHARE) // _BYTES_PER_KIB))
+
+
+def _await_written(capture: _Capture) -> None:
+    """Wait until tcpdump has written what the kernel keeps for it: on a busy machine, that may be
+    the last packets of the trial."""
+    known = 0
+
+    def has_all() -> bool:
+        nonlocal known
+        answers = tcpdump_output.so_far(capture.said.read_text(errors="replace"))
+        if len(answers) > known and answers[-1].captured + answers[-1].dropped >= (
+            answers[-1].received
+        ):
+            return True
+        known = len(answers)
+        capture.process.send_signal(signal.SIGUSR1)
+        return False
+
+    capture.process.becomes(has_all, timeout_s=_WRITTEN_TIMEOUT_S, period_s=_POLL_S)
 
 
 def _await_listening(capture: _Capture) -> None:

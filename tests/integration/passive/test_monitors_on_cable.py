@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -133,6 +135,19 @@ def test_tcpdump_holds_every_packet(wire: Cable, tmp_path: Path) -> None:
         assert of(observations, hop, "capture_bytes") == [size]
     assert 0 < cost(observations) < 5
     assert not processes_in(wire.spaces["middle"])
+
+
+def test_a_tcpdump_that_is_behind_is_waited_for(wire: Cable, tmp_path: Path) -> None:
+    """As on a busy machine: it does not run while packets come."""
+    monitor = made(TcpdumpMonitor, hops=["client"], filter=["icmp"])
+    monitor.start(wire.deployment, tmp_path)
+    (pid,) = processes_in(wire.spaces["middle"])
+    os.kill(pid, signal.SIGSTOP)
+    ping(wire, 10)
+    resumed = threading.Timer(0.3, os.kill, (pid, signal.SIGCONT))
+    resumed.start()
+    assert of(monitor.stop(), "client", "captured_packets") == [20]
+    resumed.join()
 
 
 def test_tcpdump_stops_at_its_bound_and_says_so(

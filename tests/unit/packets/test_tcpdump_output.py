@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.errors import MeasurementError
-from sfcperf.packets.tcpdump_output import TcpdumpOutput, listening, parse
+from sfcperf.packets.tcpdump_output import TcpdumpOutput, listening, parse, so_far
 
 TEXT = (Path(__file__).parent / "golden" / "tcpdump-4.99.3.txt").read_text()
 
@@ -23,6 +23,15 @@ def test_drops_of_kernel_and_interface_are_added() -> None:
 def test_an_aborted_tcpdump_has_no_counts() -> None:
     with pytest.raises(MeasurementError):
         parse(TEXT.split("5 packets")[0])
+
+
+def test_counts_on_the_way_are_not_those_of_the_end() -> None:
+    asked = (
+        "tcpdump: 3 packets captured, 4 packets received by filter, 1 packet dropped by kernel\n"
+    )
+    text = TEXT.replace("5 packets captured", f"{asked}5 packets captured")
+    assert so_far(text) == [TcpdumpOutput(captured=3, received=4, dropped=1)]
+    assert parse(text) == parse(TEXT)
 
 
 @given(st.text(max_size=60), st.integers(0, 200), st.integers(0, 60))
