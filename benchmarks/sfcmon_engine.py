@@ -37,7 +37,7 @@ RATE_PPS = 300_000
 MOST_PPS = 10_000_000
 """More than a chain on this machine carries."""
 OFFERED_S = 0.5
-ROUNDS = 8
+ROUNDS = 6
 TRIES = 3
 ENTRIES = {"source": "10.0.0.1", "destination": "10.0.0.2"}
 """Addresses that the driver gives the endpoints."""
