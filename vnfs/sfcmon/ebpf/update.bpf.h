@@ -110,7 +110,11 @@ static __always_inline __u64 *bloom_word(__u64 *filter, const __u32 *mixed, cons
 	__u64 place = index / SFCMON_BLOOM_WORD;
 
 	*shift = index % SFCMON_BLOOM_WORD;
-	return place < sfcmon_bloom_words(sizes.bloom_bits) ? filter + place : NULL;
+	if (place >= sfcmon_bloom_words(sizes.bloom_bits))
+		return NULL;
+	/* The addition stays behind the check, for the verifier of Linux 6.1. */
+	barrier_var(place);
+	return filter + place;
 }
 
 /* MembershipQueryBF. */
