@@ -411,6 +411,13 @@ def chain(
         },
         "probes": [{"probe": "ping"}],
     }
+    with deployed(document, plane) as deployment:
+        yield deployment
+
+
+@contextmanager
+def deployed(document: Mapping[str, Any], plane: str) -> Iterator[Deployment]:
+    """The only scenario of a workflow, deployed."""
     (scenario,) = load_document(document, Path()).scenarios
     with tempfile.TemporaryDirectory() as folder:
         state, raw = Path(folder, "state"), Path(folder, "raw")

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,14 +21,11 @@ from statistics import median
 from typing import Any
 
 from _sfcmon.ratio import ratio
+from data_plane import deployed, output
 
 from sfcperf.active.pktgen_load import PktgenLoad
-from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.management.deployment import Deployment
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.load import load_document
 
 FLOWS = (1, 20_000, 40_000)
 RATE_PPS = 300_000
@@ -146,31 +141,8 @@ def chain(type_: str, knobs: dict[str, Any]) -> Iterator[Deployment]:
         "chain": {"functions": [{"vnf": "vnf"}]},
         "probes": [{"probe": "ping"}],
     }
-    (scenario,) = load_document(document, Path()).scenarios
-    with tempfile.TemporaryDirectory() as folder:
-        state, raw = Path(folder, "state"), Path(folder, "raw")
-        state.mkdir()
-        raw.mkdir()
-        journal = FileJournal(Path(folder, "journal.jsonl"))
-        context = DriverContext(
-            "bench",
-            f"b{os.getpid()}",
-            {"dataplane": "ebpf", "mtu": 1400, "wire_mtu": 1500},
-            journal,
-            state,
-            raw,
-            print,
-        )
-        driver = LocalDriver(context)
-        try:
-            yield driver.deploy(scenario)
-        finally:
-            driver.close()
-
-
-def output(argv: list[str]) -> str:
-    """Run to the end."""
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=120).stdout
+    with deployed(document, "ebpf") as deployment:
+        yield deployment
 
 
 if __name__ == "__main__":

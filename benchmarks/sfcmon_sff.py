@@ -15,7 +15,8 @@ from pathlib import Path
 from statistics import median
 
 from _sfcmon.ratio import ratio
-from sfcmon_engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS, chain, output, statistics
+from data_plane import output
+from sfcmon_engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS, chain, statistics
 
 from sfcperf.active.pktgen_load import PktgenLoad
 from sfcperf.management.deployment import Deployment

@@ -19,7 +19,6 @@ from sfcperf.management.deployment import (
     LookupCounts,
     SffCounts,
 )
-from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings, sketch_settings
 from sfcperf.workflow.model import Scenario
@@ -67,6 +66,9 @@ class Bmv2Sff(Sff):
         """`bmv2_nodes` have this data plane."""
         super().__init__(host, node, layout, scenario)
         self._bmv2_nodes = bmv2_nodes
+        # Not for those that have no bmv2: it imports sketches.
+        from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
+
         self._both = ControlledSwitch(host)
         self._output = node.folder / "windows.jsonl"
         self._parameters = next(

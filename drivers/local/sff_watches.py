@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfcperf.hosts.base import Host
-from sfcperf.vnfs.sfcmon.sff_watch import SffWatch
+
+if TYPE_CHECKING:
+    from sfcperf.vnfs.sfcmon.sff_watch import SffWatch
 
 
 @dataclass(frozen=True)
@@ -24,4 +26,7 @@ class LocalSff:
 
     def watch(self, parameters: Mapping[str, Any], output: Path) -> SffWatch:
         """See WatchableSff.watch."""
+        # For the runs that do: it imports sketches.
+        from sfcperf.vnfs.sfcmon.sff_watch import SffWatch
+
         return SffWatch.start(self.name, self.host, self.place, parameters, output)

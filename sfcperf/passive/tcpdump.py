@@ -276,7 +276,12 @@ def _await_written(capture: _Capture) -> None:
         capture.process.send_signal(signal.SIGUSR1)
         return False
 
-    capture.process.becomes(has_all, timeout_s=_WRITTEN_TIMEOUT_S, period_s=_POLL_S)
+    written = capture.process.becomes(has_all, timeout_s=_WRITTEN_TIMEOUT_S, period_s=_POLL_S)
+    if not written and capture.process.poll() is None:
+        log.warning(
+            "tcpdump at %s was behind when the trial ended: its last packets may be missing",
+            capture.hop.name,
+        )
 
 
 def _await_listening(capture: _Capture) -> None:
