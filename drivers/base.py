@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -59,6 +59,8 @@ class DriverContext:
     """Folder in the results for the output of the driver's tools; kept."""
     log: Callable[[str], None]
     """Writes a line to the run's log; may be called from any thread."""
+    services: Mapping[str, str] = field(default_factory=dict)
+    """Name of each service of the run -> where functions reach it, for `Attachment.services`."""
 
 
 class Driver(Plugin, ABC):

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import getfile
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.hosts.base import Host
-from sfcperf.management.deployment import FlowReporter
+from sfcperf.management.deployment import FlowReporter, RuleInterface
 from sfcperf.plugins import Plugin, Requirement, commands
+
+
+@dataclass(frozen=True)
+class Management:
+    """Where a function is managed, apart from the packets of its chain: its REST interface listens
+    there, and its connections to services come from there."""
+
+    address: str
+    """IPv4 address of the management interface."""
+    namespace: Path | None = None
+    """Network namespace of the management interface (a file as in /run/netns), where it is not the
+    host's own: a function opens its sockets for packets first and then enters it with setns(2)."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,10 @@ class Attachment:
     outputs: Path
     """An existing folder on the machine that runs sfcperf, for what the function's tools print
     (`Host.spawn` writes there)."""
+    management: Management | None = None
+    """None where the infrastructure has none."""
+    services: Mapping[str, str] = field(default_factory=dict)
+    """Name of each service in the workflow -> where it is reached, `ADDRESS:PORT`."""
 
 
 class RunningFunction(ABC):
@@ -69,6 +85,10 @@ class RunningFunction(ABC):
 
     def flows(self) -> FlowReporter | None:
         """What lists the flows that cross it; None for a function that lists none."""
+        return None
+
+    def rule_interface(self) -> RuleInterface | None:
+        """Where others set its rules; None for a function without such an interface."""
         return None
 
     def pids(self) -> tuple[int, ...]:

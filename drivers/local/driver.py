@@ -283,6 +283,7 @@ def _function(built: ScenarioDeployment, function: FunctionLayout) -> ServiceFun
         counters=running.counters,
         alive=running.problem,
         flows=running.flows(),
+        rule_interface=running.rule_interface(),
     )
 
 

@@ -3,6 +3,7 @@ scenario."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
 from sfcperf.drivers.parallel import each
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs.base import Attachment, RunningFunction
+from sfcperf.vnfs.base import Attachment, Management, RunningFunction
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Scenario
 
@@ -250,6 +251,9 @@ class ScenarioDeployment:
             vcpus=self.cpus.assigned[name],
             mtu=int(self.context.config["mtu"]),
             outputs=self._workdir(name),
+            # Functions share this machine with sfcperf, so that they are managed where it is.
+            management=Management("127.0.0.1", Path(f"/proc/{os.getpid()}/ns/net")),
+            services=self.context.services,
         )
         self.running[name] = function.type.start(self.hosts[name], attachment, function.spec.knobs)
 

@@ -48,6 +48,7 @@ class CloudSession:
 
     def __init__(self, context: DriverContext, config: Config) -> None:
         self._state_dir, self._tag = context.state_dir, context.tag
+        self._services = context.services
         self._config = config
         self.cloud = Cloud(config.cloud, context.log)
         self._telemetry = diagnostics.open_telemetry(self.cloud, config)
@@ -83,7 +84,7 @@ class CloudSession:
         length = PREFIX_LENGTH if self._networks is None else self._networks.data_prefix_length
         images = {spec.image: self._image(spec.image) for spec in needed.specs}
         return ScenarioDeployment(
-            scenario, client, server, functions, self._config, outputs, length, images
+            scenario, client, server, functions, self._config, outputs, length, images, self._services
         )
 
     def chain(self, deployment: ScenarioDeployment) -> None:

@@ -52,6 +52,7 @@ def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFuncti
         counters=running.counters,
         alive=running.problem,
         flows=running.flows(),
+        rule_interface=running.rule_interface(),
     )
 
 

@@ -11,12 +11,12 @@ from typing import Any
 from sfcperf import plugins
 from sfcperf.drivers.openstack.compute.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.model.config import Config
-from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS
+from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, MANAGEMENT
 from sfcperf.drivers.parallel import each, outcomes
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.provision import install
-from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.base import Attachment, Management, NetworkFunction, RunningFunction
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
 OWN_TOOLS = ("ip", "tcpdump", "ping", "sysctl")
@@ -48,6 +48,8 @@ class ScenarioDeployment:
     """Of the data network."""
     images: Mapping[str, Mapping[str, str | None]]
     """Name -> id, and digest of the content if the cloud tells it."""
+    services: Mapping[str, str]
+    """Those of the run, as in DriverContext."""
     running: dict[str, RunningFunction] = field(default_factory=dict)
     chain: Mapping[str, Any] = field(default_factory=dict)
     carried: dict[str, list[str]] = field(default_factory=dict)
@@ -125,6 +127,8 @@ class ScenarioDeployment:
             vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
             mtu=self.config.mtu,
             outputs=outputs,
+            management=Management(guest.port(MANAGEMENT).address),
+            services=self.services,
         )
         self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)
 

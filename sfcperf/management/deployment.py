@@ -145,6 +145,16 @@ class WatchableSff(Protocol):
 
 
 @dataclass(frozen=True)
+class RuleInterface:
+    """The REST interface of a function whose rules can be changed while it works."""
+
+    url: str
+    """Without a slash at the end, as the machine that runs sfcperf reaches it."""
+    token: str = field(repr=False)
+    """Bearer token that changes and readings need."""
+
+
+@dataclass(frozen=True)
 class Hop:
     """An interface that packets of the chain cross, in forward order, for counters and captures."""
 
@@ -189,6 +199,8 @@ class ServiceFunction:
     observe it. Empty where the SFF bypasses tc, by packet sockets or XDP."""
     flows: FlowReporter | None = None
     """What lists its flows, for a function that does."""
+    rule_interface: RuleInterface | None = None
+    """Where others set its rules, for a function that has such an interface."""
 
 
 @dataclass(frozen=True)
