@@ -39,7 +39,8 @@ class RuleKeeper:
         now_s = time.monotonic()
         operations: list[Operation] = [Remove(rule) for rule in self._store.expire(now_s)]
         answers: list[Answer] = [self._do(call, now_s, operations) for call in calls]
-        lease_s = LEASE_S if self._policy.fail_closed else None
+        leases = self._policy.fail_closed and any(call[0] == "tick" for call in calls)
+        lease_s = LEASE_S if leases else None
         if not operations and lease_s is None:
             return answers
         try:

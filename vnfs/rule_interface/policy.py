@@ -71,15 +71,22 @@ class Policy:
             max_rules=int(knobs["max_rules"]),
             max_changes_per_s=int(knobs["max_changes_per_s"]),
             max_ttl_s=float(knobs["max_ttl_s"]),
-            allow=tuple(ipaddress.ip_network(str(prefix)) for prefix in knobs["allow"]),
+            allow=tuple(_network(str(prefix)) for prefix in knobs["allow"]),
         )
+
+
+def _network(prefix: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """Raises ValueError."""
+    if "%" in prefix:
+        raise ValueError("a prefix has no zone")
+    return ipaddress.ip_network(prefix)
 
 
 def check(knobs: Mapping[str, Any]) -> None:
     """Refuse prefixes that are none. Raises InputError, `where` being `allow/INDEX`."""
     for index, prefix in enumerate(knobs["allow"]):
         try:
-            ipaddress.ip_network(str(prefix))
+            _network(str(prefix))
         except ValueError as error:
             raise InputError(
                 f"this is no prefix: {error}",

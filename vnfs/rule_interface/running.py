@@ -122,22 +122,31 @@ class RunningRules:
 
     def _run(self) -> None:
         try:
-            while (server := self._spawn()) is not None:
-                with server:
-                    with suppress(BrokenPipeError):
-                        self._attend(server)
-                    server.kill()  # without us it is of no use
-                if self._stopped:
-                    return
-                self._keeper.fail()
-                self.restarts += 1
-                if self.restarts > MOST_RESTARTS:
-                    self._problem = f"it has ended {self.restarts} times; see {self._log}"
-                    return
+            self._serve()
         except MeasurementError as error:
             self._problem = error.message
+        except Exception as error:
+            self._problem = repr(error)
+            raise
         finally:
             self._settled.set()
+
+    def _serve(self) -> None:
+        """Until the interface is stopped, or cannot work. Raises MeasurementError."""
+        while (server := self._spawn()) is not None:
+            # What it had not read is written once more as its input is closed.
+            with suppress(BrokenPipeError), server:
+                try:
+                    self._attend(server)
+                finally:
+                    server.kill()  # without us it is of no use
+            if self._stopped:
+                return
+            self._keeper.fail()
+            self.restarts += 1
+            if self.restarts > MOST_RESTARTS:
+                self._problem = f"it has ended {self.restarts} times; see {self._log}"
+                return
 
     def _spawn(self) -> subprocess.Popen[bytes] | None:
         """None when the interface was stopped. Raises MeasurementError."""
