@@ -170,6 +170,15 @@ class RuleInForce(Answer):
     expires_in_s: float
 
 
+class Paging(_Described):
+    """Which page."""
+
+    after: Annotated[int, Field(ge=0, le=_MOST_NUMBER)] = 0
+    """`next` of the page before."""
+    limit: Annotated[int, Field(ge=1, le=RULES_AT_ONCE)] = 1000
+    """The most rules of a page."""
+
+
 class Page(Answer):
     """Rules in the order in which they were first set."""
 
@@ -336,14 +345,11 @@ def _add_many_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
         return Outcome.model_validate({**outcome, "refused": refused})
 
     @app.get("/rules", tags=["rules"], operation_id="list_rules", response_model_exclude_none=False)
-    async def list_rules(
-        after: Annotated[int, Query(ge=0, le=_MOST_NUMBER)] = 0,
-        limit: Annotated[int, Query(ge=1, le=RULES_AT_ONCE)] = 1000,
-    ) -> Page:
+    async def list_rules(paging: Annotated[Paging, Query()]) -> Page:
         """Rules in force, a page at a time."""
-        found = (await ask("list", after, limit))["rules"]
+        found = (await ask("list", paging.after, paging.limit))["rules"]
         rules = [_in_force(rule, expires_in_s) for rule, _, expires_in_s in found]
-        return Page(rules=rules, next=found[-1][1] if len(found) == limit else None)
+        return Page(rules=rules, next=found[-1][1] if len(found) == paging.limit else None)
 
     @app.delete("/rules", tags=["rules"], operation_id="delete_rules", status_code=204)
     async def delete_rules() -> None:
