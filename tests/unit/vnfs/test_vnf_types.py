@@ -31,6 +31,7 @@ SHIPPED = (
     "ips",
     "load_balancer",
     "nat",
+    "nsh_firewall",
     "router",
     "sfcmon",
 )
