@@ -19,8 +19,8 @@
 #define BUSY_WAIT_MS 5
 #define IDLE_WAIT_MS 500
 /* Together less than the 2 s that a host gives to a process that is to end. */
-#define FINISH_MS 600
-#define CLOSE_MS 900
+#define FINISH_MS 500
+#define CLOSE_MS 700
 
 struct lane {
 	struct ring ring;

@@ -112,7 +112,7 @@ class Ids(NetworkFunction):
                 default=2,
             ),
             "slide_s": number(
-                "From the start of a window to that of the next, seconds; 0: as long as the window, "
+                "From the start of a window to that of the next, seconds; 0: the window's length, "
                 f"less: windows overlap. It goes into the window up to {PLACES} times.",
                 (0, 60),
                 default=0,
@@ -129,7 +129,8 @@ class Ids(NetworkFunction):
             ),
             "kafka": {
                 "description": "Where records go: the name of a service of the workflow, or the "
-                "broker's ADDRESS:PORT. Empty: to a file of JSON lines in the trial's raw output.",
+                "broker's ADDRESS:PORT. Empty: to a file of JSON lines among the function's outputs, "
+                "which go with the deployment.",
                 "type": "string",
                 "default": "",
             },
