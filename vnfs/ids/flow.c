@@ -34,12 +34,13 @@ static void note_gap(struct accumulator *accumulator, uint64_t now_us)
 	spread_add(&accumulator->idle, now_us - last_us);
 	spread_add(&accumulator->active, last_us - accumulator->active_since_us);
 	accumulator->active_since_us = now_us;
-	accumulator->has_latest[FORWARD] = accumulator->has_latest[BACKWARD] = 0;
+	accumulator->ways[FORWARD].has_latest = accumulator->ways[BACKWARD].has_latest = false;
 }
 
 void accumulator_add(struct accumulator *accumulator, const struct packet *packet,
 		     enum direction direction, uint64_t time_ns)
 {
+	struct way *way = &accumulator->ways[direction];
 	uint64_t now_us = time_ns / NS_PER_US;
 
 	if (accumulator->packets++ == 0) {
@@ -49,17 +50,16 @@ void accumulator_add(struct accumulator *accumulator, const struct packet *packe
 		note_gap(accumulator, now_us);
 	}
 	accumulator->last_ns = time_ns;
-	spread_add(&accumulator->length[direction], packet->bytes);
-	if (accumulator->has_latest[direction])
-		spread_add(&accumulator->interarrival[direction],
-			   now_us - accumulator->latest_us[direction]);
-	accumulator->latest_us[direction] = now_us;
-	accumulator->has_latest[direction] = 1;
-	accumulator->header_bytes[direction] += packet->header_bytes;
-	accumulator->psh[direction] += (packet->tcp_flags & TCP_PSH) != 0;
-	accumulator->urg[direction] += (packet->tcp_flags & TCP_URG) != 0;
 	if (!accumulator->dscp)
 		accumulator->dscp = packet->dscp;
+	spread_add(&way->length, packet->bytes);
+	if (way->has_latest)
+		spread_add(&way->interarrival, now_us - way->latest_us);
+	way->latest_us = now_us;
+	way->has_latest = true;
+	way->header_bytes += packet->header_bytes;
+	way->psh += (packet->tcp_flags & TCP_PSH) != 0;
+	way->urg += (packet->tcp_flags & TCP_URG) != 0;
 }
 
 /* floor(sqrt(value)), exact: the root as long double has it is off by one at most. */
@@ -99,31 +99,32 @@ void accumulator_features(const struct accumulator *accumulator,
 			  uint64_t features[FEATURES_COUNTED])
 {
 	const uint64_t last_us = accumulator->last_ns / NS_PER_US;
-	const struct spread *length = accumulator->length;
+	const struct way *forward = &accumulator->ways[FORWARD];
+	const struct way *backward = &accumulator->ways[BACKWARD];
 	struct spread active = accumulator->active;
 	uint64_t *next = features;
 
 	spread_add(&active, last_us - accumulator->active_since_us);
-	for (int direction = FORWARD; direction <= BACKWARD; direction++) {
-		*next++ = length[direction].count;
-		*next++ = length[direction].sum;
-	}
-	next = put_spread(next, &length[FORWARD]);
-	next = put_spread(next, &length[BACKWARD]);
-	next = put_spread(next, &accumulator->interarrival[FORWARD]);
-	next = put_spread(next, &accumulator->interarrival[BACKWARD]);
+	*next++ = forward->length.count;
+	*next++ = forward->length.sum;
+	*next++ = backward->length.count;
+	*next++ = backward->length.sum;
+	next = put_spread(next, &forward->length);
+	next = put_spread(next, &backward->length);
+	next = put_spread(next, &forward->interarrival);
+	next = put_spread(next, &backward->interarrival);
 	*next++ = last_us - accumulator->first_ns / NS_PER_US;
 	next = put_spread(next, &active);
 	next = put_spread(next, &accumulator->idle);
-	for (int direction = FORWARD; direction <= BACKWARD; direction++) {
-		*next++ = length[direction].count / active.count;
-		*next++ = length[direction].sum / active.count;
-	}
-	*next++ = accumulator->psh[FORWARD];
-	*next++ = accumulator->psh[BACKWARD];
-	*next++ = accumulator->urg[FORWARD];
-	*next++ = accumulator->urg[BACKWARD];
-	*next++ = accumulator->header_bytes[FORWARD];
-	*next++ = accumulator->header_bytes[BACKWARD];
+	*next++ = forward->length.count / active.count;
+	*next++ = forward->length.sum / active.count;
+	*next++ = backward->length.count / active.count;
+	*next++ = backward->length.sum / active.count;
+	*next++ = forward->psh;
+	*next++ = backward->psh;
+	*next++ = forward->urg;
+	*next++ = backward->urg;
+	*next++ = forward->header_bytes;
+	*next++ = backward->header_bytes;
 	*next++ = accumulator->dscp;
 }

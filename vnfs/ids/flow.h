@@ -15,17 +15,23 @@ struct spread {
 
 enum direction { FORWARD, BACKWARD };
 
+/* What a packet changes is close together: memory is what a packet waits for. */
+struct way {
+	struct spread length, interarrival;
+	uint64_t latest_us; /* packet since the flow was idle */
+	uint64_t header_bytes;
+	uint32_t psh, urg;
+	bool has_latest;
+};
+
 struct accumulator {
 	uint64_t window; /* see extractor.h */
 	uint64_t first_ns, last_ns;
-	uint64_t latest_us[2]; /* packet of each direction since the flow was idle */
 	uint64_t active_since_us;
 	uint64_t packets;
-	struct spread length[2], interarrival[2], active, idle;
-	uint64_t header_bytes[2];
-	uint32_t psh[2], urg[2];
-	uint8_t has_latest[2];
 	uint8_t dscp;
+	struct way ways[2]; /* by direction */
+	struct spread active, idle;
 };
 
 /* Numeric features behind the five that name the flow, in the order of features.py. */
