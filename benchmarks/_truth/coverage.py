@@ -47,6 +47,9 @@ class CoverageRow:
     """Rows with another seed than 1 are held back."""
     limit: bool = False
     """Known not to hold."""
+    discrete: bool = False
+    """Values on ticks or counts of losses: an interval cannot have just the coverage that is asked,
+    and has more."""
 
 
 def coverage(row: CoverageRow, repeats: int) -> tuple[float, float]:
@@ -67,7 +70,7 @@ def rows() -> Iterator[CoverageRow]:
     """All of them."""
     yield from _shapes()
     yield from _modes()
-    yield from _resolution()
+    yield from (replace(row, discrete=True) for row in _resolution())
     yield from _dependence()
     yield from _stopping()
 

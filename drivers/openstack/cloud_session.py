@@ -84,7 +84,15 @@ class CloudSession:
         length = PREFIX_LENGTH if self._networks is None else self._networks.data_prefix_length
         images = {spec.image: self._image(spec.image) for spec in needed.specs}
         return ScenarioDeployment(
-            scenario, client, server, functions, self._config, outputs, length, images, self._services
+            scenario,
+            client,
+            server,
+            functions,
+            self._config,
+            outputs,
+            length,
+            images,
+            self._services,
         )
 
     def chain(self, deployment: ScenarioDeployment) -> None:

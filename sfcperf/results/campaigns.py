@@ -62,12 +62,14 @@ def campaign_runs(results: Path, campaign: str) -> list[RunStore]:
 
 def campaigns_of(results: Path, workflow: str) -> list[str]:
     """Campaigns of the workflow of this name in a results folder, the oldest first."""
-    found = {
-        repeat.campaign: None
-        for store, repeat in sorted(_repeats(results), key=lambda one: one[1].campaign)
-        if store.manifest()["name"] == workflow
-    }
-    return list(found)
+    began: dict[str, str] = {}
+    for store, repeat in _repeats(results):
+        manifest = store.manifest()
+        if manifest["name"] == workflow:
+            # Ids tell the second alone.
+            started = manifest["started_at"]
+            began[repeat.campaign] = min(began.get(repeat.campaign, started), started)
+    return sorted(began, key=began.__getitem__)
 
 
 def _repeats(results: Path) -> list[tuple[RunStore, Repeat]]:
