@@ -15,9 +15,12 @@
 #include "record.h"
 #include "ring.h"
 
-#define BURST 256 /* records between two looks at the sink */
-#define BUSY_WAIT_MS 5
-#define IDLE_WAIT_MS 500
+#define BURST 256 /* records of a worker between two looks at the sink */
+/* While records come, the thread looks for them by itself: waking it for each would cost a worker
+ * more than the extraction. Then it sleeps until it is woken. */
+#define LOOK_MS 2
+#define LOOKS 50
+#define SLEEP_MS 500
 /* Together less than the 2 s that a host gives to a process that is to end. */
 #define FINISH_MS 500
 #define CLOSE_MS 700
@@ -52,7 +55,7 @@ static void put(void *context, const struct record *record)
 			sink_count(&counters.lost[LOSS_RING_FULL]);
 			return;
 		}
-		exporter_wake();
+		exporter_wake((unsigned int)(lane - lanes));
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 }
@@ -75,11 +78,13 @@ void exporter_finishing(unsigned int worker)
 	lanes[worker].finishing = true;
 }
 
-void exporter_wake(void)
+void exporter_wake(unsigned int worker)
 {
+	if (!ring_oldest(&lanes[worker].ring))
+		return;
 	/* Either this sees that the thread sleeps, or the thread sees the record. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&asleep, memory_order_relaxed))
+	if (atomic_load_explicit(&asleep, memory_order_relaxed) && atomic_exchange(&asleep, false))
 		eventfd_write(wake_event, 1);
 }
 
@@ -118,16 +123,20 @@ static bool nothing_waits(void)
 	return true;
 }
 
-static void wait_for_records(bool busy)
+static void wait_for_records(bool answers_wait, unsigned int looks)
 {
 	struct pollfd event = { .fd = wake_event, .events = POLLIN };
 	eventfd_t ignored;
 
-	atomic_store_explicit(&asleep, true, memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst);
-	if (nothing_waits() && !stopping)
-		poll(&event, 1, busy ? BUSY_WAIT_MS : IDLE_WAIT_MS);
-	atomic_store_explicit(&asleep, false, memory_order_relaxed);
+	if (looks < LOOKS || answers_wait) {
+		poll(&event, 1, LOOK_MS);
+	} else {
+		atomic_store_explicit(&asleep, true, memory_order_relaxed);
+		atomic_thread_fence(memory_order_seq_cst);
+		if (nothing_waits() && !stopping)
+			poll(&event, 1, SLEEP_MS);
+		atomic_store_explicit(&asleep, false, memory_order_relaxed);
+	}
 	if (event.revents & POLLIN)
 		eventfd_read(wake_event, &ignored);
 }
@@ -157,16 +166,17 @@ static void *export(void *unused)
 	eventfd_write(started_event, works ? 1 : 2);
 	if (!works)
 		return NULL;
-	for (;;) {
+	for (unsigned int looks = 0;; looks++) {
 		bool end = stopping;
 		unsigned int count = export_all();
-		bool busy = sink->serve();
+		bool answers_wait = sink->serve();
 
 		if (count)
-			continue;
-		if (end)
+			looks = 0;
+		else if (end)
 			break;
-		wait_for_records(busy);
+		if (count < BURST)
+			wait_for_records(answers_wait, looks);
 	}
 	sink->close(CLOSE_MS);
 	return NULL;
@@ -198,6 +208,7 @@ int exporter_start(const struct exporter_settings *wanted, unsigned int workers)
 		complain("cannot start a thread: %s", strerror(error ? error : errno));
 		return -1;
 	}
+	pthread_setname_np(thread, EXPORTER_NAME);
 	eventfd_read(started_event, &started);
 	return started == 1 ? 0 : -1;
 }

@@ -7,6 +7,8 @@
 #include "extractor.h"
 #include "sink.h"
 
+#define EXPORTER_NAME "export" /* of the thread, in /proc */
+
 struct exporter_settings {
 	struct sink_settings sink;
 	const char *source, *run; /* of the records */
@@ -20,8 +22,8 @@ int exporter_start(const struct exporter_settings *settings, unsigned int worker
  * counted. */
 struct outlet exporter_outlet(unsigned int worker);
 
-/* From the worker, after it has put records. */
-void exporter_wake(void);
+/* From the worker, when it may have put records. */
+void exporter_wake(unsigned int worker);
 
 /* From the worker: no packets follow, so that put() may wait for room, for a short time. */
 void exporter_finishing(unsigned int worker);

@@ -29,7 +29,7 @@ class Feature:
     """Empty for a name, a number or a code."""
     definition: str
     source: str
-    """Who defined it; `differs` in the definition says where this one is another."""
+    """Who defined it first; DIFFERENCES says where this definition is another."""
 
 
 def _ends() -> list[Feature]:
@@ -154,9 +154,9 @@ RULES: tuple[tuple[str, str], ...] = (
         "Packets with the same IP version, protocol, addresses and ports, in either direction. "
         "Only TCP and UDP have ports. Fragments have ports 0 and no TCP or UDP header, so that "
         "all fragments of a datagram are in one flow. A flow begins with its first packet, "
-        "which decides who is the client. It ends when more panes than a window has lie between "
-        "one with a packet and the next; FIN and RST do not end it, so a connection that closes "
-        "inside a window is in the record of that window.",
+        "which decides who is the client. It ends when as many panes as make a window pass "
+        "without a packet of it. FIN and RST do not end it, so a connection that closes inside a "
+        "window is in the record of that window.",
     ),
     (
         "Time",

@@ -129,8 +129,8 @@ class Ids(NetworkFunction):
             ),
             "kafka": {
                 "description": "Where records go: the name of a service of the workflow, or the "
-                "broker's ADDRESS:PORT. Empty: to a file of JSON lines among the function's outputs, "
-                "which go with the deployment.",
+                "broker's ADDRESS:PORT. Empty: to a file of JSON lines among the outputs of the "
+                "function, which go with the deployment.",
                 "type": "string",
                 "default": "",
             },

@@ -72,7 +72,7 @@ int live_rest(unsigned int number, bool idle)
 	if (idle)
 		extractor_advance(extractor, now);
 	more = extractor_step(extractor, idle ? PLACES_WHEN_IDLE : PLACES_BETWEEN_FRAMES);
-	exporter_wake();
+	exporter_wake(number);
 	if (!idle)
 		return 0;
 	if (more)
@@ -87,7 +87,7 @@ void live_end(unsigned int number)
 {
 	exporter_finishing(number);
 	extractor_finish(&workers[number].extractor);
-	exporter_wake();
+	exporter_wake(number);
 }
 
 void live_print(FILE *out)

@@ -192,7 +192,7 @@ def test_a_broker_that_is_away_does_not_keep_it_from_starting(make_bench: MakeBe
 
 
 def test_an_unknown_service_is_refused(make_bench: MakeBench) -> None:
-    with pytest.raises(DeploymentError, match="'rabbit'.*neither a service") as refused:
+    with pytest.raises(DeploymentError, match=r"'rabbit'.*neither a service") as refused:
         make_bench(kafka="rabbit")
     assert refused.value.hint == "services: kafka"
 
