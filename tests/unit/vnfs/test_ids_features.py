@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scapy.utils import RawPcapReader
 from support.schemas import validator
 from support.tiers import examples
 from support.vnfs import flow_reference
-from support.vnfs.ids_tool import WRAPPERS, as_records, binary, extract, packet, run, wrapped
+from support.vnfs.ids_tool import (
+    WRAPPERS,
+    as_records,
+    binary,
+    capture,
+    extract,
+    packet,
+    printed,
+    run,
+    wrapped,
+)
 
 from sfcperf.vnfs.ids.features import NAMES
 
@@ -22,6 +35,13 @@ STEPS_NS = st.one_of(
     st.integers(-(10**6), 0),
     st.sampled_from([-5 * 10**9, 5 * 10**9, 60 * 10**9]),
 )
+GOLDEN = Path(__file__).with_name("ids_golden")
+_TALKS = [
+    (ends, ports, size)
+    for size in range(5)
+    for port in range(3000, 3000 + 4 * (size + 1))
+    for ends, ports in (((1, 2), (port, 53)), ((2, 1), (53, port)))
+]
 WINDOWS_MS = [(2000, 2000), (2000, 1000), (1000, 100), (100, 100), (60_000, 60_000)]
 
 
@@ -196,3 +216,34 @@ def test_wrong_options_are_explained(options: list[str], said: str) -> None:
     done = subprocess.run([binary(), *options], capture_output=True, text=True, timeout=10)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_records_of_the_golden_capture_stay_the_same() -> None:
+    """Byte for byte; and the other implementation reads that file the same way."""
+    data = (GOLDEN / "mixed.pcap").read_bytes()
+    expected = (GOLDEN / "mixed.jsonl").read_bytes()
+    assert run(data, "--slide-ms", "1000").stdout == expected
+    with RawPcapReader(str(GOLDEN / "mixed.pcap")) as reader:
+        frames = [(meta.sec * 10**9 + meta.usec, frame) for frame, meta in reader]
+    assert as_records(printed(expected)) == flow_reference.records(frames, 2000, 1000, 4)
+
+
+def test_tshark_counts_the_same_conversations(tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: apt-get install tshark")
+    packets = [packet(4, *ends, ports, "udp", payload=size) for ends, ports, size in _TALKS]
+    frames = [(START_NS + n * 1000, wrapped(made, "plain")) for n, made in enumerate(packets)]
+    file = tmp_path / "talks.pcap"
+    file.write_bytes(capture(frames))
+    argv = ["tshark", "-r", str(file), "-q", "-z", "conv,udp"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+    rows = [line.split() for line in done.stdout.splitlines() if "<->" in line]
+    # Left end, arrow, right end, then packets and bytes of each direction and of both.
+    theirs = {frozenset((row[0], row[2])): int(row[-5]) for row in rows}
+    ours = {}
+    for record in extract(frames, "--window-ms", "60000", "--early-packets", "0"):
+        source, port, destination, other = record["features"][:4]
+        ends = frozenset((f"{source}:{port}", f"{destination}:{other}"))
+        ours[ends] = record["features"][5] + record["features"][7]
+    assert ours == theirs
+    assert sum(ours.values()) == len(_TALKS)
