@@ -27,7 +27,7 @@ class Table(Engine):
         """`body` is what stands between the braces: chains, counters. A closing brace must start
         its line (nft 1.0.6 takes no other). `more`: chain -> rules for its end, perhaps many."""
         self._host = host
-        self._name = name
+        self.name = name
         self._body = body
         self._more = more or {}
 
@@ -39,29 +39,32 @@ class Table(Engine):
     def load(self) -> None:
         """See Engine.load: one transaction, then `more` in portions. Raises MeasurementError with
         what nft said."""
-        name = f"table ip {self._name}"
-        _nft(self._host, f"{name}\ndelete {name}\n{name} {{\n{self._body}\n}}\n")
+        name = f"table ip {self.name}"
+        self.transact(f"{name}\ndelete {name}\n{name} {{\n{self._body}\n}}\n")
         for chain, rules in self._more.items():
             for start in range(0, len(rules), RULES_AT_ONCE):
                 portion = rules[start : start + RULES_AT_ONCE]
-                add = f"add rule ip {self._name} {chain}"
-                _nft(self._host, "".join(f"{add} {rule}\n" for rule in portion))
+                add = f"add rule ip {self.name} {chain}"
+                self.transact("".join(f"{add} {rule}\n" for rule in portion))
+
+    def transact(self, commands: str) -> None:
+        """Hand commands to nft, all of which are done or none. Raises MeasurementError with what
+        nft said."""
+        _nft(self._host, commands)
 
     def counters(self) -> Mapping[str, int]:
         """Named counter -> packets: read without the rules, which may be many."""
-        argv = ["nft", "--json", "list", "counters", "table", "ip", self._name]
+        argv = ["nft", "--json", "list", "counters", "table", "ip", self.name]
         listing = json.loads(self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout)
         objects = [entry["counter"] for entry in listing["nftables"] if "counter" in entry]
         counted = {str(each["name"]): int(each["packets"]) for each in objects}
         if not counted:
-            raise MeasurementError(
-                f"the nftables table {self._name} is gone", where=self._host.name
-            )
+            raise MeasurementError(f"the nftables table {self.name} is gone", where=self._host.name)
         return counted
 
     def remove(self) -> None:
         """See Engine.remove."""
-        argv = ["nft", "delete", "table", "ip", self._name]
+        argv = ["nft", "delete", "table", "ip", self.name]
         with suppress(MeasurementError):
             self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
 

@@ -93,8 +93,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/workflow.md": "\n".join(workflow()),
         "reference/plugins.md": "\n".join(all_plugins()),
         "reference/flow-features.md": "\n".join(flow_features()),
-        "reference/sfc-controller.md": "\n".join(sfc_controller()),
+        "reference/sfc-controller.md": "\n".join(rest_interface("sfc-controller")),
         "reference/sfc-controller.openapi.json": json.dumps(controller_api(), indent=2),
+        "reference/rule-interface.md": "\n".join(rest_interface("rule-interface")),
+        "reference/rule-interface.openapi.json": json.dumps(rule_api(), indent=2),
         "reference/workflow.schema.json": json.dumps(effective_schema(), indent=2),
     }
     for kind in KINDS:
@@ -184,26 +186,37 @@ def workflow() -> Iterator[str]:
             yield from _properties(table, text)
 
 
-def sfc_controller() -> Iterator[str]:
-    """The REST interface of the SFC controller: requests, then resources and answers."""
-    described = controller_api()
-    yield "# REST interface of the SFC controller\n"
-    yield f"{described['info']['description']}\n"
+def rest_interface(name: str) -> Iterator[str]:
+    """A REST interface by the name of its page: requests, then resources and answers."""
+    title, guide, described = {
+        "sfc-controller": (
+            "REST interface of the SFC controller",
+            "[Run the SFC controller](../how-to/run-the-sfc-controller.md)",
+            controller_api,
+        ),
+        "rule-interface": (
+            "REST interface for rules",
+            "[Block by REST](../how-to/block-by-rest.md)",
+            rule_api,
+        ),
+    }[name]
+    api = described()
+    yield f"# {title}\n"
+    yield f"{api['info']['description']}\n"
     yield (
-        "[Run the SFC controller](../how-to/run-the-sfc-controller.md) explains how. Each request"
-        " needs the header `Authorization: Bearer TOKEN`. This page is made from"
-        " [sfc-controller.openapi.json](sfc-controller.openapi.json).\n"
+        f"{guide} explains how. Each request needs the header `Authorization: Bearer TOKEN`. This"
+        f" page is made from [{name}.openapi.json]({name}.openapi.json).\n"
     )
     yield "## Requests\n"
     rows = []
-    for path, methods in described["paths"].items():
+    for path, methods in api["paths"].items():
         for method, operation in methods.items():
             meaning = operation.get("description") or operation["summary"]
             answers = ", ".join(sorted(operation["responses"]))
             rows.append((f"`{method.upper()} {path}`", meaning, answers))
     yield from _table(("Request", "Meaning", "Answers"), rows)
     # `_properties` looks for definitions where JSON Schema has them.
-    text = json.dumps(described["components"]["schemas"])
+    text = json.dumps(api["components"]["schemas"])
     definitions = json.loads(
         text.replace("#/components/schemas/", "#/$defs/"), parse_float=_whole_if_it_is
     )
@@ -248,6 +261,13 @@ def flow_features() -> Iterator[str]:
 def controller_api() -> Schema:
     """Its OpenAPI description."""
     from sfcperf.vnfs.sfcmon.controller.api import description
+
+    return description()
+
+
+def rule_api() -> Schema:
+    """The OpenAPI description of a firewall's rule interface."""
+    from sfcperf.vnfs.rule_interface.api import description
 
     return description()
 

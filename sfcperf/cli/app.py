@@ -26,6 +26,7 @@ from sfcperf.cli.verbs import (
     runs,
     sfcmon,
     show,
+    traffic,
     validate,
     verify,
 )
@@ -56,6 +57,7 @@ app.command("export")(export.export)
 app.command("index")(index.index)
 app.add_typer(kibana.app, name="kibana")
 app.add_typer(sfcmon.app, name="sfcmon")
+app.add_typer(traffic.app, name="traffic")
 app.command("pack")(pack.pack)
 app.command("verify")(verify.verify)
 app.command("replay")(replay.replay)

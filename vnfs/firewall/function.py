@@ -1,16 +1,23 @@
-"""The firewall as a VNF type: kernel forwarding behind many rules that match nothing."""
+"""The firewall as a VNF type: kernel forwarding behind many rules that match nothing, and behind
+rules by REST."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import RuleInterface
 from sfcperf.plugins import Requirement, choice, integer, object_schema
-from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.firewall.engines import ENGINES
-from sfcperf.vnfs.firewall.rules import LAST
+from sfcperf.vnfs.base import Attachment, RunningFunction
+from sfcperf.vnfs.firewall.engines import ENGINES, TABLE
+from sfcperf.vnfs.firewall.rules import LAST, nftables_rules
+from sfcperf.vnfs.firewall.sets import DROPS, Sets
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding, KernelFunction
+from sfcperf.vnfs.rule_interface import policy, running
+from sfcperf.vnfs.rule_interface.policy import KNOBS, Policy
+from sfcperf.vnfs.rule_interface.running import RunningRules
 
 MAX_RULES = 100_000
 
@@ -43,8 +50,64 @@ class RunningFirewall(KernelForwarding):
         }
 
 
+class RunningRestFirewall(KernelForwarding):
+    """A host whose kernel filters and forwards, by rules that others set."""
+
+    rules_gone = "the firewall's rules are gone"
+    _engine: Sets
+
+    def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
+        super().__init__(host, attachment, knobs)
+        given = Policy.of(knobs)
+        more = nftables_rules(int(knobs["rules"]), "accept")
+        self._engine = Sets(host, TABLE, more, fail_closed=given.fail_closed)
+        self._rules = RunningRules(attachment.name, given, self._engine, attachment.outputs)
+
+    def set_up(self) -> None:
+        """Load the sets, then take rules. Raises MeasurementError, DeploymentError."""
+        super().set_up()
+        self._rules.start()
+
+    def facts(self) -> Mapping[str, Any]:
+        """The engine, which for the type `nsh_firewall` depends on the infrastructure."""
+        return {"engine": "nftables"}
+
+    def counters(self) -> Mapping[str, int]:
+        """Those of kernel forwarding; `dropped_by_flow_rule`, `dropped_by_source_rule`,
+        `dropped_while_failed` (fail-closed); `passed_all_rules`: packets that reached the last
+        rule. `rule_interface_restarts`: how often its process was started again. Raises
+        MeasurementError.
+        """
+        kernel = super().counters()
+        own = self._engine.counters()
+        drops = {f"dropped_{cause}": own[counter] for cause, counter in DROPS.items()}
+        return {
+            **kernel,
+            **drops,
+            # Some kernels count before the rules.
+            "forwarded": min(kernel["forwarded"], own[LAST]),
+            "dropped": kernel["dropped"] + sum(drops.values()),
+            "passed_all_rules": own[LAST],
+            "rule_interface_restarts": self._rules.restarts,
+        }
+
+    def problem(self) -> str | None:
+        """Also when the rule interface works no longer."""
+        return super().problem() or self._rules.problem()
+
+    def rule_interface(self) -> RuleInterface | None:
+        """See RunningFunction.rule_interface."""
+        return self._rules.interface()
+
+    def take_away(self) -> None:
+        """The rule interface, then the sets."""
+        self._rules.stop()
+        super().take_away()
+
+
 class Firewall(KernelFunction):
-    """Forwards IPv4 and compares every packet with every rule."""
+    """Forwards IPv4 and compares every packet with every rule; with `rules_by` `rest`, also with
+    those that others set while packets cross it."""
 
     name = "firewall"
     title = "Packet filter of the Linux kernel that compares every packet with every rule"
@@ -67,10 +130,37 @@ class Firewall(KernelFunction):
                 ["accept", "drop"],
                 default="accept",
             ),
+            "rules_by": choice(
+                "`workflow`: the rules above are all. `rest`: others set rules by REST as well, in "
+                "front of these (engine `nftables`, default `accept`); the remaining knobs are "
+                "about them.",
+                ["workflow", "rest"],
+                default="workflow",
+            ),
+            **KNOBS,
         }
     )
 
     @classmethod
+    def check(cls, knobs: Mapping[str, Any]) -> None:
+        """Rules by REST are sets of nftables in front of an `accept`."""
+        policy.check(knobs)
+        for knob, only in (("engine", "nftables"), ("default", "accept")):
+            if knobs["rules_by"] == "rest" and knobs[knob] != only:
+                raise InputError(
+                    f"rules by REST do not work with {knob} {knobs[knob]!r}",
+                    where=knob,
+                    allowed=f"{only!r}, or the knob `rules_by` as 'workflow'",
+                )
+
+    @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The engine's commands."""
-        return ENGINES[str(knobs["engine"])].requirements()
+        """The engine's commands, and what the rule interface needs."""
+        needs = ENGINES[str(knobs["engine"])].requirements()
+        return [*needs, running.requirement()] if knobs["rules_by"] == "rest" else needs
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+        """See NetworkFunction.start."""
+        kind = RunningRestFirewall if knobs["rules_by"] == "rest" else RunningFirewall
+        return kind.launch(host, attachment, knobs)

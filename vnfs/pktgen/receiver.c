@@ -11,27 +11,13 @@
 #include "../common/libbpf_log.h"
 #include "../common/percpu.h"
 #include "../common/report.h"
+#include "../common/xdp.h"
 #include "histogram.h"
 #include "receive.skel.h"
 #include "receiver.h"
 
 static struct receive_bpf *skeleton;
 static const char *attached;
-
-static const char *attach_error(int error)
-{
-	switch (error) {
-	case EOPNOTSUPP:
-		return "its driver has no native XDP";
-	case ERANGE:
-		return "its MTU, or its peer's, is too large for native XDP";
-	case EBUSY:
-	case EEXIST:
-		return "another XDP program is attached";
-	default:
-		return strerror(error);
-	}
-}
 
 /* A link holds the program only as long as this process lives: a crash leaves nothing attached. */
 static int attach(const struct bpf_program *program, const struct interface *interface, int mode)
@@ -86,7 +72,7 @@ int receiver_start(const struct job *job, const struct interface *interface)
 	error = attach(skeleton->progs.receive, interface, job->mode);
 	if (!error)
 		return 0;
-	complain("cannot attach to %s: %s", interface->name, attach_error(-error));
+	complain("cannot attach to %s: %s", interface->name, xdp_attach_error(-error));
 	return -1;
 }
 
@@ -104,7 +90,7 @@ int accept_start(const struct interface *interface)
 		attached = "other";
 		return 0;
 	}
-	complain("cannot attach to %s: %s", interface->name, attach_error(-error));
+	complain("cannot attach to %s: %s", interface->name, xdp_attach_error(-error));
 	return -1;
 }
 

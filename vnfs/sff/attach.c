@@ -9,6 +9,7 @@
 
 #include "../common/report.h"
 #include "../common/tc_filter.h"
+#include "../common/xdp.h"
 #include "attach.h"
 #include "sff.h"
 
@@ -18,21 +19,6 @@ static struct place {
 	int ifindex; /* 0: free */
 	int xdp_fd;
 } places[SFF_PORTS + 1];
-
-static const char *xdp_error(int error)
-{
-	switch (error) {
-	case EOPNOTSUPP:
-		return "its driver has no native XDP";
-	case ERANGE:
-		return "its MTU, or its peer's, is too large for native XDP";
-	case EBUSY:
-	case EEXIST:
-		return "another XDP program is attached";
-	default:
-		return strerror(error);
-	}
-}
 
 static void detach(struct place *place)
 {
@@ -61,7 +47,7 @@ int attach(struct sff_bpf *skeleton, const char *name, int ifindex)
 	place->xdp_fd =
 		bpf_link_create(bpf_program__fd(skeleton->progs.sff), ifindex, BPF_XDP, &options);
 	if (place->xdp_fd < 0) {
-		complain("cannot attach to %s: %s", name, xdp_error(-place->xdp_fd));
+		complain("cannot attach to %s: %s", name, xdp_attach_error(-place->xdp_fd));
 		return -1;
 	}
 	place->ifindex = ifindex;

@@ -21,7 +21,7 @@ from support.sfcmon.controller_states import two_switches
 from support.tiers import examples
 
 from sfcperf.hosts.process import inside
-from sfcperf.vnfs.sfcmon.controller.access import MOST_BODY_BYTES
+from sfcperf.vnfs.sfcmon.controller.api import MOST_BODY_BYTES
 
 NEGATIVE = GenerationMode.NEGATIVE
 # Root: addresses of switches are random, so that the controller must reach nothing.

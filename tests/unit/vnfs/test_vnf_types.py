@@ -32,6 +32,7 @@ SHIPPED = (
     "ips",
     "load_balancer",
     "nat",
+    "nsh_firewall",
     "router",
     "sfcmon",
 )

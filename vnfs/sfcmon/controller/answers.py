@@ -1,31 +1,11 @@
-"""What the REST interface answers, but for resources."""
+"""What the REST interface answers, but for resources and refusals."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from sfcperf.rest.answers import Answer
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class ProblemAnswer(_Answer):
-    """What is wrong, and where."""
-
-    where: str
-    """JSON pointer: into the body, or (409) into the state."""
-    message: str
-    allowed: str | None = None
-
-
-class Refusal(_Answer):
-    """Why a request was not fulfilled; nothing was changed."""
-
-    error: str
-    problems: list[ProblemAnswer] = []
-
-
-class MonitoringStatus(_Answer):
+class MonitoringStatus(Answer):
     """How the collection of windows goes."""
 
     problem: str | None
@@ -40,7 +20,7 @@ class MonitoringStatus(_Answer):
     longest_poll_ms: float
 
 
-class SwitchStatus(_Answer):
+class SwitchStatus(Answer):
     """How a switch is."""
 
     connected: bool
@@ -57,13 +37,13 @@ class SwitchStatus(_Answer):
     """null: it is not monitored."""
 
 
-class Status(_Answer):
+class Status(Answer):
     """How the controller's switches are."""
 
     switches: dict[str, SwitchStatus]
 
 
-class PathCount(_Answer):
+class PathCount(Answer):
     """What an SFF looked up with one SPI and SI."""
 
     spi: int
@@ -72,7 +52,7 @@ class PathCount(_Answer):
     bytes: int
 
 
-class Counters(_Answer):
+class Counters(Answer):
     """What a switch counted since its program was loaded."""
 
     paths: list[PathCount]
@@ -82,7 +62,7 @@ class Counters(_Answer):
     """Packets by how they left."""
 
 
-class FoundFlow(_Answer):
+class FoundFlow(Answer):
     """A flow of a heavy hitter in the open window. What it sent is known when the window ends."""
 
     spi: int
@@ -96,7 +76,7 @@ class FoundFlow(_Answer):
     """When a poll found it, Unix time in nanoseconds."""
 
 
-class CountedFlow(_Answer):
+class CountedFlow(Answer):
     """A flow of a window that has ended."""
 
     spi: int
@@ -113,7 +93,7 @@ class CountedFlow(_Answer):
     """`exact`, `unverified` or `at most`."""
 
 
-class Window(_Answer):
+class Window(Answer):
     """A window that has ended."""
 
     start_ns: int

@@ -7,27 +7,26 @@ from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Body, FastAPI, Path, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
 
 import sfcperf
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.management.deployment import FlowWindow
+from sfcperf.rest.access import TokenNeeded
+from sfcperf.rest.answers import ProblemAnswer, Refusal
+from sfcperf.rest.errors import answer_errors, describe_token, refusal
 from sfcperf.vnfs.sfcmon.controller import model
-from sfcperf.vnfs.sfcmon.controller.access import TokenNeeded
 from sfcperf.vnfs.sfcmon.controller.answers import (
     Counters,
     FoundFlow,
-    ProblemAnswer,
-    Refusal,
     Status,
     Window,
 )
 from sfcperf.vnfs.sfcmon.controller.fleet import Fleet
 from sfcperf.vnfs.sfcmon.controller.references import Problem
-from sfcperf.vnfs.sfcmon.controller.store import Refused, Store, pointer
+from sfcperf.vnfs.sfcmon.controller.store import Refused, Store
 
+MOST_BODY_BYTES = 1 << 26
 SETTLE_S = 2.0
 """How long an answer waits for the switches that answer."""
 _DESCRIPTION = """\
@@ -53,9 +52,6 @@ _CHANGE: dict[int | str, dict[str, Any]] = {
 }
 
 
-_NO_JSON = ProblemAnswer(where="", message="this is no JSON in UTF-8")
-
-
 class _NotThere(Exception):
     """No such resource."""
 
@@ -70,9 +66,10 @@ def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
         redoc_url=None,
         responses=_COMMON,
     )
-    app.add_middleware(TokenNeeded, token=token)
+    app.add_middleware(TokenNeeded, token=token, most_body_bytes=MOST_BODY_BYTES)
+    answer_errors(app)
     _add_errors(app)
-    _describe_token(app)
+    describe_token(app)
 
     async def changed() -> None:
         await fleet.take(lambda: store.state)
@@ -267,64 +264,23 @@ def _problem(found: Problem, prefix: str = "") -> ProblemAnswer:
 
 
 def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        return _refusal(422, "the request is wrong", [_invalid(each) for each in error.errors()])
-
     @app.exception_handler(_Unfit)
     async def unfit(_: Request, error: _Unfit) -> JSONResponse:
-        return _refusal(error.status, "it does not fit to other resources", error.problems)
+        return refusal(error.status, "it does not fit to other resources", error.problems)
 
     @app.exception_handler(Refused)
     async def refused(_: Request, error: Refused) -> JSONResponse:
         problems = [_problem(each) for each in error.problems]
-        return _refusal(409, "other resources would not be right any more", problems)
+        return refusal(409, "other resources would not be right any more", problems)
 
     @app.exception_handler(_NotThere)
     async def not_there(_: Request, error: _NotThere) -> JSONResponse:
-        return _refusal(404, str(error))
+        return refusal(404, str(error))
 
     @app.exception_handler(DeploymentError)
     async def unanswered(_: Request, error: DeploymentError) -> JSONResponse:
-        return _refusal(409, str(error))
+        return refusal(409, str(error))
 
     @app.exception_handler(EnvironmentLacks)
     async def unwritten(_: Request, error: EnvironmentLacks) -> JSONResponse:
-        return _refusal(503, str(error))
-
-    @app.exception_handler(HTTPException)
-    async def other(_: Request, error: HTTPException) -> JSONResponse:
-        if error.status_code == 400:
-            # FastAPI, for a body that cannot be decoded.
-            return _refusal(422, "the request is wrong", [_NO_JSON])
-        answer = _refusal(error.status_code, str(error.detail))
-        answer.headers.update(error.headers or {})
-        return answer
-
-
-def _invalid(error: dict[str, Any]) -> ProblemAnswer:
-    # `body`, `path` or `query` come first; where text is no JSON, the number of a character.
-    part, *place = error["loc"]
-    if error["type"] == "json_invalid":
-        return ProblemAnswer(where="", message=f"no JSON: {error['ctx']['error']}")
-    where = pointer(tuple(place)) if part == "body" else f"{part}: {place[-1]}"
-    return ProblemAnswer(where=where, message=error["msg"].removeprefix("Value error, "))
-
-
-def _refusal(status: int, error: str, problems: list[ProblemAnswer] | None = None) -> JSONResponse:
-    answer = Refusal(error=error, problems=problems or [])
-    return JSONResponse(answer.model_dump(exclude_none=True), status_code=status)
-
-
-def _describe_token(app: FastAPI) -> None:
-    """The middleware asks for it; OpenAPI is to say so."""
-    described = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        schema = described()
-        schemes = schema["components"].setdefault("securitySchemes", {})
-        schemes["token"] = {"type": "http", "scheme": "bearer"}
-        schema["security"] = [{"token": []}]
-        return schema
-
-    app.openapi = openapi  # type: ignore[method-assign]
+        return refusal(503, str(error))

@@ -6,22 +6,19 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
-from sfcperf.vnfs.sfcmon.controller.access import read_token
+from sfcperf.rest.access import read_token
+from sfcperf.rest.server import Server
 from sfcperf.vnfs.sfcmon.controller.api import SETTLE_S, application
 from sfcperf.vnfs.sfcmon.controller.fleet import Fleet
 from sfcperf.vnfs.sfcmon.controller.listening import listening
 from sfcperf.vnfs.sfcmon.controller.store import Store
 from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog
-
-_REQUESTS_END_S = 5
 
 
 @dataclass(frozen=True)
@@ -56,15 +53,7 @@ async def _serve(
 ) -> None:
     fleet = Fleet(log)
     app = application(store, fleet, token)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        timeout_graceful_shutdown=_REQUESTS_END_S,
-    )
-    server = _Server(config, lambda: ready(_name(opened)))
+    server = Server(app, lambda: ready(_name(opened)))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _end, server)
     writing = asyncio.create_task(fleet.run())
@@ -80,26 +69,8 @@ async def _serve(
             await writing
 
 
-def _end(server: uvicorn.Server) -> None:
+def _end(server: Server) -> None:
     server.should_exit = True
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to the process."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does."""
-        await super().startup(sockets)
-        self._ready()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """None of them."""
-        yield
 
 
 def _name(opened: socket.socket) -> str:

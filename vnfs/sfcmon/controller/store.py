@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from sfcperf import strict_json
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.input_file import read_input
+from sfcperf.rest.answers import pointer
 from sfcperf.results.files import remove_unfinished, replace_file
 from sfcperf.results.ownership import check_place
 from sfcperf.vnfs.sfcmon.controller.model import Resource, State
@@ -87,12 +88,6 @@ class Store:
         document = {"version": VERSION, **state.model_dump(mode="json", exclude_defaults=True)}
         with system_errors_as(EnvironmentLacks, "the state cannot be written", where=self._path):
             replace_file(self._path, json.dumps(document, indent=1) + "\n")
-
-
-def pointer(place: tuple[int | str, ...]) -> str:
-    """JSON pointer (RFC 6901) of a place that pydantic names."""
-    words = (str(word) for word in place if word != "[key]")
-    return "".join("/" + word.replace("~", "~0").replace("/", "~1") for word in words)
 
 
 def _lock_file(path: Path) -> Path:

@@ -13,7 +13,6 @@ from typing import Any
 from sfcperf.errors import InputError
 from sfcperf.input_file import read_input
 
-MOST_BODY_BYTES = 1 << 26
 LEAST_TOKEN_CHARACTERS = 16
 _MOST_TOKEN_BYTES = 4096
 OPEN_PATHS = ("/openapi.json",)
@@ -28,7 +27,7 @@ def read_token(path: Path) -> str:
         raise InputError(
             "other users can read this token, or it belongs to another user",
             where=str(path),
-            allowed="a file of the user who starts the controller, with mode 0600",
+            allowed="a file of the user who starts it, with mode 0600",
             hint=f"chmod 600 {path}, and write another token into it",
         )
     token = content.decode("ascii", "replace").strip()
@@ -46,8 +45,9 @@ def read_token(path: Path) -> str:
 class TokenNeeded:
     """ASGI middleware. It answers before a body is read."""
 
-    def __init__(self, app: Any, token: str) -> None:
+    def __init__(self, app: Any, token: str, most_body_bytes: int) -> None:
         self._app = app
+        self._most_body_bytes = most_body_bytes
         self._wanted = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -64,8 +64,9 @@ class TokenNeeded:
         # Without a length the body comes in chunks, which the app would collect without a limit.
         if b"transfer-encoding" in headers or not length.isdigit():
             await _answer(send, 411, "the header Content-Length is needed")
-        elif int(length) > MOST_BODY_BYTES:
-            await _answer(send, 413, f"the body is too large: at most {MOST_BODY_BYTES} bytes")
+        elif int(length) > self._most_body_bytes:
+            message = f"the body is too large: at most {self._most_body_bytes} bytes"
+            await _answer(send, 413, message)
         else:
             await self._app(scope, receive, send)
 

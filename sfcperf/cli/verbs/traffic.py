@@ -1,0 +1,62 @@
+"""`sfcperf traffic`: traces whose packets are labelled as benign or as a kind of attack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfcperf.errors import InputError
+
+LONGEST_S = 3600.0
+SHORTEST_S = 5.0
+
+app = typer.Typer(
+    help="Make traces with labels, by real tools against real servers.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def options() -> None:
+    """Make traces with labels, by real tools against real servers."""
+
+
+@app.command("make")
+def make(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A new folder for traffic.pcap, labels.csv and traffic.json.",
+            show_default=False,
+        ),
+    ],
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="Decides who does what, and when.")
+    ] = 1,
+    duration_s: Annotated[
+        float, typer.Option("--duration-s", metavar="S", help="Length of the trace, seconds.")
+    ] = 60.0,
+) -> None:
+    """Make a trace in namespaces of its own: benign users and attackers use real servers.
+
+    Each attack has an address of its own, so that the label of each packet is known. Nothing leaves
+    this machine, and rates are bounded. Needs root and `make setup-security`.
+    """
+    from sfcperf.cli.progress import say
+    from sfcperf.traffic.making import make as make_trace
+    from sfcperf.traffic.summary import table
+
+    if not SHORTEST_S <= duration_s <= LONGEST_S:
+        raise InputError(
+            f"{duration_s} is no length of a trace",
+            where="--duration-s",
+            allowed=f"{SHORTEST_S:g} to {LONGEST_S:g} seconds",
+        )
+    if folder.exists():
+        raise InputError("there is something already", where=str(folder), allowed="a new folder")
+    trace = make_trace(seed, duration_s, folder, say)
+    print(table(trace))

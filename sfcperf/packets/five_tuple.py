@@ -1,0 +1,69 @@
+"""The 5-tuple of a packet."""
+
+from __future__ import annotations
+
+import struct
+from ipaddress import IPv4Address, IPv6Address
+from typing import NamedTuple
+
+_IPV4, _IPV6 = 0x0800, 0x86DD
+_WITH_PORTS = frozenset({6, 17, 132})
+"""TCP, UDP, SCTP."""
+
+
+class Flow(NamedTuple):
+    """Addresses as text. Ports are 0 where the protocol has none, and in later fragments."""
+
+    source: str
+    source_port: int
+    destination: str
+    destination_port: int
+    protocol: int
+
+    @property
+    def canonical(self) -> Flow:
+        """The same for both directions."""
+        return min(self, self.reverse)
+
+    @property
+    def reverse(self) -> Flow:
+        """That of the replies."""
+        return Flow(
+            self.destination, self.destination_port, self.source, self.source_port, self.protocol
+        )
+
+
+def flow_of(frame: bytes) -> Flow | None:
+    """Of an Ethernet frame with IPv4, or IPv6 without extension headers; None for other frames and
+    for those that are too short."""
+    try:
+        kind = struct.unpack_from(">H", frame, 12)[0]
+        if kind == _IPV4:
+            return _ipv4(frame)
+        return _ipv6(frame) if kind == _IPV6 else None
+    except (IndexError, ValueError, struct.error):
+        return None
+
+
+def _ipv4(frame: bytes) -> Flow:
+    at = 14
+    fragment = struct.unpack_from(">H", frame, at + 6)[0] & 0x1FFF
+    protocol = frame[at + 9]
+    source, destination = (str(IPv4Address(frame[i : i + 4])) for i in (at + 12, at + 16))
+    ports = _ports(frame, at + 4 * (frame[at] & 0x0F), protocol, fragment != 0)
+    return Flow(source, ports[0], destination, ports[1], protocol)
+
+
+def _ipv6(frame: bytes) -> Flow:
+    at = 14
+    protocol = frame[at + 6]
+    source, destination = (str(IPv6Address(frame[i : i + 16])) for i in (at + 8, at + 24))
+    ports = _ports(frame, at + 40, protocol, False)
+    return Flow(source, ports[0], destination, ports[1], protocol)
+
+
+def _ports(frame: bytes, at: int, protocol: int, later_fragment: bool) -> tuple[int, int]:
+    if protocol not in _WITH_PORTS or later_fragment:
+        return 0, 0
+    source, destination = struct.unpack_from(">HH", frame, at)
+    return source, destination

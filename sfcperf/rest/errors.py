@@ -1,0 +1,60 @@
+"""What is wrong with a request, as REST interfaces answer it."""
+
+# Without `from __future__ import annotations`: FastAPI reads the annotations of nested functions.
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from sfcperf.rest.answers import ProblemAnswer, Refusal, pointer
+
+_NO_JSON = ProblemAnswer(where="", message="this is no JSON in UTF-8")
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Answer requests that FastAPI refuses by a Refusal."""
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return refusal(422, "the request is wrong", [_invalid(each) for each in error.errors()])
+
+    @app.exception_handler(HTTPException)
+    async def other(_: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 400:
+            # FastAPI, for a body that cannot be decoded.
+            return refusal(422, "the request is wrong", [_NO_JSON])
+        answer = refusal(error.status_code, str(error.detail))
+        answer.headers.update(error.headers or {})
+        return answer
+
+
+def refusal(status: int, error: str, problems: list[ProblemAnswer] | None = None) -> JSONResponse:
+    """An answer that nothing was changed, and why."""
+    answer = Refusal(error=error, problems=problems or [])
+    return JSONResponse(answer.model_dump(exclude_none=True), status_code=status)
+
+
+def _invalid(error: dict[str, Any]) -> ProblemAnswer:
+    # `body`, `path` or `query` come first; where text is no JSON, the number of a character.
+    part, *place = error["loc"]
+    if error["type"] == "json_invalid":
+        return ProblemAnswer(where="", message=f"no JSON: {error['ctx']['error']}")
+    where = pointer(tuple(place)) if part == "body" else f"{part}: {place[-1]}"
+    return ProblemAnswer(where=where, message=error["msg"].removeprefix("Value error, "))
+
+
+def describe_token(app: FastAPI) -> None:
+    """Say in OpenAPI that requests need a token, which the middleware `TokenNeeded` asks for."""
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = described()
+        schemes = schema["components"].setdefault("securitySchemes", {})
+        schemes["token"] = {"type": "http", "scheme": "bearer"}
+        schema["security"] = [{"token": []}]
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,215 @@
+"""Make a trace with labels: run a schedule and capture what actors and servers exchange."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import file_digest
+from ipaddress import ip_network
+from pathlib import Path
+from random import Random
+from subprocess import Popen
+
+from sfcperf import retry, waiting
+from sfcperf.environment.tools import versions
+from sfcperf.errors import EnvironmentLacks, MeasurementError
+from sfcperf.traffic import labels as labelling
+from sfcperf.traffic import servers as serving
+from sfcperf.traffic.activities import Setting, requirements
+from sfcperf.traffic.labels import BENIGN, Row
+from sfcperf.traffic.schedule import USERS, Schedule, Session, draw
+from sfcperf.traffic.servers import IPERF_PORTS, WEB_PORT, Servers
+from sfcperf.traffic.testbed import CAPTURE, Testbed, stop
+
+VERSION = 1
+"""Of what a seed means: changed activities need another."""
+TRACE, LABELS, MANIFEST = "traffic.pcap", "labels.csv", "traffic.json"
+SERVERS = ("web", "ssh", "dns", "tunnel", "iperf")
+_TCP = 6
+_STEP_S = 0.02
+_CAPTURE_TIMEOUT_S = 10.0
+_WRITE_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A finished trace."""
+
+    folder: Path
+
+    @property
+    def pcap(self) -> Path:
+        """Ethernet frames, whole."""
+        return self.folder / TRACE
+
+    @property
+    def labels(self) -> Path:
+        """See `labels.COLUMNS`."""
+        return self.folder / LABELS
+
+
+def sha256(file: Path) -> str:
+    """Of a file's content, hexadecimal."""
+    with file.open("rb") as content:
+        return file_digest(content, "sha256").hexdigest()
+
+
+def make(
+    seed: int, duration_s: float, folder: Path, say: Callable[[str], None] = lambda text: None
+) -> Trace:
+    """Make a trace in a folder that does not exist yet; it takes as long as the trace, and some
+    seconds. `say` is told what happens. Raises EnvironmentLacks, MeasurementError."""
+    _check_tools()
+    schedule = draw(seed, duration_s, SERVERS)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+        work, made = Path(temporary), Path(temporary) / "made"
+        made.mkdir()
+        with Testbed() as testbed:
+            said = _play(testbed, schedule, work, made / TRACE, say)
+        labelling.write(made / LABELS, rows(schedule))
+        _describe(schedule, made, said)
+        made.rename(folder)
+    return Trace(folder)
+
+
+def rows(schedule: Schedule) -> list[Row]:
+    """The labels of a schedule: each attack has an address of its own, and what has the address of
+    nobody, to the web server while a flood is spoofed, is that flood's."""
+    addresses = schedule.addresses
+    attacks = {s.actor: s for s in schedule.sessions if s.activity.attack}
+    found = [
+        Row(session.activity.name, address=ip_network(addresses[actor]))
+        for actor, session in attacks.items()
+    ]
+    users = [f"user{number + 1}" for number in range(USERS)]
+    found += [Row(BENIGN, address=ip_network(addresses[u])) for u in users if u in addresses]
+    found += [
+        Row(
+            session.activity.name, start_s=0.0, end_s=None, protocol=_TCP,
+            other_address=ip_network(addresses["web"]), other_port=WEB_PORT,
+        )
+        for session in attacks.values() if session.activity.spoofed
+    ]  # fmt: skip
+    return found
+
+
+def _check_tools() -> None:
+    missing = [need for need in requirements() if not need.met]
+    if missing:
+        names = ", ".join(need.name for need in missing)
+        raise EnvironmentLacks(
+            f"traffic is made by tools that are not here: {names}", hint="make setup-security"
+        )
+    if os.geteuid():
+        raise EnvironmentLacks("traffic is made in network namespaces", hint="run as root")
+
+
+def _play(
+    testbed: Testbed, schedule: Schedule, work: Path, trace: Path, say: Callable[[str], None]
+) -> list[dict[str, object]]:
+    addresses = schedule.addresses
+    servers = Servers(**{name: addresses[name] for name in SERVERS}, ssh_key=work / "user_key")
+    say("starting servers")
+    serving.start(testbed, servers, work)
+    for actor in dict.fromkeys(session.actor for session in schedule.sessions):
+        testbed.add(actor, [addresses[actor]], server=False)
+    with _captured(testbed, trace, work):
+        say(f"{len(schedule.sessions)} sessions in {schedule.duration_s:g} s")
+        return _run(testbed, schedule, servers, work)
+
+
+def _run(
+    testbed: Testbed, schedule: Schedule, servers: Servers, work: Path
+) -> list[dict[str, object]]:
+    """Start and end the sessions; gives what the manifest tells of them."""
+    begin = time.monotonic()
+    waits = list(schedule.sessions)
+    running: list[tuple[float, Popen[bytes]]] = []
+    said: list[dict[str, object]] = []
+    while waits or running or time.monotonic() - begin < schedule.duration_s:
+        now = time.monotonic() - begin
+        while waits and waits[0].start_s <= now:
+            session = waits.pop(0)
+            argv = _command(session, schedule, servers, work, len(said))
+            output = work / f"session-{len(said)}" / "output.txt"
+            running.append((now + session.duration_s, testbed.start(session.actor, argv, output)))
+            said.append({
+                "kind": session.activity.name, "actor": session.actor,
+                "start_s": round(now, 3), "duration_s": round(session.duration_s, 3),
+                "command": [word.replace(str(work), ".") for word in argv],
+            })  # fmt: skip
+        for end_s, process in list(running):
+            if process.poll() is not None or now >= end_s:
+                stop(process)
+                running.remove((end_s, process))
+        waiting.sleep(_STEP_S)
+    return said
+
+
+def _command(
+    session: Session, schedule: Schedule, servers: Servers, work: Path, number: int
+) -> list[str]:
+    folder = work / f"session-{number}"
+    folder.mkdir()
+    # A generator for each: one more word in a command leaves the other sessions as they are.
+    random = Random(f"{schedule.seed}/{session.activity.name}/{session.actor}/{session.start_s}")
+    port = IPERF_PORTS[session.number]
+    return session.activity.command(Setting(random, servers, folder, session.duration_s, port))
+
+
+@contextmanager
+def _captured(testbed: Testbed, trace: Path, work: Path) -> Iterator[None]:
+    """Capture while the block lasts. Raises MeasurementError when packets were lost."""
+    said = work / "tcpdump.txt"
+    argv = [
+        "tcpdump",
+        "-i",
+        CAPTURE,
+        "-w",
+        str(trace),
+        "-U",
+        "-s",
+        "0",
+        "-B",
+        "65536",
+        "-Z",
+        "root",
+    ]
+    argv += ["--time-stamp-precision=nano", "--immediate-mode", "ip"]
+    capture = testbed.start("hub", argv, said)
+    try:
+        if not retry.until(
+            lambda: "listening on" in said.read_text(), timeout_s=_CAPTURE_TIMEOUT_S, period_s=0.05
+        ):
+            raise MeasurementError(f"tcpdump does not listen: {said.read_text().strip()}")
+        yield
+    finally:
+        capture.terminate()
+        capture.wait(_WRITE_TIMEOUT_S)
+    lost = re.search(r"(\d+) packets dropped by kernel", said.read_text())
+    if lost is None or int(lost[1]):
+        raise MeasurementError(
+            f"the capture is not whole: {said.read_text().strip()}",
+            hint="use a machine that is less busy",
+        )
+
+
+def _describe(schedule: Schedule, folder: Path, sessions: list[dict[str, object]]) -> None:
+    digests = {name: sha256(folder / name) for name in (TRACE, LABELS)}
+    with versions():
+        tools = {need.name: need.detail for need in requirements()}
+    counts = Counter(session.activity.name for session in schedule.sessions)
+    document = {
+        "version": VERSION, "seed": schedule.seed, "duration_s": schedule.duration_s,
+        "sha256": digests, "addresses": schedule.addresses, "sessions_by_kind": dict(counts),
+        "tools": tools, "sessions": sessions,
+    }  # fmt: skip
+    (folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n")

@@ -1,0 +1,70 @@
+"""Who does what when: sessions drawn from a seed."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from sfcperf.traffic.activities import ACTIVITIES, PARALLEL_STREAMS, Activity
+from sfcperf.traffic.testbed import PREFIX_LENGTH
+
+USERS = 6
+"""Actors that do nothing bad; each attack has an actor of its own."""
+_QUIET_S = 1.0
+"""Without a new session, at the beginning and at the end."""
+_NETWORK = ipaddress.IPv4Network(f"198.18.0.0/{PREFIX_LENGTH}")
+_STREAMS = ("tcp-stream", "udp-stream")
+
+
+@dataclass(frozen=True)
+class Session:
+    """One activity of one actor."""
+
+    activity: Activity
+    actor: str
+    start_s: float
+    duration_s: float
+    number: int
+    """Among the streams that run through iperf3, else 0."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The sessions of one trace."""
+
+    seed: int
+    duration_s: float
+    sessions: tuple[Session, ...]
+    """By their start."""
+    addresses: dict[str, str]
+    """Actor or server -> IPv4 address."""
+
+
+def draw(seed: int, duration_s: float, servers: Sequence[str]) -> Schedule:
+    """The schedule of a seed: the same on every machine."""
+    random = Random(seed)
+    sessions = sorted(_sessions(random, duration_s), key=lambda session: session.start_s)
+    actors = dict.fromkeys(session.actor for session in sessions)
+    names = [*servers, *actors]
+    places = random.sample(range(1, _NETWORK.num_addresses - 1), len(names))
+    addresses = {name: str(_NETWORK[place]) for name, place in zip(names, places, strict=True)}
+    return Schedule(seed, duration_s, tuple(sessions), addresses)
+
+
+def _sessions(random: Random, duration_s: float) -> Iterator[Session]:
+    for activity in ACTIVITIES:
+        count = max(1, round(activity.sessions_per_minute * duration_s / 60))
+        for number in range(count):
+            longest = max(_QUIET_S, duration_s - 2 * _QUIET_S)
+            session_s = min(random.uniform(*activity.duration_s), longest)
+            start_s = random.uniform(_QUIET_S, max(_QUIET_S, duration_s - _QUIET_S - session_s))
+            user = f"user{random.randrange(USERS) + 1}"
+            actor = f"{activity.name}-{number + 1}" if activity.attack else user
+            stream = (
+                number * len(_STREAMS) + _STREAMS.index(activity.name)
+                if activity.name in _STREAMS
+                else 0
+            )
+            yield Session(activity, actor, start_s, session_s, stream % PARALLEL_STREAMS)

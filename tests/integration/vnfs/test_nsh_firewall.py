@@ -1,0 +1,396 @@
+"""What the NSH-aware firewall does with packets, and that its rules need no process."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from scapy.contrib.nsh import NSH
+from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment
+from scapy.layers.inet6 import (
+    ICMPv6EchoRequest,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+)
+from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
+from scapy.packet import Packet, Raw
+from support.network.wires import Lab, Port, eventually, ip, space
+from support.vnfs.forwarder_bench import SF_ADDRESS, SFF_ADDRESS, Bench
+from support.vnfs.malformed import damaged
+from support.vnfs.rule_client import RuleClient
+
+from sfcperf.errors import DeploymentError
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.base import Attachment
+from sfcperf.vnfs.forwarder.function import attach_pass
+from sfcperf.vnfs.nsh_firewall.function import NshFirewall
+from sfcperf.vnfs.nsh_firewall.tool import BINARY
+from sfcperf.workflow.defaults import with_defaults
+
+pytestmark = pytest.mark.root
+
+A, B = "192.0.2.1", "198.51.100.2"
+A6, B6 = "2001:db8::1", "2001:db8::2"
+CONTEXT = bytes(16)
+END_SPI = 0xABCDEE
+
+
+class FireBench(Bench):
+    """A running firewall, seen from its SFF."""
+
+    def exchange(self, *frames: Packet | bytes) -> list[bytes]:
+        """As the forwarder's, with a last frame that no rule is about."""
+        end = self.frame(NSH(spi=END_SPI, si=99, context_header=CONTEXT) / Ether() / ARP())
+        self.wire.send([bytes(frame) for frame in frames] + [bytes(end)])
+        return self.wire.receive_until(
+            lambda frame: frame[12:14] == b"\x89\x4f" and frame[18:21] == END_SPI.to_bytes(3, "big")
+        )
+
+
+Fire = tuple[FireBench, RuleClient]
+
+
+def attachment(sf: Port, lab: Lab) -> Attachment:
+    return Attachment(
+        name="fw-1",
+        interfaces=(sf.interface,),
+        macs=(sf.mac,),
+        encapsulation="nsh-eth",
+        address=None,
+        client=("", ""),
+        server=("", ""),
+        vcpus=(),
+        mtu=1500,
+        outputs=lab.outputs,
+    )
+
+
+def start(lab: Lab, **knobs: object) -> Fire:
+    """A firewall behind a veth, as the forwarder's bench."""
+    found = binaries.requirement(BINARY)
+    if not found.met:
+        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
+    ip("-n", space(sf.host), "address", "add", f"{SF_ADDRESS}/24", "dev", sf.interface)
+    attach_pass(sff.host, [sff.interface])
+    function = NshFirewall.start(
+        sf.host, attachment(sf, lab), with_defaults(NshFirewall.parameters, knobs)
+    )
+    lab.at_end(function.stop)
+    wire = sff.wire()
+    lab.at_end(wire.close)
+    client = RuleClient(function.rule_interface())
+    lab.at_end(client.client.close)
+    return FireBench(function, wire, sff, sf), client  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fire]:
+    with Lab(tmp_path_factory.mktemp("fire")) as lab:
+        yield start(lab)
+
+
+@pytest.fixture
+def fire(shared: Fire) -> Fire:
+    """One for many tests, without rules."""
+    shared[1].request("DELETE", "/rules")
+    return shared
+
+
+def in_ethernet(inner: Packet) -> Packet:
+    return Ether(src="02:00:00:00:aa:01", dst="02:00:00:00:aa:02") / inner
+
+
+def framed(bench: Bench, inner: Packet, how: str = "ethernet") -> Packet:
+    """A frame from the SFF with this packet behind the NSH."""
+    version = 2 if isinstance(inner, IPv6) else 1
+    if how == "plain":
+        return bench.frame(NSH(spi=42, nextproto=version, context_header=CONTEXT) / inner)
+    if how == "md2":
+        header = NSH(spi=42, mdtype=2, vlch=[], nextproto=3)
+        return bench.frame(header / in_ethernet(inner))
+    if how == "vlan":
+        tagged = Ether(dst="02:00:00:00:aa:02") / Dot1Q(vlan=5) / Dot1Q(vlan=6) / inner
+        return bench.frame(NSH(spi=42, context_header=CONTEXT) / tagged)
+    packet = NSH(spi=42, context_header=CONTEXT) / in_ethernet(inner)
+    if how == "vxlan-gpe":
+        tunnel = VXLAN(flags=0x0C, NextProtocol=4, vni=7) / Raw(bytes(packet))
+        return bench.frame(IP(src=SFF_ADDRESS, dst=SF_ADDRESS) / UDP(dport=4790) / tunnel)
+    return bench.frame(packet)
+
+
+FORMS = ["ethernet", "plain", "md2", "vlan", "vxlan-gpe"]
+
+
+def through(bench: Bench, *inner: Packet, how: str = "ethernet") -> list[int]:
+    """Which of these packets come back: their places."""
+    returned = bench.exchange(*(framed(bench, each, how) for each in inner))
+    # What came back is what was sent, but for addresses and SI: found by its end.
+    ends = [bytes(each)[-24:] for each in inner]
+    assert len(set(ends)) == len(ends)
+    return [ends.index(frame[-24:]) for frame in returned]
+
+
+def marked(packet: Packet, number: int) -> Packet:
+    """With an end of its own, for `through`."""
+    return packet / Raw(bytes(20) + number.to_bytes(4, "big"))
+
+
+def flow4(number: int = 0, sport: int = 1000, dport: int = 53, kind: type[Packet] = UDP) -> Packet:
+    return marked(IP(src=A, dst=B) / kind(sport=sport, dport=dport), number)
+
+
+@contextmanager
+def counted(bench: Bench) -> Iterator[dict[str, int]]:
+    """What the firewall counts meanwhile, without what stays 0."""
+    before = bench.function.counters()
+    found: dict[str, int] = {}
+    yield found
+    after = bench.function.counters()
+    found.update({name: after[name] - before[name] for name in after if after[name] > before[name]})
+
+
+@pytest.mark.parametrize("how", FORMS)
+def test_flows_are_dropped_in_both_directions(fire: Fire, how: str) -> None:
+    bench, client = fire
+    packets = [
+        flow4(0),
+        marked(IP(src=B, dst=A) / UDP(sport=53, dport=1000), 1),
+        flow4(2, sport=53, dport=1000),
+        flow4(3, kind=TCP),
+        marked(IP(src=A, dst=B, options=[Raw(bytes(8))]) / UDP(sport=1000, dport=53), 4),
+    ]
+    assert through(bench, *packets, how=how) == [0, 1, 2, 3, 4]
+    client.block_flow("udp", (A, 1000), (B, 53))
+    with counted(bench) as seen:
+        assert through(bench, *packets, how=how) == [2, 3]
+    assert seen == {"received": 6, "forwarded": 3, "dropped": 3, "dropped_by_flow_rule": 3}
+    client.request("DELETE", f"/rules/flows/17/{B}/53/{A}/1000")
+    assert through(bench, *packets, how=how) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("how", FORMS)
+def test_sources_are_dropped(fire: Fire, how: str) -> None:
+    bench, client = fire
+    client.block_source(A)
+    client.block_source(A6)
+    packets = [
+        flow4(0),
+        marked(IP(src=A, dst=B) / ICMP(), 1),
+        marked(IP(src=B, dst=A) / UDP(), 2),
+        marked(IP(src=A, dst=B, proto=200), 3),
+    ]
+    assert through(bench, *packets, how=how) == [2]
+    packets = [marked(IPv6(src=A6, dst=B6) / UDP(), 0), marked(IPv6(src=B6, dst=A6) / UDP(), 1)]
+    assert through(bench, *packets, how=how) == [1]
+
+
+EXTENSIONS: dict[str, Callable[[], Packet | None]] = {
+    "none": lambda: None,
+    "hop by hop": IPv6ExtHdrHopByHop,
+    "options": lambda: IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt(),
+    "routing": lambda: IPv6ExtHdrRouting(addresses=[A6, B6]),
+    "first fragment": lambda: IPv6ExtHdrFragment(id=1, m=1),
+    "all": lambda: (
+        IPv6ExtHdrHopByHop()
+        / IPv6ExtHdrDestOpt()
+        / IPv6ExtHdrRouting(addresses=[A6])
+        / IPv6ExtHdrFragment(id=1, m=1)
+    ),
+}
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("how", ["ethernet", "plain"])
+def test_flows_of_ipv6(fire: Fire, how: str, extension: str) -> None:
+    bench, client = fire
+    client.block_flow("tcp", (A6, 1000), (B6, 80))
+
+    def packet(number: int, source: str, sport: int, destination: str, dport: int) -> Packet:
+        header = IPv6(src=source, dst=destination)
+        more = EXTENSIONS[extension]()
+        return marked((header / more if more else header) / TCP(sport=sport, dport=dport), number)
+
+    packets = [
+        packet(0, A6, 1000, B6, 80),
+        packet(1, B6, 80, A6, 1000),
+        packet(2, A6, 1001, B6, 80),
+    ]
+    assert through(bench, *packets, how=how) == [2]
+
+
+def test_fragments(fire: Fire) -> None:
+    bench, client = fire
+    whole = IP(src=A, dst=B, id=7) / UDP(sport=1000, dport=53) / Raw(os.urandom(1000))
+    pieces = fragment(whole, 400)
+    later = IPv6(src=A6, dst=B6) / IPv6ExtHdrFragment(nh=17, offset=100, id=1) / Raw(os.urandom(64))
+    client.block_flow("udp", (A, 1000), (B, 53))
+    client.block_flow("udp", (A6, 1000), (B6, 53))
+    # Only the first fragment has ports: without it the others are of no use.
+    assert through(bench, *pieces, later) == [1, 2, 3]
+    client.block_source(A)
+    client.block_source(A6)
+    assert through(bench, *pieces, later) == []
+
+
+def test_flows_without_ports_are_all_packets_of_the_protocol(fire: Fire) -> None:
+    bench, client = fire
+    client.block_flow("icmp", (B, 0), (A, 0))
+    client.block_flow("icmpv6", (B6, 0), (A6, 0))
+    pings = [marked(IP(src=A, dst=B) / ICMP(id=number), number) for number in range(2)]
+    pings.append(marked(IPv6(src=A6, dst=B6) / ICMPv6EchoRequest(), 2))
+    late = IP(src=A, dst=B, proto=1, frag=100) / Raw(os.urandom(64))
+    assert through(bench, *pings, late, flow4(4)) == [4]
+
+
+def test_what_is_no_ip_passes(fire: Fire) -> None:
+    bench, client = fire
+    client.block_source(A)
+    arp = bench.frame(NSH(spi=42, context_header=CONTEXT) / Ether() / ARP(psrc=A))
+    assert len(bench.exchange(arp)) == 1
+
+
+CUT = {
+    "IPv4 header": (IP(src=A, dst=B), 19),
+    "ports": (IP(src=A, dst=B) / UDP(), 22),
+    "IPv6 header": (IPv6(src=A6, dst=B6), 39),
+    "extension header": (IPv6(src=A6, dst=B6) / IPv6ExtHdrHopByHop() / UDP(), 44),
+    "too many": (
+        IPv6(src=A6, dst=B6)
+        / IPv6ExtHdrHopByHop()
+        / IPv6ExtHdrDestOpt()
+        / IPv6ExtHdrDestOpt()
+        / IPv6ExtHdrDestOpt()
+        / IPv6ExtHdrDestOpt()
+        / IPv6ExtHdrDestOpt()
+        / UDP(),
+        None,
+    ),
+    "version": (IP(version=5, src=A, dst=B) / UDP(), None),
+    "length": (IP(ihl=4, src=A, dst=B) / UDP(), None),
+}
+
+
+@pytest.mark.parametrize("part", CUT)
+def test_what_no_rule_can_judge_is_dropped(fire: Fire, part: str) -> None:
+    bench, _ = fire
+    packet, size = CUT[part]
+    header = NSH(spi=42, nextproto=2 if isinstance(packet, IPv6) else 1, context_header=CONTEXT)
+    with counted(bench) as seen:
+        assert bench.exchange(bench.frame(header / Raw(bytes(packet)[:size]))) == []
+    assert seen == {"received": 2, "forwarded": 1, "dropped": 1, "dropped_unparsed": 1}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_survives_damaged_packets(fire: Fire, seed: int) -> None:
+    """Nothing crashes; every packet is counted once."""
+    bench, client = fire
+    client.block_source(A)
+    chance = random.Random(seed)
+    originals = [bytes(framed(bench, flow4(), how)) for how in FORMS]
+    six = IPv6(src=A6, dst=B6) / IPv6ExtHdrHopByHop() / IPv6ExtHdrFragment() / UDP()
+    originals += [bytes(framed(bench, marked(six, 1), how)) for how in FORMS]
+    before = bench.function.counters()
+    for _ in range(10):
+        bench.exchange(*(damaged(chance.choice(originals), chance) for _ in range(50)))
+    after = bench.function.counters()
+    assert bench.function.problem() is None
+    new = {name: after[name] - before[name] for name in after}
+    assert new["received"] == new["forwarded"] + new["dropped"]
+    assert new["received"] + new["passed"] == 510
+    causes = sum(count for name, count in new.items() if name.startswith("dropped_"))
+    assert causes == new["dropped"] > 0
+
+
+# --- without a process ---
+
+
+@pytest.mark.parametrize("on_failure", ["fail-open", "fail-closed"])
+def test_killed(lab: Lab, on_failure: str) -> None:
+    bench, client = start(lab, on_failure=on_failure)
+    client.block_flow("udp", (A, 1000), (B, 53))
+    rules = bench.function._rules  # type: ignore[attr-defined]
+    rules._spawn = lambda: None  # it stays dead
+    os.kill(rules.pid, signal.SIGKILL)
+    assert eventually(lambda: bool(rules.restarts))
+    frames = [framed(bench, each) for each in (flow4(), flow4(1, sport=1001))]
+    bench.wire.send([bytes(frame) for frame in frames])
+    counted_as = "forwarded" if on_failure == "fail-open" else "dropped_while_failed"
+    wanted = {"fail-open": 1, "fail-closed": 2}[on_failure]
+    assert bench.counted(lambda now: now["received"] == 2)[counted_as] == wanted
+    assert len(bench.wire.drain()) == {"fail-open": 1, "fail-closed": 0}[on_failure]
+
+
+def test_nothing_stays(lab: Lab) -> None:
+    bench, _ = start(lab)
+    bench.function.stop()
+    [link] = json.loads(ip("-n", space(bench.sf.host), "-j", "link", "show", "dev", "sf0"))
+    assert "xdp" not in link
+    assert bench.function.problem() == "sf0 carries no firewall"
+    bench.function.stop()
+
+
+def test_what_a_killed_run_left_is_replaced_and_others_are_not(lab: Lab) -> None:
+    bench, client = start(lab)
+    client.block_source(A)
+    tool = bench.function._tool  # type: ignore[attr-defined]
+    tool.attach(bench.function._policy)  # type: ignore[attr-defined]
+    assert through(bench, flow4()) == [0]
+    bench.function.stop()
+    attach_pass(bench.sf.host, ["sf0"])
+    with pytest.raises(DeploymentError, match="another XDP program is attached"):
+        NshFirewall.start(
+            bench.sf.host,
+            attachment(bench.sf, lab),
+            with_defaults(NshFirewall.parameters, {}),
+        )
+    [link] = json.loads(ip("-n", space(bench.sf.host), "-j", "link", "show", "dev", "sf0"))
+    assert "xdp" in link
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "words"),
+    [
+        ([], 2, "--interface is missing"),
+        (["--interface", "lo"], 2, "one COMMAND is needed"),
+        (["--interface", "lo", "start"], 2, "'start' is not attach"),
+        (["--interface", "lo", "attach"], 1, "is not an Ethernet interface"),
+        (["--interface", "nothing", "list"], 1, "No such device"),
+        (["--interface", "lo", "--max-rules", "0", "attach"], 2, "from 1 to 1000000"),
+    ],
+)
+def test_wrong_options_are_said(argv: list[str], status: int, words: str) -> None:
+    done = subprocess.run([str(binaries.find(BINARY)), *argv], capture_output=True, text=True)
+    assert (done.returncode, words in done.stderr) == (status, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "flow 5 6 192.0.2.1 80 198.51.100.1",
+        "flow 5 6 192.0.2.1 80 2001:db8::1 80",
+        "flow 5 256 192.0.2.1 80 198.51.100.1 80",
+        "flow -5 6 192.0.2.1 80 198.51.100.1 80",
+        "source 5 192.0.2",
+        "source x 192.0.2.1",
+        "lease -",
+        "nonsense",
+        "",
+    ],
+)
+def test_wrong_rules_are_said(fire: Fire, line: str) -> None:
+    bench, _ = fire
+    argv = [str(binaries.find(BINARY)), "--interface", "sf0", "change"]
+    text = f"source 60000 192.0.2.99\n{line}\n".encode()
+    done = bench.sf.host.run(argv, stdin=text, timeout_s=10, check=False)
+    assert (done.returncode, b"line 2: this is no rule" in done.stderr) == (1, True)

@@ -1,0 +1,53 @@
+"""5-tuples are those that scapy put into the packets."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address
+
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
+from scapy.layers.l2 import ARP, Ether
+from scapy.layers.sctp import SCTP
+
+from sfcperf.packets.five_tuple import Flow, flow_of
+
+PORTS = st.integers(0, 65535)
+V4 = st.integers(0, 2**32 - 1).map(lambda number: str(IPv4Address(number)))
+V6 = st.integers(0, 2**128 - 1).map(lambda number: str(IPv6Address(number)))
+WITH_PORTS = {6: TCP, 17: UDP, 132: SCTP}
+
+
+@given(st.data(), st.booleans(), st.sampled_from(sorted(WITH_PORTS)), PORTS, PORTS)
+def test_protocols_with_ports(data, v6, protocol, source_port, destination_port):
+    source, destination = data.draw(V6 if v6 else V4), data.draw(V6 if v6 else V4)
+    outer = IPv6 if v6 else IP
+    inside = WITH_PORTS[protocol](sport=source_port, dport=destination_port)
+    frame = bytes(Ether() / outer(src=source, dst=destination) / inside)
+    flow = flow_of(frame)
+    assert flow == Flow(source, source_port, destination, destination_port, protocol)
+    assert flow.canonical == flow.reverse.canonical
+    assert flow.canonical in (flow, flow.reverse)
+
+
+def test_protocols_without_ports():
+    v4 = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / ICMP())
+    assert flow_of(v4) == Flow("10.0.0.1", 0, "10.0.0.2", 0, 1)
+    v6 = bytes(Ether() / IPv6(src="::1", dst="::2") / ICMPv6EchoRequest())
+    assert flow_of(v6) == Flow("::1", 0, "::2", 0, 58)
+
+
+def test_a_later_fragment_has_no_ports():
+    frame = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2", proto=17, frag=100) / b"12345678")
+    assert flow_of(frame) == Flow("10.0.0.1", 0, "10.0.0.2", 0, 17)
+
+
+@given(st.binary(max_size=60))
+def test_anything_else_is_none_or_a_flow(data):
+    found = flow_of(data)
+    assert found is None or isinstance(found, Flow)
+
+
+def test_arp_has_no_flow():
+    assert flow_of(bytes(Ether() / ARP())) is None

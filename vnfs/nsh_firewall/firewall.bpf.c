@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * An NSH-aware firewall in the driver's receive path: the forwarder, and two lookups of the packet
+ * behind the NSH. How many rules there are does not matter to a lookup.
+ */
+#include <linux/bpf.h>
+#include <linux/in6.h>
+#include <linux/ipv6.h>
+#include <bpf/bpf_helpers.h>
+
+#include "../forwarder/packet.h"
+#include "firewall.h"
+
+#define MOST_VLAN_TAGS 2
+#define MOST_IPV6_HEADERS 6
+#define IP_OFFSET 0x1fff
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fw_counters);
+} counters SEC(".maps");
+
+/* Memory grows with the rules, up to max_entries, which the user side sets. */
+#define RULES(name, key_type)                                                                      \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
+		__uint(map_flags, BPF_F_NO_PREALLOC);                                              \
+		__uint(max_entries, 1);                                                            \
+		__type(key, key_type);                                                             \
+		__type(value, __u64);                                                              \
+	} name SEC(".maps")
+
+RULES(flows4, struct fw_flow4);
+RULES(flows6, struct fw_flow6);
+RULES(sources4, __be32);
+RULES(sources6, struct fw_address6);
+
+/* When the lease of who sets the rules ends, in the only entry. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} lease SEC(".maps");
+
+const volatile __u8 own_mac[ETH_ALEN];
+const volatile __u8 fail_closed;
+
+struct vlan_tag {
+	__be16 tci;
+	__be16 protocol;
+};
+
+struct ports {
+	__be16 source;
+	__be16 destination;
+};
+
+/* Rules that have expired stay until they are removed. */
+static __always_inline int in_force(void *rules, const void *key)
+{
+	const __u64 *expires_ns = bpf_map_lookup_elem(rules, key);
+
+	return expires_ns && *expires_ns > bpf_ktime_get_ns();
+}
+
+static __always_inline enum fw_cause judge_ipv4(const struct iphdr *ip, const void *end)
+{
+	struct fw_flow4 flow = {};
+	const struct ports *ports;
+	__be16 source = 0, destination = 0;
+
+	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
+		return FW_UNPARSED;
+	if (in_force(&sources4, &ip->saddr))
+		return FW_SOURCE_RULE;
+	flow.protocol = ip->protocol;
+	if (fw_has_ports(ip->protocol)) {
+		/* Later fragments have no ports: without the first one they are of no use. */
+		if (ip->frag_off & bpf_htons(IP_OFFSET))
+			return FW_NONE;
+		ports = (void *)ip + ip->ihl * 4;
+		if ((void *)(ports + 1) > end)
+			return FW_UNPARSED;
+		source = ports->source;
+		destination = ports->destination;
+	}
+	fw_flow4_order(&flow, ip->saddr, source, ip->daddr, destination);
+	return in_force(&flows4, &flow) ? FW_FLOW_RULE : FW_NONE;
+}
+
+/* Behind extension headers: the protocol in `flow`, or -1. `*at` is where its header starts, NULL in
+ * later fragments. */
+static __always_inline int find_protocol(const struct ipv6hdr *ip, const void *end, __u8 *protocol,
+					 const void **at)
+{
+	const void *next = ip + 1;
+	__u8 kind = ip->nexthdr;
+
+	for (int i = 0; i < MOST_IPV6_HEADERS; i++) {
+		const __u8 *header = next;
+
+		switch (kind) {
+		case IPPROTO_HOPOPTS:
+		case IPPROTO_ROUTING:
+		case IPPROTO_DSTOPTS:
+		case IPPROTO_MH:
+			if ((void *)(header + 8) > end)
+				return -1;
+			next = header + 8 + header[1] * 8;
+			break;
+		case IPPROTO_AH:
+			if ((void *)(header + 8) > end)
+				return -1;
+			next = header + 8 + header[1] * 4;
+			break;
+		case IPPROTO_FRAGMENT:
+			if ((void *)(header + 8) > end)
+				return -1;
+			if (header[2] || header[3] & 0xf8) {
+				*protocol = header[0];
+				*at = NULL;
+				return 0;
+			}
+			next = header + 8;
+			break;
+		default:
+			*protocol = kind;
+			*at = next;
+			return 0;
+		}
+		kind = header[0];
+	}
+	return -1;
+}
+
+static __always_inline enum fw_cause judge_ipv6(const struct ipv6hdr *ip, const void *end)
+{
+	struct fw_address6 source, destination;
+	__be16 source_port = 0, destination_port = 0;
+	struct fw_flow6 flow = {};
+	const struct ports *ports;
+	const void *header;
+
+	if ((void *)(ip + 1) > end || ip->version != 6)
+		return FW_UNPARSED;
+	__builtin_memcpy(&source, &ip->saddr, sizeof(source));
+	if (in_force(&sources6, &source))
+		return FW_SOURCE_RULE;
+	if (find_protocol(ip, end, &flow.protocol, &header))
+		return FW_UNPARSED;
+	if (fw_has_ports(flow.protocol)) {
+		if (!header)
+			return FW_NONE;
+		ports = header;
+		if ((void *)(ports + 1) > end)
+			return FW_UNPARSED;
+		source_port = ports->source;
+		destination_port = ports->destination;
+	}
+	__builtin_memcpy(&destination, &ip->daddr, sizeof(destination));
+	fw_flow6_order(&flow, &source, source_port, &destination, destination_port);
+	return in_force(&flows6, &flow) ? FW_FLOW_RULE : FW_NONE;
+}
+
+static __always_inline enum fw_cause judge_ethernet(const struct ethhdr *eth, const void *end)
+{
+	const void *next = eth + 1;
+	__be16 protocol;
+
+	if (next > end)
+		return FW_UNPARSED;
+	protocol = eth->h_proto;
+	for (int i = 0; i < MOST_VLAN_TAGS; i++) {
+		const struct vlan_tag *tag = next;
+
+		if (protocol != bpf_htons(ETH_P_8021Q) && protocol != bpf_htons(ETH_P_8021AD))
+			break;
+		if ((void *)(tag + 1) > end)
+			return FW_UNPARSED;
+		protocol = tag->protocol;
+		next = tag + 1;
+	}
+	if (protocol == bpf_htons(ETH_P_IP))
+		return judge_ipv4(next, end);
+	if (protocol == bpf_htons(ETH_P_IPV6))
+		return judge_ipv6(next, end);
+	return FW_NONE;
+}
+
+/* A frame that the forwarder has found right. */
+static __always_inline enum fw_cause judge(const void *start, const void *end)
+{
+	const struct ethhdr *eth = start;
+	const struct iphdr *outer = (void *)(eth + 1);
+	const struct nsh_hdr *nsh = (void *)(eth + 1);
+	const void *inner;
+
+	if ((void *)(outer + 1) > end)
+		return FW_UNPARSED;
+	if (eth->h_proto == bpf_htons(ETH_P_IP))
+		nsh = (void *)outer + outer->ihl * 4 + sizeof(struct udphdr) +
+		      sizeof(struct vxlan_gpe_hdr);
+	if ((void *)(nsh + 1) > end)
+		return FW_UNPARSED;
+	inner = (void *)nsh + nsh_bytes(nsh);
+	switch (nsh->next_protocol) {
+	case NSH_NEXT_ETHERNET:
+		return judge_ethernet(inner, end);
+	case NSH_NEXT_IPV4:
+		return judge_ipv4(inner, end);
+	case NSH_NEXT_IPV6:
+		return judge_ipv6(inner, end);
+	default:
+		return FW_NONE;
+	}
+}
+
+/* Does somebody set rules? The coarse clock lags by a tick at most, and costs next to nothing. */
+static __always_inline int is_controlled(void)
+{
+	__u32 only = 0;
+	const __u64 *until_ns = bpf_map_lookup_elem(&lease, &only);
+
+	return until_ns && *until_ns > bpf_ktime_get_coarse_ns();
+}
+
+SEC("xdp")
+int firewall(struct xdp_md *context)
+{
+	void *end = (void *)(long)context->data_end;
+	void *start = (void *)(long)context->data;
+	struct fw_counters *totals;
+	enum fwd_verdict verdict;
+	enum fw_cause cause;
+	__u32 only = 0;
+	fwd_path path;
+
+	totals = bpf_map_lookup_elem(&counters, &only);
+	if (!totals)
+		return XDP_ABORTED;
+	verdict = fwd_frame(start, end, own_mac, &path);
+	if (verdict >= FWD_VERDICTS)
+		return XDP_ABORTED;
+	totals->verdicts[verdict]++;
+	if (verdict == FWD_PASSED)
+		return XDP_PASS;
+	if (verdict != FWD_FORWARDED)
+		return XDP_DROP;
+	cause = fail_closed && !is_controlled() ? FW_FAILED : judge(start, end);
+	if (cause >= FW_CAUSES)
+		return XDP_ABORTED;
+	totals->causes[cause]++;
+	return cause == FW_NONE ? XDP_TX : XDP_DROP;
+}
+
+char LICENSE[] SEC("license") = "Apache-2.0";

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sfc-firewall: an NSH service function that drops packets by rules, which others set. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/libbpf_log.h"
+#include "../common/options.h"
+#include "../common/percpu.h"
+#include "../common/report.h"
+#include "../forwarder/drops.h"
+#include "rules.h"
+#include "table.h"
+
+#define MOST_RULES 1000000
+
+const char tool_name[] = "sfc-firewall";
+
+static const char documentation[] =
+	"NSH service function: drop packets by rules, decrement the service index of others, and "
+	"return them (RFC 8300).\v"
+	"The program and its rules belong to the interface: no process stays. COMMAND is\n"
+	"  attach    start, without rules\n"
+	"  change    take rules from stdin, one per line: `flow MS PROTOCOL ADDRESS PORT ADDRESS "
+	"PORT' or `source MS ADDRESS', with the milliseconds they last (`-' removes the rule); "
+	"`lease MS' renews the lease\n"
+	"  list      print the rules, as such lines\n"
+	"  counters  print the counters, as JSON\n"
+	"  detach    end, and forget the rules\n";
+
+static const struct options {
+	const char *interface;
+	long max_rules;
+	bool fail_closed;
+} defaults = { .max_rules = 100000 };
+
+static struct options options;
+static struct interface interface;
+
+static struct tool_option descriptions[] = {
+	{ "interface", 'i', "NAME", "interface whose frames are served", take_interface,
+	  &options.interface, .required = true },
+	{ "max-rules", 'm', "NUMBER", "attach: the most rules of each kind (default 100000)",
+	  take_integer, &options.max_rules, .least = 1, .most = MOST_RULES },
+	{ "fail-closed", 0, NULL, "attach: drop all packets while there is no lease", take_flag,
+	  &options.fail_closed },
+	{ 0 },
+};
+
+static int attach(void)
+{
+	return table_attach(&interface, (unsigned int)options.max_rules, options.fail_closed);
+}
+
+static int detach(void)
+{
+	return table_detach(&interface);
+}
+
+static int change(void)
+{
+	struct table table;
+
+	return table_find(&interface, &table) || rules_change(&table, stdin) ? -1 : 0;
+}
+
+static int list(void)
+{
+	struct table table;
+
+	return table_find(&interface, &table) || rules_list(&table, stdout) ? -1 : 0;
+}
+
+static void print_counters(const struct fw_counters *totals)
+{
+	static const char *const names[FW_CAUSES] = {
+		[FW_SOURCE_RULE] = "by_source_rule",
+		[FW_FLOW_RULE] = "by_flow_rule",
+		[FW_UNPARSED] = "unparsed",
+		[FW_FAILED] = "while_failed",
+	};
+	__u64 dropped = 0;
+
+	for (int i = FW_NONE + 1; i < FW_CAUSES; i++)
+		dropped += totals->causes[i];
+	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
+		dropped += totals->verdicts[i];
+	printf("{\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, \"passed\": %llu",
+	       totals->causes[FW_NONE] + dropped, totals->causes[FW_NONE], dropped,
+	       totals->verdicts[FWD_PASSED]);
+	for (int i = FW_NONE + 1; i < FW_CAUSES; i++)
+		printf(", \"dropped_%s\": %llu", names[i], totals->causes[i]);
+	/* The others are those of a packet socket. */
+	for (int i = FWD_DROP_FIRST; i <= FWD_SI_EXHAUSTED; i++)
+		printf(", \"dropped_%s\": %llu", fwd_drop_names[i], totals->verdicts[i]);
+	puts("}");
+}
+
+static int counters(void)
+{
+	struct fw_counters totals;
+	struct table table;
+	__u32 only = 0;
+	int error;
+
+	if (table_find(&interface, &table))
+		return -1;
+	error = percpu_sum(table.maps[TABLE_COUNTERS], &only, (__u64 *)&totals,
+			   sizeof(totals) / sizeof(__u64));
+	if (error) {
+		complain("cannot read the counters: %s", strerror(-error));
+		return -1;
+	}
+	print_counters(&totals);
+	return 0;
+}
+
+static const char *const command_names[] = {
+	"attach", "change", "list", "counters", "detach", NULL
+};
+static int (*const commands[])(void) = { attach, change, list, counters, detach };
+static int chosen;
+
+static void check_options(char **words, unsigned int count)
+{
+	require_options(descriptions);
+	if (count != 1)
+		refuse("one COMMAND is needed: attach, change, list, counters or detach");
+	chosen = find_word(command_names, words[0], strlen(words[0]));
+	if (chosen < 0)
+		refuse("'%s' is not attach, change, list, counters or detach", words[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command command = {
+		.documentation = documentation,
+		.arguments = "COMMAND",
+		.options = descriptions,
+		.check = check_options,
+	};
+
+	options = defaults;
+	options_parse(argc, argv, &command);
+	libbpf_log_keep();
+	return find_interface(options.interface, &interface) || commands[chosen]() ? 1 : 0;
+}

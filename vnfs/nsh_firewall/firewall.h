@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel side and the user side of sfc-firewall share: rules, their order, counters. */
+#pragma once
+
+#include <linux/in.h>
+#include <linux/types.h>
+
+#include "../forwarder/forwarder.h"
+
+/* Why a packet that the forwarder would return was dropped. */
+enum fw_cause {
+	FW_NONE,
+	FW_SOURCE_RULE,
+	FW_FLOW_RULE,
+	FW_UNPARSED, /* its headers end too early, or are too many, for a rule to judge it */
+	FW_FAILED, /* fail-closed, and nobody has renewed the lease */
+	FW_CAUSES,
+};
+
+struct fw_counters {
+	__u64 verdicts[FWD_VERDICTS]; /* FWD_FORWARDED: also those that rules dropped */
+	__u64 causes[FW_CAUSES]; /* FW_NONE: forwarded */
+};
+
+/* Keys of the hash maps: a flow's two ends in ascending order, so that both directions have one
+ * key. A map's value is when the rule expires: nanoseconds of CLOCK_MONOTONIC. */
+struct fw_flow4 {
+	__be32 low, high;
+	__be16 low_port, high_port;
+	__u8 protocol;
+	__u8 zero[3];
+};
+
+struct fw_address6 {
+	__u64 words[2]; /* as in the packet */
+};
+
+struct fw_flow6 {
+	struct fw_address6 low, high;
+	__be16 low_port, high_port;
+	__u8 protocol;
+	__u8 zero[3];
+};
+
+/* Protocols whose headers begin with two ports. Flows of others have ports 0. */
+static inline int fw_has_ports(__u8 protocol)
+{
+	switch (protocol) {
+	case IPPROTO_TCP:
+	case IPPROTO_UDP:
+	case IPPROTO_DCCP:
+	case IPPROTO_SCTP:
+	case IPPROTO_UDPLITE:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Any order does, if it is always the same. */
+static inline void fw_flow4_order(struct fw_flow4 *flow, __be32 one, __be16 one_port, __be32 other,
+				  __be16 other_port)
+{
+	int swap = one > other || (one == other && one_port > other_port);
+
+	flow->low = swap ? other : one;
+	flow->high = swap ? one : other;
+	flow->low_port = swap ? other_port : one_port;
+	flow->high_port = swap ? one_port : other_port;
+}
+
+static inline void fw_flow6_order(struct fw_flow6 *flow, const struct fw_address6 *one,
+				  __be16 one_port, const struct fw_address6 *other,
+				  __be16 other_port)
+{
+	int swap = one->words[0] > other->words[0] ||
+		   (one->words[0] == other->words[0] && one->words[1] > other->words[1]) ||
+		   (one->words[0] == other->words[0] && one->words[1] == other->words[1] &&
+		    one_port > other_port);
+
+	flow->low = swap ? *other : *one;
+	flow->high = swap ? *one : *other;
+	flow->low_port = swap ? other_port : one_port;
+	flow->high_port = swap ? one_port : other_port;
+}

@@ -1,0 +1,113 @@
+"""The NSH-aware firewall as a VNF type (SFCPerf paper, section VI)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.hosts.base import Host
+from sfcperf.management.deployment import RuleInterface
+from sfcperf.plugins import Requirement, commands, object_schema
+from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.firewall.function import RunningRestFirewall
+from sfcperf.vnfs.nftables import Table
+from sfcperf.vnfs.nsh_firewall.tool import BINARY, Tool
+from sfcperf.vnfs.rule_interface import policy, running
+from sfcperf.vnfs.rule_interface.policy import KNOBS, Policy
+from sfcperf.vnfs.rule_interface.running import RunningRules
+
+
+class RunningNshFirewall(RunningFunction):
+    """The program on the interface, and its rule interface."""
+
+    def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
+        """Changes nothing on the host yet. Raises EnvironmentLacks."""
+        self._policy = Policy.of(knobs)
+        self._tool = Tool(host, attachment.interfaces[0])
+        self._rules = RunningRules(attachment.name, self._policy, self._tool, attachment.outputs)
+
+    def launch(self) -> None:
+        """Return when it forwards and takes rules. Raises DeploymentError, MeasurementError."""
+        self._tool.attach(self._policy)
+        self._rules.start()
+
+    def counters(self) -> Mapping[str, int]:
+        """Packets since the start.
+
+        `received`, `forwarded` and `dropped` count NSH packets sent to this function; `passed` are
+        frames left to the kernel; `dropped_by_flow_rule`, `dropped_by_source_rule`,
+        `dropped_unparsed` (too short for its headers), `dropped_while_failed` (fail-closed), and
+        the forwarder's `dropped_REASON`. `rule_interface_restarts`: how often its process was
+        started again. Raises MeasurementError.
+        """
+        return {**self._tool.counters(), "rule_interface_restarts": self._rules.restarts}
+
+    def problem(self) -> str | None:
+        """None while the program is attached and its rule interface works."""
+        try:
+            self._tool.counters()
+        except MeasurementError as error:
+            return error.message
+        return self._rules.problem()
+
+    def rule_interface(self) -> RuleInterface | None:
+        """See RunningFunction.rule_interface."""
+        return self._rules.interface()
+
+    def stop(self) -> None:
+        """The rule interface, then the program with its rules."""
+        self._rules.stop()
+        with suppress(MeasurementError):
+            self._tool.detach()
+
+
+class NshFirewall(NetworkFunction):
+    """Drops packets by rules that others set by REST, decrements the service index of the other
+    packets, and returns them to the SFF. Where the infrastructure chains plain IP, the kernel
+    forwards and filters by nftables, with the same rule interface."""
+
+    name = "nsh_firewall"
+    title = "NSH-aware firewall in XDP, with rules by REST"
+    nsh_aware = True
+    plain_ip = True
+    interfaces = 1
+    kernel_path = False
+    parameters = object_schema(KNOBS)
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """The compiled tool, and what the rule interface needs."""
+        return [binaries.requirement(BINARY), running.requirement()]
+
+    @classmethod
+    def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Those of plain IP."""
+        return commands([*kernel_forwarding.requirements(), *Table.requirements()])
+
+    @classmethod
+    def check(cls, knobs: Mapping[str, Any]) -> None:
+        """See NetworkFunction.check."""
+        policy.check(knobs)
+
+    @classmethod
+    def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
+        """Frames return by XDP_TX."""
+        return True
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+        """See NetworkFunction.start."""
+        if attachment.encapsulation == "none":
+            return RunningRestFirewall.launch(host, attachment, {"rules": 0, **knobs})
+        started = RunningNshFirewall(host, attachment, knobs)
+        with kernel_forwarding.all_or_nothing(started):
+            try:
+                started.launch()
+            except MeasurementError as error:
+                raise DeploymentError(
+                    f"{attachment.name}: {error.message}", where=host.name, hint=error.hint
+                ) from error
+        return started

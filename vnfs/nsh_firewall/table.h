@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules and counters of the firewall on an interface.
+ *
+ * They belong to the program that is attached there, and live as long as it does: no process holds
+ * them, and whoever may use BPF finds them by the interface.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "../common/interface.h"
+#include "firewall.h"
+
+enum table_map {
+	TABLE_FLOWS4,
+	TABLE_FLOWS6,
+	TABLE_SOURCES4,
+	TABLE_SOURCES6,
+	TABLE_COUNTERS,
+	TABLE_LEASE,
+	TABLE_MAPS,
+};
+
+struct table {
+	int maps[TABLE_MAPS];
+};
+
+/* Attach the program, instead of one of ours that is there. 0, or -1 after complain(). */
+int table_attach(const struct interface *interface, unsigned int max_rules, bool fail_closed);
+
+/* Take it away, with all rules. Harmless when there is none. 0, or -1 after complain(). */
+int table_detach(const struct interface *interface);
+
+/* The maps of the program that is attached. 0, or -1 after complain(). */
+int table_find(const struct interface *interface, struct table *table);

@@ -1,0 +1,406 @@
+"""The REST interface of a function whose rules can be set while it works."""
+
+# Without `from __future__ import annotations`: FastAPI reads the annotations of nested functions.
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from fastapi import Body, FastAPI, Path, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
+
+import sfcperf
+from sfcperf.rest.access import TokenNeeded
+from sfcperf.rest.answers import Answer, ProblemAnswer, Refusal
+from sfcperf.rest.errors import answer_errors, describe_token, refusal
+from sfcperf.vnfs.rule_interface.policy import LONGEST_TTL_S
+from sfcperf.vnfs.rule_interface.rules import PROTOCOLS, Flow, Rule, Source, canonical, flow
+from sfcperf.vnfs.rule_interface.store import Reason
+
+MOST_BODY_BYTES = 1 << 22
+RULES_AT_ONCE = 10_000
+"""In one request."""
+_MOST_NUMBER = (1 << 53) - 1
+_DESCRIPTION = """\
+Sets rules of a firewall while packets cross it. A rule drops the packets of a flow, in both
+directions, or all packets from a source, until its time is over.
+
+A change is in force when it is answered. All requests are idempotent. When the process behind this
+interface is restarted, the rules stay."""
+
+Ask = Callable[..., Awaitable[Any]]
+"""Sends a call to the RuleKeeper; gives its answer."""
+
+_WORDS = {
+    Reason.ALLOW_LISTED: "the address, or one of the flow's, is on the allow-list",
+    Reason.FULL: "there are as many rules of this kind as the function may have",
+    Reason.RATE: "rules of this kind are set too fast",
+    Reason.IP_VERSION: "the function forwards no packets of this version of IP",
+}
+
+
+def _number(value: object) -> object:
+    """In a body: a number, or one of the names."""
+    if isinstance(value, str):
+        if value not in PROTOCOLS:
+            raise ValueError(f"a number or one of {', '.join(PROTOCOLS)} is needed")
+        return PROTOCOLS[value]
+    return value
+
+
+def _number_in_path(value: object) -> object:
+    return int(value) if isinstance(value, str) and value.isdecimal() else _number(value)
+
+
+_ADDRESS = WithJsonSchema(
+    {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}], "maxLength": 45}
+)
+_PROTOCOL = WithJsonSchema(
+    {
+        "anyOf": [
+            {"type": "integer", "minimum": 0, "maximum": 255},
+            {"type": "string", "enum": list(PROTOCOLS)},
+        ]
+    }
+)
+_Address = Annotated[str, Field(max_length=45), AfterValidator(canonical), _ADDRESS]
+_Protocol = Annotated[int, Field(strict=True, ge=0, le=255), BeforeValidator(_number), _PROTOCOL]
+_Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
+_Ttl = Annotated[float, Field(strict=True, gt=0, le=LONGEST_TTL_S, allow_inf_nan=False)]
+_PathProtocol = Annotated[int, Path(ge=0, le=255), BeforeValidator(_number_in_path), _PROTOCOL]
+_PathPort = Annotated[int, Path(ge=0, le=65535)]
+
+
+class _Described(Answer):
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
+
+
+class FlowFields(_Described):
+    """The 5-tuple of a flow, in either direction."""
+
+    protocol: _Protocol
+    """Number (IANA), or a name: tcp, udp, dccp, sctp, udplite, icmp, icmpv6."""
+    src: _Address
+    src_port: _Port
+    """0 for protocols without ports, whose flows are all packets between both addresses."""
+    dst: _Address
+    dst_port: _Port
+
+    @model_validator(mode="after")
+    def _is_a_flow(self) -> "FlowFields":
+        self.rule()
+        return self
+
+    def rule(self) -> Flow:
+        """As the store has it."""
+        return flow(self.protocol, (self.src, self.src_port), (self.dst, self.dst_port))
+
+
+class Lifetime(_Described):
+    """How long a rule holds."""
+
+    ttl_s: _Ttl
+    """Seconds from now, at most the knob `max_ttl_s`. Setting a rule again starts anew."""
+
+
+_ONE_OF_TWO: dict[str, Any] = {"oneOf": [{"required": ["source"]}, {"required": ["flow"]}]}
+
+
+_ABSENT: Any = None
+"""What a field has that is not there; null is none of its values."""
+
+
+class RuleToSet(Lifetime):
+    """A rule by source, or by flow."""
+
+    model_config = ConfigDict(
+        use_attribute_docstrings=True, extra="forbid", json_schema_extra=_ONE_OF_TWO
+    )
+
+    source: _Address = _ABSENT
+    """The address whose packets are dropped."""
+    flow: FlowFields = _ABSENT
+    """The flow whose packets are dropped."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "RuleToSet":
+        if (self.source is None) == (self.flow is None):
+            raise ValueError("either `source` or `flow` is needed")
+        return self
+
+    def rule(self) -> Rule:
+        """As the store has it."""
+        return Source(self.source) if self.source is not None else self.flow.rule()
+
+
+class RulesToSet(_Described):
+    """Many rules at once."""
+
+    rules: Annotated[list[RuleToSet], Field(max_length=RULES_AT_ONCE)]
+
+
+class RefusedRule(Answer):
+    """One that was not set."""
+
+    index: int
+    """Its place in the request, from 0."""
+    reason: Reason
+
+
+class Outcome(Answer):
+    """What became of many rules."""
+
+    added: int
+    renewed: int
+    refused: list[RefusedRule]
+
+
+class RuleInForce(Answer):
+    """A rule by source, or by flow, whose ends are in ascending order."""
+
+    source: str | None = None
+    flow: FlowFields | None = None
+    expires_in_s: float
+
+
+class Paging(_Described):
+    """Which page."""
+
+    after: Annotated[int, Field(ge=0, le=_MOST_NUMBER)] = 0
+    """`next` of the page before."""
+    limit: Annotated[int, Field(ge=1, le=RULES_AT_ONCE)] = 1000
+    """The most rules of a page."""
+
+
+class Page(Answer):
+    """Rules in the order in which they were first set."""
+
+    rules: list[RuleInForce]
+    next: int | None
+    """`after` of the next page; null: there are no more."""
+
+
+class Status(Answer):
+    """What there is, and what was done since the function was started."""
+
+    flow_rules: int
+    source_rules: int
+    max_rules: int
+    """Of each kind."""
+    added: int
+    renewed: int
+    removed: int
+    expired: int
+    refused: dict[str, int]
+    """By reason."""
+    on_failure: str
+    """`fail-open` or `fail-closed`."""
+
+
+class _Unset(Exception):
+    """A rule that was refused."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+class _TooLong(Exception):
+    """Of rules whose time is too long: where."""
+
+    def __init__(self, places: list[str], longest_s: float) -> None:
+        super().__init__()
+        self.places = places
+        self.longest_s = longest_s
+
+
+class DataPlaneFailed(Exception):
+    """The data plane did not take a change; the message says why."""
+
+
+def application(ask: Ask, token: str, limits: dict[str, Any]) -> FastAPI:
+    """The app. `token`: what each request must have (RFC 6750). `limits`: `max_ttl_s`, and what
+    the status repeats: `max_rules`, `on_failure`."""
+    app = FastAPI(
+        title="Rule interface",
+        version=sfcperf.__version__,
+        description=_DESCRIPTION,
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
+        responses={
+            401: {"model": Refusal, "description": "No valid token"},
+            411: {"model": Refusal, "description": "No Content-Length"},
+            413: {"model": Refusal, "description": "Too large"},
+            422: {"model": Refusal, "description": "The request is wrong"},
+            503: {"model": Refusal, "description": "The data plane did not take the change"},
+        },
+    )
+    app.add_middleware(TokenNeeded, token=token, most_body_bytes=MOST_BODY_BYTES)
+    answer_errors(app)
+    _add_errors(app)
+    describe_token(app)
+    _add_single_rules(app, ask, float(limits["max_ttl_s"]))
+    _add_many_rules(app, ask, float(limits["max_ttl_s"]))
+
+    @app.get("/status", tags=["status"], operation_id="get_status")
+    async def get_status() -> Status:
+        """How many rules there are, and what was done with them."""
+        return Status.model_validate({**limits, **await ask("status")})
+
+    return app
+
+
+def description() -> dict[str, Any]:
+    """OpenAPI's description of the interface."""
+    nobody: Any = None
+    limits = {"max_ttl_s": LONGEST_TTL_S, "max_rules": 0, "on_failure": ""}
+    return application(nobody, "", limits).openapi()
+
+
+def _add_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
+    refusals: dict[int | str, dict[str, Any]] = {
+        201: {"model": RuleToSet, "description": "Set; 200: renewed"},
+        409: {"model": Refusal, "description": "On the allow-list, or no room for another rule"},
+        429: {"model": Refusal, "description": "Too fast"},
+    }
+    kept: Any = {"response_model_exclude_none": True, "responses": refusals}
+
+    async def put(rule: Rule, asked: RuleToSet, response: Response) -> RuleToSet:
+        if asked.ttl_s > longest_s:
+            raise _TooLong(["/ttl_s"], longest_s)
+        outcome = await ask("put", [[rule, asked.ttl_s]])
+        if outcome["refused"]:
+            raise _Unset(Reason(outcome["refused"][0][1]))
+        response.status_code = 201 if outcome["added"] else 200
+        return asked
+
+    @app.put("/rules/sources/{address}", tags=["rules"], operation_id="put_source", **kept)
+    async def put_source(
+        address: Annotated[_Address, Path()],
+        lifetime: Annotated[Lifetime, Body()],
+        response: Response,
+    ) -> RuleToSet:
+        """Drop all packets from an address."""
+        asked = RuleToSet(source=address, ttl_s=lifetime.ttl_s)
+        return await put(Source(address), asked, response)
+
+    @app.delete(
+        "/rules/sources/{address}", tags=["rules"], operation_id="delete_source", status_code=204
+    )
+    async def delete_source(address: Annotated[_Address, Path()]) -> None:
+        """Drop them no longer, if such a rule is there."""
+        await ask("remove", [Source(address)])
+
+    place = "/rules/flows/{protocol}/{src}/{src_port}/{dst}/{dst_port}"
+
+    @app.put(place, tags=["rules"], operation_id="put_flow", **kept)
+    async def put_flow(
+        protocol: _PathProtocol,
+        src: Annotated[_Address, Path()],
+        src_port: _PathPort,
+        dst: Annotated[_Address, Path()],
+        dst_port: _PathPort,
+        lifetime: Annotated[Lifetime, Body()],
+        response: Response,
+    ) -> RuleToSet:
+        """Drop the packets of a flow, in both directions."""
+        rule = _flow_in_path(protocol, (src, src_port), (dst, dst_port))
+        fields = FlowFields(
+            protocol=protocol, src=src, src_port=src_port, dst=dst, dst_port=dst_port
+        )
+        return await put(rule, RuleToSet(flow=fields, ttl_s=lifetime.ttl_s), response)
+
+    @app.delete(place, tags=["rules"], operation_id="delete_flow", status_code=204)
+    async def delete_flow(
+        protocol: _PathProtocol,
+        src: Annotated[_Address, Path()],
+        src_port: _PathPort,
+        dst: Annotated[_Address, Path()],
+        dst_port: _PathPort,
+    ) -> None:
+        """Drop them no longer, if such a rule is there."""
+        await ask("remove", [_flow_in_path(protocol, (src, src_port), (dst, dst_port))])
+
+
+def _add_many_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
+    @app.put("/rules", tags=["rules"], operation_id="put_rules")
+    async def put_rules(asked: RulesToSet) -> Outcome:
+        """Set many rules. Those that are refused do not keep others from being set."""
+        places = [
+            f"/rules/{index}/ttl_s"
+            for index, each in enumerate(asked.rules)
+            if each.ttl_s > longest_s
+        ]
+        if places:
+            raise _TooLong(places, longest_s)
+        outcome = await ask("put", [[each.rule(), each.ttl_s] for each in asked.rules])
+        refused = [{"index": index, "reason": reason} for index, reason in outcome["refused"]]
+        return Outcome.model_validate({**outcome, "refused": refused})
+
+    @app.get("/rules", tags=["rules"], operation_id="list_rules", response_model_exclude_none=False)
+    async def list_rules(paging: Annotated[Paging, Query()]) -> Page:
+        """Rules in force, a page at a time."""
+        found = (await ask("list", paging.after, paging.limit))["rules"]
+        rules = [_in_force(rule, expires_in_s) for rule, _, expires_in_s in found]
+        return Page(rules=rules, next=found[-1][1] if len(found) == paging.limit else None)
+
+    @app.delete("/rules", tags=["rules"], operation_id="delete_rules", status_code=204)
+    async def delete_rules() -> None:
+        """Remove all rules."""
+        await ask("clear")
+
+
+def _in_force(fields: list[Any], expires_in_s: float) -> RuleInForce:
+    if len(fields) == 1:
+        return RuleInForce(source=fields[0], expires_in_s=expires_in_s)
+    protocol, (src, src_port), (dst, dst_port) = fields
+    known = FlowFields.model_construct(
+        protocol=protocol, src=src, src_port=src_port, dst=dst, dst_port=dst_port
+    )
+    return RuleInForce(flow=known, expires_in_s=expires_in_s)
+
+
+class _NoFlow(Exception):
+    """A path of the interface that names no flow."""
+
+
+def _flow_in_path(protocol: int, one: tuple[str, int], other: tuple[str, int]) -> Flow:
+    try:
+        return flow(protocol, one, other)
+    except ValueError as error:
+        raise _NoFlow(str(error)) from error
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(_Unset)
+    async def unset(_: Request, error: _Unset) -> JSONResponse:
+        too_fast = error.reason is Reason.RATE
+        answer = refusal(429 if too_fast else 409, f"{error.reason}: {_WORDS[error.reason]}")
+        if too_fast:
+            answer.headers["Retry-After"] = "1"
+        return answer
+
+    @app.exception_handler(_TooLong)
+    async def too_long(_: Request, error: _TooLong) -> JSONResponse:
+        allowed = f"more than 0, at most {error.longest_s:g}"
+        problems = [
+            ProblemAnswer(where=place, message="this is too long", allowed=allowed)
+            for place in error.places
+        ]
+        return refusal(422, "the request is wrong", problems)
+
+    @app.exception_handler(_NoFlow)
+    async def no_flow(_: Request, error: _NoFlow) -> JSONResponse:
+        problem = ProblemAnswer(where="path: src", message=str(error))
+        return refusal(422, "the request is wrong", [problem])
+
+    @app.exception_handler(DataPlaneFailed)
+    async def failed(_: Request, error: DataPlaneFailed) -> JSONResponse:
+        return refusal(503, f"the data plane did not take the change: {error}")

@@ -1,0 +1,113 @@
+"""The process of a rule interface: its REST server.
+
+    python -m sfcperf.vnfs.rule_interface.server
+
+It is started by RunningRules, and ends with it. The first line on standard input is the Start as
+JSON; answers follow there to the calls that it writes to standard output (see `keeper`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from sfcperf.rest.server import Server
+from sfcperf.vnfs.rule_interface.api import DataPlaneFailed, application
+from sfcperf.vnfs.rule_interface.policy import TICK_S
+
+CALLS_AT_ONCE = 1000
+_LONGEST_LINE = 1 << 26
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the process needs to know."""
+
+    socket: int
+    """Descriptor of the listening socket."""
+    token: str
+    limits: dict[str, Any]
+    """See `application`."""
+
+
+class Keeper:
+    """The RuleKeeper as this process sees it. What is asked for at the same time goes together."""
+
+    def __init__(self, answers: asyncio.StreamReader) -> None:
+        self._answers = answers
+        self._waiting: list[tuple[list[Any], asyncio.Future[Any]]] = []
+        self._wake = asyncio.Event()
+
+    async def ask(self, *call: Any) -> Any:
+        """Its answer. Raises DataPlaneFailed."""
+        answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((list(call), answered))
+        self._wake.set()
+        answer = await answered
+        if "error" in answer:
+            raise DataPlaneFailed(answer["error"])
+        return answer
+
+    async def run(self) -> None:
+        """Until the keeper is gone."""
+        while True:
+            await self._wake.wait()
+            asked = self._waiting[:CALLS_AT_ONCE]
+            del self._waiting[:CALLS_AT_ONCE]
+            if not self._waiting:
+                self._wake.clear()
+            tell([call for call, _ in asked])
+            line = await self._answers.readline()
+            gone = {"error": "sfcperf has ended"}
+            answers = json.loads(line) if line else [gone] * len(asked)
+            for (_, answered), answer in zip(asked, answers, strict=True):
+                if not answered.cancelled():
+                    answered.set_result(answer)
+            if not line:
+                return
+
+
+def tell(message: Any) -> None:
+    """Write a line; its reader waits for it."""
+    sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+async def _tick(keeper: Keeper) -> None:
+    while True:
+        try:
+            await keeper.ask("tick")
+        except DataPlaneFailed as error:
+            print(f"the data plane: {error}", file=sys.stderr, flush=True)
+        await asyncio.sleep(TICK_S)
+
+
+async def serve() -> None:
+    """Until SIGTERM, or the end of standard input."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    start = Start(**json.loads(await reader.readline()))
+    keeper = Keeper(reader)
+    app = application(keeper.ask, start.token, start.limits)
+    server = Server(app, lambda: tell("ready"))
+
+    def end(_: object = None) -> None:
+        server.should_exit = True
+
+    loop.add_signal_handler(signal.SIGTERM, end)
+    working = asyncio.create_task(keeper.run())
+    working.add_done_callback(end)
+    ticking = asyncio.create_task(_tick(keeper))
+    await server.serve([socket.socket(fileno=start.socket)])
+    ticking.cancel()
+    working.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

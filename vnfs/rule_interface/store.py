@@ -1,0 +1,171 @@
+"""The rules in force, and whether another one may be."""
+
+from __future__ import annotations
+
+import heapq
+import ipaddress
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sfcperf.vnfs.rule_interface.policy import Policy
+from sfcperf.vnfs.rule_interface.rules import Flow, Rule
+
+
+class Reason(StrEnum):
+    """Why a rule is refused."""
+
+    ALLOW_LISTED = "allow-listed"
+    FULL = "full"
+    RATE = "rate"
+    IP_VERSION = "ip-version"
+
+
+class Refused(Exception):
+    """A rule that may not be set."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass
+class Kept:
+    """A rule in force."""
+
+    number: int
+    """In the order of their first setting, from 1; for paging."""
+    expires_s: float
+
+
+@dataclass
+class _Kind:
+    """What rules by flow, or rules by source, have of their own: so neither kind, whose rules
+    strangers may cause, takes the room of the other."""
+
+    tokens: float
+    filled_s: float
+    count: int = 0
+
+
+@dataclass
+class Totals:
+    """Since the start."""
+
+    added: int = 0
+    renewed: int = 0
+    removed: int = 0
+    expired: int = 0
+    refused: dict[str, int] = field(default_factory=lambda: dict.fromkeys(map(str, Reason), 0))
+
+
+class RuleStore:
+    """Times are seconds of a clock that never goes back; each call says what time it is, which is
+    never earlier than in the call before."""
+
+    def __init__(self, policy: Policy, versions: frozenset[int], now_s: float) -> None:
+        """`versions`: of IP, see RuleTable."""
+        self._policy = policy
+        self._versions = versions
+        self._rules: dict[Rule, Kept] = {}
+        self._expiries: list[tuple[float, int, Rule]] = []
+        full = float(policy.max_changes_per_s)
+        self._kinds = {by_flow: _Kind(full, now_s) for by_flow in (False, True)}
+        self._numbers = itertools.count(1)
+        self.totals = Totals()
+
+    def put(self, rule: Rule, ttl_s: float, now_s: float) -> bool:
+        """Set a rule, or renew it: it ends ttl_s from now, whatever was said before. Gives whether
+        it is new. Raises Refused."""
+        try:
+            self._admit(rule, now_s)
+        except Refused as refused:
+            self.totals.refused[refused.reason] += 1
+            raise
+        kept = self._rules.get(rule)
+        is_new = kept is None
+        if kept is None:
+            kept = self._rules[rule] = Kept(next(self._numbers), 0.0)
+            self._kind(rule).count += 1
+            self.totals.added += 1
+        else:
+            self.totals.renewed += 1
+        kept.expires_s = now_s + ttl_s
+        heapq.heappush(self._expiries, (kept.expires_s, kept.number, rule))
+        self._tidy()
+        return is_new
+
+    def _tidy(self) -> None:
+        """Each renewal leaves an entry behind; they must not outnumber the rules."""
+        if len(self._expiries) > 4 * len(self._rules) + 1000:
+            self._expiries = [
+                (kept.expires_s, kept.number, rule) for rule, kept in self._rules.items()
+            ]
+            heapq.heapify(self._expiries)
+
+    def remove(self, rule: Rule) -> bool:
+        """Gives whether it was there."""
+        if not self._forget(rule):
+            return False
+        self.totals.removed += 1
+        return True
+
+    def expire(self, now_s: float) -> list[Rule]:
+        """Remove the rules whose time is over, and give them."""
+        ended = []
+        while self._expiries and self._expiries[0][0] <= now_s:
+            expires_s, number, rule = heapq.heappop(self._expiries)
+            kept = self._rules.get(rule)
+            if kept is not None and (kept.expires_s, kept.number) == (expires_s, number):
+                self._forget(rule)
+                self.totals.expired += 1
+                ended.append(rule)
+        return ended
+
+    def after(self, number: int, limit: int) -> Iterator[tuple[Rule, Kept]]:
+        """Up to `limit` rules with larger numbers, in their order."""
+        # A dictionary keeps the order of insertion, which is that of the numbers.
+        later = ((rule, kept) for rule, kept in self._rules.items() if kept.number > number)
+        return itertools.islice(later, limit)
+
+    def all(self) -> list[Rule]:
+        """In the order of their numbers."""
+        return list(self._rules)
+
+    def count(self, *, by_flow: bool) -> int:
+        """Of rules of a kind."""
+        return self._kinds[by_flow].count
+
+    def _forget(self, rule: Rule) -> bool:
+        if self._rules.pop(rule, None) is None:
+            return False
+        self._kind(rule).count -= 1
+        return True
+
+    def _kind(self, rule: Rule) -> _Kind:
+        return self._kinds[isinstance(rule, Flow)]
+
+    def _admit(self, rule: Rule, now_s: float) -> None:
+        kind = self._kind(rule)
+        if rule.version not in self._versions:
+            raise Refused(Reason.IP_VERSION)
+        if self._policy.allow and self._is_allowed(rule):
+            raise Refused(Reason.ALLOW_LISTED)
+        if rule not in self._rules and kind.count >= self._policy.max_rules:
+            raise Refused(Reason.FULL)
+        most = self._policy.max_changes_per_s
+        kind.tokens = min(most, kind.tokens + (now_s - kind.filled_s) * most)
+        kind.filled_s = now_s
+        if kind.tokens < 1:
+            raise Refused(Reason.RATE)
+        kind.tokens -= 1
+
+    def _is_allowed(self, rule: Rule) -> bool:
+        """A rule by flow drops both directions: none of its ends may be on the list."""
+        addresses = (rule.low[0], rule.high[0]) if isinstance(rule, Flow) else (rule.address,)
+        return any(
+            ipaddress.ip_address(address) in network
+            for address in addresses
+            for network in self._policy.allow
+        )

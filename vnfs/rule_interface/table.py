@@ -1,0 +1,42 @@
+"""RuleTable: where a function's data plane has its rules."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from sfcperf.vnfs.rule_interface.rules import Rule
+
+
+class Put(NamedTuple):
+    """Drop by a rule for so long from now; it may be there already, if `renew`."""
+
+    rule: Rule
+    ttl_s: float
+    renew: bool
+
+
+class Remove(NamedTuple):
+    """Drop by it no longer; it need not be there."""
+
+    rule: Rule
+
+
+Operation = Put | Remove
+
+
+class RuleTable(ABC):
+    """Rules expire there by themselves: without anybody's help, none drops packets for longer than
+    its time."""
+
+    versions: ClassVar[frozenset[int]]
+    """Of IP, whose packets the function forwards."""
+
+    @abstractmethod
+    def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
+        """Do them in this order; when it returns, packets meet the new rules. `lease_s`: packets
+        pass for so long from now (0: none does); None leaves that as it is.
+
+        Raises MeasurementError; some of the operations may have been done then.
+        """
