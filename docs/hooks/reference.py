@@ -92,6 +92,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/cli.md": "\n".join(cli()),
         "reference/workflow.md": "\n".join(workflow()),
         "reference/plugins.md": "\n".join(all_plugins()),
+        "reference/flow-features.md": "\n".join(flow_features()),
         "reference/sfc-controller.md": "\n".join(rest_interface("sfc-controller")),
         "reference/sfc-controller.openapi.json": json.dumps(controller_api(), indent=2),
         "reference/rule-interface.md": "\n".join(rest_interface("rule-interface")),
@@ -230,6 +231,31 @@ def _whole_if_it_is(text: str) -> int | float:
     """OpenAPI has limits of integers as 509.0."""
     value = float(text)
     return int(value) if value.is_integer() else value
+
+
+def flow_features() -> Iterator[str]:
+    """The columns of flow records, and how they are computed."""
+    from sfcperf.vnfs.ids import features
+
+    yield "# Flow features\n"
+    yield (
+        "The VNF type [ids](plugins/vnf-ids.md) makes records of flows"
+        " (`schemas/flow-record.schema.json`). Their `features` are these columns, in this order."
+        " An implementation that follows this page gets identical numbers.\n"
+    )
+    rows = [
+        (n, f"`{f.name}`", f.unit, f.definition, f.source) for n, f in enumerate(features.COLUMNS)
+    ]
+    yield from _table(("Place", "Name", "Unit", "Meaning", "Source"), rows)
+    yield (
+        "Sources: flowtbag (<https://github.com/DanielArndt/flowtbag>), whose features are partly"
+        " those of NetMate's module `flowstats`. Where the rules below differ, they apply.\n"
+    )
+    for heading, text in features.RULES:
+        yield f"## {heading}\n\n{text}\n"
+    yield "## Differences from flowtbag\n"
+    yield from (f"- {difference}" for difference in features.DIFFERENCES)
+    yield ""
 
 
 def controller_api() -> Schema:

@@ -2,15 +2,9 @@
 /* The contract of the two engines. */
 #pragma once
 
+#include "../common/cpus.h"
 #include "../common/interface.h"
 #include "forwarder.h"
-
-#define MAX_THREADS 64
-
-struct cpu_list {
-	unsigned int count;
-	int cpus[MAX_THREADS];
-};
 
 struct path_count {
 	fwd_path path;
@@ -38,6 +32,22 @@ struct engine {
 
 extern const struct engine engine_xdp;
 extern const struct engine engine_userspace;
+
+/* What looks at the packets that engine `userspace` forwards. Each call is made by the thread of
+ * the worker that it names. */
+struct inspector {
+	/* A frame that is forwarded, `captured` bytes from its Ethernet header on, in no state but
+	 * what an SF makes of it; the time is when the kernel received it (Unix time). */
+	void (*frame)(unsigned int worker, const __u8 *frame, __u32 captured, __u64 time_ns);
+	/* Other work, between frames. `idle`: no frame waits. Returns how long it need not be
+	 * called, ms. */
+	int (*rest)(unsigned int worker, bool idle);
+	/* No frames follow. */
+	void (*end)(unsigned int worker);
+};
+
+/* Before it starts. Both directions of a flow then come to one worker. */
+void engine_userspace_inspect(const struct inspector *inspector);
 
 /* Attach a program that passes every frame to each named interface, for as long as the interface
  * exists, unless it carries an XDP program already. 0, or -1 after complain(). */

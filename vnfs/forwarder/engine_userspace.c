@@ -2,12 +2,10 @@
 /*
  * Engine `userspace`: N threads, each pinned to a CPU with a packet socket of its own.
  *
- * Frames come by a memory-mapped ring (TPACKET_V2: a frame is handed over at once, where V3 waits
- * for a block) and leave by sendmmsg() right out of the ring. fanout.bpf.c spreads flows over the
- * threads.
+ * Frames come by a memory-mapped ring and leave by sendmmsg() right out of it. fanout.bpf.c spreads
+ * flows over the threads.
  */
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -17,30 +15,25 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
 #include "../common/libbpf_log.h"
+#include "../common/packet_ring.h"
 #include "../common/report.h"
 #include "engine.h"
 #include "fanout.skel.h"
 #include "packet.h"
 
-#define RING_FRAMES 2048
-#define RING_BLOCK_BYTES (64 * 1024)
 #define BATCH 64
 
 /* Written by one thread, read by the main one: relaxed atomics, no lock on the way. */
 struct worker {
 	pthread_t thread;
 	int cpu; /* -1: not pinned */
-	int socket;
-	__u8 *ring;
-	unsigned int frame_bytes;
-	unsigned int head;
+	struct packet_ring ring;
 	const __u8 *own_mac;
 
 	struct mmsghdr messages[BATCH];
@@ -60,6 +53,7 @@ static struct worker workers[MAX_THREADS];
 static unsigned int worker_count;
 static struct interface own;
 static int stop_event = -1;
+static const struct inspector *inspector; /* NULL: none */
 
 /* --- counting --- */
 
@@ -91,17 +85,12 @@ static void count_path(struct worker *worker, fwd_path path)
 
 /* --- forwarding frames --- */
 
-static void give_back(struct tpacket2_hdr *frame)
-{
-	__atomic_store_n(&frame->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
-}
-
 static void flush(struct worker *worker)
 {
 	unsigned int sent = 0;
 
 	while (sent < worker->pending) {
-		int accepted = sendmmsg(worker->socket, worker->messages + sent,
+		int accepted = sendmmsg(worker->ring.socket, worker->messages + sent,
 					worker->pending - sent, 0);
 
 		if (accepted > 0) {
@@ -114,7 +103,7 @@ static void flush(struct worker *worker)
 		}
 	}
 	for (unsigned int i = 0; i < worker->pending; i++)
-		give_back(worker->frames[i]);
+		packet_ring_give_back(worker->frames[i]);
 	worker->pending = 0;
 }
 
@@ -143,123 +132,62 @@ static void handle(struct worker *worker, struct tpacket2_hdr *frame)
 		verdict = FWD_OVERSIZE;
 	if (verdict != FWD_FORWARDED) {
 		add(&worker->verdicts[verdict], 1);
-		give_back(frame);
+		packet_ring_give_back(frame);
 		return;
 	}
+	if (inspector)
+		inspector->frame((unsigned int)(worker - workers), data, frame->tp_snaplen,
+				 frame->tp_sec * 1000000000ULL + frame->tp_nsec);
 	enqueue(worker, frame, data, path);
 }
 
 static void take_all(struct worker *worker)
 {
-	for (;;) {
-		struct tpacket2_hdr *frame =
-			(void *)(worker->ring + (size_t)worker->head * worker->frame_bytes);
+	struct tpacket2_hdr *frame;
+	unsigned int taken = 0;
 
-		if (!(__atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
-			return;
+	while ((frame = packet_ring_next(&worker->ring))) {
 		handle(worker, frame);
-		worker->head = (worker->head + 1) % RING_FRAMES;
+		/* As long as frames follow closely, the ring never gets empty. */
+		if (++taken % BATCH == 0 && inspector)
+			inspector->rest((unsigned int)(worker - workers), false);
 	}
 }
 
 static void read_ring_drops(struct worker *worker)
 {
-	struct tpacket_stats statistics;
-	socklen_t bytes = sizeof(statistics);
-
-	/* The kernel counts from the last reading on. A closed socket has been read. */
-	if (getsockopt(worker->socket, SOL_PACKET, PACKET_STATISTICS, &statistics, &bytes) == 0)
-		add(&worker->verdicts[FWD_RING_FULL], statistics.tp_drops);
-}
-
-/* Each thread closes its own: the kernel takes long to close a packet socket. */
-static void close_socket(struct worker *worker)
-{
-	read_ring_drops(worker);
-	munmap(worker->ring, (size_t)worker->frame_bytes * RING_FRAMES);
-	close(worker->socket);
-	worker->socket = -1;
+	add(&worker->verdicts[FWD_RING_FULL], packet_ring_drops(&worker->ring));
 }
 
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
+	unsigned int number = (unsigned int)(worker - workers);
 	struct pollfd events[] = {
-		{ .fd = worker->socket, .events = POLLIN },
+		{ .fd = worker->ring.socket, .events = POLLIN },
 		{ .fd = stop_event, .events = POLLIN },
 	};
 
 	while (!(events[1].revents & POLLIN)) {
-		int ignored;
-
 		take_all(worker);
 		flush(worker);
-		poll(events, 2, -1);
-		/* An interface that goes down leaves an error that must be fetched; it may return.
-		 * */
+		poll(events, 2, inspector ? inspector->rest(number, true) : -1);
 		if (events[0].revents & POLLERR)
-			getsockopt(worker->socket, SOL_SOCKET, SO_ERROR, &ignored,
-				   &(socklen_t){ sizeof(ignored) });
+			packet_ring_forget_error(&worker->ring);
 	}
-	close_socket(worker);
+	read_ring_drops(worker);
+	/* Each thread closes its own: the kernel takes long to close a packet socket. */
+	packet_ring_close(&worker->ring);
+	if (inspector)
+		inspector->end(number);
 	return NULL;
 }
 
 /* --- setting up --- */
 
-static int set_option(int fd, int level, int option, const void *value, socklen_t bytes)
+void engine_userspace_inspect(const struct inspector *chosen)
 {
-	if (setsockopt(fd, level, option, value, bytes) == 0)
-		return 0;
-	complain("socket option %d of %s: %s", option, own.name, strerror(errno));
-	return -1;
-}
-
-static int drop_everything(int fd)
-{
-	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
-	struct sock_fprog program = { .len = 1, .filter = &drop };
-
-	return set_option(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
-}
-
-static unsigned int frame_bytes_for(unsigned int mtu)
-{
-	unsigned int wanted =
-		TPACKET_ALIGN(TPACKET2_HDRLEN) + 2 * TPACKET_ALIGNMENT + ETH_HLEN + mtu;
-	unsigned int bytes = 2048;
-
-	while (bytes < wanted)
-		bytes *= 2;
-	return bytes;
-}
-
-static int map_ring(struct worker *worker)
-{
-	const int version = TPACKET_V2;
-	unsigned int block = RING_BLOCK_BYTES;
-	struct tpacket_req request;
-	size_t bytes;
-
-	worker->frame_bytes = frame_bytes_for(own.mtu);
-	if (block < worker->frame_bytes)
-		block = worker->frame_bytes;
-	bytes = (size_t)worker->frame_bytes * RING_FRAMES;
-	request = (struct tpacket_req){
-		.tp_block_size = block,
-		.tp_block_nr = (unsigned int)(bytes / block),
-		.tp_frame_size = worker->frame_bytes,
-		.tp_frame_nr = RING_FRAMES,
-	};
-	if (set_option(worker->socket, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) ||
-	    set_option(worker->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof(request)))
-		return -1;
-	worker->ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, worker->socket, 0);
-	if (worker->ring == MAP_FAILED) {
-		complain("cannot map the receive ring: %s", strerror(errno));
-		return -1;
-	}
-	return 0;
+	inspector = chosen;
 }
 
 /* A socket that receives nothing yet: between bind() and the fanout it would get every frame. */
@@ -270,18 +198,10 @@ static int open_socket(struct worker *worker)
 		.sll_protocol = htons(ETH_P_ALL),
 		.sll_ifindex = own.index,
 	};
-	const int yes = 1;
 
-	worker->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	if (worker->socket < 0) {
-		complain("cannot open a packet socket: %s", strerror(errno));
+	if (packet_ring_open(&worker->ring, ETH_HLEN + own.mtu, own.name))
 		return -1;
-	}
-	if (drop_everything(worker->socket) ||
-	    set_option(worker->socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof(yes)) ||
-	    map_ring(worker))
-		return -1;
-	if (bind(worker->socket, (struct sockaddr *)&address, sizeof(address))) {
+	if (bind(worker->ring.socket, (struct sockaddr *)&address, sizeof(address))) {
 		complain("cannot bind to %s: %s", own.name, strerror(errno));
 		return -1;
 	}
@@ -296,27 +216,31 @@ static int open_socket(struct worker *worker)
 /* Join the sockets in a fanout group of a number that the kernel picks. */
 static int join_fanout(void)
 {
-	struct fanout_bpf *skeleton = fanout_bpf__open_and_load();
+	struct fanout_bpf *skeleton = fanout_bpf__open();
 	int program, group, status = -1;
 
-	if (!skeleton) {
+	if (skeleton)
+		skeleton->rodata->both_directions = inspector != NULL;
+	if (!skeleton || fanout_bpf__load(skeleton)) {
 		libbpf_complain_of_load("the fanout program", errno);
-		return -1;
+		goto cleanup;
 	}
 	group = (PACKET_FANOUT_EBPF | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
 	for (unsigned int i = 0; i < worker_count; i++) {
-		if (set_option(workers[i].socket, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)))
+		int fd = workers[i].ring.socket;
+
+		if (packet_option(fd, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group), own.name))
 			goto cleanup;
 		if (i == 0) {
 			socklen_t bytes = sizeof(group);
 
-			getsockopt(workers[0].socket, SOL_PACKET, PACKET_FANOUT, &group, &bytes);
+			getsockopt(fd, SOL_PACKET, PACKET_FANOUT, &group, &bytes);
 			group &= ~(PACKET_FANOUT_FLAG_UNIQUEID << 16);
 		}
 	}
 	program = bpf_program__fd(skeleton->progs.fanout);
-	status = set_option(workers[0].socket, SOL_PACKET, PACKET_FANOUT_DATA, &program,
-			    sizeof(program));
+	status = packet_option(workers[0].ring.socket, SOL_PACKET, PACKET_FANOUT_DATA, &program,
+			       sizeof(program), own.name);
 cleanup:
 	fanout_bpf__destroy(skeleton); /* the group keeps the program */
 	return status;
@@ -332,8 +256,8 @@ static int open_udp_port(void)
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || drop_everything(fd) ||
-	    set_option(fd, SOL_SOCKET, SO_BINDTODEVICE, own.name, sizeof(own.name)))
+	if (fd < 0 || packet_drop_everything(fd, own.name) ||
+	    packet_option(fd, SOL_SOCKET, SO_BINDTODEVICE, own.name, sizeof(own.name), own.name))
 		return -1;
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address))) {
 		complain("cannot bind to UDP port %d: %s", VXLAN_GPE_UDP_PORT, strerror(errno));
@@ -386,8 +310,8 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 		return -1;
 	for (unsigned int i = 0; i < worker_count; i++)
 		if (start_thread(&workers[i]) ||
-		    set_option(workers[i].socket, SOL_SOCKET, SO_DETACH_FILTER, &unused,
-			       sizeof(unused)))
+		    packet_option(workers[i].ring.socket, SOL_SOCKET, SO_DETACH_FILTER, &unused,
+				  sizeof(unused), own.name))
 			return -1;
 	return 0;
 }

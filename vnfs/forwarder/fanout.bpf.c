@@ -5,6 +5,8 @@
  * The kernel's own flow hash sees one flow per SFF and SF, because it does not look into the NSH.
  * This one hashes the inner flow, so that flows spread and each keeps its order.
  */
+#include <stdbool.h>
+
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>
@@ -22,6 +24,9 @@
 #define READ(skb, offset, to)                                                                      \
 	(bpf_skb_load_bytes_relative(skb, offset, to, sizeof(*(to)), BPF_HDR_START_NET) == 0)
 
+/* Whether both directions of a flow go to one thread, on whichever path each is. */
+const volatile bool both_directions;
+
 /* Finaliser of MurmurHash3: every input bit changes every output bit. */
 static __always_inline __u32 mix(__u32 hash, __u32 value)
 {
@@ -34,14 +39,22 @@ static __always_inline __u32 mix(__u32 hash, __u32 value)
 	return hash;
 }
 
+/* Of something of the sender and the same of the receiver. */
+static __always_inline __u32 mix_ends(__u32 hash, __u32 source, __u32 destination)
+{
+	if (both_directions)
+		return mix(hash, mix(0, source) + mix(0, destination));
+	return mix(mix(hash, source), destination);
+}
+
 static __always_inline __u32 mix_ports(struct __sk_buff *skb, __u32 offset, __u8 protocol,
 				       __u32 hash)
 {
-	__u32 ports;
+	__u16 ports[2];
 
 	hash = mix(hash, protocol);
 	if ((protocol == IPPROTO_TCP || protocol == IPPROTO_UDP) && READ(skb, offset, &ports))
-		hash = mix(hash, ports);
+		hash = mix_ends(hash, ports[0], ports[1]);
 	return hash;
 }
 
@@ -51,7 +64,7 @@ static __always_inline __u32 mix_ipv4(struct __sk_buff *skb, __u32 offset, __u32
 
 	if (!READ(skb, offset, &ip))
 		return hash;
-	hash = mix(mix(hash, ip.saddr), ip.daddr);
+	hash = mix_ends(hash, ip.saddr, ip.daddr);
 	/* Later fragments have no ports: all fragments of a datagram go by addresses alone. */
 	if (ip.frag_off & bpf_htons(IP_FRAGMENT))
 		return mix(hash, ip.protocol);
@@ -65,7 +78,7 @@ static __always_inline __u32 mix_ipv6(struct __sk_buff *skb, __u32 offset, __u32
 	if (!READ(skb, offset, &ip))
 		return hash;
 	for (int i = 0; i < 4; i++)
-		hash = mix(mix(hash, ip.saddr.in6_u.u6_addr32[i]), ip.daddr.in6_u.u6_addr32[i]);
+		hash = mix_ends(hash, ip.saddr.in6_u.u6_addr32[i], ip.daddr.in6_u.u6_addr32[i]);
 	return mix_ports(skb, offset + sizeof(ip), ip.nexthdr, hash);
 }
 
@@ -88,7 +101,7 @@ int fanout(struct __sk_buff *skb)
 	}
 	if (!READ(skb, offset, &nsh))
 		return 0;
-	hash = mix(0, nsh_spi(&nsh));
+	hash = both_directions ? 0 : mix(0, nsh_spi(&nsh));
 	offset += nsh_bytes(&nsh);
 
 	switch (nsh.next_protocol) {

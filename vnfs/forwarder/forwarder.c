@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-forwarder: an NSH service function that decrements the SI and returns the packet. */
-#include <sched.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "../common/libbpf_log.h"
 #include "../common/options.h"
 #include "../common/report.h"
 #include "../common/signals.h"
 #include "../common/stats.h"
-#include "drops.h"
+#include "counters.h"
 #include "engine.h"
 
 struct options {
@@ -35,24 +33,6 @@ static const struct engine *const engines[] = { &engine_xdp, &engine_userspace }
 
 static struct options options;
 static int engine;
-
-static void take_cpus(const struct tool_option *option, const char *argument)
-{
-	struct cpu_list *list = option->value;
-	const char *next = argument;
-
-	do {
-		char *end;
-		long cpu = strtol(next, &end, 10);
-
-		if (end == next || cpu < 0 || cpu >= CPU_SETSIZE || (*end && *end != ','))
-			refuse("--cpus: '%s' is not a list such as 0,1", argument);
-		if (list->count == MAX_THREADS)
-			refuse("--cpus: at most %d CPUs", MAX_THREADS);
-		list->cpus[list->count++] = (int)cpu;
-		next = *end ? end + 1 : end;
-	} while (*next);
-}
 
 static struct tool_option descriptions[] = {
 	{ "engine", 'e', "NAME", "xdp (default) or userspace", take_word, &engine,
@@ -104,29 +84,12 @@ static void report_counters(const struct engine *engine, bool print)
 {
 	static unsigned long sequence;
 	static struct snapshot now;
-	const __u64 *verdicts = now.totals.verdicts;
 	FILE *out = stats_begin();
-	__u64 dropped = 0;
 
 	engine->read(&now);
-	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
-		dropped += verdicts[i];
-	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu", ++sequence);
-	fprintf(out, ", \"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu",
-		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
-	fprintf(out, ", \"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
-	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
-		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", fwd_drop_names[i],
-			verdicts[i]);
-	fprintf(out, "}, \"paths\": [");
-	for (unsigned int i = 0; i < now.path_count; i++)
-		fprintf(out, "%s{\"spi\": %u, \"si\": %u, \"packets\": %llu}", i ? ", " : "",
-			now.paths[i].path >> 8, now.paths[i].path & 0xff, now.paths[i].packets);
-	fprintf(out, "], \"workers\": [");
-	for (unsigned int i = 0; i < now.worker_count; i++)
-		fprintf(out, "%s%llu", i ? ", " : "", now.workers[i]);
-	fprintf(out, "], \"paths_untracked\": %llu, \"sequence_end\": %lu}\n",
-		now.totals.paths_untracked, sequence);
+	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
+	print_snapshot(out, &now);
+	fprintf(out, ", \"sequence_end\": %lu}\n", sequence);
 	stats_end(print);
 }
 

@@ -48,7 +48,11 @@ class RunningForwarder(StatsProcess):
         with the SI as the packet arrived; `forwarded_workerN` per thread of engine `userspace`.
         Raises MeasurementError.
         """
-        event = self.fresh()
+        return self.forwarded(self.fresh())
+
+    @staticmethod
+    def forwarded(event: Mapping[str, Any]) -> dict[str, int]:
+        """Counters of an event of the tool."""
         counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
         counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         for path in event["paths"]:

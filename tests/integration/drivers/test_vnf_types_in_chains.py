@@ -19,6 +19,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs.firewall.engines import ENGINES
 from sfcperf.vnfs.firewall.function import MAX_RULES
+from sfcperf.vnfs.ids.features import NAMES
 from sfcperf.vnfs.ips import suricata
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Resources
@@ -140,6 +141,36 @@ def test_sfcmon(driver: LocalDriver, engine: str, encapsulation: str) -> None:
         }
         assert {flow.certainty for flow in window.flows} == {"exact"}
         assert deployment.functions[position].counters()["dropped"] == 0
+
+
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+def test_ids(driver: LocalDriver, encapsulation: str) -> None:
+    """Its records have the packets that it forwarded, each once."""
+    chain = scenario(
+        ["router", "ids"],
+        where=topology("T2"),
+        encapsulation=encapsulation,  # type: ignore[arg-type]
+        knobs={"early_packets": 0},
+        resources=Resources(vcpus=1, memory_mib=256),
+    )
+    deployment = driver.deploy(chain)
+    carries_traffic(driver, deployment, chain)
+    ids = driver._built[deployment.id].running["ids-2"]
+    ids.stop()
+    counters = ids.counters()
+    (file,) = (driver.context.state_dir / "hosts").rglob("ids-2-*.records.jsonl")
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    columns = {name: NAMES.index(name) for name in ("proto", "total_fpackets", "total_bpackets")}
+    packets = {"total_fpackets": 0, "total_bpackets": 0}
+    for record in records:
+        for name in packets:
+            packets[name] += record["features"][columns[name]]
+    assert sum(packets.values()) == counters["forwarded"] - counters["malformed"] > 1000
+    assert min(packets.values()) > 100
+    assert {record["features"][columns["proto"]] for record in records} >= {1, 6, 17}
+    assert counters["records_made"] == counters["records_sent"] == len(records)
+    assert counters["records_lost"] == counters["flows_evicted"] == 0
 
 
 @pytest.mark.gate_runs(1)

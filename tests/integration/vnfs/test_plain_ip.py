@@ -47,6 +47,7 @@ KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "ips": ("ips", {"engine": "nftables"}),
     "dpi": ("dpi", {}),
     "delay": ("delay", {"delay_us": 1000}),
+    "ids": ("ids", {}),
 }
 STATE = {
     "routes": ["ip", "-4", "route", "show", "table", "all"],

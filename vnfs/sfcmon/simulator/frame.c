@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "frame.h"
@@ -241,8 +240,7 @@ static int read_payload(struct rest rest, uint16_t ethertype, const struct path 
 	return path ? classify(rest, ethertype, *path, packet) : reason;
 }
 
-/* Bytes of the link layer's header, and where its EtherType is. */
-static bool link_layout(uint32_t link_type, size_t *bytes, size_t *ethertype_at)
+bool frame_link_layout(uint32_t link_type, size_t *bytes, size_t *ethertype_at)
 {
 	switch (link_type) {
 	case LINK_ETHERNET:
@@ -272,7 +270,7 @@ int frame_link_known(uint32_t link_type)
 {
 	size_t bytes, at;
 
-	return link_is_ip(link_type) || link_layout(link_type, &bytes, &at);
+	return link_is_ip(link_type) || frame_link_layout(link_type, &bytes, &at);
 }
 
 static int parse(struct rest rest, uint32_t link_type, const struct path *path,
@@ -280,7 +278,7 @@ static int parse(struct rest rest, uint32_t link_type, const struct path *path,
 {
 	size_t bytes, at;
 
-	if (!link_layout(link_type, &bytes, &at)) {
+	if (!frame_link_layout(link_type, &bytes, &at)) {
 		if (!rest.length)
 			return SFCMON_TRUNCATED;
 		return read_payload(rest, rest.data[0] >> 4 == 6 ? ETH_IPV6 : ETH_IPV4, path,

@@ -2,6 +2,7 @@
 /* From a captured frame to a packet. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "packet.h"
@@ -16,6 +17,10 @@ struct path {
 
 /* Whether frames of this link type (of pcap) can be read. */
 int frame_link_known(uint32_t link_type);
+
+/* Bytes of the link layer's header, and where its EtherType is. False: it has none, the frame is an
+ * IP packet. */
+bool frame_link_layout(uint32_t link_type, size_t *bytes, size_t *ethertype_at);
 
 /* Parse a frame into `packet`, all of it but the time. A frame without an NSH is taken as the
  * classifier hands it to SFCMon: on `path`; without a path (NULL) it is only counted. */

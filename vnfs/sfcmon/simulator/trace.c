@@ -35,9 +35,10 @@ uint32_t trace_u32(const struct trace *trace, const uint8_t *bytes)
 	return trace->swapped ? __builtin_bswap32(number) : number;
 }
 
-void trace_frame(const struct trace *trace, const uint8_t *data, size_t length, uint32_t link_type,
+void trace_frame(struct trace *trace, const uint8_t *data, size_t length, uint32_t link_type,
 		 struct packet *packet)
 {
+	trace->frame = (struct frame){ data, length, link_type };
 	frame_parse(data, length, link_type, trace->nsh_only ? NULL : &trace->path, packet);
 }
 

@@ -22,6 +22,13 @@ struct interface {
 	uint64_t offset_s;
 };
 
+/* A captured frame. */
+struct frame {
+	const uint8_t *data; /* valid until the next packet is read */
+	size_t bytes;
+	uint32_t link_type;
+};
+
 struct trace {
 	struct input input;
 	struct path path; /* of packets that come without an NSH */
@@ -29,6 +36,7 @@ struct trace {
 	/* Reads the next packet. */
 	enum trace_status (*next)(struct trace *trace, struct packet *packet);
 	/* of pcap and pcapng */
+	struct frame frame; /* that the packet was in */
 	bool swapped;
 	struct interface interfaces[PCAPNG_INTERFACES];
 	unsigned int interface_count;
@@ -43,7 +51,7 @@ struct trace {
 bool trace_open(struct trace *trace, const char *name, struct path path, bool nsh_only);
 
 /* Parse a frame of pcap or pcapng. */
-void trace_frame(const struct trace *trace, const uint8_t *data, size_t length, uint32_t link_type,
+void trace_frame(struct trace *trace, const uint8_t *data, size_t length, uint32_t link_type,
 		 struct packet *packet);
 
 /* Each recognises its format, and sets `next`. False: complained. */

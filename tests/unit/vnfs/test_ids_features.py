@@ -1,0 +1,249 @@
+"""Features that sfc-ids makes of captures, against another implementation."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.utils import RawPcapReader
+from support.schemas import validator
+from support.tiers import examples
+from support.vnfs import flow_reference
+from support.vnfs.ids_tool import (
+    WRAPPERS,
+    as_records,
+    binary,
+    capture,
+    extract,
+    packet,
+    printed,
+    run,
+    wrapped,
+)
+
+from sfcperf.vnfs.ids.features import NAMES
+
+START_NS = 1_700_000_000_123_456_789
+STEPS_NS = st.one_of(
+    st.sampled_from([0, 1, 999, 1000, 10**6, 999_999_999, 10**9, 10**9 + 999, 10**9 + 1000]),
+    st.integers(0, 3 * 10**9),
+    st.integers(-(10**6), 0),
+    st.sampled_from([-5 * 10**9, 5 * 10**9, 60 * 10**9]),
+)
+GOLDEN = Path(__file__).with_name("ids_golden")
+_TALKS = [
+    (ends, ports, size)
+    for size in range(5)
+    for port in range(3000, 3000 + 4 * (size + 1))
+    for ends, ports in (((1, 2), (port, 53)), ((2, 1), (53, port)))
+]
+WINDOWS_MS = [(2000, 2000), (2000, 1000), (1000, 100), (100, 100), (60_000, 60_000)]
+
+
+@st.composite
+def _packets(draw: st.DrawFn) -> bytes:
+    version = draw(st.sampled_from([4, 6]))
+    transports = ["tcp", "tcp", "udp", "fragment", *(["icmp"] if version == 4 else [])]
+    made = packet(
+        version,
+        draw(st.integers(1, 2)),
+        draw(st.integers(1, 2)),
+        (draw(st.sampled_from([80, 256])), draw(st.sampled_from([80, 1]))),
+        draw(st.sampled_from(transports)),
+        flags="".join(draw(st.sets(st.sampled_from("FSRPAU")))),
+        dscp=draw(st.sampled_from([0, 0, 1, 46, 63])),
+        payload=draw(st.integers(0, 1400)),
+        options=draw(st.booleans()),
+    )
+    return wrapped(made, draw(st.sampled_from(WRAPPERS)))
+
+
+def _options(window_ms: int, slide_ms: int, early: int) -> list[str]:
+    options = {"window-ms": window_ms, "slide-ms": slide_ms, "early-packets": early}
+    return [word for name, value in options.items() for word in (f"--{name}", str(value))]
+
+
+@examples(500)
+@given(
+    frames=st.lists(st.tuples(STEPS_NS, _packets()), min_size=1, max_size=25),
+    windows=st.sampled_from(WINDOWS_MS),
+    early=st.sampled_from([0, 1, 2, 4]),
+)
+def test_records_equal_those_of_another_implementation(
+    frames: list[tuple[int, bytes]], windows: tuple[int, int], early: int
+) -> None:
+    now, trace = START_NS, []
+    for step, frame in frames:
+        now += step
+        trace.append((now, frame))
+    found = extract(trace, *_options(*windows, early))
+    assert as_records(found) == flow_reference.records(trace, *windows, early)
+    assert [record["sequence"] for record in found] == list(range(len(found)))
+
+
+def _flow(*times_us: int, back: tuple[int, ...] = ()) -> list[tuple[int, bytes]]:
+    """Packets of a flow at these times after START_NS; those at places of `back` come back."""
+    there, answer = (
+        wrapped(packet(4, *ends, ports, "tcp"), "plain")
+        for ends, ports in (((1, 2), (5, 80)), ((2, 1), (80, 5)))
+    )
+    frames = [answer if n in back else there for n in range(len(times_us))]
+    return [(START_NS + 1000 * us, frame) for us, frame in zip(times_us, frames, strict=True)]
+
+
+def _only(frames: list[tuple[int, bytes]]) -> dict[str, Any]:
+    """The record of one window, by column."""
+    (record,) = extract(frames, "--early-packets", "0", "--window-ms", "60000")
+    return dict(zip(NAMES, record["features"], strict=True))
+
+
+def test_a_gap_divides_a_flow_only_if_it_is_longer_than_a_second() -> None:
+    whole, divided = _only(_flow(0, 1_000_000)), _only(_flow(0, 1_000_001))
+    assert (whole["sflow_fpackets"], whole["max_idle"], whole["max_fiat"]) == (2, 0, 1_000_000)
+    assert (divided["sflow_fpackets"], divided["max_idle"], divided["max_fiat"]) == (
+        1,
+        1_000_001,
+        0,
+    )
+
+
+def test_no_direction_has_an_inter_arrival_time_across_an_idle_gap() -> None:
+    found = _only(_flow(0, 10, 2_000_000, 2_000_030, back=(1, 3)))
+    assert (found["max_fiat"], found["max_biat"], found["max_idle"]) == (0, 0, 1_999_990)
+    assert (found["min_active"], found["mean_active"], found["max_active"]) == (10, 20, 30)
+    assert found["std_active"] == 14  # the root of 200
+
+
+def test_a_least_value_of_zero_stays() -> None:
+    found = _only(_flow(0, 0, 7))
+    assert (found["min_fiat"], found["mean_fiat"], found["max_fiat"]) == (0, 3, 7)
+
+
+@pytest.mark.parametrize(("pause_ms", "clients"), [(1999, [5, 5]), (2000, [5, 80])])
+def test_a_flow_that_pauses_for_a_window_begins_again(pause_ms: int, clients: list[int]) -> None:
+    """Who sends first afterwards is the client."""
+    start = START_NS // 10**9 * 10**9
+    ((_, there),), ((_, back),) = _flow(0), _flow(0, back=(0,))
+    frames = [(start, there), (start + pause_ms * 10**6, back)]
+    found = extract(frames, "--window-ms", "1000", "--early-packets", "0")
+    assert [record["features"][1] for record in found] == clients
+
+
+def test_the_schema_has_the_columns_in_their_order() -> None:
+    features = validator("flow-record").schema["properties"]["features"]
+    assert [column["title"] for column in features["prefixItems"]] == list(NAMES)
+    assert features["minItems"] == features["maxItems"] == len(NAMES) == 46
+
+
+@pytest.mark.parametrize("how", WRAPPERS)
+def test_records_keep_their_schema(how: str) -> None:
+    frames = [(START_NS, wrapped(packet(6, 1, 2, (1, 2), "udp"), how))]
+    for record in extract(frames, "--early-packets", "1"):
+        validator("flow-record").validate(record)
+
+
+@examples(300)
+@given(
+    st.lists(st.tuples(_packets(), st.lists(st.tuples(st.integers(12, 120), st.integers(0, 255)))))
+)
+def test_damaged_packets_damage_nothing_else(
+    damaged: list[tuple[bytes, list[tuple[int, int]]]],
+) -> None:
+    """Whatever comes between them, the packets of a flow that is whole are counted."""
+    whole = wrapped(packet(4, 99, 98, (7, 9), "udp"), "nsh-md1")
+    trace = []
+    for frame, changes in damaged:
+        data = bytearray(frame)
+        for at, value in changes:
+            if at < len(data):
+                data[at] = value
+        trace += [(START_NS, bytes(data)), (START_NS, bytes(data[: len(data) // 2]))]
+        trace.append((START_NS, whole))
+    if not trace:
+        return
+    found = extract(trace, "--early-packets", "0")
+    for record in found:
+        validator("flow-record").validate(record)
+    ours = [
+        r["features"][5] for r in found if r["features"][:4] == ["10.0.0.99", 7, "10.0.0.98", 9]
+    ]
+    assert ours == [len(damaged)]
+
+
+def test_more_flows_than_the_table_has_room_for() -> None:
+    """Each packet is in one record of its window, and each flow in at least one."""
+    packets = [packet(4, 1, 2, (port, 9), "udp") for port in [*range(1, 501)] * 2]
+    frames = [(START_NS + n, wrapped(made, "plain")) for n, made in enumerate(packets)]
+    found = extract(frames, "--early-packets", "0", "--flows", "16")
+    assert sum(record["features"][5] for record in found) == 1000
+    assert {record["features"][1] for record in found} == set(range(1, 501))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "not a trace"),
+        (b"\x1f\x8b" + bytes(30), "is compressed"),
+        (b"time,src,dst\n" * 3, "standard input"),
+    ],
+)
+def test_what_is_no_capture_is_refused(data: bytes, said: str) -> None:
+    done = run(data)
+    assert done.returncode == 1
+    assert said in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "give one of --interface, --observe and --pcap"),
+        (["--interface", "a", "--pcap", "b"], "give one of --interface, --observe and --pcap"),
+        (["--interface", "a"], "give one of --records and --brokers"),
+        (["--pcap", "a", "--brokers", "b:1"], "excludes --records and --brokers"),
+        (["--pcap", "a", "--slide-ms", "300"], "300 does not go into the window of 2000"),
+        (["--observe", "a", "--records", "-"], "'a' is not two interfaces"),
+        (["--interface", "a", "--records", "-", "--repeat", "2"], "--repeat needs --pcap"),
+        (["--pcap", "a", "--flows", "0"], "a whole number from 1"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_explained(options: list[str], said: str) -> None:
+    done = subprocess.run([binary(), *options], capture_output=True, text=True, timeout=10)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_records_of_the_golden_capture_stay_the_same() -> None:
+    """Byte for byte; and the other implementation reads that file the same way."""
+    data = (GOLDEN / "mixed.pcap").read_bytes()
+    expected = (GOLDEN / "mixed.jsonl").read_bytes()
+    assert run(data, "--slide-ms", "1000").stdout == expected
+    with RawPcapReader(str(GOLDEN / "mixed.pcap")) as reader:
+        frames = [(meta.sec * 10**9 + meta.usec, frame) for frame, meta in reader]
+    assert as_records(printed(expected)) == flow_reference.records(frames, 2000, 1000, 4)
+
+
+def test_tshark_counts_the_same_conversations(tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: apt-get install tshark")
+    packets = [packet(4, *ends, ports, "udp", payload=size) for ends, ports, size in _TALKS]
+    frames = [(START_NS + n * 1000, wrapped(made, "plain")) for n, made in enumerate(packets)]
+    file = tmp_path / "talks.pcap"
+    file.write_bytes(capture(frames))
+    argv = ["tshark", "-r", str(file), "-q", "-z", "conv,udp"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+    rows = [line.split() for line in done.stdout.splitlines() if "<->" in line]
+    # Left end, arrow, right end, then packets and bytes of each direction and of both.
+    theirs = {frozenset((row[0], row[2])): int(row[-5]) for row in rows}
+    ours = {}
+    for record in extract(frames, "--window-ms", "60000", "--early-packets", "0"):
+        source, port, destination, other = record["features"][:4]
+        ends = frozenset((f"{source}:{port}", f"{destination}:{other}"))
+        ours[ends] = record["features"][5] + record["features"][7]
+    assert ours == theirs
+    assert sum(ours.values()) == len(_TALKS)

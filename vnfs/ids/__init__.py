@@ -1,0 +1,1 @@
+"""The IDS: forwards packets and extracts features of their flows."""

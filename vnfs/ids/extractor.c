@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdatomic.h>
+
+#include "extractor.h"
+
+bool extractor_open(struct extractor *extractor, const struct extractor_settings *settings,
+		    const struct outlet *outlet)
+{
+	*extractor = (struct extractor){
+		.settings = *settings,
+		.outlet = *outlet,
+	};
+	return table_open(&extractor->table, settings->flows, settings->panes);
+}
+
+void extractor_close(struct extractor *extractor)
+{
+	table_close(&extractor->table);
+}
+
+static void put(struct extractor *extractor, const struct flow *flow, struct accumulator *counted,
+		bool early)
+{
+	struct record record = {
+		.key = flow->key,
+		.first_source = flow->first_source,
+		.early = early,
+		.counted = *counted,
+	};
+
+	extractor->outlet.put(extractor->outlet.context, &record);
+	accumulator_reset(counted);
+}
+
+/* Records of the flow's windows that ended before `pane`. */
+static void put_closed(struct extractor *extractor, struct flow *flow, uint64_t pane)
+{
+	for (unsigned int i = 0; i < extractor->settings.panes; i++) {
+		struct accumulator *window = &flow->windows[i];
+
+		if (window->packets && window->window < pane)
+			put(extractor, flow, window, false);
+	}
+}
+
+static void put_all(struct extractor *extractor, struct flow *flow)
+{
+	put_closed(extractor, flow, UINT64_MAX);
+}
+
+static void set_time(struct extractor *extractor, uint64_t now_ns)
+{
+	extractor->now_ns = now_ns;
+	extractor->pane = now_ns / extractor->settings.slide_ns;
+	extractor->pane_end_ns = (extractor->pane + 1) * extractor->settings.slide_ns;
+}
+
+void extractor_advance(struct extractor *extractor, uint64_t now_ns)
+{
+	if (now_ns <= extractor->now_ns)
+		return;
+	if (now_ns < extractor->pane_end_ns) {
+		extractor->now_ns = now_ns;
+		return;
+	}
+	set_time(extractor, now_ns);
+	extractor->next_place = 0;
+}
+
+/* A flow begins with its first packet. It ends when a whole window has passed without one. */
+static void begin(struct extractor *extractor, struct flow *flow, const struct packet *packet)
+{
+	flow->first_source = packet->source;
+	flow->early_made = extractor->settings.early_packets == 0;
+	flow->again = false;
+	flow->last_pane = extractor->pane;
+	accumulator_reset(&flow->early);
+}
+
+static bool has_ended(const struct extractor *extractor, const struct flow *flow)
+{
+	return extractor->pane - flow->last_pane > extractor->settings.panes;
+}
+
+static struct flow *new_flow(struct extractor *extractor, const struct packet *packet,
+			     uint32_t hash)
+{
+	struct flow *flow = table_add(&extractor->table, &packet->key, hash);
+
+	if (!flow) {
+		struct flow *victim = table_victim(&extractor->table);
+
+		put_all(extractor, victim);
+		if (!has_ended(extractor, victim))
+			atomic_store_explicit(&extractor->evicted, extractor->evicted + 1,
+					      memory_order_relaxed);
+		table_remove(&extractor->table, victim);
+		flow = table_add(&extractor->table, &packet->key, hash);
+	}
+	begin(extractor, flow, packet);
+	return flow;
+}
+
+static struct flow *flow_of(struct extractor *extractor, const struct packet *packet)
+{
+	uint32_t hash = table_hash(&extractor->table, &packet->key);
+	struct flow *flow = table_find(&extractor->table, &packet->key, hash);
+
+	if (!flow)
+		return new_flow(extractor, packet, hash);
+	flow->again = true;
+	if (has_ended(extractor, flow)) {
+		put_all(extractor, flow);
+		begin(extractor, flow, packet);
+	}
+	return flow;
+}
+
+static void add_early(struct extractor *extractor, struct flow *flow, const struct packet *packet,
+		      enum direction direction)
+{
+	accumulator_add(&flow->early, packet, direction, extractor->now_ns);
+	if (flow->early.packets < extractor->settings.early_packets)
+		return;
+	put(extractor, flow, &flow->early, true);
+	flow->early_made = true;
+}
+
+static void restart(struct extractor *extractor)
+{
+	extractor_finish(extractor);
+	set_time(extractor, 0);
+}
+
+void extractor_add(struct extractor *extractor, const struct packet *packet)
+{
+	const unsigned int panes = extractor->settings.panes;
+	enum direction direction;
+	struct flow *flow;
+
+	if (packet->time_ns + panes * extractor->settings.slide_ns < extractor->now_ns)
+		restart(extractor);
+	extractor_advance(extractor, packet->time_ns);
+	flow = flow_of(extractor, packet);
+	direction = packet->source == flow->first_source ? FORWARD : BACKWARD;
+	flow->last_pane = extractor->pane;
+	if (!flow->early_made)
+		add_early(extractor, flow, packet, direction);
+	for (unsigned int i = 0; i < panes; i++) {
+		uint64_t name = extractor->pane + i;
+		struct accumulator *window = &flow->windows[name % panes];
+
+		if (window->packets && window->window != name)
+			put(extractor, flow, window, false);
+		window->window = name;
+		accumulator_add(window, packet, direction, extractor->now_ns);
+	}
+}
+
+bool extractor_step(struct extractor *extractor, uint32_t places)
+{
+	const struct outlet *outlet = &extractor->outlet;
+	uint32_t last = extractor->table.places_used;
+
+	if (last > extractor->next_place + places)
+		last = extractor->next_place + places;
+	for (; extractor->next_place < last; extractor->next_place++) {
+		struct flow *flow = table_at(&extractor->table, extractor->next_place);
+
+		if (!flow->used)
+			continue;
+		if (outlet->has_room && !outlet->has_room(outlet->context))
+			return true;
+		put_closed(extractor, flow, extractor->pane);
+		if (has_ended(extractor, flow))
+			table_remove(&extractor->table, flow);
+	}
+	return extractor->next_place < extractor->table.places_used;
+}
+
+void extractor_finish(struct extractor *extractor)
+{
+	for (uint32_t i = 0; i < extractor->table.places_used; i++) {
+		struct flow *flow = table_at(&extractor->table, i);
+
+		if (!flow->used)
+			continue;
+		put_all(extractor, flow);
+		table_remove(&extractor->table, flow);
+	}
+}

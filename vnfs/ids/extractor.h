@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Extraction: packets in, records of flows out. One extractor is one thread's.
+ *
+ * Time is divided into panes of `slide_ns`, counted from the epoch of Unix time; a window is as long
+ * as `panes` of them, and one ends with each pane. A window is named by the pane with which it ends,
+ * so that a packet of pane p belongs to the windows p to p + panes - 1.
+ */
+#pragma once
+
+#include "table.h"
+
+struct extractor_settings {
+	uint64_t slide_ns;
+	unsigned int panes; /* of a window */
+	uint32_t flows; /* of the table */
+	uint64_t early_packets; /* 0: no early records */
+};
+
+struct record {
+	struct flow_key key;
+	uint8_t first_source;
+	bool early;
+	struct accumulator counted;
+};
+
+/* Where records go. */
+struct outlet {
+	void *context;
+	void (*put)(void *context, const struct record *record);
+	/* Whether more records may come that can also come later; NULL: always. */
+	bool (*has_room)(void *context);
+};
+
+struct extractor {
+	struct extractor_settings settings;
+	struct outlet outlet;
+	struct table table;
+	uint64_t now_ns; /* the latest time of a packet, or the end of a closed pane */
+	uint64_t pane; /* of now_ns */
+	uint64_t pane_end_ns;
+	uint32_t next_place; /* of the table that is looked at for windows that ended */
+	_Atomic uint64_t evicted; /* read by others */
+};
+
+/* False: there is not enough memory. */
+bool extractor_open(struct extractor *extractor, const struct extractor_settings *settings,
+		    const struct outlet *outlet);
+void extractor_close(struct extractor *extractor);
+
+/*
+ * Count a packet.
+ *
+ * A packet that is earlier than the one before it counts as of the same time: interfaces and
+ * threads disorder packets a little. One that is earlier by more than a window means that the clock
+ * was set: all windows end, and all flows.
+ */
+void extractor_add(struct extractor *extractor, const struct packet *packet);
+
+/* It is so late, and no packet from before is to come. */
+void extractor_advance(struct extractor *extractor, uint64_t now_ns);
+
+/* Records of windows that are closed, of at most so many places of the table. True: more are to
+ * come. */
+bool extractor_step(struct extractor *extractor, uint32_t places);
+
+/* No packets follow: all windows end. The same meaning. */
+void extractor_finish(struct extractor *extractor);

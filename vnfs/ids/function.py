@@ -1,0 +1,223 @@
+"""The IDS as a VNF type: forwards, and extracts features of flows (paper, section VI)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from sfcperf.errors import DeploymentError, InputError
+from sfcperf.hosts.base import Host
+from sfcperf.plugins import Requirement, commands, integer, number, object_schema
+from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.forwarder.function import RunningForwarder
+from sfcperf.vnfs.ids.features import MOST_EARLY_PACKETS, PLACES
+from sfcperf.vnfs.kernel_forwarding import KernelForwarding
+from sfcperf.vnfs.stats_process import StatsProcess
+
+BINARY = "sfc-ids"
+_ADDRESS = re.compile(r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+_runs = itertools.count()
+_Tool = TypeVar("_Tool", bound=StatsProcess)
+
+
+def _records(event: Mapping[str, Any]) -> dict[str, int]:
+    """Counters of records and flows."""
+    names = ("records_made", "records_sent", "flows_evicted", "malformed")
+    counters = {name: int(event[name]) for name in names}
+    lost = event["records_lost"]
+    counters["records_lost"] = sum(lost.values())
+    return counters | {f"records_lost_{reason}": count for reason, count in lost.items()}
+
+
+class RunningIds(RunningForwarder):
+    """An sfc-ids process that forwards NSH packets."""
+
+    binary = BINARY
+
+    def counters(self) -> Mapping[str, int]:
+        """Those of the forwarder; `records_made`; `records_sent`, which the broker acknowledged or
+        which were written to the file; `records_lost`, and `records_lost_REASON` for each reason;
+        `flows_evicted` for lack of room in the table; and `malformed`, packets that were forwarded
+        and belong to no flow. Records that are under way are made, and neither sent nor lost.
+        Raises MeasurementError.
+        """
+        event = self.fresh()
+        return {**self.forwarded(event), **_records(event)}
+
+
+class _Observer(StatsProcess):
+    """An sfc-ids process that observes what the kernel forwards."""
+
+    binary = BINARY
+
+    def counters(self) -> Mapping[str, int]:
+        event = self.fresh()
+        return {"observed": event["observed"], "unobserved": event["unobserved"], **_records(event)}
+
+
+class PlainIds(KernelForwarding):
+    """A host whose kernel forwards plain IP, and its observer."""
+
+    def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
+        super().__init__(host, attachment, knobs)
+        options = ["--observe", ",".join(attachment.interfaces)]
+        self._observer = _spawn(_Observer, host, attachment, knobs, options)
+
+    def set_up(self) -> None:
+        """Return when packets are observed. Raises DeploymentError when they never will be."""
+        self._observer.wait_ready()
+
+    def counters(self) -> Mapping[str, int]:
+        """Those of kernel forwarding, and those of records (see `RunningIds`); `observed`, frames
+        that arrived at either interface, and `unobserved`, those that came faster than they were
+        looked at: these were forwarded, but are in no record. Raises MeasurementError."""
+        return {**super().counters(), **self._observer.counters()}
+
+    def problem(self) -> str | None:
+        """Also when the observer has ended."""
+        return self._observer.problem() or super().problem()
+
+    def facts(self) -> Mapping[str, Any]:
+        """That the kernel forwards."""
+        return {"engine": "kernel"}
+
+    def pids(self) -> tuple[int, ...]:
+        """The observer's."""
+        return self._observer.pids()
+
+    def take_away(self) -> None:
+        """End the observer, which sends the records of its last window."""
+        self._observer.stop()
+
+
+class Ids(NetworkFunction):
+    """Forwards packets like the forwarder, and meanwhile extracts 46 features of each flow: of its
+    packets in each window, and of its first packets. Another thread sends them to Kafka, or writes
+    them to a file. What it is too slow for is lost and counted; packets never wait for it."""
+
+    name = "ids"
+    title = "Intrusion detection: extracts features of flows and sends them to Kafka"
+    nsh_aware = True
+    plain_ip = True
+    interfaces = 1
+    kernel_path = False
+    parameters = object_schema(
+        {
+            "window_s": number(
+                "Length of a window, seconds: a record of each flow in it. A multiple of 0.001.",
+                (0.1, 60),
+                default=2,
+            ),
+            "slide_s": number(
+                "From the start of a window to that of the next, seconds; 0: the window's length, "
+                f"less: windows overlap. It goes into the window up to {PLACES} times.",
+                (0, 60),
+                default=0,
+            ),
+            "early_packets": integer(
+                "A record of each flow already after so many packets; 0: none.",
+                (0, MOST_EARLY_PACKETS),
+                default=4,
+            ),
+            "flows": integer(
+                "Flows that each thread knows at a time, about 800 bytes each.",
+                (16, 1 << 22),
+                default=65_536,
+            ),
+            "kafka": {
+                "description": "Where records go: the name of a service of the workflow, or the "
+                "broker's ADDRESS:PORT. Empty: to a file of JSON lines among the outputs of the "
+                "function, which go with the deployment.",
+                "type": "string",
+                "default": "",
+            },
+        }
+    )
+
+    @classmethod
+    def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
+        """The compiled tool."""
+        return [binaries.requirement(BINARY)]
+
+    @classmethod
+    def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Those of plain IP."""
+        return commands(kernel_forwarding.requirements())
+
+    @classmethod
+    def check(cls, knobs: Mapping[str, Any]) -> None:
+        """Windows are whole milliseconds, and `slide_s` goes into them."""
+        window_ms, slide_ms = _milliseconds(knobs, "window_s"), _milliseconds(knobs, "slide_s")
+        if slide_ms and (slide_ms < 100 or window_ms % slide_ms or window_ms // slide_ms > PLACES):
+            raise InputError(
+                f"{knobs['slide_s']:g} s does not go into window_s, {knobs['window_s']:g} s, up to "
+                f"{PLACES} times",
+                where="slide_s",
+                hint="at least 0.1, and window_s divided by a whole number; 0: window_s itself",
+            )
+
+    @classmethod
+    def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+        """Start sfc-ids on the ingress interface and wait until it forwards; in plain IP, let the
+        kernel forward, and observe both interfaces. The broker need not be there."""
+        if attachment.encapsulation == "none":
+            return PlainIds.launch(host, attachment, knobs)
+        options = ["--interface", attachment.interfaces[0]]
+        if attachment.vcpus:
+            options += ["--cpus", ",".join(map(str, attachment.vcpus))]
+        running = _spawn(RunningIds, host, attachment, knobs, options)
+        with kernel_forwarding.all_or_nothing(running):
+            running.wait_ready()
+        return running
+
+
+def _spawn(
+    kind: type[_Tool],
+    host: Host,
+    attachment: Attachment,
+    knobs: Mapping[str, Any],
+    options: list[str],
+) -> _Tool:
+    """Start the tool. Raises DeploymentError for a broker that is unknown, EnvironmentLacks."""
+    broker, stdout = _broker(attachment, str(knobs["kafka"])), None
+    options += ["--window-ms", str(_milliseconds(knobs, "window_s"))]
+    if slide_ms := _milliseconds(knobs, "slide_s"):
+        options += ["--slide-ms", str(slide_ms)]
+    options += ["--early-packets", str(int(knobs["early_packets"]))]
+    options += ["--flows", str(int(knobs["flows"])), "--source", attachment.name]
+    if broker is None:
+        options += ["--records", "-"]
+        stdout = attachment.outputs / f"{attachment.name}-{next(_runs)}.records.jsonl"
+    else:
+        options += ["--brokers", broker]
+        if attachment.management and attachment.management.namespace:
+            options += ["--management-netns", str(attachment.management.namespace)]
+    return kind.spawn(attachment.name, host, options, stdout=stdout)
+
+
+def _broker(attachment: Attachment, kafka: str) -> str | None:
+    """ADDRESS:PORT, or None without Kafka."""
+    if not kafka or _ADDRESS.fullmatch(kafka):
+        return kafka or None
+    if kafka in attachment.services:
+        return attachment.services[kafka]
+    raise DeploymentError(
+        f"{attachment.name}: {kafka!r} in the knob kafka is neither a service of the workflow nor "
+        "ADDRESS:PORT",
+        hint=f"services: {', '.join(sorted(attachment.services)) or 'none'}",
+    )
+
+
+def _milliseconds(knobs: Mapping[str, Any], name: str) -> int:
+    """Raises InputError for a fraction of a millisecond."""
+    milliseconds = round(float(knobs[name]) * 1000)
+    if abs(milliseconds - float(knobs[name]) * 1000) > 1e-6:
+        raise InputError(
+            f"{knobs[name]!r} s is not a whole number of milliseconds",
+            where=name,
+            hint=f"for instance {milliseconds / 1000:g}",
+        )
+    return milliseconds

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdatomic.h>
+#include <time.h>
+
+#include "../common/cpus.h"
+#include "../common/report.h"
+#include "exporter.h"
+#include "live.h"
+
+#define NS_PER_MS 1000000ULL
+/* So long after it arrived, a packet has reached its thread: windows end that much later. */
+#define LATE_NS (10 * NS_PER_MS)
+#define PLACES_BETWEEN_FRAMES 64
+#define PLACES_WHEN_IDLE 1024
+
+struct worker {
+	struct extractor extractor;
+	_Atomic uint64_t malformed; /* packets */
+} __attribute__((aligned(64)));
+
+static struct worker workers[MAX_THREADS];
+static unsigned int worker_count;
+
+int live_open(const struct extractor_settings *settings, unsigned int count)
+{
+	worker_count = count;
+	for (unsigned int i = 0; i < count; i++) {
+		struct outlet outlet = exporter_outlet(i);
+
+		if (extractor_open(&workers[i].extractor, settings, &outlet))
+			continue;
+		complain("not enough memory for %u flows on each of %u threads", settings->flows,
+			 count);
+		return -1;
+	}
+	return 0;
+}
+
+void live_frame(unsigned int number, const __u8 *frame, __u32 captured, __u64 time_ns)
+{
+	struct worker *worker = &workers[number];
+	struct packet packet;
+
+	switch (packet_parse(frame, captured, &packet)) {
+	case PARSED:
+		packet.time_ns = time_ns;
+		extractor_add(&worker->extractor, &packet);
+		break;
+	case PARSED_MALFORMED:
+		atomic_store_explicit(&worker->malformed, worker->malformed + 1,
+				      memory_order_relaxed);
+		break;
+	case PARSED_NOT_IP:
+		break;
+	}
+}
+
+static uint64_t unix_time_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
+}
+
+int live_rest(unsigned int number, bool idle)
+{
+	struct extractor *extractor = &workers[number].extractor;
+	uint64_t now = idle ? unix_time_ns() - LATE_NS : 0;
+	bool more;
+
+	if (idle)
+		extractor_advance(extractor, now);
+	more = extractor_step(extractor, idle ? PLACES_WHEN_IDLE : PLACES_BETWEEN_FRAMES);
+	exporter_wake(number);
+	if (!idle)
+		return 0;
+	if (more)
+		return extractor->outlet.has_room(extractor->outlet.context) ? 0 : 1;
+	/* The clock may have been set back: then the packet that follows ends the windows. */
+	if (extractor->pane_end_ns <= now)
+		return 1;
+	return (int)((extractor->pane_end_ns - now) / NS_PER_MS) + 1;
+}
+
+void live_end(unsigned int number)
+{
+	exporter_finishing(number);
+	extractor_finish(&workers[number].extractor);
+	exporter_wake(number);
+}
+
+void live_print(FILE *out)
+{
+	uint64_t evicted = 0, malformed = 0;
+
+	for (unsigned int i = 0; i < worker_count; i++) {
+		evicted += workers[i].extractor.evicted;
+		malformed += workers[i].malformed;
+	}
+	fprintf(out, "\"flows_evicted\": %lu, \"malformed\": %lu", evicted, malformed);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../common/packet_ring.h"
+#include "../common/report.h"
+#include "observer.h"
+
+#define BATCH 64
+#define CAPTURED 320 /* headers, with options and extension headers */
+
+static struct packet_ring ring;
+static const struct inspector *inspector;
+static _Atomic __u64 seen, missed;
+static pthread_t thread;
+static int stop_event = -1;
+
+static void read_drops(void)
+{
+	atomic_fetch_add(&missed, packet_ring_drops(&ring));
+}
+
+static void take_all(void)
+{
+	struct tpacket2_hdr *frame;
+	unsigned int taken = 0;
+
+	while ((frame = packet_ring_next(&ring))) {
+		inspector->frame(0, (__u8 *)frame + frame->tp_mac, frame->tp_snaplen,
+				 frame->tp_sec * 1000000000ULL + frame->tp_nsec);
+		packet_ring_give_back(frame);
+		atomic_store_explicit(&seen, seen + 1, memory_order_relaxed);
+		if (++taken % BATCH == 0)
+			inspector->rest(0, false);
+	}
+}
+
+static void *observe(void *unused)
+{
+	struct pollfd events[] = {
+		{ .fd = ring.socket, .events = POLLIN },
+		{ .fd = stop_event, .events = POLLIN },
+	};
+
+	(void)unused;
+	while (!(events[1].revents & POLLIN)) {
+		take_all();
+		poll(events, 2, inspector->rest(0, true));
+		if (events[0].revents & POLLERR)
+			packet_ring_forget_error(&ring);
+	}
+	/* What arrived before the end is seen. */
+	take_all();
+	read_drops();
+	packet_ring_close(&ring);
+	inspector->end(0);
+	return NULL;
+}
+
+/* What arrives at one of the interfaces, for this host as far as Ethernet goes. One socket for both
+ * keeps the order of the packets. */
+static int filter(const struct interface interfaces[2])
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (__u32)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (__u32)(SKF_AD_OFF + SKF_AD_IFINDEX)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (__u32)interfaces[0].index, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (__u32)interfaces[1].index, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, CAPTURED),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(*code), .filter = code };
+
+	return packet_option(ring.socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program),
+			     "the observer");
+}
+
+int observer_start(const struct interface interfaces[2], const struct inspector *chosen)
+{
+	struct sockaddr_ll any = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
+	int error;
+
+	inspector = chosen;
+	stop_event = eventfd(0, EFD_CLOEXEC);
+	if (packet_ring_open(&ring, CAPTURED, "the observer") || filter(interfaces))
+		return -1;
+	if (stop_event < 0 || bind(ring.socket, (struct sockaddr *)&any, sizeof(any))) {
+		complain("cannot observe %s and %s: %s", interfaces[0].name, interfaces[1].name,
+			 strerror(errno));
+		return -1;
+	}
+	error = pthread_create(&thread, NULL, observe, NULL);
+	if (error)
+		complain("cannot start a thread: %s", strerror(error));
+	return error ? -1 : 0;
+}
+
+__u64 observer_missed(void)
+{
+	read_drops();
+	return missed;
+}
+
+__u64 observer_seen(void)
+{
+	return seen;
+}
+
+void observer_stop(void)
+{
+	if (eventfd_write(stop_event, 1) == 0)
+		pthread_join(thread, NULL);
+}

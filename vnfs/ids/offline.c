@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../common/report.h"
+#include "capture.h"
+#include "offline.h"
+#include "record.h"
+
+#define NS_PER_S 1000000000ULL
+#define HEADERS_BYTES 320 /* of a frame that is kept: as the observer captures */
+
+/* --- printing --- */
+
+struct output {
+	struct record_head head;
+	uint64_t sequence;
+};
+
+static void print(void *context, const struct record *record)
+{
+	struct output *output = context;
+	char text[RECORD_TEXT_BYTES];
+	size_t bytes = record_text(&output->head, record, output->sequence++, text);
+
+	text[bytes++] = '\n';
+	fwrite(text, 1, bytes, stdout);
+}
+
+static enum parsed parse(const struct captured *frame, struct packet *packet)
+{
+	enum parsed parsed =
+		packet_parse_payload(frame->network, frame->bytes, frame->ethertype, packet);
+
+	packet->time_ns = frame->time_ns;
+	return parsed;
+}
+
+static enum capture_status extract(struct extractor *extractor)
+{
+	enum capture_status status;
+	struct captured frame;
+	struct packet packet;
+
+	while ((status = capture_next(&frame)) == CAPTURE_FRAME) {
+		if (parse(&frame, &packet) != PARSED)
+			continue;
+		/* The records of windows that end come before those of the packet. */
+		extractor_advance(extractor, packet.time_ns);
+		extractor_step(extractor, extractor->settings.flows);
+		extractor_add(extractor, &packet);
+	}
+	extractor_finish(extractor);
+	return status;
+}
+
+static bool open_extractor(struct extractor *extractor, const struct extractor_settings *settings,
+			   const struct outlet *outlet)
+{
+	if (extractor_open(extractor, settings, outlet))
+		return true;
+	complain("not enough memory for %u flows", settings->flows);
+	return false;
+}
+
+int offline_print(const char *capture, const struct extractor_settings *settings,
+		  const char *source, const char *run)
+{
+	struct output output = { 0 };
+	struct outlet outlet = { .context = &output, .put = print };
+	struct extractor extractor;
+	enum capture_status status;
+
+	if (!record_head(&output.head, source, run) || !capture_open(capture) ||
+	    !open_extractor(&extractor, settings, &outlet))
+		return 1;
+	status = extract(&extractor);
+	extractor_close(&extractor);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status == CAPTURE_END ? 0 : 1;
+	complain("cannot write the records");
+	return 1;
+}
+
+/* --- measuring --- */
+
+struct memory {
+	struct captured *frames;
+	size_t count, room;
+	uint64_t span_ns;
+};
+
+static bool grow(struct memory *memory)
+{
+	struct captured *larger;
+
+	if (memory->count < memory->room)
+		return true;
+	memory->room = memory->room ? 2 * memory->room : 4096;
+	larger = realloc(memory->frames, memory->room * sizeof(*larger));
+	if (larger)
+		memory->frames = larger;
+	return larger != NULL;
+}
+
+static bool keep(struct memory *memory, const struct captured *frame)
+{
+	const uint32_t bytes = frame->bytes < HEADERS_BYTES ? frame->bytes : HEADERS_BYTES;
+	struct captured *kept;
+	uint8_t *copy = malloc(bytes + 1UL);
+
+	if (!copy || !grow(memory)) {
+		free(copy);
+		complain("not enough memory for the capture");
+		return false;
+	}
+	memcpy(copy, frame->network, bytes);
+	kept = &memory->frames[memory->count++];
+	*kept = *frame;
+	kept->network = copy;
+	kept->bytes = bytes;
+	return true;
+}
+
+static bool read_all(struct memory *memory)
+{
+	enum capture_status status;
+	struct captured frame;
+
+	while ((status = capture_next(&frame)) == CAPTURE_FRAME)
+		if (!keep(memory, &frame))
+			return false;
+	if (status == CAPTURE_END && memory->count)
+		memory->span_ns = memory->frames[memory->count - 1].time_ns -
+				  memory->frames[0].time_ns + NS_PER_S;
+	return status == CAPTURE_END;
+}
+
+static void forget_all(struct memory *memory)
+{
+	for (size_t i = 0; i < memory->count; i++)
+		free((void *)memory->frames[i].network);
+	free(memory->frames);
+}
+
+struct kept {
+	uint64_t records;
+	struct record latest;
+};
+
+/* A record is made and copied, as into a ring. */
+static void keep_record(void *context, const struct record *record)
+{
+	struct kept *kept = context;
+
+	kept->latest = *record;
+	kept->records++;
+}
+
+/* CPU time: that of others on the machine does not count. */
+static uint64_t used_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+static uint64_t measure(struct extractor *extractor, const struct memory *memory, long times)
+{
+	uint64_t start_ns = used_ns();
+
+	for (long round = 0; round < times; round++) {
+		for (size_t i = 0; i < memory->count; i++) {
+			struct packet packet;
+
+			if (parse(&memory->frames[i], &packet) != PARSED)
+				continue;
+			packet.time_ns += (uint64_t)round * memory->span_ns;
+			extractor_add(extractor, &packet);
+			if (i % 64 == 0)
+				extractor_step(extractor, 64);
+		}
+	}
+	extractor_finish(extractor);
+	return used_ns() - start_ns;
+}
+
+int offline_measure(const char *capture, const struct extractor_settings *settings, long times)
+{
+	struct kept kept = { 0 };
+	struct outlet outlet = { .context = &kept, .put = keep_record };
+	struct memory memory = { 0 };
+	struct extractor extractor;
+	uint64_t packets, cpu_ns;
+	int status = 1;
+
+	if (!capture_open(capture) || !read_all(&memory))
+		goto cleanup;
+	if (!open_extractor(&extractor, settings, &outlet))
+		goto cleanup;
+	cpu_ns = measure(&extractor, &memory, times);
+	packets = (uint64_t)times * memory.count;
+	printf("{\"packets\": %lu, \"cpu_ns\": %lu, \"records\": %lu, \"flows_evicted\": %lu}\n",
+	       packets, cpu_ns, kept.records, extractor.evicted);
+	extractor_close(&extractor);
+	status = 0;
+cleanup:
+	forget_all(&memory);
+	return status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the extraction needs to know of a packet. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The two ends of a flow, the lower one first (address, then port, as bytes in network order), so
+ * that both directions have one key. */
+struct flow_key {
+	uint8_t addresses[2][16]; /* IPv4: the first 4 bytes */
+	uint16_t ports[2]; /* network order; 0 where the protocol has none, and of fragments */
+	uint8_t protocol;
+	uint8_t version; /* of IP */
+	uint8_t zero[2];
+};
+
+#define KEY_WORDS (sizeof(struct flow_key) / sizeof(uint64_t))
+
+struct packet {
+	struct flow_key key;
+	uint64_t time_ns; /* Unix time */
+	uint32_t bytes; /* of the IP packet, its header included */
+	uint32_t header_bytes; /* of IP and its extension headers, and of TCP or UDP */
+	uint8_t source; /* which end of the key sent it */
+	uint8_t tcp_flags; /* 0: not TCP */
+	uint8_t dscp;
+};
+
+enum parsed {
+	PARSED,
+	PARSED_NOT_IP, /* a frame of something else, such as ARP */
+	PARSED_MALFORMED, /* headers that are cut off or contradict their packet */
+};
+
+/* Parse a frame into everything but the time. Ethernet with VLAN tags, and below it NSH, VXLAN-GPE
+ * with NSH, or IP; of the packet inside the NSH the features are. `bytes` are those that were
+ * captured, which may end anywhere behind the headers. */
+enum parsed packet_parse(const uint8_t *frame, uint32_t bytes, struct packet *packet);
+
+/* The same of what follows a header that has this EtherType. */
+enum parsed packet_parse_payload(const uint8_t *data, uint32_t bytes, uint16_t ethertype,
+				 struct packet *packet);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../common/report.h"
+#include "sink.h"
+
+static struct sink_counters *counters;
+static uint64_t buffered; /* records */
+static FILE *file;
+
+static int open_file(const struct sink_settings *settings, struct sink_counters *shared)
+{
+	counters = shared;
+	file = strcmp(settings->file, "-") == 0 ? stdout : fopen(settings->file, "we");
+	if (file)
+		return 0;
+	complain("cannot write %s: %s", settings->file, strerror(errno));
+	return -1;
+}
+
+/* A full disk is told once; what was buffered is lost, and packets still flow. */
+static bool flush(void)
+{
+	bool written = fflush(file) == 0 && !ferror(file);
+
+	if (!written && !atomic_load(&counters->lost[LOSS_WRITE]))
+		complain("cannot write records: %s", strerror(errno));
+	clearerr(file);
+	atomic_fetch_add_explicit(written ? &counters->sent : &counters->lost[LOSS_WRITE], buffered,
+				  memory_order_relaxed);
+	buffered = 0;
+	return false;
+}
+
+static void send_line(const char *key, size_t key_bytes, const char *text, size_t bytes)
+{
+	(void)key, (void)key_bytes;
+	fwrite(text, 1, bytes, file);
+	fputc('\n', file);
+	buffered++;
+}
+
+static void close_file(int timeout_ms)
+{
+	(void)timeout_ms;
+	flush();
+}
+
+const struct sink sink_file = {
+	.open = open_file,
+	.send = send_line,
+	.serve = flush,
+	.close = close_file,
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flows that are known: a hash table with open addressing, of bounded size. */
+#pragma once
+
+#include "flow.h"
+
+struct flow {
+	struct flow_key key;
+	uint32_t hash;
+	bool used;
+	bool again; /* seen again since the eviction passed by */
+	bool early_made; /* or not wanted */
+	uint8_t first_source; /* which end sent the first packet: FORWARD is from there */
+	uint64_t last_pane; /* with a packet of the flow */
+	struct accumulator early;
+	struct accumulator windows[]; /* one for each window that is open at a time */
+};
+
+struct table {
+	uint8_t *flows;
+	uint64_t *index; /* hash << 32 | place + 1; 0: free */
+	uint32_t *unused; /* places without a flow, a stack */
+	uint64_t secret[2]; /* nobody outside knows which flows share a place of the index */
+	size_t flow_bytes;
+	uint32_t capacity, unused_count, mask, hand;
+	uint32_t places_used; /* all flows were at places below it */
+};
+
+/* Room for so many flows. False: there is not enough memory. */
+bool table_open(struct table *table, uint32_t capacity, unsigned int windows);
+void table_close(struct table *table);
+
+uint32_t table_hash(const struct table *table, const struct flow_key *key);
+
+/* The flow, or NULL. */
+struct flow *table_find(const struct table *table, const struct flow_key *key, uint32_t hash);
+
+/* A flow of which only key and hash are set and the rest is zero; NULL when the table is full. */
+struct flow *table_add(struct table *table, const struct flow_key *key, uint32_t hash);
+
+void table_remove(struct table *table, struct flow *flow);
+
+/* Of a full table, a flow that may go: rather one with a single packet than one that goes on. */
+struct flow *table_victim(struct table *table);
+
+/* The flow at a place below `capacity`; look at `used`. */
+static inline struct flow *table_at(const struct table *table, uint32_t place)
+{
+	return (struct flow *)(table->flows + place * table->flow_bytes);
+}
