@@ -15,6 +15,7 @@ from typing import Literal
 
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.packets.five_tuple import Flow
+from sfcperf.results.columns import csv_text
 
 BENIGN = "benign"
 """The label of what is no attack; every other label is a kind of attack."""
@@ -112,14 +113,9 @@ class Labels:
 
 def write(path: Path, rows: Sequence[Row]) -> None:
     """Write the file. Raises InputError when it cannot be written."""
-    with (
-        system_errors_as(InputError, "the labels cannot be written", where=path),
-        path.open("w", newline="") as file,
-    ):
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in rows:
-            writer.writerow([_text(getattr(row, name)) for name in COLUMNS])
+    lines = [COLUMNS, *([_text(getattr(row, name)) for name in COLUMNS] for row in rows)]
+    with system_errors_as(InputError, "the labels cannot be written", where=path):
+        path.write_text(csv_text(lines), newline="")
 
 
 def _text(value: float | Network | str | None) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from support.records.packages import contents
 
+from sfcperf import retry
 from sfcperf.control.clean import clean
 from sfcperf.environment.private import dead_folders, private_folder
 from sfcperf.errors import InputError
@@ -64,7 +65,8 @@ def test_what_a_killed_process_leaves_is_cleaned(package: Path, state: Path) -> 
             time.sleep(0.01)
         process.kill()
     (left,) = state.glob("private-*")
-    assert dead_folders() == [left]
+    # The child that judges the package ends a moment later, and holds the folder until then.
+    assert retry.until(lambda: dead_folders() == [left], timeout_s=10, period_s=0.01)
     assert [run.run_id for run in clean(dry_run=True)] == [left.name]
     assert left.exists()
     clean(dry_run=False)
