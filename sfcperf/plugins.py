@@ -1,4 +1,4 @@
-"""Plug-ins by entry point: drivers, VNF types, probes, monitors, analyses, publishers.
+"""Plug-ins by entry point: drivers, VNF types, probes, monitors, analyses, publishers, services.
 
 A third party adds one by declaring an entry point in its own package; this tree is not touched.
 Each plug-in class derives from the one base class of its kind, which is the whole contract, and
@@ -25,6 +25,7 @@ GROUPS: Mapping[str, str] = {
     "monitor": "sfcperf.monitors",
     "analysis": "sfcperf.analyses",
     "publisher": "sfcperf.publishers",
+    "service": "sfcperf.services",
 }
 """Kind of plug-in -> entry-point group."""
 
@@ -35,6 +36,7 @@ _BASES: Mapping[str, str] = {
     "monitor": "sfcperf.passive.base:Monitor",
     "analysis": "sfcperf.analysis.base:Analysis",
     "publisher": "sfcperf.results.publisher:Publisher",
+    "service": "sfcperf.services.base:Service",
 }
 """Kind of plug-in -> base class, by name: it is imported when a plug-in of its kind is."""
 

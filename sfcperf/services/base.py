@@ -1,0 +1,122 @@
+"""Service: a server that a run starts before its chains and ends after them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Plugin, Requirement
+from sfcperf.workflow.model import Scenario
+
+
+@dataclass(frozen=True)
+class ServiceContext:
+    """What a run gives one of its services."""
+
+    name: str
+    """In the workflow's section `services`."""
+    run_id: str
+    tag: str
+    """Short and unique to the run: 6 characters of [0-9a-z]."""
+    state_dir: Path
+    """An existing folder of this service, for its data and sockets; removed at the run's end."""
+    outputs: Path
+    """An existing folder in the results for what its processes print; kept."""
+    services: Mapping[str, RunningService]
+    """Those that were started before, by name: those that `uses` gives among them."""
+    spawn: Callable[[Sequence[str], Path], int]
+    """Start a process of this machine in a session of its own and return its process id: command,
+    and a file in `outputs` for what it prints to stdout and stderr. It is in the journal before it
+    runs, so that it ends with the run, or by `sfcperf clean`. Raises EnvironmentLacks."""
+    log: Callable[[str], None]
+    """Writes a line to the run's log; may be called from any thread."""
+
+
+class RunningService(ABC):
+    """A service that was started. All calls come from the run's thread."""
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """Where functions and other services reach it, `ADDRESS:PORT`."""
+
+    @abstractmethod
+    def problem(self) -> str | None:
+        """None while it works, else what is wrong; asked before and after each trial. Never raises
+        MeasurementError."""
+
+    def counters(self) -> Mapping[str, int]:
+        """Counter -> value now, cumulated since the start. What they grew by during a trial goes to
+        the trial's notes, as `services`. Raises MeasurementError."""
+        return {}
+
+    def facts(self) -> Mapping[str, Any]:
+        """What a reader of the results should know, versions for instance; values as JSON has
+        them. They go to run.json."""
+        return {}
+
+    def chain_deployed(self, deployment: Deployment, scenario: Scenario) -> Mapping[str, Any]:
+        """A chain was deployed and proven; its trials follow. Gives facts of this deployment.
+        Raises DeploymentError when the service cannot do its part with this chain."""
+        return {}
+
+    def chain_removed(self) -> None:
+        """The chain is about to be removed; also called when `chain_deployed` raised. Never
+        raises MeasurementError."""
+        return
+
+    def begin_trial(self) -> None:
+        """The probe is prepared and about to measure: forget what earlier trials left. Raises
+        MeasurementError."""
+        return
+
+    def end_trial(self) -> tuple[str, ...]:
+        """The probe has measured: finish what is under way. Gives why the trial should not be
+        believed, empty when it can be. Raises MeasurementError."""
+        return ()
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it. Harmless when called again; never raises MeasurementError. What is left is in
+        the journal."""
+
+
+class Service(Plugin, ABC):
+    """A kind of service. The class is never instantiated.
+
+    The order of calls is: `check` and `uses` when a workflow is loaded; `requirements` before
+    anything is created; then, once in each session of the run, in the order of the workflow,
+    `start`. For each chain of the session follow `chain_deployed`, for each of its trials
+    `begin_trial` and `end_trial`, then `chain_removed`; at the end `stop`, the last service first.
+
+    `parameters` have passed the class's schema, defaults are filled in, units are in their names.
+    """
+
+    name: ClassVar[str]
+    """In workflows, and of the entry point."""
+
+    @classmethod
+    @abstractmethod
+    def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:
+        """What must be there on the machine that runs sfcperf."""
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """Refuse parameters that fit the schema but not each other. Raises InputError, `where`
+        being the parameter, or `PARAMETER/KEY`."""
+        return
+
+    @classmethod
+    def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Names of services in the workflow that it needs; they are listed before it."""
+        return ()
+
+    @classmethod
+    @abstractmethod
+    def start(cls, context: ServiceContext, parameters: Mapping[str, Any]) -> RunningService:
+        """Start it and return when it can be used. Raises EnvironmentLacks; what it spawned by
+        then is ended by the run."""
