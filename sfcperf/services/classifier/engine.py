@@ -18,16 +18,7 @@ from numpy.typing import NDArray
 
 from sfcperf.plugins import Requirement
 from sfcperf.services.base import ServiceContext
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Records whose label is known."""
-
-    features: NDArray[np.int64]
-    """A row for each record, the columns being `features.FEATURES`."""
-    labels: NDArray[np.str_]
-    """Of each record: `benign`, or the kind of the attack."""
+from sfcperf.services.classifier.examples import Examples
 
 
 @dataclass(frozen=True)
@@ -83,7 +74,8 @@ class Engine(ABC):
     @abstractmethod
     def train(self, examples: Examples, folder: Path) -> Mapping[str, Any]:
         """Write a model to an existing empty folder; gives facts of it for readers (`depth`,
-        `leaves`). The same examples give the same model. Raises EnvironmentLacks."""
+        `leaves`). The same examples give the same model; `Examples.weights` count. Raises
+        EnvironmentLacks."""
 
     @abstractmethod
     def predict(self, folder: Path, features: NDArray[np.int64]) -> Sequence[str]:

@@ -8,8 +8,9 @@ nothing about how.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
+from typing import Any
 
 from sfcperf.vnfs.ids.features import NAMES
 
@@ -25,6 +26,6 @@ SCHEMA_HASH = sha256(json.dumps(FEATURES).encode()).hexdigest()[:16]
 """Of the features: a model that was trained with others is refused."""
 
 
-def seen(kind: str, columns: Sequence[int]) -> Iterable[int]:
+def seen(kind: str, columns: Sequence[Any]) -> list[int]:
     """The features of a record, from its `kind` and its columns."""
-    return (int(kind == EARLY), *(columns[place] for place in PLACES))
+    return [int(kind == EARLY), *(columns[place] for place in PLACES)]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal
 
-VERSION = 1
-"""Of the format."""
+import msgspec
 
 
-class Verdict(NamedTuple):
-    """The fields of the message but `version`, in its order."""
+class Verdict(msgspec.Struct, forbid_unknown_fields=True):
+    """The message."""
 
+    version: Literal[1]
     record: tuple[int, int]
-    """Partition and offset of the record in the topic `records`."""
+    """Partition and offset of the record in the topic of records."""
     recorded_ms: int
     """Kafka's timestamp of the record, Unix time, milliseconds."""
     source: str
     """Of the record, as are those that follow."""
     sequence: int
-    kind: str
-    """`early` or `window`."""
+    kind: Literal["early", "window"]
     first_ns: int
     protocol: int
     src: str
@@ -29,3 +28,8 @@ class Verdict(NamedTuple):
     dst_port: int
     label: str
     """`benign`, or the kind of the attack."""
+
+
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder(Verdict).decode
+"""Raises msgspec.MsgspecError."""

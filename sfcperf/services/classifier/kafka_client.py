@@ -1,0 +1,92 @@
+"""Consumers and producers of the classifier's processes.
+
+Partitions are assigned by hand: a consumer that joins a group waits until the broker has given up
+the one that was killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_INVALID,
+    Consumer,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+TIMEOUT_S = 30.0
+"""Of what the broker is asked."""
+_COMMON = {
+    "log.connection.close": False,
+    # It is back within 10 s when its broker is.
+    "reconnect.backoff.ms": 100,
+    "reconnect.backoff.max.ms": 2000,
+    "socket.connection.setup.timeout.ms": 5000,
+    "socket.nagle.disable": True,
+}
+
+
+def consumer(bootstrap: str, group: str) -> Consumer:
+    """One that commits only what it is told to."""
+    return Consumer(
+        {
+            **_COMMON,
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "earliest",
+            "fetch.queue.backoff.ms": 1,
+            "fetch.error.backoff.ms": 100,
+        }
+    )
+
+
+def producer(bootstrap: str) -> Producer:
+    """One that writes nothing twice by itself, and waits for its broker for as long as it takes."""
+    return Producer(
+        {
+            **_COMMON,
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,
+            "linger.ms": 1,
+            "message.timeout.ms": 0,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
+
+
+def partitions(client: Consumer, topic: str) -> list[TopicPartition]:
+    """Of a topic. Raises KafkaException if there is no such topic."""
+    found = client.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
+    if found.error is not None:
+        raise KafkaException(found.error)
+    return [TopicPartition(topic, number) for number in sorted(found.partitions)]
+
+
+def assigned(client: Consumer, *topics: str) -> None:
+    """Read these topics from what was committed, else from the beginning. Raises KafkaException."""
+    places = [place for topic in topics for place in partitions(client, topic)]
+    committed = client.committed(places, timeout=TIMEOUT_S)
+    for place in committed:
+        if place.offset == OFFSET_INVALID:
+            place.offset = OFFSET_BEGINNING
+    client.assign(committed)
+
+
+def ends(client: Consumer, topic: str) -> dict[int, int]:
+    """Partition -> offset of its next message. Raises KafkaException."""
+    return {
+        place.partition: client.get_watermark_offsets(place, timeout=TIMEOUT_S)[1]
+        for place in partitions(client, topic)
+    }
+
+
+def position_after(messages: Iterable[Message]) -> list[TopicPartition]:
+    """What to commit once these messages are done."""
+    last = {(m.topic(), m.partition()): m.offset() + 1 for m in messages}
+    return [TopicPartition(topic, number, offset) for (topic, number), offset in last.items()]
