@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import sys
@@ -24,8 +25,7 @@ from sfcperf.rest.server import Server
 from sfcperf.results.files import replace_file
 from sfcperf.services.classifier.api import application
 from sfcperf.services.classifier.engine import Broker
-from sfcperf.services.classifier.policy import Limits
-from sfcperf.services.classifier.session import NOTHING, Session
+from sfcperf.services.classifier.session import Session
 from sfcperf.services.classifier.worker import Worker
 
 ADDRESS = "127.0.0.1"
@@ -38,14 +38,12 @@ class Settings:
 
     broker: dict[str, Any]
     """Fields of `Broker`."""
-    limits: dict[str, Any]
-    """Fields of `Limits`."""
     token: str
     """A file with the token that requests must have."""
     place: str
     """A file with the port, which is written when it answers; the port stays the same."""
-    session: str
-    """A file where the session is kept."""
+    kept: str
+    """A file where the session is kept, and the counters at its beginning."""
 
 
 class Process:
@@ -53,10 +51,11 @@ class Process:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._kept = Path(settings.session)
+        self._kept = Path(settings.kept)
         self._failed = False
-        session = Session.model_validate_json(self._kept.read_text()) if self._kept.exists() else NOTHING
-        self._worker = Worker(Broker(**settings.broker), Limits(**settings.limits), session)
+        kept = json.loads(self._kept.read_text()) if self._kept.exists() else {}
+        session = Session.model_validate(kept.get("session", {}))
+        self._worker = Worker(Broker(**settings.broker), session, kept.get("counters", {}))
         app = application(self._worker, self._begin, read_token(Path(settings.token)))
         self._server = Server(app, self._ready)
         self._socket = socket.create_server((ADDRESS, self._port()), backlog=_BACKLOG)
@@ -70,7 +69,8 @@ class Process:
 
     def _begin(self, session: Session) -> None:
         """Kept first: a process that dies then begins with it."""
-        replace_file(self._kept, session.model_dump_json())
+        kept = {"session": session.model_dump(), "counters": self._worker.counters()}
+        replace_file(self._kept, json.dumps(kept))
         self._worker.begin(session)
 
     def _work(self) -> None:
@@ -81,6 +81,8 @@ class Process:
             self._server.should_exit = True
             print(f"the serving layer: {error!r}", file=sys.stderr, flush=True)
             raise
+        finally:
+            self._worker.stop()
 
     async def serve(self) -> int:
         """Gives the exit status."""
@@ -99,6 +101,7 @@ class Process:
 
 def main(settings: Path) -> int:
     """Gives the exit status."""
+    os.umask(0o077)  # tokens are kept
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return asyncio.run(Process(Settings(**json.loads(settings.read_text()))).serve())
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from sfcperf.rest.answers import Answer
+from sfcperf.services.classifier.policy import Limits
+from sfcperf.vnfs.rule_interface.policy import LONGEST_TTL_S
 
 _MOST_NUMBER = (1 << 53) - 1
 _MOST_PARTITIONS = 1024
@@ -27,6 +29,25 @@ class Target(_Described):
     token: Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/=-]{16,4096}$")]
 
 
+class PolicyLimits(_Described):
+    """When rules are set; parameters of the service."""
+
+    sources: bool = True
+    """Whether there are rules by source."""
+    source_after_flows: Annotated[int, Field(strict=True, ge=1, le=_MOST_NUMBER)] = 10
+    """The least flows of a source that are attacks."""
+    source_min_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.9
+    """The least share of its flows that these are."""
+    ttl_s: Annotated[float, Field(gt=0, le=LONGEST_TTL_S, allow_inf_nan=False)] = 10
+    """Of each rule."""
+    max_flow_rules: Annotated[int, Field(strict=True, ge=2, le=_MOST_NUMBER)] = 50_000
+    """By flow, in force at a time."""
+
+    def limits(self) -> Limits:
+        """As the policy has them."""
+        return Limits(**self.model_dump())
+
+
 class Session(_Described):
     """What begins: all that was known of flows and sources is forgotten."""
 
@@ -38,6 +59,7 @@ class Session(_Described):
     """Of each partition: the offset of verdicts from which to read. All are as long."""
     dead_letters_from: _Offsets = []
     """The same of dead letters."""
+    limits: PolicyLimits = PolicyLimits()
     model: dict[str, Any] = {}
     """The manifest of the model in use, which `GET /model` answers."""
 
@@ -47,10 +69,6 @@ class Session(_Described):
         if len(set(lengths)) > 1:
             raise ValueError("`records_from`, `verdicts_from` and `dead_letters_from` must be as long")
         return self
-
-
-NOTHING = Session()
-"""Nothing is read."""
 
 
 class LatencySummary(Answer):
@@ -64,11 +82,8 @@ class LatencySummary(Answer):
 class Status(Answer):
     """What was done in the session, and in all."""
 
-    done: list[int]
-    """Of each partition: the offset after the last record whose verdict, or dead letter, has had its
-    effect."""
     records: int
-    """That have a verdict or are dead letters, in the session, none counted twice."""
+    """Of the session, whose verdict or dead letter has had its effect; none is counted twice."""
     poisoned: int
     """Those that are dead letters."""
     labels: dict[str, int]
@@ -82,7 +97,8 @@ class Status(Answer):
     counters: dict[str, int]
     """Since the process was started for the first time."""
     lag: int | None
-    """Records in the broker that were not classified yet; null while the broker does not answer."""
+    """Records of the session in the broker whose verdict has had no effect yet; null while the
+    broker does not answer."""
     retrying: str | None
     """Why rules are not set at the moment; they are tried again."""
     problem: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.interfaces import Refused, RuleSetter
 from sfcperf.services.classifier.kafka_client import TIMEOUT_S, consumer, ends, position_after
 from sfcperf.services.classifier.latencies import Latencies
-from sfcperf.services.classifier.policy import Limits, Policy
+from sfcperf.services.classifier.policy import Policy
 from sfcperf.services.classifier.session import Session
 from sfcperf.services.classifier.verdicts import Verdict
 from sfcperf.traffic.labels import BENIGN
@@ -32,7 +32,11 @@ class _Progress:
     """What was done in a session."""
 
     def __init__(self, session: Session) -> None:
-        self.done = list(session.records_from)
+        self.next_verdict = list(session.records_from)
+        """Of each partition of records: verdicts on records before that are known."""
+        self.next_dead_letter = list(session.records_from)
+        self.records = 0
+        """Whose verdict or dead letter has had its effect."""
         self.labels: Counter[str] = Counter()
         self.poisoned = 0
         self.verdict, self.in_force, self.first_packet = Latencies(), Latencies(), Latencies()
@@ -42,16 +46,18 @@ class _Progress:
 class Worker:
     """Reads in one thread (`run`), is asked in others."""
 
-    def __init__(self, broker: Broker, limits: Limits, session: Session) -> None:
+    def __init__(
+        self, broker: Broker, session: Session, counters: Mapping[str, int]
+    ) -> None:
+        """`session` goes on from its beginning; `counters` are those of that time."""
         self._broker = broker
-        self._limits = limits
         self._consumer = consumer(broker.bootstrap, f"{broker.group}-serving")
-        self._next: Session | None = session
+        self._next: Session | None = None
         self._changed = threading.Event()
         """Wakes a pause: there is another session, or the end."""
         self._taken = threading.Condition()
         self._stopping = False
-        self._counters: Counter[str] = Counter()
+        self._counters: Counter[str] = Counter(counters)
         self._take(session)
 
     # --- asked by other threads ---
@@ -74,17 +80,14 @@ class Worker:
         """As `Status`."""
         progress, setter = self._progress, self._setter
         return {
-            "done": list(progress.done),
-            "records": progress.labels.total() + progress.poisoned,
+            "records": progress.records,
             "poisoned": progress.poisoned,
             "labels": dict(progress.labels.copy()),
             "verdict": progress.verdict.summary(),
             "in_force": progress.in_force.summary(),
             "first_packet": progress.first_packet.summary(),
-            "counters": dict(self._counters.copy())
-            | {"rules_withheld": self._withheld + self._policy.withheld}
-            | {"sends_retried": self._retries + setter.retries},
-            "lag": self._lag(progress.done),
+            "counters": self.counters(),
+            "lag": self._lag(),
             "retrying": setter.retrying,
             "problem": progress.problem,
         }
@@ -94,14 +97,22 @@ class Worker:
         """The one that goes on."""
         return self._session
 
-    def _lag(self, done: Sequence[int]) -> int | None:
-        if not done:
+    def counters(self) -> dict[str, int]:
+        """Counter -> value, cumulated."""
+        return dict(
+            self._counters
+            + Counter(rules_withheld=self._policy.withheld, sends_retried=self._setter.retries)
+        )
+
+    def _lag(self) -> int | None:
+        progress, session = self._progress, self._session
+        if not session.records_from:
             return 0
         try:
             there = ends(self._consumer, self._broker.records)
         except KafkaException:
             return None
-        return sum(max(0, end - done[number]) for number, end in there.items() if number < len(done))
+        return sum(there.values()) - sum(session.records_from) - progress.records
 
     # --- in the thread ---
 
@@ -118,19 +129,16 @@ class Worker:
     def _take(self, session: Session) -> None:
         self._session = session
         self._progress = _Progress(session)
-        self._policy = Policy(self._limits)
-        self._setter = RuleSetter(session.targets, self._limits.ttl_s, self._pause)
-        self._withheld, self._retries = 0, 0
+        self._policy = Policy(session.limits.limits())
+        self._setter = RuleSetter(session.targets, session.limits.ttl_s, self._pause)
 
     def _adopt(self) -> None:
         """Begin the next session, if there is one."""
         with self._taken:
-            if self._next is None or self._next is self._session:
-                self._next = None
+            if self._next is None:
                 return
-            withheld, retries = self._withheld + self._policy.withheld, self._retries + self._setter.retries
+            self._counters = Counter(self.counters())
             self._take(self._next)
-            self._withheld, self._retries = withheld, retries
             self._changed.clear()
             self._assign()
             self._next = None
@@ -159,32 +167,43 @@ class Worker:
         messages = [message for message in taken if message.error() is None]
         rules: dict[Rule, None] = {}
         causes: list[Verdict] = []
-        done = list(self._progress.done)
+        new = 0
         for message in messages:
             if message.topic() == self._broker.dead_letters:
-                self._bury(message, done)
-            elif (verdict := self._parsed(message)) and self._is_new(verdict.record, done):
+                new += self._bury(message)
+            elif (verdict := self._new_verdict(message)) is not None:
+                new += 1
                 found = self._judge(message, verdict)
                 if found and self._is_ahead(message):
                     rules |= dict.fromkeys(found)
                     causes.append(verdict)
+                else:
+                    # Set before the process was started again.
+                    self._counters["rules_sent"] += len(found) * len(self._session.targets)
         if rules and not self._set(list(rules)):
             return  # another session begins; this one's effects are of no use any more
         self._measure(causes)
-        self._progress.done = done
+        self._progress.records += new
         if messages:
             self._consumer.commit(offsets=position_after(messages), asynchronous=True)
 
-    def _bury(self, letter: Message, done: list[int]) -> None:
+    def _bury(self, letter: Message) -> bool:
+        """Whether it is a new one."""
         headers = dict(letter.headers() or ())
         try:
             record = (int(headers["partition"]), int(headers["offset"]))
         except (KeyError, ValueError):
             self._counters["dead_letters_malformed"] += 1
-            return
-        if self._is_new(record, done):
-            self._progress.poisoned += 1
-            self._counters["records_poisoned"] += 1
+            return False
+        new = self._is_new(record, self._progress.next_dead_letter)
+        self._progress.poisoned += new
+        self._counters["records_poisoned"] += new
+        return new
+
+    def _new_verdict(self, message: Message) -> Verdict | None:
+        verdict = self._parsed(message)
+        known = self._progress.next_verdict
+        return verdict if verdict and self._is_new(verdict.record, known) else None
 
     def _parsed(self, message: Message) -> Verdict | None:
         try:
@@ -193,17 +212,17 @@ class Worker:
             self._counters["verdicts_malformed"] += 1
             return None
 
-    def _is_new(self, record: tuple[int, int], done: list[int]) -> bool:
-        """Whether nothing was known of a record of this session; of each partition, they come in
-        order, and after a restart of the speed layer some come again."""
+    def _is_new(self, record: tuple[int, int], known: list[int]) -> bool:
+        """Whether a record is of this session, and not among the known ones: of each partition,
+        they come in order, and after a restart of the speed layer some come again."""
         partition, offset = record
-        if not 0 <= partition < len(done) or offset < self._session.records_from[partition]:
-            self._counters["verdicts_late"] += 1
+        if not 0 <= partition < len(known) or offset < self._session.records_from[partition]:
+            self._counters["records_of_before"] += 1
             return False
-        if offset < done[partition]:
+        if offset < known[partition]:
             self._counters["verdicts_repeated"] += 1
             return False
-        done[partition] = offset + 1
+        known[partition] = offset + 1
         return True
 
     def _is_ahead(self, message: Message) -> bool:
