@@ -18,6 +18,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from sfcperf.errors import MeasurementError
+
 TIMEOUT_S = 30.0
 """Of what the broker is asked."""
 _COMMON = {
@@ -90,3 +92,26 @@ def position_after(messages: Iterable[Message]) -> list[TopicPartition]:
     """What to commit once these messages are done."""
     last = {(m.topic(), m.partition()): m.offset() + 1 for m in messages}
     return [TopicPartition(topic, number, offset) for (topic, number), offset in last.items()]
+
+
+class TopicEnds:
+    """Asks a broker how far topics go."""
+
+    def __init__(self, bootstrap: str) -> None:
+        """Connects at the first question."""
+        self._bootstrap = bootstrap
+        self._client: Consumer | None = None
+
+    def of(self, topic: str) -> dict[int, int]:
+        """Partition -> offset of its next message. Raises MeasurementError."""
+        self._client = self._client or consumer(self._bootstrap, "sfcperf-ends")
+        try:
+            return ends(self._client, topic)
+        except KafkaException as error:
+            raise MeasurementError(f"the broker does not say how far {topic} goes: {error}") from error
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
