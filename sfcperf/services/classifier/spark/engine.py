@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
@@ -20,58 +19,192 @@ from numpy.typing import NDArray
 
 from sfcperf import retry
 from sfcperf.environment import tools
-from sfcperf.errors import DeploymentError, EnvironmentLacks
-from sfcperf.plugins import Requirement, choice, integer, number, object_schema
+from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.plugins import Requirement
 from sfcperf.results.files import replace_file
 from sfcperf.services import jars
 from sfcperf.services.base import ServiceContext
 from sfcperf.services.classifier.engine import Broker, Engine
 from sfcperf.services.classifier.examples import Examples
+from sfcperf.services.classifier.kafka_client import TopicEnds
+from sfcperf.services.classifier.spark import settings
 from sfcperf.services.classifier.spark.batch import MAX_BINS, MAX_DEPTH
 from sfcperf.services.classifier.spark.session import JARS
-from sfcperf.services.classifier.spark.stream import MICRO_BATCH, REAL_TIME
+from sfcperf.services.classifier.spark.stream import STATE, UNTROUBLED
 from sfcperf.services.classifier.supervised import Supervised
 
 START_TIMEOUT_S = 180.0
 _LONGEST_FAILURE_S = 60.0
-"""A query that fails for longer has a problem, for example no workers."""
+"""A query that fails for longer has a problem: it finds no workers, for example."""
 
-PARAMETERS = object_schema(
-    {
-        "master": {
-            "type": "string",
-            "pattern": r"^(local\[([0-9]+|\*)\]|spark://.+|yarn|k8s://.+)$",
-            "default": "local[4]",
-            "description": "Where Spark works: local[THREADS] (this machine), spark://HOST:PORT, yarn "
-            "or k8s://URL. Real-time mode needs as many threads as the topic of records has "
-            "partitions.",
-        },
-        "trigger": choice(
-            "real-time: records are classified as they come. micro-batch: together with those that "
-            "came meanwhile.",
-            (REAL_TIME, MICRO_BATCH),
-            default=REAL_TIME,
-        ),
-        "checkpoint_s": number(
-            "In real-time mode, seconds between two checkpoints, each of which is a short pause. A "
-            "restart classifies again what came since the last one.",
-            (1, 3600),
-            default=5,
-        ),
-        "most_records": integer(
-            "Of a micro-batch, so that a backlog is worked off in parts.",
-            (1, 10_000_000),
-            default=100_000,
-        ),
-        "memory_mib": integer("Heap of Spark's driver, MiB.", (512, 1_000_000), default=1024),
-        "conf": {
-            "type": "object",
-            "propertyNames": {"pattern": r"^spark\."},
-            "additionalProperties": {"type": "string"},
-            "default": {},
-            "description": "Further properties of Spark, as a cluster may need them.",
-        },
-    },
-    default={},
-    description="Of the engine spark.",
-)
+
+class SparkEngine(Engine):
+    """One process with Spark's driver, which trains and classifies for as long as the run lasts."""
+
+    name = "spark"
+
+    @classmethod
+    def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:
+        """PySpark, Java, and Spark's connector for Kafka."""
+        return [tools.python_packages(["pyspark"], "spark"), *jars.requirements(JARS)]
+
+    def __init__(
+        self, context: ServiceContext, parameters: Mapping[str, Any], broker: Broker
+    ) -> None:
+        self._context = context
+        self._parameters = parameters["spark"]
+        self._broker = broker
+        self._key = secrets.token_hex(16)
+        self._settings = context.state_dir / "spark.json"
+        self._ready = context.state_dir / "spark.ready"
+        self._process: Supervised | None = None
+        self._folder: Path | None = None
+    def version(self) -> str:
+        """Of Spark, and what trees it grows."""
+        return f"{version('pyspark')}, {MAX_BINS} bins, depth {MAX_DEPTH}"
+
+    def start(self) -> None:
+        """Takes half a minute: the JVM, and Spark in it. Raises EnvironmentLacks."""
+        self._set(None)
+        command = [sys.executable, "-m", "sfcperf.services.classifier.spark.process"]
+        self._process = Supervised(
+            self._context,
+            f"{self._context.name}-spark",
+            [*command, str(self._settings)],
+            self._ready.exists,
+        )
+        self._process.start(START_TIMEOUT_S)
+
+    def _set(self, model: Path | None) -> None:
+        """What the process, and one that follows it, does from the start."""
+        replace_file(
+            self._settings,
+            json.dumps(
+                {
+                    "broker": vars(self._broker),
+                    "parameters": self._parameters,
+                    "work": str(self._context.state_dir),
+                    "ready": str(self._ready),
+                    "key": self._key,
+                    "model": model and str(model),
+                }
+            ),
+        )
+
+    def train(self, examples: Examples, folder: Path) -> Mapping[str, Any]:
+        """As `Engine`."""
+        with tempfile.TemporaryDirectory(dir=self._context.state_dir) as work:
+            file = Path(work) / "examples.npz"
+            np.savez(
+                file,
+                features=examples.features,
+                labels=examples.labels,
+                weights=examples.weights,
+            )
+            return self._ask("train", examples=str(file), model=str(folder))
+
+    def predict(self, folder: Path, features: NDArray[np.int64]) -> Sequence[str]:
+        """As `Engine`. Raises EnvironmentLacks."""
+        if not len(features):
+            return []
+        with tempfile.TemporaryDirectory(dir=self._context.state_dir) as work:
+            file = Path(work) / "rows.npy"
+            np.save(file, features)
+            labels: list[str] = self._ask("predict", rows=str(file), model=str(folder))["labels"]
+            return labels
+
+    def classify(self, folder: Path) -> None:
+        """As `Engine`; the JVM stays."""
+        if folder == self._folder and self.problem() is None:
+            return
+        self._set(folder)
+        try:
+            self._check_slots()
+            self._ask("classify", model=str(folder))
+        except (EnvironmentLacks, MeasurementError) as error:
+            raise DeploymentError(error.message, hint=error.hint) from error
+        self._folder = folder
+
+    def _check_slots(self) -> None:
+        """Raises EnvironmentLacks, MeasurementError."""
+        threads = settings.threads(self._parameters)
+        if threads is None or self._parameters["trigger"] != settings.REAL_TIME:
+            return
+        ends = TopicEnds(self._broker.bootstrap)
+        partitions = len(ends.of(self._broker.records))
+        ends.close()
+        if partitions > threads:
+            raise EnvironmentLacks(
+                f"{self._parameters['master']} has {threads} threads, and the topic of records "
+                f"{partitions} partitions: in real-time mode each needs a thread",
+                hint=f'"master": "local[{partitions}]", fewer `partitions` of the service kafka, or '
+                f'"trigger": "{settings.MICRO_BATCH}"',
+            )
+
+    def _ask(self, command: str, **arguments: str) -> dict[str, Any]:
+        """What the process answers. Raises EnvironmentLacks."""
+        process = self._process
+        if process is None:
+            raise EnvironmentLacks("Spark has not been started")
+        # It may be on its way back after a crash.
+        retry.until(
+            lambda: self._ready.exists() or process.problem(),
+            timeout_s=START_TIMEOUT_S,
+            period_s=0.05,
+        )
+        try:
+            address = ("127.0.0.1", int(self._ready.read_text()))
+            with Client(address, authkey=self._key.encode()) as connection:
+                connection.send_bytes(json.dumps({"command": command, **arguments}).encode())
+                found: dict[str, Any] = json.loads(connection.recv_bytes())
+        except (OSError, EOFError, AuthenticationError) as error:
+            raise EnvironmentLacks(
+                f"Spark has ended, or does not answer, while it is to {command}",
+                hint=f"see {process.log}",
+            ) from error
+        if (problem := found.get("error")) is not None:
+            raise EnvironmentLacks(
+                f"Spark does not {command}: {problem.splitlines()[0]}", hint=f"see {process.log}"
+            )
+        return found
+
+    def problem(self) -> str | None:
+        """Of the process, or when its query has been failing for a minute."""
+        if self._process is None:
+            return None
+        if (problem := self._process.problem()) is not None:
+            return problem
+        state = self._state()
+        if state["failing_since_s"] is None:
+            return None
+        if time.monotonic() - state["failing_since_s"] < _LONGEST_FAILURE_S:
+            return None
+        return f"Spark's query fails: {state['failure'].splitlines()[0]}; see {self._process.log}"
+
+    def _state(self) -> Mapping[str, Any]:
+        """What the process wrote last."""
+        try:
+            state: Mapping[str, Any] = json.loads((self._context.state_dir / STATE).read_text())
+        except OSError:
+            return UNTROUBLED
+        return state
+
+    @property
+    def restarts(self) -> int:
+        """Of the process and of its query."""
+        own = self._process.restarts if self._process else 0
+        return own + int(self._state()["restarts"])
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process, whose child is the JVM."""
+        return self._process.pid if self._process else None
+
+    def facts(self) -> Mapping[str, Any]:
+        """Version and master."""
+        return {"spark": version("pyspark"), **self._parameters}
+
+    def stop(self) -> None:
+        """See `Engine`."""
+        if self._process is not None:
+            self._process.stop()

@@ -24,7 +24,8 @@ import numpy as np
 from sfcperf.results.files import replace_file
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.spark import batch
-from sfcperf.services.classifier.spark.session import LOCAL, session
+from sfcperf.services.classifier.spark.settings import local
+from sfcperf.services.classifier.spark.session import session
 from sfcperf.services.classifier.spark.stream import Stream
 
 
@@ -35,7 +36,7 @@ class Commands:
         work = Path(settings["work"])
         self.spark = session(settings["parameters"], work)
         broker = Broker(**settings["broker"])
-        self._stream = Stream(self.spark, broker, settings["parameters"], work / "checkpoint")
+        self._stream = Stream(self.spark, broker, settings["parameters"], work)
 
     def train(self, examples: str, model: str) -> Mapping[str, Any]:
         """Facts of the model."""
@@ -52,10 +53,6 @@ class Commands:
         """Returns when records are read."""
         self._stream.classify(Path(model))
         return {}
-
-    def state(self) -> Mapping[str, Any]:
-        """Of the query."""
-        return {"restarts": self._stream.restarts, "failure": self._stream.failure}
 
 
 def serve(listener: Listener, commands: Commands) -> None:
@@ -86,7 +83,7 @@ def main(path: Path) -> None:
 
     def stop(number: int, frame: FrameType | None) -> None:
         # Of this machine, all is in processes that end with this one; a cluster is told.
-        if not settings["parameters"]["master"].startswith(LOCAL):
+        if not local(settings["parameters"]):
             commands.spark.stop()
         os._exit(0)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.services import jars
+from sfcperf.services.classifier.spark.settings import local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JARS = "spark"
 """Name of the folder of jars: Spark's connector for Kafka."""
-LOCAL = "local"
 _FOREIGN = ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_REMOTE", "SPARK_LOCAL_DIRS")
 """Environment variables that would make it another Spark than the one that was installed."""
 
@@ -54,6 +54,6 @@ def _settings(parameters: Mapping[str, Any], work: Path) -> Mapping[str, str]:
         "spark.sql.streaming.minBatchesToRetain": "10",
         # A batch may be shorter than the default, so that less is done again after a crash.
         "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
-        **(here if parameters["master"].startswith(LOCAL) else {}),
+        **(here if local(parameters) else {}),
         **parameters["conf"],
     }

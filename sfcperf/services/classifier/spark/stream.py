@@ -6,25 +6,31 @@ one that failed: what was under way then is classified again.
 
 from __future__ import annotations
 
+import json
 import threading
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfcperf import retry
+from sfcperf.results.files import replace_file
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.features import FEATURES
 from sfcperf.services.classifier.spark import batch, columns
 from sfcperf.services.classifier.spark.batch import Model
+from sfcperf.services.classifier.spark.settings import MICRO_BATCH, REAL_TIME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
-REAL_TIME = "real-time"
-MICRO_BATCH = "micro-batch"
+STATE = "query.json"
+"""File in the work folder: how often the query was started again, and since when it fails."""
+UNTROUBLED: Mapping[str, Any] = {"restarts": 0, "failing_since_s": None, "failure": None}
 _AGAIN_S = 0.5
 """Between two starts of a query that fails."""
 _START_TIMEOUT_S = 60.0
@@ -46,19 +52,20 @@ class Stream:
         spark: SparkSession,
         broker: Broker,
         parameters: Mapping[str, Any],
-        checkpoint: Path,
+        work: Path,
     ) -> None:
         self._spark = spark
         self._broker = broker
         self._parameters = parameters
-        self._checkpoint = checkpoint
+        self._checkpoint = work / "checkpoint"
+        self._file = work / STATE
+        self._state = dict(UNTROUBLED)
+        with suppress(OSError):
+            self._state = json.loads(self._file.read_text())
         self._lock = threading.Lock()
         self._model: Model | None = None
         self._query: StreamingQuery | None = None
         self._thread = threading.Thread(target=self._watch, name="query", daemon=True)
-        self.restarts = 0
-        self.failure: str | None = None
-        """Why the query does not run; None while it does."""
 
     def classify(self, folder: Path) -> None:
         """Classify with the model in the folder from now on. Raises what Spark raises, TimeoutError
@@ -84,7 +91,11 @@ class Stream:
             raise TimeoutError(f"the query does not start within {_START_TIMEOUT_S:g} s")
         if (error := query.exception()) is not None:
             raise error
-        self.failure = None
+        self._note(failing_since_s=None, failure=None)
+
+    def _note(self, **changes: Any) -> None:
+        self._state |= changes
+        replace_file(self._file, json.dumps(self._state))
 
     def _messages(self) -> DataFrame:
         reader = self._spark.readStream.format("kafka").options(
@@ -131,12 +142,15 @@ class Stream:
 
     def _again(self) -> None:
         assert self._query is not None
-        error = self._query.exception()
-        self.failure = self.failure or (str(error) if error else "it has ended")
-        self.restarts += 1
-        print(f"the query is started again: {self.failure}", flush=True)
+        self._failed(self._query.exception())
+        self._note(restarts=self._state["restarts"] + 1)
         try:
             self._start()
-        except Exception as again:
+        except Exception as error:
             # Whatever Spark raises: workers may be away, brokers too.
-            self.failure = str(again)
+            self._failed(error)
+
+    def _failed(self, error: Exception | None) -> None:
+        since_s = self._state["failing_since_s"] or time.monotonic()
+        self._note(failing_since_s=since_s, failure=str(error or "it has ended"))
+        print(f"the query fails: {self._state['failure']}", flush=True)
