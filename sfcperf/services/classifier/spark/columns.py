@@ -22,9 +22,7 @@ LARGEST_LETTER_BYTES = 900_000
 """Of a dead letter: with its headers, a larger one may be more than the broker takes
 (`message.max.bytes`), and would come again for ever."""
 _LARGEST_RECORD_BYTES = 65_536
-_FIELDS = (
-    "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
-)
+_FIELDS = "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
 _NOTHING = "0," * (len(NAMES) - 1) + "0"
 _REASON = "no flow record (flow-record.schema.json)"
 
@@ -39,7 +37,9 @@ def parsed(messages: DataFrame) -> DataFrame:
     options = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
     return (
         messages.withColumn("text", _canonical())
-        .withColumn("record", f.when(f.col("text").isNotNull(), f.from_json("text", _FIELDS, options)))
+        .withColumn(
+            "record", f.when(f.col("text").isNotNull(), f.from_json("text", _FIELDS, options))
+        )
         .withColumn("columns", columns)
         .withColumn(VECTOR, array_to_vector(f.array(_early(), *_seen())))
     )

@@ -59,6 +59,7 @@ class SparkEngine(Engine):
         self._ready = context.state_dir / "spark.ready"
         self._process: Supervised | None = None
         self._folder: Path | None = None
+
     def version(self) -> str:
         """Of Spark, and what trees it grows."""
         return f"{version('pyspark')}, {MAX_BINS} bins, depth {MAX_DEPTH}"
@@ -137,8 +138,8 @@ class SparkEngine(Engine):
             raise EnvironmentLacks(
                 f"{self._parameters['master']} has {threads} threads, and the topic of records "
                 f"{partitions} partitions: in real-time mode each needs a thread",
-                hint=f'"master": "local[{partitions}]", fewer `partitions` of the service kafka, or '
-                f'"trigger": "{settings.MICRO_BATCH}"',
+                hint=f'"master": "local[{partitions}]", fewer `partitions` of the service kafka, '
+                f'or "trigger": "{settings.MICRO_BATCH}"',
             )
 
     def _ask(self, command: str, **arguments: str) -> dict[str, Any]:

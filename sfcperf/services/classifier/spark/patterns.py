@@ -1,8 +1,8 @@
 """Regular expressions of flow records, in the syntax of Java: what `records.parse` accepts.
 
-Spark has no parser of JSON that is strict about types, so the text of a record is compared with all
-texts that are allowed. No expression backtracks into a string or recurses over it: a hostile message
-of any length costs its length.
+Spark has no parser of JSON that is strict about types, so the text of a record is compared with
+all texts that are allowed. No expression backtracks into a string or recurses over it: a hostile
+message costs its length.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _H = "[0-9A-Fa-f]{1,4}"
 def at_most(limit: int) -> str:
     """Whole numbers from 0 to the limit, as JSON writes them."""
     digits = str(limit)
-    found = [r"[1-9][0-9]{0,%d}" % (len(digits) - 2)] if len(digits) > 1 else []
+    found = [f"[1-9][0-9]{{0,{len(digits) - 2}}}"] if len(digits) > 1 else []
     for place, digit in enumerate(digits):
         low, high = (1 if place == 0 and len(digits) > 1 else 0), int(digit) - 1
         if low <= high:
@@ -41,15 +41,15 @@ def _ipv6() -> str:
     return "(?:" + "|".join(found) + ")"
 
 
-_ADDRESS = f'"(?:{_ipv4()}|{_ipv6()})"'
+ADDRESS = f'"(?:{_ipv4()}|{_ipv6()})"'
 _PLAIN = r'"[^"\\\x00-\x1f]*+"'
 """A JSON string without escapes."""
 _ESCAPED = r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+){0,100}+"'
 """The same with some: bounded, since Java recurses over groups."""
 _NUMBER = at_most(MOST_NUMBER)
 _LIMITED = {
-    "srcip": _ADDRESS,
-    "dstip": _ADDRESS,
+    "srcip": ADDRESS,
+    "dstip": ADDRESS,
     "srcport": at_most(65535),
     "dstport": at_most(65535),
     "proto": at_most(255),

@@ -3,8 +3,8 @@
     python -m sfcperf.services.classifier.spark.process SETTINGS
 
 SETTINGS is a JSON file: `broker`, the fields of `Broker`; `parameters` of Spark; `work`, a folder;
-`ready`, a file that gets the port of 127.0.0.1 where commands are taken; `key`, which a client has to
-know; `model`, a folder, or null: what to classify with from the start.
+`ready`, a file that gets the port of 127.0.0.1 where commands are taken; `key`, which a client has
+to know; `model`, a folder, or null: what to classify with from the start.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ import numpy as np
 from sfcperf.results.files import replace_file
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.spark import batch
-from sfcperf.services.classifier.spark.settings import local
 from sfcperf.services.classifier.spark.session import session
+from sfcperf.services.classifier.spark.settings import local
 from sfcperf.services.classifier.spark.stream import Stream
 
 
@@ -81,7 +80,7 @@ def main(path: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     commands = Commands(settings)
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(*_: object) -> None:
         # Of this machine, all is in processes that end with this one; a cluster is told.
         if not local(settings["parameters"]):
             commands.spark.stop()

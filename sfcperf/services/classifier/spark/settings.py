@@ -18,8 +18,8 @@ SCHEMA = object_schema(
             "type": "string",
             "pattern": r"^(local\[([0-9]+|\*)\]|spark://.+|yarn|k8s://.+)$",
             "default": "local[4]",
-            "description": "Where Spark works: local[THREADS] (this machine), spark://HOST:PORT, yarn "
-            "or k8s://URL. Real-time mode needs as many threads as the topic of records has "
+            "description": "Where Spark works: local[THREADS] (this machine), spark://HOST:PORT, "
+            "yarn or k8s://URL. Real-time mode needs as many threads as the topic of records has "
             "partitions.",
         },
         "trigger": choice(

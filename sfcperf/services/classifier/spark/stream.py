@@ -1,7 +1,7 @@
 """The speed layer: a streaming query from records to verdicts.
 
-Its checkpoint holds its place in the records. A query with another model goes on from there, as does
-one that failed: what was under way then is classified again.
+Its checkpoint holds its place in the records. A query with another model goes on from there, as
+does one that failed: what was under way then is classified again.
 """
 
 from __future__ import annotations
