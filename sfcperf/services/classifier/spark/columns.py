@@ -52,8 +52,10 @@ def _canonical() -> Column:
 
     short = f.when(f.octet_length("value") <= _LARGEST_RECORD_BYTES, f.col("value"))
     text = f.try_validate_utf8(short.cast("string"))
-    # Variants keep each value's type, and their fields in alphabetic order.
-    ordered = f.to_json(f.try_parse_json(text))
+    # Variants keep each value's type, and their fields in alphabetic order. In an array, what follows
+    # a value is an error.
+    ordered = f.to_json(f.try_parse_json(f.concat(f.lit("["), text, f.lit("]"))))
+    ordered = f.substring(ordered, 2, _LARGEST_RECORD_BYTES)
     return f.when(text.rlike(AS_EXPORTED), text).when(ordered.rlike(IN_ORDER), ordered)
 
 

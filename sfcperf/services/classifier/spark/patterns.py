@@ -81,5 +81,5 @@ def _object(fields: dict[str, str]) -> str:
 
 AS_EXPORTED = rf"\A{_object(_fields(_PLAIN))}\s*+\z"
 """A record as `sfc-ids` writes it."""
-IN_ORDER = rf"\A{_object(dict(sorted(_fields(_ESCAPED).items())))}\z"
-"""One without spaces, whose fields are in alphabetic order."""
+IN_ORDER = rf"\A{_object(dict(sorted(_fields(_ESCAPED).items())))}\]\z"
+"""One without spaces, whose fields are in alphabetic order; `]` follows."""

@@ -13,10 +13,11 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from sfcperf.services.classifier.spark import batch
 from sfcperf.services.classifier.spark.session import session
 from sfcperf.services.classifier.spark.settings import local
 from sfcperf.services.classifier.spark.stream import Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Commands:
@@ -41,17 +45,26 @@ class Commands:
         """Facts of the model."""
         with np.load(examples) as found:
             arrays = (found["features"], found["labels"], found["weights"])
-        return batch.train(self.spark, *arrays, Path(model))
+        with self._stream.paused():
+            return batch.train(self.spark, *arrays, Path(model))
 
     def predict(self, rows: str, model: str) -> Mapping[str, Any]:
         """Labels."""
-        loaded = batch.load(self.spark, Path(model))
-        return {"labels": batch.predict(self.spark, loaded, np.load(rows))}
+        with self._stream.paused():
+            loaded = batch.load(self.spark, Path(model))
+            return {"labels": batch.predict(self.spark, loaded, np.load(rows))}
 
     def classify(self, model: str) -> Mapping[str, Any]:
         """Returns when records are read."""
         self._stream.classify(Path(model))
         return {}
+
+
+def _end_with(spark: SparkSession) -> None:
+    """End when the JVM has: another process takes over."""
+    spark.sparkContext._gateway.proc.wait()
+    print("the JVM has ended", flush=True)
+    os._exit(1)
 
 
 def serve(listener: Listener, commands: Commands) -> None:
@@ -87,6 +100,7 @@ def main(path: Path) -> None:
         os._exit(0)
 
     signal.signal(signal.SIGTERM, stop)
+    threading.Thread(target=_end_with, args=(commands.spark,), daemon=True).start()
     if settings["model"]:
         commands.classify(settings["model"])
     with Listener(("127.0.0.1", 0), authkey=settings["key"].encode()) as listener:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,15 +70,25 @@ class Stream:
     def classify(self, folder: Path) -> None:
         """Classify with the model in the folder from now on. Raises what Spark raises, TimeoutError
         when the query does not start."""
-        model = batch.load(self._spark, folder)
-        self._warm_up(model)
+        with self.paused():
+            model = batch.load(self._spark, folder)
+            self._warm_up(model)
+            self._model = model
+        if self._thread.ident is None:
+            self._thread.start()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Without the query, whose tasks leave no room for others in real-time mode; it goes on
+        afterwards, if there is a model. Raises as `classify`."""
         with self._lock:
             if self._query is not None:
                 self._query.stop()
-            self._model = model
-            self._start()
-        if self._thread.ident is None:
-            self._thread.start()
+            try:
+                yield
+            finally:
+                if self._model is not None:
+                    self._start()
 
     def _start(self) -> None:
         query = self._query = self._written(self._judged(self._messages()))
