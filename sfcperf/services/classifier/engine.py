@@ -1,8 +1,8 @@
 """Engine: trains a model (batch layer), and classifies records with it (speed layer).
 
 All that engines do differently is here. The records' labels, the split into flows that train and
-flows that test, the metrics and the store of models are the same for all (`training`, `models`), and
-so is all that follows a verdict (`serving`).
+flows that test (`examples`), the metrics and the store of models (`models`) are the same for all,
+and so is all that follows a verdict (`serving`).
 """
 
 from __future__ import annotations

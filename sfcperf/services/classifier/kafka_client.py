@@ -7,6 +7,8 @@ the one that was killed.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from threading import Lock
+from typing import NamedTuple, cast
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -21,7 +23,9 @@ from confluent_kafka import (
 from sfcperf.errors import MeasurementError
 
 TIMEOUT_S = 30.0
-"""Of what the broker is asked."""
+"""Of what a process asks the broker at its start."""
+ANSWER_S = 5.0
+"""Of what it is asked later."""
 _COMMON = {
     "log.connection.close": False,
     # It is back within 10 s when its broker is.
@@ -62,9 +66,9 @@ def producer(bootstrap: str) -> Producer:
     )
 
 
-def partitions(client: Consumer, topic: str) -> list[TopicPartition]:
+def partitions(client: Consumer, topic: str, timeout_s: float) -> list[TopicPartition]:
     """Of a topic. Raises KafkaException if there is no such topic."""
-    found = client.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
+    found = client.list_topics(topic, timeout=timeout_s).topics[topic]
     if found.error is not None:
         raise KafkaException(found.error)
     return [TopicPartition(topic, number) for number in sorted(found.partitions)]
@@ -72,7 +76,7 @@ def partitions(client: Consumer, topic: str) -> list[TopicPartition]:
 
 def assigned(client: Consumer, *topics: str) -> None:
     """Read these topics from what was committed, else from the beginning. Raises KafkaException."""
-    places = [place for topic in topics for place in partitions(client, topic)]
+    places = [place for topic in topics for place in partitions(client, topic, TIMEOUT_S)]
     committed = client.committed(places, timeout=TIMEOUT_S)
     for place in committed:
         if place.offset == OFFSET_INVALID:
@@ -80,35 +84,47 @@ def assigned(client: Consumer, *topics: str) -> None:
     client.assign(committed)
 
 
-def ends(client: Consumer, topic: str) -> dict[int, int]:
-    """Partition -> offset of its next message. Raises KafkaException."""
-    return {
-        place.partition: client.get_watermark_offsets(place, timeout=TIMEOUT_S)[1]
-        for place in partitions(client, topic)
-    }
+class Place(NamedTuple):
+    """Of a message that was read."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+def place_of(message: Message) -> Place:
+    """Where it is; not of errors, which have no place."""
+    found = (message.topic(), message.partition(), message.offset())
+    return Place(*cast(tuple[str, int, int], found))
 
 
 def position_after(messages: Iterable[Message]) -> list[TopicPartition]:
     """What to commit once these messages are done."""
-    last = {(m.topic(), m.partition()): m.offset() + 1 for m in messages}
+    last = {(at.topic, at.partition): at.offset + 1 for at in map(place_of, messages)}
     return [TopicPartition(topic, number, offset) for (topic, number), offset in last.items()]
 
 
 class TopicEnds:
-    """Asks a broker how far topics go."""
+    """Asks a broker how far topics go. A client of its own: one that is polled in another thread
+    answers nobody else."""
 
     def __init__(self, bootstrap: str) -> None:
         """Connects at the first question."""
         self._bootstrap = bootstrap
         self._client: Consumer | None = None
+        self._lock = Lock()
 
     def of(self, topic: str) -> dict[int, int]:
         """Partition -> offset of its next message. Raises MeasurementError."""
-        self._client = self._client or consumer(self._bootstrap, "sfcperf-ends")
         try:
-            return ends(self._client, topic)
+            with self._lock:
+                self._client = self._client or consumer(self._bootstrap, "sfcperf-ends")
+                return {
+                    place.partition: self._client.get_watermark_offsets(place, ANSWER_S)[1]
+                    for place in partitions(self._client, topic, ANSWER_S)
+                }
         except KafkaException as error:
-            raise MeasurementError(f"the broker does not say how far {topic} goes: {error}") from error
+            raise MeasurementError(f"no broker says how far {topic} goes: {error}") from error
 
     def close(self) -> None:
         """Disconnect."""

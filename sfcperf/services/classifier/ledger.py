@@ -11,6 +11,7 @@ from sfcperf.management.deployment import ServiceFunction
 _CONSISTENT_S = 5.0
 _LOOK_S = 0.05
 
+
 @dataclass(frozen=True)
 class Reading:
     """At one time."""
@@ -29,6 +30,7 @@ class Reading:
         """Records in the broker."""
         return sum(self.ends.values())
 
+
 def read(functions: Sequence[ServiceFunction], ends: Callable[[], Mapping[int, int]]) -> Reading:
     """Counters of the functions and ends of the topic that belong together, if there is a moment
     of some seconds in which nothing is under way. Raises MeasurementError."""
@@ -38,9 +40,7 @@ def read(functions: Sequence[ServiceFunction], ends: Callable[[], Mapping[int, i
         before = [function.counters() for function in functions]
         found = ends()
         after = [function.counters() for function in functions]
-        under_way = sum(
-            c["records_made"] - c["records_sent"] - c["records_lost"] for c in after
-        )
+        under_way = sum(c["records_made"] - c["records_sent"] - c["records_lost"] for c in after)
         sent = _total(after, "records_sent")
         same = sent == _total(before, "records_sent") and under_way == 0
         unconfirmed = _total(after, "records_lost_unconfirmed")
@@ -50,8 +50,10 @@ def read(functions: Sequence[ServiceFunction], ends: Callable[[], Mapping[int, i
     retry.until(look, timeout_s=_CONSISTENT_S, period_s=_LOOK_S)
     return seen[-1]
 
+
 def _total(counters: Sequence[Mapping[str, int]], name: str) -> int:
     return sum(each[name] for each in counters)
+
 
 def difference(begin: Reading, end: Reading) -> str | None:
     """What does not agree between what the functions sent and what is in the broker; None when all

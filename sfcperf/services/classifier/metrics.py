@@ -13,8 +13,9 @@ from sfcperf.services.classifier.features import EARLY, FEATURES
 from sfcperf.traffic.labels import BENIGN
 
 
-def matthews(true_positives: int, false_negatives: int, false_positives: int, true_negatives: int
-             ) -> float | None:
+def matthews(
+    true_positives: int, false_negatives: int, false_positives: int, true_negatives: int
+) -> float | None:
     """Matthews correlation coefficient (Matthews 1975); None where a row or a column is empty."""
     rows = (true_positives + false_negatives, false_positives + true_negatives)
     columns = (true_positives + false_positives, false_negatives + true_negatives)
@@ -47,10 +48,11 @@ def evaluation(
 
     found, missed = int((alarm & attack).sum()), int((~alarm & attack).sum())
     false, right = int((alarm & ~attack).sum()), int((~alarm & ~attack).sum())
-    kinds = {
-        str(kind): {"records": int((labels == kind).sum()), "recall": float(alarm[labels == kind].mean())}
-        for kind in np.unique(labels[attack])
-    }
+
+    def kind(label: str) -> dict[str, Any]:
+        of = labels == label
+        return {"records": int(of.sum()), "recall": float(alarm[of].mean())}
+
     return {
         "records": len(labels),
         "mcc": matthews(found, missed, false, right),
@@ -58,5 +60,5 @@ def evaluation(
         "fpr": ratio(false, false + right),
         "fpr_early": fpr(~attack & early),
         "fpr_window": fpr(~attack & ~early),
-        "kinds": kinds,
+        "kinds": {str(label): kind(label) for label in np.unique(labels[attack])},
     }

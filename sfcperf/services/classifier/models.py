@@ -60,12 +60,13 @@ def load(folder: Path) -> Model:
     """A stored model. Raises InputError if it is damaged, or was trained with other features."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
-        damaged = [n for n, digest in manifest["sha256"].items() if making.sha256(folder / n) != digest]
+        damaged = sorted(manifest["sha256"].items() - _digests(folder).items())
         schema_hash = manifest["schema_hash"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"this is no model: {error}", where=str(folder)) from error
     if damaged:
-        raise InputError(f"files of the model were changed: {', '.join(damaged)}", where=str(folder))
+        names = ", ".join(name for name, _ in damaged)
+        raise InputError(f"files of the model were changed: {names}", where=str(folder))
     if schema_hash != SCHEMA_HASH:
         raise InputError(
             f"the model was trained with other features ({schema_hash})",
@@ -76,9 +77,7 @@ def load(folder: Path) -> Model:
     return Model(folder, manifest)
 
 
-def trained(
-    engine: Engine, source: Source, how: Extraction, say: Callable[[str], None]
-) -> Model:
+def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str], None]) -> Model:
     """The model of an engine: an earlier one that is whole, or a new one. Raises InputError,
     MeasurementError for a trace that cannot be used, EnvironmentLacks."""
     inputs = {
@@ -107,9 +106,7 @@ def trained(
 def _train(
     engine: Engine, source: Source, how: Extraction, inputs: Mapping[str, Any], folder: Path
 ) -> None:
-    found = parts(
-        source.pcap, labelling.read(source.labels), how, source.seed, source.share
-    )
+    found = parts(source.pcap, labelling.read(source.labels), how, source.seed, source.share)
     present = np.unique(found.training.labels)
     if BENIGN not in present or len(present) < 2:
         raise InputError(
@@ -127,7 +124,7 @@ def _train(
         manifest = {
             **inputs,
             "features": FEATURES,
-            "sha256": {str(f.relative_to(made)): making.sha256(f) for f in sorted(made.rglob("*")) if f.is_file()},
+            "sha256": _digests(made),
             "facts": dict(facts),
             "training_records": {
                 str(label): int((found.training.labels == label).sum()) for label in present
@@ -137,3 +134,9 @@ def _train(
         }
         (made / MANIFEST).write_text(json.dumps(manifest, indent=1))
         made.rename(folder)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """Of all files but the manifest."""
+    files = (f for f in sorted(folder.rglob("*")) if f.is_file() and f.name != MANIFEST)
+    return {str(file.relative_to(folder)): making.sha256(file) for file in files}

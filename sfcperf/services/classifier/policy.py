@@ -6,9 +6,9 @@
 - A client is blocked by its address when enough of its flows are attacks, and nearly all: an attack
   comes from new ports, or to new ones, faster than rules by 5-tuple follow. Flows from a blocked
   address need no rules of their own.
-- An address that more flows go to than come from serves, and is never blocked as a source: of a flow
-  that was silent for a window, a packet of the server may be the first again. For the same reason
-  the client of a flow stays the one that was seen first.
+- An address that as many flows go to as come from, or more, serves, and is never blocked as a
+  source: of a flow that was silent for a window, a packet of the server may be the first again. For
+  the same reason the client of a flow stays the one that was seen first.
 - Spoofed sources have a flow each. Rules by flow for such sources take at most half of the rules by
   flow, so that there is always room for those against flows of others.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -23,7 +23,10 @@ _LIMITED = {
     "dscp": Annotated[int, msgspec.Meta(ge=0, le=63)],
     "class": str | None,
 }
-_Features = tuple.__class_getitem__(tuple(_LIMITED.get(name, _Number) for name in NAMES))
+if TYPE_CHECKING:
+    _Features = tuple[Any, ...]
+else:
+    _Features = tuple[tuple(_LIMITED.get(name, _Number) for name in NAMES)]
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -36,7 +39,7 @@ class Record(msgspec.Struct, forbid_unknown_fields=True):
     kind: Literal["early", "window"]
     first_ns: _Number
     last_ns: _Number
-    features: _Features  # type: ignore[valid-type]
+    features: _Features
 
 
 class PoisonedRecord(Exception):

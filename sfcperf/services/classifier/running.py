@@ -90,7 +90,8 @@ class RunningClassifier(RunningService):
     def recover(self) -> None:
         """Start layers that are given up. Raises EnvironmentLacks."""
         if self.serving.process.problem() is not None:
-            self.serving.again()
+            self.serving.process.stop()
+            self.serving.start()
         if self.engine.problem() is not None and self._model is not None:
             try:
                 self.engine.classify(self._model.folder)
@@ -103,7 +104,8 @@ class RunningClassifier(RunningService):
         room), `sends_retried`; `verdicts_repeated` after a restart of the speed layer;
         `records_received`, all that were classified or poisoned; `speed_restarts` and
         `serving_restarts`. Raises MeasurementError."""
-        found: dict[str, int] = dict.fromkeys(_COUNTERS, 0) | dict(self.serving.status()["counters"])
+        found: dict[str, int] = dict.fromkeys(_COUNTERS, 0)
+        found |= self.serving.status()["counters"]
         received = ("verdicts_malicious", "verdicts_benign", "records_poisoned")
         return {
             "records_received": sum(found[name] for name in received),
@@ -130,9 +132,13 @@ class RunningClassifier(RunningService):
         how = _extraction(specs)
         _check_ttl(scenario, deployment, float(parameters["ttl_s"]))
         try:
-            self._model = models.trained(self.engine, self._source(parameters), how, self._context.log)
+            self._model = models.trained(
+                self.engine, self._source(parameters), how, self._context.log
+            )
         except SfcperfError as error:
-            raise DeploymentError(f"no model: {error.message}", where=error.where, hint=error.hint) from error
+            raise DeploymentError(
+                f"no model: {error.message}", where=error.where, hint=error.hint
+            ) from error
         self.engine.classify(self._model.folder)
         self._window_s = how.window_ms / 1000
         self._targets = [
@@ -257,8 +263,8 @@ class RunningClassifier(RunningService):
                 ) from error
 
     def trial_notes(self) -> Mapping[str, Any]:
-        """Of the trial that ended last: `labels`, records by what they were judged to be; `verdict`,
-        `in_force` and `first_packet`, latencies in milliseconds, see `session.Status`."""
+        """Of the trial that ended last: `labels`, how many records were judged to be what;
+        `verdict`, `in_force` and `first_packet`, latencies, see `session.Status`."""
         names = ("labels", "verdict", "in_force", "first_packet")
         return {name: self._last_status[name] for name in names if name in self._last_status}
 

@@ -44,9 +44,7 @@ class ServingLayer:
             )
         )
         command = [sys.executable, "-m", "sfcperf.services.classifier.serving", str(settings)]
-        self.process = Supervised(
-            context, f"{context.name}-serving", command, self._place.exists
-        )
+        self.process = Supervised(context, f"{context.name}-serving", command, self._place.exists)
 
     def start(self) -> None:
         """Return when it answers. Raises EnvironmentLacks."""

@@ -14,7 +14,7 @@ _MOST_NUMBER = (1 << 53) - 1
 _MOST_PARTITIONS = 1024
 
 _Offset = Annotated[int, Field(strict=True, ge=0, le=_MOST_NUMBER)]
-_Offsets = Annotated[list[_Offset], Field(max_length=_MOST_PARTITIONS)]
+_Offsets = Annotated[tuple[_Offset, ...], Field(max_length=_MOST_PARTITIONS)]
 
 
 class _Described(Answer):
@@ -51,23 +51,23 @@ class PolicyLimits(_Described):
 class Session(_Described):
     """What begins: all that was known of flows and sources is forgotten."""
 
-    targets: Annotated[list[Target], Field(max_length=100)] = []
+    targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
     """Where rules are set; empty: nowhere."""
-    records_from: _Offsets = []
+    records_from: _Offsets = ()
     """Of each partition: verdicts on records before this offset are left out."""
-    verdicts_from: _Offsets = []
+    verdicts_from: _Offsets = ()
     """Of each partition: the offset of verdicts from which to read. All are as long."""
-    dead_letters_from: _Offsets = []
+    dead_letters_from: _Offsets = ()
     """The same of dead letters."""
     limits: PolicyLimits = PolicyLimits()
-    model: dict[str, Any] = {}
+    model: Annotated[dict[str, Any], Field(default_factory=dict)]
     """The manifest of the model in use, which `GET /model` answers."""
 
     @model_validator(mode="after")
     def _fits(self) -> "Session":
         lengths = map(len, (self.records_from, self.verdicts_from, self.dead_letters_from))
         if len(set(lengths)) > 1:
-            raise ValueError("`records_from`, `verdicts_from` and `dead_letters_from` must be as long")
+            raise ValueError("all offsets must be of as many partitions")
         return self
 
 

@@ -62,8 +62,8 @@ SCHEMA = object_schema(
             default=0.2,
         ),
         "rules": choice(
-            "`flows`: a flow that is an attack is blocked by its 5-tuple. `flows-and-sources`: also "
-            "all packets from an address, when enough of its flows are attacks.",
+            "`flows`: a flow that is an attack is blocked by its 5-tuple. `flows-and-sources`: all "
+            "packets from an address are too, when enough of its flows are attacks.",
             (FLOWS, FLOWS_AND_SOURCES),
             default=FLOWS_AND_SOURCES,
         ),
@@ -72,11 +72,9 @@ SCHEMA = object_schema(
             (1, 1_000_000),
             default=10,
         ),
-        "source_min_ratio": number(
-            "and at least this share of them is.", (0.01, 1), default=0.9
-        ),
+        "source_min_ratio": number("and at least this share of them is.", (0.01, 1), default=0.9),
         "ttl_s": number(
-            "How long a rule is in force after the last verdict that asked for it, or half as long.",
+            "How long a rule is in force. It is renewed by a verdict when half of that is over.",
             (0.5, 3600),
             default=10,
         ),

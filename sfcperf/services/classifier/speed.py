@@ -19,13 +19,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from threadpoolctl import threadpool_limits
 
 from sfcperf.services.classifier import models, records, verdicts
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.features import seen
-from sfcperf.services.classifier.kafka_client import assigned, consumer, position_after, producer
+from sfcperf.services.classifier.kafka_client import (
+    assigned,
+    consumer,
+    place_of,
+    position_after,
+    producer,
+)
 from sfcperf.services.classifier.records import PoisonedRecord, Record
 from sfcperf.services.classifier.scikit import Tree
 from sfcperf.services.classifier.verdicts import Verdict
@@ -83,10 +89,10 @@ class SpeedLayer:
 
     def _write(self, message: Message, record: Record, label: str) -> None:
         columns = record.features
-        partition: int = message.partition()
+        at = place_of(message)
         verdict = Verdict(
             version=1,
-            record=(partition, message.offset()),
+            record=(at.partition, at.offset),
             recorded_ms=message.timestamp()[1],
             source=record.source,
             sequence=record.sequence,
@@ -102,9 +108,10 @@ class SpeedLayer:
         self._produce(self._broker.verdicts, message, verdicts.encode(verdict))
 
     def _bury(self, message: Message, reason: str) -> None:
+        at = place_of(message)
         headers = {
-            "partition": str(message.partition()).encode(),
-            "offset": str(message.offset()).encode(),
+            "partition": str(at.partition).encode(),
+            "offset": str(at.offset).encode(),
             "reason": reason.encode(errors="replace"),
         }
         self._produce(self._broker.dead_letters, message, message.value(), headers=headers)

@@ -34,8 +34,11 @@ class Supervised:
         self._stopping = threading.Event()
         self._problem: str | None = None
         self._process: Process | None = None
-        self._thread = threading.Thread(target=self._watch, name=f"sfcperf-{name}", daemon=True)
+        self._thread: threading.Thread | None = None
+        self._tries = 0
+        """Restarts since `start`."""
         self.restarts = 0
+        """In all."""
 
     @property
     def log(self) -> Path:
@@ -48,7 +51,9 @@ class Supervised:
         return None if self._process is None else self._process.pid
 
     def start(self, timeout_s: float) -> None:
-        """Return when it is ready. Raises EnvironmentLacks, after `stop`."""
+        """Return when it is ready; also after `stop`. Raises EnvironmentLacks, after `stop`."""
+        self._stopping.clear()
+        self._problem, self._tries = None, 0
         self._spawn()
         assert self._process is not None
         if not self._process.becomes(self._ready, timeout_s=timeout_s, period_s=_READY_LOOK_S):
@@ -56,6 +61,9 @@ class Supervised:
             self.stop()
             how = "has ended" if ended else f"is not ready after {timeout_s:g} s"
             raise EnvironmentLacks(f"{self._name} {how}", hint=f"see {self.log}")
+        self._thread = threading.Thread(
+            target=self._watch, name=f"sfcperf-{self._name}", daemon=True
+        )
         self._thread.start()
 
     def problem(self) -> str | None:
@@ -70,8 +78,9 @@ class Supervised:
         if process is not None:
             with suppress(DeploymentError):
                 process.stop(END_S)
-        if self._thread.ident is not None:
+        if self._thread is not None:
             self._thread.join()
+            self._thread = None
 
     def _spawn(self) -> None:
         with self._lock:
@@ -96,9 +105,10 @@ class Supervised:
         status = self._process.poll()
         # What it may have started ends with it.
         self._process.stop()
-        if self.restarts == MOST_RESTARTS:
-            self._problem = f"{self._name} has ended {self.restarts + 1} times; see {self.log}"
+        if self._tries == MOST_RESTARTS:
+            self._problem = f"{self._name} has ended {self._tries + 1} times; see {self.log}"
             return
+        self._tries += 1
         self.restarts += 1
         self._context.log(f"{self._name} has ended with status {status}, and is started again")
         self._spawn()

@@ -9,12 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from confluent_kafka import KafkaException, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 
+from sfcperf.errors import MeasurementError
 from sfcperf.services.classifier import verdicts
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.interfaces import Refused, RuleSetter
-from sfcperf.services.classifier.kafka_client import TIMEOUT_S, consumer, ends, position_after
+from sfcperf.services.classifier.kafka_client import (
+    TIMEOUT_S,
+    TopicEnds,
+    consumer,
+    place_of,
+    position_after,
+)
 from sfcperf.services.classifier.latencies import Latencies
 from sfcperf.services.classifier.policy import Policy
 from sfcperf.services.classifier.session import Session
@@ -46,12 +53,11 @@ class _Progress:
 class Worker:
     """Reads in one thread (`run`), is asked in others."""
 
-    def __init__(
-        self, broker: Broker, session: Session, counters: Mapping[str, int]
-    ) -> None:
+    def __init__(self, broker: Broker, session: Session, counters: Mapping[str, int]) -> None:
         """`session` goes on from its beginning; `counters` are those of that time."""
         self._broker = broker
         self._consumer = consumer(broker.bootstrap, f"{broker.group}-serving")
+        self._ends = TopicEnds(broker.bootstrap)
         self._next: Session | None = None
         self._changed = threading.Event()
         """Wakes a pause: there is another session, or the end."""
@@ -109,8 +115,8 @@ class Worker:
         if not session.records_from:
             return 0
         try:
-            there = ends(self._consumer, self._broker.records)
-        except KafkaException:
+            there = self._ends.of(self._broker.records)
+        except MeasurementError:
             return None
         return sum(there.values()) - sum(session.records_from) - progress.records
 
@@ -191,7 +197,7 @@ class Worker:
         """Whether it is a new one."""
         headers = dict(letter.headers() or ())
         try:
-            record = (int(headers["partition"]), int(headers["offset"]))
+            record = (int(headers["partition"] or b""), int(headers["offset"] or b""))
         except (KeyError, ValueError):
             self._counters["dead_letters_malformed"] += 1
             return False
@@ -227,8 +233,8 @@ class Worker:
 
     def _is_ahead(self, message: Message) -> bool:
         """Whether its effect was not committed."""
-        place: int = self._committed.get((message.topic(), message.partition()), -1)
-        return bool(message.offset() >= place)
+        at = place_of(message)
+        return at.offset >= self._committed.get((at.topic, at.partition), -1)
 
     def _judge(self, message: Message, verdict: Verdict) -> list[Rule]:
         written_ms: int = message.timestamp()[1]
