@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Message, Producer
 
 from sfcperf import retry
 from sfcperf.services import processes
-from sfcperf.services.classifier import kafka_client
+from sfcperf.services.classifier import kafka_client, verdicts
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.examples import Examples
 from sfcperf.services.classifier.features import FEATURES
@@ -49,19 +49,30 @@ class Running:
         assert producer.flush(120) == 0
 
     def read(self, topic: str, count: int, timeout_s: float = 60) -> list[Message]:
-        """The first messages of a topic; fewer if they do not come."""
+        """The first answers in a topic, each once; fewer if they do not come. What was under way
+        when a query ended is answered again."""
         client: Consumer = kafka_client.consumer(self.broker.bootstrap, "test")
         kafka_client.assigned(client, topic)
-        found: list[Message] = []
+        found: dict[tuple[int, int], Message] = {}
 
         def all_there() -> bool:
-            found.extend(client.consume(min(100_000, count - len(found)), 0.2))
+            for message in client.consume(100_000, 0.2):
+                assert message.error() is None
+                found.setdefault(answered(message), message)
             return len(found) >= count
 
         retry.until(all_there, timeout_s=timeout_s, period_s=0.01)
         client.close()
-        assert all(message.error() is None for message in found)
-        return found
+        return list(found.values())
+
+
+def answered(message: Message) -> tuple[int, int]:
+    """Partition and offset of the record that a verdict or a dead letter is about."""
+    headers = message.headers()
+    if headers:
+        place = dict(headers)
+        return int(place["partition"]), int(place["offset"])
+    return verdicts.decode(message.value()).record
 
 
 def examples(rows: int = 400, seed: int = 1) -> Examples:
