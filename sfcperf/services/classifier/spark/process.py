@@ -54,9 +54,9 @@ class Commands:
             loaded = batch.load(self.spark, Path(model))
             return {"labels": batch.predict(self.spark, loaded, np.load(rows))}
 
-    def classify(self, model: str) -> Mapping[str, Any]:
+    def classify(self, model: str, at_once: bool = False) -> Mapping[str, Any]:
         """Returns when records are read."""
-        self._stream.classify(Path(model))
+        self._stream.classify(Path(model), at_once=at_once)
         return {}
 
 
@@ -102,7 +102,7 @@ def main(path: Path) -> None:
     signal.signal(signal.SIGTERM, stop)
     threading.Thread(target=_end_with, args=(commands.spark,), daemon=True).start()
     if settings["model"]:
-        commands.classify(settings["model"])
+        commands.classify(settings["model"], at_once=True)
     with Listener(("127.0.0.1", 0), authkey=settings["key"].encode()) as listener:
         replace_file(ready, json.dumps(listener.address[1]))
         serve(listener, commands)

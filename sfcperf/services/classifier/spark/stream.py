@@ -67,12 +67,14 @@ class Stream:
         self._query: StreamingQuery | None = None
         self._thread = threading.Thread(target=self._watch, name="query", daemon=True)
 
-    def classify(self, folder: Path) -> None:
-        """Classify with the model in the folder from now on. Raises what Spark raises, TimeoutError
-        when the query does not start."""
+    def classify(self, folder: Path, *, at_once: bool = False) -> None:
+        """Classify with the model in the folder from now on; `at_once` when records are waiting, and
+        otherwise in a warmed-up JVM. Raises what Spark raises, TimeoutError when the query does not
+        start."""
         with self.paused():
             model = batch.load(self._spark, folder)
-            self._warm_up(model)
+            if not at_once:
+                self._warm_up(model)
             self._model = model
         if self._thread.ident is None:
             self._thread.start()
