@@ -93,9 +93,10 @@ def test_a_cluster_whose_worker_dies(kafka: Any, cluster: Cluster, tmp_path: Pat
         running.engine.classify(spark.trained(running, "model", spark.examples()))
         running.send([FLOOD] * 1000)
         assert answers(running, 1000, 60) == 1000
+        executors = psutil.Process(cluster.worker.pid).children(recursive=True)
         os.kill(cluster.worker.pid, signal.SIGKILL)
-        for process in psutil.Process(cluster.worker.pid).children(recursive=True):
-            process.kill()
+        for executor in executors:
+            executor.kill()
         running.send([FLOOD] * 1000)
         time.sleep(5)
         cluster.add_worker()
