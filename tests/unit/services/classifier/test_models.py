@@ -159,6 +159,7 @@ def test_the_tree_answers_as_scikit_learn(tmp_path: Path) -> None:
     assert Tree(tmp_path).predict(features) == tree.predict(features).tolist()
 
 
+@pytest.mark.filterwarnings("ignore:A single label was found")
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)), min_size=1))
 def test_metrics_are_those_of_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     found = np.array([label for label, _ in pairs])
