@@ -47,6 +47,7 @@ class TopicsClient:
         """Create topics and return when records can be stored in them."""
         from confluent_kafka.admin import NewTopic
 
+        self._topics()  # says what is wrong sooner, and in other words, than a request for topics
         wanted = list(names)
         new = [NewTopic(name, partitions, _CLUSTER_DEFAULT) for name in wanted]
         self._finish("create", self._client.create_topics(new, request_timeout=_ANSWER_S))
