@@ -61,7 +61,7 @@ def load(spark: SparkSession, folder: Path) -> Model:
     """What `train` wrote."""
     from pyspark.ml.classification import DecisionTreeClassificationModel
 
-    java = spark._jvm.org.apache.spark.ml.classification.DecisionTreeClassificationModel
+    java = _machine(spark).org.apache.spark.ml.classification.DecisionTreeClassificationModel
     tree = DecisionTreeClassificationModel(java.read().loadFromLocal(str(folder / _TREE)))
     # Columns that nobody reads, and that cost more than the prediction.
     tree.setRawPredictionCol("").setProbabilityCol("").setPredictionCol(PREDICTION)
@@ -78,6 +78,7 @@ def _vectors(
     spark: SparkSession, features: NDArray[np.int64], more: Mapping[str, pa.Array]
 ) -> DataFrame:
     from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import functions as f
 
     # Doubles, as the speed layer has them.
     values = pa.array(features.astype(np.float64).ravel())
@@ -85,4 +86,9 @@ def _vectors(
         pa.list_(pa.float64())
     )
     rows = spark.createDataFrame(pa.table({"row": lists, **more}))
-    return rows.select(array_to_vector("row").alias(VECTOR), *more)
+    return rows.select(array_to_vector(f.col("row")).alias(VECTOR), *more)
+
+
+def _machine(spark: SparkSession) -> Any:
+    """What Python reaches the JVM's classes by."""
+    return spark._jvm

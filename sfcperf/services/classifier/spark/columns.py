@@ -5,6 +5,7 @@ Each step takes and gives a DataFrame, of a stream as of a batch.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from sfcperf.vnfs.ids.features import NAMES
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+VERSION = 1
+"""Of verdicts."""
 VECTOR = "seen"
 PREDICTION = "prediction"
 LARGEST_LETTER_BYTES = 900_000
@@ -77,7 +80,7 @@ def answered(judged: DataFrame, labels: Sequence[str], broker: Broker) -> DataFr
     from pyspark.sql import functions as f
 
     good = f.col("record").isNotNull()
-    verdict = f.to_json(_verdict(labels)).cast("binary")
+    verdict = _verdict(labels).cast("binary")
     return judged.select(
         f.when(good, f.lit(broker.verdicts)).otherwise(f.lit(broker.dead_letters)).alias("topic"),
         "partition",
@@ -90,26 +93,29 @@ def answered(judged: DataFrame, labels: Sequence[str], broker: Broker) -> DataFr
 
 
 def _verdict(labels: Sequence[str]) -> Column:
-    """The fields of `verdicts.Verdict`, in its order."""
+    """The text of a verdict, with the fields of `verdicts.Verdict` in its order. `to_json` takes
+    longer than all else that happens to a record, so it writes only what may need escapes."""
     from pyspark.sql import functions as f
 
     record = f.col("record")
-    label = f.element_at(
-        f.array(*(f.lit(label) for label in labels)), f.col(PREDICTION).cast("int") + 1
-    )
+    source = f.to_json(f.struct(record["source"].alias("source")))
+    texts = f.array(*(f.lit(json.dumps(label)) for label in labels))
     named = {
-        "version": f.lit(1),
-        "record": f.array(f.col("partition").cast("bigint"), f.col("offset")),
+        "record": f.concat(f.lit("["), "partition", f.lit(","), "offset", f.lit("]")),
         "recorded_ms": f.unix_millis("timestamp"),
-        **{name: record[name] for name in ("source", "sequence", "kind", "first_ns")},
-        "protocol": _column("proto").cast("int"),
-        "src": f.trim(_column("srcip"), f.lit('"')),
-        "src_port": _column("srcport").cast("int"),
-        "dst": f.trim(_column("dstip"), f.lit('"')),
-        "dst_port": _column("dstport").cast("int"),
-        "label": label,
+        "source": f.substring(source, len('{"source":') + 1, f.length(source) - len('{"source":}')),
+        "sequence": record["sequence"],
+        "kind": f.concat(f.lit('"'), record["kind"], f.lit('"')),
+        "first_ns": record["first_ns"],
+        "protocol": _column("proto"),
+        "src": _column("srcip"),
+        "src_port": _column("srcport"),
+        "dst": _column("dstip"),
+        "dst_port": _column("dstport"),
+        "label": f.element_at(texts, f.col(PREDICTION).cast("int") + 1),
     }
-    return f.struct(*(column.alias(name) for name, column in named.items()))
+    fields = (part for name, text in named.items() for part in (f.lit(f',"{name}":'), text))
+    return f.concat(f.lit(f'{{"version":{VERSION}'), *fields, f.lit("}"))
 
 
 def _column(name: str) -> Column:

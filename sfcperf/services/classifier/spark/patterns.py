@@ -16,13 +16,14 @@ _H = "[0-9A-Fa-f]{1,4}"
 def at_most(limit: int) -> str:
     """Whole numbers from 0 to the limit, as JSON writes them."""
     digits = str(limit)
-    found = [f"[1-9][0-9]{{0,{len(digits) - 2}}}"] if len(digits) > 1 else []
+    # The usual ones first: each number of a record is compared.
+    found = ["0", f"[1-9][0-9]{{0,{len(digits) - 2}}}"] if len(digits) > 1 else []
     for place, digit in enumerate(digits):
         low, high = (1 if place == 0 and len(digits) > 1 else 0), int(digit) - 1
         if low <= high:
             rest = len(digits) - place - 1
             found.append(f"{digits[:place]}[{low}-{high}]" + (f"[0-9]{{{rest}}}" if rest else ""))
-    return "(?:" + "|".join(dict.fromkeys([*found, digits, "0"])) + ")"
+    return "(?:" + "|".join(dict.fromkeys([*found, digits])) + ")"
 
 
 def _ipv4() -> str:

@@ -62,7 +62,8 @@ class Commands:
 
 def _end_with(spark: SparkSession) -> None:
     """End when the JVM has: another process takes over."""
-    spark.sparkContext._gateway.proc.wait()
+    gateway: Any = spark.sparkContext._gateway
+    gateway.proc.wait()
     print("the JVM has ended", flush=True)
     os._exit(1)
 

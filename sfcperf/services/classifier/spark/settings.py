@@ -32,7 +32,7 @@ SCHEMA = object_schema(
             "In real-time mode, seconds between two checkpoints, each of which is a short pause. A "
             "restart classifies again what came since the last one.",
             (1, 3600),
-            default=5,
+            default=20,
         ),
         "most_records": integer(
             "Of a micro-batch, so that a backlog is worked off in parts.",

@@ -26,7 +26,7 @@ from sfcperf.services.classifier.spark.settings import MICRO_BATCH, REAL_TIME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 STATE = "query.json"
 """File in the work folder: how often the query was started again, and since when it fails."""
@@ -68,9 +68,9 @@ class Stream:
         self._thread = threading.Thread(target=self._watch, name="query", daemon=True)
 
     def classify(self, folder: Path, *, at_once: bool = False) -> None:
-        """Classify with the model in the folder from now on; `at_once` when records are waiting, and
-        otherwise in a warmed-up JVM. Raises what Spark raises, TimeoutError when the query does not
-        start."""
+        """Classify with the model in the folder from now on, in a JVM that was warmed up for it
+        unless it is to be `at_once`. Raises what Spark raises, TimeoutError when the query does
+        not start."""
         with self.paused():
             model = batch.load(self._spark, folder)
             if not at_once:
@@ -136,8 +136,11 @@ class Stream:
         )
         if self._parameters["trigger"] == REAL_TIME:
             every = f"{round(self._parameters['checkpoint_s'] * 1000)} milliseconds"
-            return writer.outputMode("update").trigger(realTime=every).start()
-        return writer.trigger(processingTime="0 seconds").start()
+            trigger: dict[str, Any] = {"realTime": every}
+            writer = writer.outputMode("update")
+        else:
+            trigger = {"processingTime": "0 seconds"}
+        return writer.trigger(**trigger).start()
 
     def _warm_up(self, model: Model) -> None:
         """Have the JVM compile what judges records, before the first of them comes."""
