@@ -178,6 +178,7 @@ class RunningClassifier(RunningService):
 
     def begin_trial(self) -> None:
         """Remove all rules, and forget what was judged before. Raises MeasurementError."""
+        self._last_status = {}
         if not self._functions:
             return
         assert self._model is not None
@@ -217,7 +218,7 @@ class RunningClassifier(RunningService):
             self._last_status["problem"],
         )
         self._begun = None
-        return tuple(f"classifier: {reason}" for reason in found if reason)
+        return tuple(reason for reason in found if reason)
 
     def _unclassified(self, wanted: int) -> str | None:
         done = self._last_status["records"]
