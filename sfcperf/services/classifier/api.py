@@ -17,8 +17,8 @@ from sfcperf.services.classifier.worker import Worker
 
 MOST_BODY_BYTES = 1 << 22
 _DESCRIPTION = """\
-What the flow classifier has done, and the model that it uses. `PUT /session` is for sfcperf, which calls
-it before and after each trial."""
+What the flow classifier has done, and the model that it uses. `PUT /session` is for sfcperf, which
+calls it before and after each trial."""
 
 
 def application(worker: Worker, begin: Callable[[Session], None], token: str) -> FastAPI:

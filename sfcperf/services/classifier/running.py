@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -68,7 +69,10 @@ class RunningClassifier(RunningService):
 
     def start(self) -> None:
         """Raises EnvironmentLacks."""
-        self._source(self._parameters)
+        try:
+            self._source(self._parameters)
+        except MeasurementError as error:
+            raise EnvironmentLacks(error.message, where=error.where, hint=error.hint) from error
         self.engine.start()
         self.serving.start()
 
@@ -170,7 +174,11 @@ class RunningClassifier(RunningService):
         training, share = parameters["training"], float(parameters["share"])
         seed = int(training["seed"])
         if training["pcap"]:
-            return Source(Path(training["pcap"]), Path(training["labels"]), seed, share)
+            pcap, labels = Path(training["pcap"]), Path(training["labels"])
+            for file in (pcap, labels):
+                if not os.access(file, os.R_OK):
+                    raise EnvironmentLacks("what trains the model cannot be read", where=str(file))
+            return Source(pcap, labels, seed, share)
         trace = kept(seed, float(training["duration_s"]), self._context.log)
         return Source(trace.pcap, trace.labels, seed, share)
 
