@@ -160,9 +160,11 @@ def test_killed(running: Running, part: str) -> None:
 
 
 def test_more_partitions_than_threads(kafka: Any, tmp_path: Path) -> None:
-    with spark.engine_at(kafka, tmp_path, "spark1", master="local[1]") as found:
-        with pytest.raises(DeploymentError, match="1 threads, and the topic of records 2"):
-            found.engine.classify(tmp_path)
+    with (
+        spark.engine_at(kafka, tmp_path, "spark1", master="local[1]") as found,
+        pytest.raises(DeploymentError, match="1 threads, and the topic of records 2"),
+    ):
+        found.engine.classify(tmp_path)
 
 
 def jvm(running: Running) -> psutil.Process:

@@ -49,7 +49,7 @@ class Cluster:
             [
                 "env",
                 f"SPARK_LOCAL_DIRS={self._context.state_dir}",
-                f"SPARK_DAEMON_JAVA_OPTS=-XX:-UsePerfData -Djava.io.tmpdir={self._context.state_dir}",
+                f"SPARK_DAEMON_JAVA_OPTS=-Djava.io.tmpdir={self._context.state_dir}",
                 self._program,
                 f"org.apache.spark.deploy.{name}",
                 *arguments,
