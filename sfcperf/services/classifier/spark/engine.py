@@ -202,8 +202,9 @@ class SparkEngine(Engine):
         return self._process.pid if self._process else None
 
     def facts(self) -> Mapping[str, Any]:
-        """Version and master."""
-        return {"spark": version("pyspark"), **self._parameters}
+        """Version, master and trigger."""
+        known = ("master", "trigger")
+        return {"spark": version("pyspark"), **{name: self._parameters[name] for name in known}}
 
     def stop(self) -> None:
         """See `Engine`."""

@@ -1,0 +1,79 @@
+"""The classifier on Spark beside the one on scikit-learn: what Spark costs, and when it pays.
+
+    sudo .venv/bin/python benchmarks/spark_price.py
+
+Each engine works with a broker of its own on this machine, one after the other, with the records of
+the same trace. First a backlog is read, twice, the first time as a warm-up. Then records come at a
+rate: CPU time of the engine's processes per record, and latencies by Kafka's time stamps, as in
+classification_rate.py. At last the engine is killed while records come: `recovery` is the time until
+the next verdict. Spark pays where a rate is more than the other engine can do.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from classification_rate import RATE_S, WARM_UP, RateBench, rate_bench
+
+RATES = (300, 1_000, 3_000, 10_000, 20_000, 30_000)
+MOST_P99_MS = 500
+BASE = "scikit-learn"
+ENGINES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    BASE: (BASE, {}),
+    "spark, real-time": ("spark", {}),
+    "spark, micro-batch": ("spark", {"trigger": "micro-batch"}),
+}
+
+
+def main() -> None:
+    """Print the rows."""
+    costs: dict[str, dict[int, float]] = {}
+    most: dict[str, float] = {}
+    print(f"{'engine':20} {'records/s':>10} {'CPU us':>8} {'median ms':>10} {'p99 ms':>8}")
+    for name, (engine, parameters) in ENGINES.items():
+        begun_s = time.monotonic()
+        with rate_bench(engine, engine=engine, spark=parameters) as bench:
+            ready_s = time.monotonic() - begun_s
+            bench.send(WARM_UP)
+            bench.wait(WARM_UP)
+            bench.drained()
+            most[name], cpu_us = bench.drained()
+            print(f"{name:20} {most[name]:>10,.0f} {cpu_us:>8.1f}   backlog", flush=True)
+            costs[name] = {rate: row(name, bench, rate) for rate in RATES}
+            print(f"{name:20} ready after {ready_s:.1f} s, recovery {recovery_s(bench):.1f} s")
+    for name in list(ENGINES)[1:]:
+        ratios = ", ".join(f"{costs[name][r] / costs[BASE][r]:.2f} at {r:,}" for r in RATES)
+        print(f"CPU time per record by that of {BASE}: {name}: {ratios}")
+        print(f"backlog by that of {BASE}: {name}: {most[name] / most[BASE]:.3f}")
+
+
+def row(name: str, bench: RateBench, rate: int) -> float:
+    """Print a row; gives CPU time per record [us]."""
+    used_s = bench.engine_cpu_s()
+    found_ms = np.array(bench.latencies_ms(rate))
+    cpu_us = (bench.engine_cpu_s() - used_s) / (rate * RATE_S) * 1e6
+    middle, high = np.percentile(found_ms, [50, 99])
+    late = "" if high <= MOST_P99_MS else f"   more than {MOST_P99_MS}"
+    print(f"{name:20} {rate:>10,} {cpu_us:>8.1f} {middle:>10.0f} {high:>8.0f}{late}", flush=True)
+    return cpu_us
+
+
+def recovery_s(bench: RateBench) -> float:
+    """Time from SIGKILL of the engine's process to the first verdict on a record sent since."""
+    time.sleep(1)
+    before = bench.stored(bench.broker.verdicts)
+    pid = bench.engine.pid  # type: ignore[attr-defined]
+    os.kill(pid, signal.SIGKILL)
+    begun_s = time.monotonic()
+    bench.send(100)
+    bench.wait(before + 100)
+    return time.monotonic() - begun_s
+
+
+if __name__ == "__main__":
+    main()
