@@ -116,9 +116,10 @@ class RateBench:
             "benchmark",
         )  # fmt: skip
         kind: type[Engine] = resolve_name(settings.ENGINES[engine])
+        known = with_defaults(settings.SCHEMA, {"engine": engine, **parameters})
         own = context(folder, "classifier")
         self.known = set(cpu_s())
-        self.engine = kind(own, with_defaults(settings.SCHEMA, parameters), self.broker)
+        self.engine = kind(own, known, self.broker)
         self.engine.start()
         model = models.trained(self.engine, source, HOW, print)
         self.ends = TopicEnds(self.kafka.address)

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from support import spark
+from support.classifier import classifier_bench, flow_packets, record, syn
 from support.flow_records import columns, message
 from support.services import new_context, started
 from support.spark import Running
@@ -137,3 +138,26 @@ def test_a_broker_that_is_away(tmp_path: Path) -> None:
         assert retry.until(lambda: answers(running, 2000, 1) == 2000, timeout_s=120, period_s=0.5)
         print(f"verdicts {time.monotonic() - back:.1f} s after the broker was back")
         assert running.engine.problem() is None
+
+
+def test_a_classifier_on_spark(kafka: Any, tmp_path: Path, state_dir: Path) -> None:
+    """The service with all of its layers: attacks are blocked, others are not, and nothing is lost
+    when the engine is killed."""
+    pytest.importorskip("pyspark", reason="PySpark is not there: make setup-security")
+    with classifier_bench(kafka, tmp_path, "spark5", {}, engine="spark") as bench:
+        bench.begin_trial()
+        bench.send([record([syn(51_000 + n)], n) for n in range(6)])
+        bench.send([record(flow_packets(10, 41_000 + n, 10), 6 + n) for n in range(5)])
+        bench.until("records_received", 11)
+        os.kill(bench.classifier.engine.pid, signal.SIGKILL)
+        bench.send([record([syn(51_010 + n)], 11 + n) for n in range(6)])
+        bench.send([b"poison"])
+        bench.until("records_received", 18, timeout_s=120)
+        assert bench.classifier.end_trial() == ()
+        assert bench.classifier.trial_notes()["labels"] == {"benign": 5, "syn-flood": 12}
+        grown = bench.grown()
+        assert (grown["records_poisoned"], grown["speed_restarts"]) == (1, 1)
+        assert [each["source"] for each in bench.rules_in_force() if each["source"]] == [
+            "10.0.0.200"
+        ]
+        assert bench.classifier.facts()["engine"] == "spark"
