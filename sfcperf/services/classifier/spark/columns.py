@@ -27,7 +27,7 @@ LARGEST_LETTER_BYTES = 900_000
 _LARGEST_RECORD_BYTES = 65_536
 _FIELDS = "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
 _NOTHING = "0," * (len(NAMES) - 1) + "0"
-_REASON = "no flow record (flow-record.schema.json)"
+_REASON = "no flow record (schemas/flow-record.schema.json)"
 
 
 def parsed(messages: DataFrame) -> DataFrame:
@@ -55,8 +55,8 @@ def _canonical() -> Column:
 
     short = f.when(f.octet_length("value") <= _LARGEST_RECORD_BYTES, f.col("value"))
     text = f.try_validate_utf8(short.cast("string"))
-    # Variants keep each value's type, and their fields in alphabetic order. In an array, what follows
-    # a value is an error.
+    # Variants keep each value's type, and their fields in alphabetic order. In an array, what
+    # follows a value is an error.
     ordered = f.to_json(f.try_parse_json(f.concat(f.lit("["), text, f.lit("]"))))
     ordered = f.substring(ordered, 2, _LARGEST_RECORD_BYTES)
     return f.when(text.rlike(AS_EXPORTED), text).when(ordered.rlike(IN_ORDER), ordered)

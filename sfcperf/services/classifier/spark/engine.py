@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client
+from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ from sfcperf.services.classifier.spark.stream import STATE, UNTROUBLED
 from sfcperf.services.classifier.supervised import Supervised
 
 START_TIMEOUT_S = 180.0
+ANSWER_TIMEOUT_S = 3600.0
+"""Of training with a long trace."""
 _LONGEST_FAILURE_S = 60.0
 """A query that fails for longer has a problem: it finds no workers, for example."""
 
@@ -59,6 +61,8 @@ class SparkEngine(Engine):
         self._ready = context.state_dir / "spark.ready"
         self._process: Supervised | None = None
         self._folder: Path | None = None
+        self._restarts = 0
+        """Of processes before the one that runs."""
 
     def version(self) -> str:
         """Of Spark, and what trees it grows."""
@@ -67,6 +71,9 @@ class SparkEngine(Engine):
     def start(self) -> None:
         """Takes half a minute: the JVM, and Spark in it. Raises EnvironmentLacks."""
         self._set(None)
+        self._begin()
+
+    def _begin(self) -> None:
         command = [sys.executable, "-m", "sfcperf.services.classifier.spark.process"]
         self._process = Supervised(
             self._context,
@@ -121,6 +128,9 @@ class SparkEngine(Engine):
         self._set(folder)
         try:
             self._check_slots()
+            if self._process is not None and self._process.problem() is not None:
+                self.stop()
+                self._begin()
             self._ask("classify", model=str(folder))
         except (EnvironmentLacks, MeasurementError) as error:
             raise DeploymentError(error.message, hint=error.hint) from error
@@ -147,18 +157,15 @@ class SparkEngine(Engine):
         process = self._process
         if process is None:
             raise EnvironmentLacks("Spark has not been started")
-        # It may be on its way back after a crash.
-        retry.until(
-            lambda: self._ready.exists() or process.problem(),
-            timeout_s=START_TIMEOUT_S,
-            period_s=0.05,
-        )
         try:
-            address = ("127.0.0.1", int(self._ready.read_text()))
-            with Client(address, authkey=self._key.encode()) as connection:
+            with self._connected(process) as connection:
                 connection.send_bytes(json.dumps({"command": command, **arguments}).encode())
+                # Not `recv_bytes` alone: a signal to the run takes effect while it waits here.
+                retry.until(connection.poll, timeout_s=ANSWER_TIMEOUT_S, period_s=0.02)
+                if not connection.poll():
+                    raise TimeoutError
                 found: dict[str, Any] = json.loads(connection.recv_bytes())
-        except (OSError, EOFError, AuthenticationError) as error:
+        except (OSError, EOFError, ValueError, AuthenticationError) as error:
             raise EnvironmentLacks(
                 f"Spark has ended, or does not answer, while it is to {command}",
                 hint=f"see {process.log}",
@@ -168,6 +175,21 @@ class SparkEngine(Engine):
                 f"Spark does not {command}: {problem.splitlines()[0]}", hint=f"see {process.log}"
             )
         return found
+
+    def _connected(self, process: Supervised) -> Connection:
+        """It may be on its way back after a crash. Raises OSError, ValueError, EOFError,
+        AuthenticationError."""
+
+        def connect() -> Connection:
+            address = ("127.0.0.1", int(self._ready.read_text()))
+            return Client(address, authkey=self._key.encode())
+
+        def on_its_way(error: BaseException) -> bool:
+            return isinstance(error, (OSError, ValueError)) and process.problem() is None
+
+        return retry.call(
+            connect, on_its_way, timeout_s=START_TIMEOUT_S, first_s=0.05, longest_s=0.5
+        )
 
     def problem(self) -> str | None:
         """Of the process, or when its query has been failing for a minute."""
@@ -194,7 +216,7 @@ class SparkEngine(Engine):
     def restarts(self) -> int:
         """Of the process and of its query."""
         own = self._process.restarts if self._process else 0
-        return own + int(self._state()["restarts"])
+        return self._restarts + own + int(self._state()["restarts"])
 
     @property
     def pid(self) -> int | None:
@@ -210,3 +232,5 @@ class SparkEngine(Engine):
         """See `Engine`."""
         if self._process is not None:
             self._process.stop()
+            self._restarts += self._process.restarts
+            self._process = None

@@ -15,6 +15,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +73,8 @@ def _end_with(spark: SparkSession) -> None:
 def serve(listener: Listener, commands: Commands) -> None:
     """One command after the other, one connection for each, for ever."""
     while True:
-        with listener.accept() as connection:
+        # Whoever does not know the key, or is gone before the answer, is none of our business.
+        with suppress(OSError, EOFError, AuthenticationError), listener.accept() as connection:
             answer(connection, commands)
 
 
