@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from sfcperf.active.blocking import Fate
@@ -21,6 +22,7 @@ from sfcperf.traffic.split import trains
 Key = tuple[Flow, Identity | None]
 """What tells a packet from others at both ends of a chain that changes no addresses."""
 _ETHERNET_BYTES = 14
+_THIS_NETWORK, _BROADCAST = IPv4Network("0.0.0.0/8"), IPv4Address("255.255.255.255")
 _IPV4 = b"\x08\x00"
 
 
@@ -32,7 +34,8 @@ class ReplayPlan:
     keys: Sequence[Key]
     """Of each packet."""
     left_out: Mapping[str, int]
-    """Why other packets are not sent -> how many: `training`, `not_ipv4`."""
+    """Why other packets are not sent -> how many: `training`; `not_ipv4`; `martian`, from or to an
+    address that no router forwards (RFC 1812, section 5.3.7)."""
 
     @property
     def longest_ip_bytes(self) -> int:
@@ -76,11 +79,14 @@ def _version(path: Path) -> _Version:
 def _plan(trace: _Version, label_file: _Version, seed: int, training_share: float) -> ReplayPlan:
     pcap = trace[0]
     training: dict[Flow, bool] = {}
-    packets, keys, left_out = [], [], Counter(training=0, not_ipv4=0)
+    packets, keys, left_out = [], [], Counter(training=0, not_ipv4=0, martian=0)
     for packet in labelled_packets(pcap, labels.read(label_file[0])):
         flow = packet.flow.canonical
         if packet.frame[12:14] != _IPV4:
             left_out["not_ipv4"] += 1
+            continue
+        if _is_martian(flow.source) or _is_martian(flow.destination):
+            left_out["martian"] += 1
             continue
         if flow not in training:
             training[flow] = trains(flow, seed, training_share)
@@ -93,6 +99,12 @@ def _plan(trace: _Version, label_file: _Version, seed: int, training_share: floa
     if not packets:
         raise InputError("the trace has no IPv4 packets that do not train", where=str(pcap))
     return ReplayPlan(packets, keys, dict(left_out))
+
+
+@lru_cache(maxsize=65_536)
+def _is_martian(address: str) -> bool:
+    known = IPv4Address(address)
+    return known.is_multicast or known.is_loopback or known in _THIS_NETWORK or known == _BROADCAST
 
 
 def _check_whole(frame: bytes, pcap: Path) -> None:
