@@ -76,6 +76,7 @@ _COUNTS = tuple(Tally.__dataclass_fields__)
 @dataclass
 class _Flow:
     first_ns: int
+    first_passed: bool
     stopped_ns: int | None = None
     passed_again: bool = False
 
@@ -88,7 +89,7 @@ def tallies(fates: Iterable[Fate]) -> dict[str, Tally]:
         tally = found[fate.label]
         tally.packets += 1
         tally.bytes += fate.size_bytes
-        flow = flows.setdefault((fate.flow, fate.label), _Flow(fate.sent_ns))
+        flow = flows.setdefault((fate.flow, fate.label), _Flow(fate.sent_ns, fate.passed))
         if fate.passed:
             tally.bytes_passed += fate.size_bytes
             flow.passed_again = flow.stopped_ns is not None
@@ -108,7 +109,7 @@ def _count(tally: Tally, flow: _Flow) -> None:
         return
     tally.flows_hit += 1
     tally.flows_cut_off += not flow.passed_again
-    if flow.stopped_ns == flow.first_ns:
+    if not flow.first_passed:
         tally.flows_stopped_at_once += 1
     else:
         tally.times_to_block_ms.append((flow.stopped_ns - flow.first_ns) / _NS_PER_MS)
