@@ -13,7 +13,7 @@ from sfcperf.active.replay_plan import Replayed, ReplayPlan, plan
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, flag, integer, number, object_schema
-from sfcperf.results.kinds import of_kind
+from sfcperf.results.kinds import PROBE, of_kind
 from sfcperf.results.percentiles import percentiles
 from sfcperf.results.values import Metric, Sample
 from sfcperf.traffic.kept import kept
@@ -78,7 +78,7 @@ class LabelledTraffic(Probe):
     what was stopped. Flows that train a classifier are not sent. Functions in the chain must not
     change addresses or ports."""
 
-    name = "labelled_traffic"
+    name = PROBE
     reported = _METRICS
     title = "Attack packets and flows blocked, benign ones hit, and the time that it takes"
     needs = (

@@ -6,6 +6,8 @@ import re
 
 from sfcperf.results.values import Sample
 
+PROBE = "labelled_traffic"
+"""The probe that reports them."""
 _SEPARATOR = "."
 
 
@@ -15,7 +17,8 @@ def of_kind(kind: str, metric: str, unit: str, value: float) -> Sample:
     return Sample(f"{safe}{_SEPARATOR}{metric}", unit, float(value))
 
 
-def kind_of(metric: str) -> tuple[str, str] | None:
-    """The kind and the metric; None for a metric that is not about one kind."""
+def kind_of(probe: str, metric: str) -> tuple[str, str] | None:
+    """The kind that a metric of a probe is about, and the metric without it; None if it is about
+    no single kind."""
     kind, separator, name = metric.partition(_SEPARATOR)
-    return (kind, name) if separator else None
+    return (kind, name) if probe == PROBE and separator else None
