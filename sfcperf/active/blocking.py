@@ -34,7 +34,7 @@ class Fate(NamedTuple):
 
 
 @dataclass
-class Tally:
+class Blocked:
     """Of all flows with a label, or with any of several."""
 
     packets: int = 0
@@ -51,8 +51,8 @@ class Tally:
     first that was stopped, when they were sent. It cannot be less than the time between two
     packets of the flow."""
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
+    def __add__(self, other: Blocked) -> Blocked:
+        return Blocked(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
 
     @property
     def packets_stopped_ratio(self) -> float | None:
@@ -70,7 +70,7 @@ class Tally:
         return median(self.times_to_block_ms) if self.times_to_block_ms else None
 
 
-_COUNTS = tuple(Tally.__dataclass_fields__)
+_COUNTS = tuple(Blocked.__dataclass_fields__)
 
 
 @dataclass
@@ -81,20 +81,20 @@ class _Flow:
     passed_again: bool = False
 
 
-def tallies(fates: Iterable[Fate]) -> dict[str, Tally]:
+def blocked_by_label(fates: Iterable[Fate]) -> dict[str, Blocked]:
     """By label; the fates are in the order in which packets were sent."""
-    found: defaultdict[str, Tally] = defaultdict(Tally)
+    found: defaultdict[str, Blocked] = defaultdict(Blocked)
     flows: dict[tuple[Hashable, str], _Flow] = {}
     for fate in fates:
-        tally = found[fate.label]
-        tally.packets += 1
-        tally.bytes += fate.size_bytes
+        blocked = found[fate.label]
+        blocked.packets += 1
+        blocked.bytes += fate.size_bytes
         flow = flows.setdefault((fate.flow, fate.label), _Flow(fate.sent_ns, fate.passed))
         if fate.passed:
-            tally.bytes_passed += fate.size_bytes
+            blocked.bytes_passed += fate.size_bytes
             flow.passed_again = flow.stopped_ns is not None
             continue
-        tally.packets_stopped += 1
+        blocked.packets_stopped += 1
         if flow.stopped_ns is None:
             flow.stopped_ns = fate.sent_ns
     hit_first = sorted(flows.items(), key=lambda item: item[1].stopped_ns or 0)
@@ -103,26 +103,26 @@ def tallies(fates: Iterable[Fate]) -> dict[str, Tally]:
     return dict(found)
 
 
-def _count(tally: Tally, flow: _Flow) -> None:
-    tally.flows += 1
+def _count(blocked: Blocked, flow: _Flow) -> None:
+    blocked.flows += 1
     if flow.stopped_ns is None:
         return
-    tally.flows_hit += 1
-    tally.flows_cut_off += not flow.passed_again
+    blocked.flows_hit += 1
+    blocked.flows_cut_off += not flow.passed_again
     if not flow.first_passed:
-        tally.flows_stopped_at_once += 1
+        blocked.flows_stopped_at_once += 1
     else:
-        tally.times_to_block_ms.append((flow.stopped_ns - flow.first_ns) / _NS_PER_MS)
+        blocked.times_to_block_ms.append((flow.stopped_ns - flow.first_ns) / _NS_PER_MS)
 
 
-def attacks(by_label: Mapping[str, Tally]) -> Tally:
+def attacks(by_label: Mapping[str, Blocked]) -> Blocked:
     """All kinds of attacks together."""
-    return sum((tally for label, tally in by_label.items() if label != BENIGN), Tally())
+    return sum((blocked for label, blocked in by_label.items() if label != BENIGN), Blocked())
 
 
-def measures(by_label: Mapping[str, Tally]) -> dict[str, float | None]:
+def measures(by_label: Mapping[str, Blocked]) -> dict[str, float | None]:
     """The metrics of the probe `labelled_traffic`; None for what the traffic does not tell."""
-    bad, good = attacks(by_label), by_label.get(BENIGN, Tally())
+    bad, good = attacks(by_label), by_label.get(BENIGN, Blocked())
     times = percentiles(bad.times_to_block_ms, (95, 99))
     return {
         "attack_packets_blocked_ratio": bad.packets_stopped_ratio,
@@ -137,7 +137,7 @@ def measures(by_label: Mapping[str, Tally]) -> dict[str, float | None]:
     }
 
 
-def _mcc(bad: Tally, good: Tally) -> float | None:
+def _mcc(bad: Blocked, good: Blocked) -> float | None:
     """Matthews correlation coefficient (Matthews 1975) of labels and hits over flows; 0 if all
     flows have the same fate (Chicco & Jurman 2020), None if all have the same label."""
     if not bad.flows or not good.flows:

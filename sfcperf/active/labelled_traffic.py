@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
-from sfcperf.active.blocking import Tally, attacks, measures, tallies
+from sfcperf.active.blocking import Blocked, attacks, blocked_by_label, measures
 from sfcperf.active.replay import SENDER, Replay
 from sfcperf.active.replay_plan import Replayed, ReplayPlan, plan
 from sfcperf.errors import InputError, MeasurementError
@@ -178,7 +178,7 @@ class LabelledTraffic(Probe):
         if not found.sent:
             raise MeasurementError("no packet of the trace left the client")
         lost = max(0, found.sent - found.arrived - by_rules)
-        by_label = tallies(found.fates)
+        by_label = blocked_by_label(found.fates)
         doubts += self._doubts(found, lost)
         if deployment.functions and received < _CROSSED * found.sent:
             doubts.append(
@@ -239,25 +239,27 @@ def _drops(deployment: Deployment) -> tuple[int, int]:
     return (counters[0]["received"] if counters else 0), by_rules
 
 
-def _of_kinds(by_label: Mapping[str, Tally]) -> Iterator[Sample]:
+def _of_kinds(by_label: Mapping[str, Blocked]) -> Iterator[Sample]:
     """Of each kind of attack: counts and shares."""
-    for label, tally in sorted(by_label.items()):
+    for label, blocked in sorted(by_label.items()):
         if label == BENIGN:
             continue
-        yield of_kind(label, "flows", "1", tally.flows)
-        yield of_kind(label, "recall", "1", tally.flows_hit / tally.flows)
-        yield of_kind(label, "packets", "1", tally.packets)
-        yield of_kind(label, "packets_blocked_ratio", "1", tally.packets_stopped / tally.packets)
-        if tally.time_to_block_ms is not None:
-            yield of_kind(label, "time_to_block_ms", "ms", tally.time_to_block_ms)
+        yield of_kind(label, "flows", "1", blocked.flows)
+        yield of_kind(label, "recall", "1", blocked.flows_hit / blocked.flows)
+        yield of_kind(label, "packets", "1", blocked.packets)
+        yield of_kind(
+            label, "packets_blocked_ratio", "1", blocked.packets_stopped / blocked.packets
+        )
+        if blocked.time_to_block_ms is not None:
+            yield of_kind(label, "time_to_block_ms", "ms", blocked.time_to_block_ms)
 
 
-def _series(bad: Tally) -> dict[str, list[float]]:
+def _series(bad: Blocked) -> dict[str, list[float]]:
     return {"time_to_block_ms": bad.times_to_block_ms} if bad.times_to_block_ms else {}
 
 
-def _counts(by_label: Mapping[str, Tally]) -> dict[str, Any]:
-    bad, good = attacks(by_label), by_label.get(BENIGN, Tally())
+def _counts(by_label: Mapping[str, Blocked]) -> dict[str, Any]:
+    bad, good = attacks(by_label), by_label.get(BENIGN, Blocked())
     return {
         "attack_packets": bad.packets,
         "benign_packets": good.packets,

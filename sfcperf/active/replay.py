@@ -189,14 +189,14 @@ def _macs(client: Endpoint, destination: str) -> bytes:
     destination, and its own. Raises MeasurementError."""
     [route] = _ip(client, "route", "get", destination)
     next_hop = str(route.get("gateway", destination))
-    neighbours = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
-    if not any("lladdr" in one for one in neighbours):
+    entries = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
+    if not any("lladdr" in one for one in entries):
         # So that the kernel asks for it.
         ping = ["ping", "-c", "1", "-W", "2", destination]
         client.host.run(ping, timeout_s=_TIMEOUT_S, check=False)
-        neighbours = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
+        entries = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
     [link] = _ip(client, "link", "show", "dev", client.interface)
-    known = [str(one["lladdr"]) for one in neighbours if "lladdr" in one]
+    known = [str(one["lladdr"]) for one in entries if "lladdr" in one]
     if not known:
         raise MeasurementError(f"the client does not find the MAC address of {next_hop}")
     return bytes.fromhex(f"{known[0]}{link['address']}".replace(":", ""))

@@ -27,7 +27,8 @@ static const char documentation[] =
 	"Sends Ethernet frames.\v"
 	"A frame is its length in bytes (32 bits, big-endian) and its bytes, from the destination "
 	"address on, without checksum. With --timed, 8 bytes before the length say when it is due: "
-	"nanoseconds after the first one. Prints a line of JSON on standard output: how many frames "
+	"nanoseconds after the first one. Prints a line of JSON on standard output: how many "
+	"frames "
 	"left. Exit status 1: a frame could not be sent, or the input is damaged.";
 
 static const char *interface;

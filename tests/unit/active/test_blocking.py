@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.blocking import Fate, attacks, measures, tallies
+from sfcperf.active.blocking import Fate, attacks, blocked_by_label, measures
 from sfcperf.traffic.labels import BENIGN
 
 LABELS = (BENIGN, "flood", "scan")
@@ -42,7 +42,7 @@ def share(true: int, all_of_them: int) -> float | None:
 
 @given(some_fates())
 def test_shares_of_packets_and_bytes(fates: list[Fate]) -> None:
-    found = measures(tallies(fates))
+    found = measures(blocked_by_label(fates))
     bad = [fate for fate in fates if fate.label != BENIGN]
     good = [fate for fate in fates if fate.label == BENIGN]
     passed = sum(fate.size_bytes for fate in bad if fate.passed)
@@ -53,7 +53,7 @@ def test_shares_of_packets_and_bytes(fates: list[Fate]) -> None:
 
 @given(some_fates())
 def test_flows_and_times(fates: list[Fate]) -> None:
-    found = measures(tallies(fates))
+    found = measures(blocked_by_label(fates))
     bad, good = flows_of(fates, benign=False), flows_of(fates, benign=True)
     hit = [flow for flow in bad if any(not fate.passed for fate in flow)]
     cut = [flow for flow in hit if not any(f.passed for f in flow[first_stopped(flow) :])]
@@ -68,7 +68,7 @@ def test_flows_and_times(fates: list[Fate]) -> None:
     expected = median(times) if times else None
     assert found["time_to_block_ms"] == (pytest.approx(expected) if times else None)
     at_once = [flow for flow in hit if not flow[0].passed]
-    assert attacks(tallies(fates)).flows_stopped_at_once == len(at_once)
+    assert attacks(blocked_by_label(fates)).flows_stopped_at_once == len(at_once)
 
 
 @given(some_fates())
@@ -76,7 +76,7 @@ def test_mcc_is_the_correlation_of_labels_and_hits(fates: list[Fate]) -> None:
     flows = flows_of(fates, benign=False) + flows_of(fates, benign=True)
     truth = [flow[0].label != BENIGN for flow in flows]
     judged = [any(not fate.passed for fate in flow) for flow in flows]
-    found = measures(tallies(fates))["mcc"]
+    found = measures(blocked_by_label(fates))["mcc"]
     if len(set(truth)) < 2:
         assert found is None
     elif len(set(judged)) < 2:
@@ -87,9 +87,9 @@ def test_mcc_is_the_correlation_of_labels_and_hits(fates: list[Fate]) -> None:
 
 @given(some_fates())
 def test_kinds_add_up_to_all_attacks(fates: list[Fate]) -> None:
-    by_label = tallies(fates)
+    by_label = blocked_by_label(fates)
     together = attacks(by_label)
-    parts = [tally for label, tally in by_label.items() if label != BENIGN]
+    parts = [blocked for label, blocked in by_label.items() if label != BENIGN]
     assert together.packets == sum(1 for fate in fates if fate.label != BENIGN)
     for name in ("packets", "packets_stopped", "flows", "flows_hit", "flows_cut_off"):
         assert getattr(together, name) == sum(getattr(part, name) for part in parts)
@@ -97,12 +97,12 @@ def test_kinds_add_up_to_all_attacks(fates: list[Fate]) -> None:
 
 def test_nothing_blocked_is_zero_and_everything_blocked_is_one() -> None:
     packets = [(flow, at) for at, flow in enumerate([0, 1, 2, 0, 1, 2])]
-    nothing = measures(tallies(Fate(f, flow_label(f), 60, at, True) for f, at in packets))
+    nothing = measures(blocked_by_label(Fate(f, flow_label(f), 60, at, True) for f, at in packets))
     assert nothing["mcc"] == nothing["recall"] == nothing["fpr"] == 0
     assert nothing["attack_packets_blocked_ratio"] == nothing["benign_packets_lost_ratio"] == 0
     assert nothing["time_to_block_ms"] is None
     attacks_only = (Fate(f, flow_label(f), 60, at, flow_label(f) == BENIGN) for f, at in packets)
-    found = measures(tallies(attacks_only))
+    found = measures(blocked_by_label(attacks_only))
     assert found["mcc"] == found["recall"] == found["attack_flows_blocked_ratio"] == 1
     assert found["attack_bytes_passed_ratio"] == found["fpr"] == 0
 
