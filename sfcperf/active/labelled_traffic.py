@@ -184,16 +184,17 @@ class LabelledTraffic(Probe):
             doubts.append(
                 f"the chain got {received} of {found.sent} packets: the classifier may match less"
             )
+        found_samples, counts, series = result_of(by_label)
         return ProbeResult(
-            (*samples(_METRICS, measures(by_label)), *_of_kinds(by_label)),
+            found_samples,
             tuple(doubts),
             {
-                **_counts(by_label),
+                **counts,
                 **_sending(self._replay.plan, found),
                 "dropped_by_rules": by_rules,
                 "lost_without_rule": lost,
             },
-            _series(attacks(by_label)),
+            series,
         )
 
     def cleanup(self) -> None:
@@ -226,6 +227,18 @@ class LabelledTraffic(Probe):
             yield f"1 % of the packets were sent more than {late_ms[99]:.0f} ms late"
 
 
+def result_of(
+    by_label: Mapping[str, Blocked],
+) -> tuple[tuple[Sample, ...], dict[str, Any], dict[str, list[float]]]:
+    """Samples, notes and series of a trial."""
+    times_ms = attacks(by_label).times_to_block_ms
+    return (
+        (*samples(_METRICS, measures(by_label)), *_of_kinds(by_label)),
+        _counts(by_label),
+        {"time_to_block_ms": times_ms} if times_ms else {},
+    )
+
+
 def _drops(deployment: Deployment) -> tuple[int, int]:
     """What the first function received, and what rules of all functions dropped, since they
     started."""
@@ -252,10 +265,6 @@ def _of_kinds(by_label: Mapping[str, Blocked]) -> Iterator[Sample]:
         )
         if blocked.time_to_block_ms is not None:
             yield of_kind(label, "time_to_block_ms", "ms", blocked.time_to_block_ms)
-
-
-def _series(bad: Blocked) -> dict[str, list[float]]:
-    return {"time_to_block_ms": bad.times_to_block_ms} if bad.times_to_block_ms else {}
 
 
 def _counts(by_label: Mapping[str, Blocked]) -> dict[str, Any]:
