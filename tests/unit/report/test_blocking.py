@@ -61,7 +61,7 @@ def test_a_row_like_that_of_table_1(run: RunStore) -> None:
     assert row.trials == 7
     # In the median trial.
     assert row.confusion == ("9", "0", "10", "11")
-    assert row.recall.startswith("45 % [")
+    assert row.recall.startswith("45.0 % [")
     assert row.packets_blocked.startswith("11.2")
     assert row.packets_lost.startswith("0.0")
     assert row.time_to_block == "30.00 ms"
@@ -72,7 +72,7 @@ def test_each_kind_has_its_row(run: RunStore) -> None:
     assert [kind.kind for kind in row.kinds] == ["odd-kind-1", "syn-flood"]
     odd, flood = row.kinds
     assert (odd.flows, odd.packets, odd.recall) == ("10", "40", "0 %")
-    assert flood.recall.startswith("90 % [")
+    assert flood.recall.startswith("90.0 % [")
     assert flood.packets_blocked.startswith("22.5 % [")
     assert (odd.time_to_block, flood.time_to_block) == ("–", "30.00 ms")
 
