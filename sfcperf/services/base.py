@@ -83,8 +83,8 @@ class RunningService(ABC):
         return {}
 
     def chain_removed(self) -> None:
-        """The chain is about to be removed; also called when `chain_deployed` raised. Never
-        raises MeasurementError."""
+        """The chain is about to be removed; also called when `chain_deployed` raised, and harmless
+        when it was not called. Never raises MeasurementError."""
         return
 
     def begin_trial(self) -> None:
@@ -117,6 +117,9 @@ class Service(Plugin, ABC):
 
     name: ClassVar[str]
     """In workflows, and of the entry point."""
+    per_chain: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that may differ between scenarios. Those of a chain are in `scenario.services`
+    when `chain_deployed` is called; `start` gets those of the first scenario."""
 
     @classmethod
     @abstractmethod
