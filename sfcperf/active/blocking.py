@@ -1,8 +1,10 @@
 """What a chain blocked of labelled traffic: the fate of each packet, judged flow by flow.
 
 A flow is all packets of a 5-tuple, in both directions, with the same label. It is hit if the chain
-stopped at least one of its packets, and cut off if none of it passed after the first that was
-stopped. A hit flow was judged to be an attack, whatever its label.
+stopped at least one of its packets. A hit flow was judged to be an attack, whatever its label.
+
+Answers to an attack, from the side that did not begin the flow, are no packets of the attack: an
+attacked server would not have sent those to packets that were stopped.
 """
 
 from __future__ import annotations
@@ -31,6 +33,13 @@ class Fate(NamedTuple):
     sent_ns: int
     passed: bool
     """Whether it came out of the chain; otherwise it was stopped."""
+    answer: bool = False
+    """Whether it is from the side that did not begin the flow."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts among the packets of its label."""
+        return self.label == BENIGN or not self.answer
 
 
 @dataclass
@@ -44,6 +53,7 @@ class Blocked:
     flows: int = 0
     flows_hit: int = 0
     flows_cut_off: int = 0
+    """Those of which no packet passed after the first that was stopped."""
     flows_stopped_at_once: int = 0
     """Those whose first packet was stopped: a rule was there before them."""
     times_to_block_ms: list[float] = field(default_factory=list)
@@ -87,14 +97,14 @@ def blocked_by_label(fates: Iterable[Fate]) -> dict[str, Blocked]:
     flows: dict[tuple[Hashable, str], _Flow] = {}
     for fate in fates:
         blocked = found[fate.label]
-        blocked.packets += 1
-        blocked.bytes += fate.size_bytes
+        blocked.packets += fate.counts
+        blocked.bytes += fate.counts * fate.size_bytes
         flow = flows.setdefault((fate.flow, fate.label), _Flow(fate.sent_ns, fate.passed))
         if fate.passed:
-            blocked.bytes_passed += fate.size_bytes
-            flow.passed_again = flow.stopped_ns is not None
+            blocked.bytes_passed += fate.counts * fate.size_bytes
+            flow.passed_again |= fate.counts and flow.stopped_ns is not None
             continue
-        blocked.packets_stopped += 1
+        blocked.packets_stopped += fate.counts
         if flow.stopped_ns is None:
             flow.stopped_ns = fate.sent_ns
     hit_first = sorted(flows.items(), key=lambda item: item[1].stopped_ns or 0)

@@ -31,7 +31,8 @@ _WHILE_FAILED = "dropped_while_failed"
 
 _METRICS = (
     Metric(
-        "attack_packets_blocked_ratio", "1", "share of the attack packets that were stopped",
+        "attack_packets_blocked_ratio", "1",
+        "share of the attack packets that were stopped; answers to attacks are none of them",
         better="higher", primary=True, out_of="attack_packets",
     ),
     Metric(
@@ -55,7 +56,8 @@ _METRICS = (
     ),
     Metric(
         "attack_flows_blocked_ratio", "1",
-        "share of the attack flows of which no packet passed after the first that was stopped",
+        "share of the attack flows of which no packet passed after the first that was stopped, but "
+        "for answers",
         better="higher", out_of="attack_flows",
     ),
     Metric(

@@ -159,6 +159,9 @@ def replayed(
     for key, time_ns in before:
         if key in places:
             times[key].append(time_ns)
+    began: dict[Flow, Flow] = {}
+    for packet in planned.packets:
+        began.setdefault(packet.flow.canonical, packet.flow)
     out = Counter(key for key, _ in behind if key in places)
     found: list[tuple[int, int, bool]] = []
     duplicated = ambiguous = 0
@@ -173,7 +176,14 @@ def replayed(
     earliest = min(due, default=0)
     return Replayed(
         fates=[
-            Fate(p.flow.canonical, p.label, len(p.frame), at, passed)
+            Fate(
+                known := p.flow.canonical,
+                p.label,
+                len(p.frame),
+                at,
+                passed,
+                answer=p.flow != began[known],
+            )
             for at, place, passed in found
             if (p := planned.packets[place]).label is not None
         ],

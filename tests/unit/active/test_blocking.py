@@ -22,12 +22,13 @@ def flow_label(flow: int) -> str:
 
 @st.composite
 def some_fates(draw: st.DrawFn) -> list[Fate]:
-    sent = draw(st.lists(st.tuples(st.integers(0, 8), st.integers(60, 1414), st.booleans())))
+    fate = st.tuples(st.integers(0, 8), st.integers(60, 1414), st.booleans(), st.booleans())
+    sent = draw(st.lists(fate))
     gaps = draw(st.lists(st.integers(0, 10**9), min_size=len(sent), max_size=len(sent)))
     times = numpy.cumsum(gaps).tolist() if gaps else []
     return [
-        Fate(flow, flow_label(flow), size, at, passed)
-        for (flow, size, passed), at in zip(sent, times, strict=True)
+        Fate(flow, flow_label(flow), size, at, passed, answer)
+        for (flow, size, passed, answer), at in zip(sent, times, strict=True)
     ]
 
 
@@ -43,7 +44,7 @@ def share(true: int, all_of_them: int) -> float | None:
 @given(some_fates())
 def test_shares_of_packets_and_bytes(fates: list[Fate]) -> None:
     found = measures(blocked_by_label(fates))
-    bad = [fate for fate in fates if fate.label != BENIGN]
+    bad = [fate for fate in fates if fate.label != BENIGN and not fate.answer]
     good = [fate for fate in fates if fate.label == BENIGN]
     passed = sum(fate.size_bytes for fate in bad if fate.passed)
     assert found["attack_packets_blocked_ratio"] == share(sum(not f.passed for f in bad), len(bad))
@@ -56,7 +57,11 @@ def test_flows_and_times(fates: list[Fate]) -> None:
     found = measures(blocked_by_label(fates))
     bad, good = flows_of(fates, benign=False), flows_of(fates, benign=True)
     hit = [flow for flow in bad if any(not fate.passed for fate in flow)]
-    cut = [flow for flow in hit if not any(f.passed for f in flow[first_stopped(flow) :])]
+    cut = [
+        flow
+        for flow in hit
+        if not any(f.passed and not f.answer for f in flow[first_stopped(flow) :])
+    ]
     assert found["recall"] == share(len(hit), len(bad))
     assert found["fpr"] == share(sum(any(not f.passed for f in flow) for flow in good), len(good))
     assert found["attack_flows_blocked_ratio"] == share(len(cut), len(bad))
@@ -90,7 +95,7 @@ def test_kinds_add_up_to_all_attacks(fates: list[Fate]) -> None:
     by_label = blocked_by_label(fates)
     together = attacks(by_label)
     parts = [blocked for label, blocked in by_label.items() if label != BENIGN]
-    assert together.packets == sum(1 for fate in fates if fate.label != BENIGN)
+    assert together.packets == sum(1 for f in fates if f.label != BENIGN and not f.answer)
     for name in ("packets", "packets_stopped", "flows", "flows_hit", "flows_cut_off"):
         assert getattr(together, name) == sum(getattr(part, name) for part in parts)
 

@@ -16,7 +16,6 @@ from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 
-
 STOPPED = (8, 9, 9, 9, 9, 9, 10)
 
 
