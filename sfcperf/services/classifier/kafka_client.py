@@ -46,6 +46,7 @@ def consumer(bootstrap: str, group: str) -> Consumer:
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": 50,  # newly assigned partitions wait for the request before
             "fetch.queue.backoff.ms": 1,
             "fetch.error.backoff.ms": 100,
         }

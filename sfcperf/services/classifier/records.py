@@ -29,7 +29,7 @@ else:
     _Features = tuple[tuple(_LIMITED.get(name, _Number) for name in NAMES)]
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True):
+class Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A record."""
 
     version: Literal[1]

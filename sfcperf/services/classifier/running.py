@@ -27,17 +27,6 @@ _LOOK_S = 0.05
 _BEYOND_WINDOW_S = 0.5
 """After the end of a window, its records are made and sent."""
 _CLEAR_S = 30.0
-_COUNTERS = (
-    "verdicts_malicious",
-    "verdicts_benign",
-    "verdicts_repeated",
-    "records_poisoned",
-    "rules_sent",
-    "rules_refused",
-    "rules_withheld",
-    "sends_retried",
-)
-"""That are there from the beginning."""
 
 
 class RunningClassifier(RunningService):
@@ -102,10 +91,11 @@ class RunningClassifier(RunningService):
         """`verdicts_malicious`, `verdicts_benign`, `records_poisoned` (dead letters), `rules_sent`,
         `rules_refused` and `rules_refused_REASON`, `rules_withheld` (by the policy, for lack of
         room), `sends_retried`; `verdicts_repeated` after a restart of the speed layer;
-        `records_received`, all that were classified or poisoned; `speed_restarts` and
+        `records_received`, all that were classified or poisoned; `records_of_before`, verdicts on
+        what came before the trial; `verdicts_malformed` and `dead_letters_malformed`, others'
+        messages in these topics; `speed_restarts` and
         `serving_restarts`. Raises MeasurementError."""
-        found: dict[str, int] = dict.fromkeys(_COUNTERS, 0)
-        found |= self.serving.status()["counters"]
+        found: Mapping[str, int] = self.serving.status()["counters"]
         received = ("verdicts_malicious", "verdicts_benign", "records_poisoned")
         return {
             "records_received": sum(found[name] for name in received),

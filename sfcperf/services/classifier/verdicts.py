@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 
-class Verdict(msgspec.Struct, forbid_unknown_fields=True):
+class Verdict(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """The message."""
 
     version: Literal[1]

@@ -28,11 +28,28 @@ from sfcperf.services.classifier.session import Session
 from sfcperf.services.classifier.verdicts import Verdict
 from sfcperf.traffic.labels import BENIGN
 from sfcperf.vnfs.rule_interface.rules import Rule
+from sfcperf.vnfs.rule_interface.store import Reason
 
 MOST_AT_ONCE = 5000
 _IDLE_S = 0.05
 _MS_PER_S = 1000
 _NS_PER_MS = 1_000_000
+
+
+COUNTERS = (
+    "verdicts_malicious",
+    "verdicts_benign",
+    "verdicts_repeated",
+    "verdicts_malformed",
+    "records_poisoned",
+    "records_of_before",
+    "dead_letters_malformed",
+    "rules_sent",
+    "rules_refused",
+    *(f"rules_refused_{reason}" for reason in Reason),
+    "rules_withheld",
+    "sends_retried",
+)
 
 
 class _Progress:
@@ -105,10 +122,8 @@ class Worker:
 
     def counters(self) -> dict[str, int]:
         """Counter -> value, cumulated."""
-        return dict(
-            self._counters
-            + Counter(rules_withheld=self._policy.withheld, sends_retried=self._setter.retries)
-        )
+        now = {"rules_withheld": self._policy.withheld, "sends_retried": self._setter.retries}
+        return {name: self._counters[name] + now.get(name, 0) for name in COUNTERS}
 
     def _lag(self) -> int | None:
         progress, session = self._progress, self._session
