@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,11 @@ class Services:
 
     def counters(self) -> Counters:
         """Raises MeasurementError."""
-        return {name: dict(service.counters()) for name, service in self._running.items()}
+        found = {}
+        for name, service in self._running.items():
+            with _named(name):
+                found[name] = dict(service.counters())
+        return found
 
     def chain_deployed(self, deployment: Deployment, scenario: Scenario) -> dict[str, Any]:
         """See RunningService; facts by name, those without any left out. Raises DeploymentError."""
@@ -128,17 +133,18 @@ class Services:
 
     def begin_trial(self) -> None:
         """See RunningService. Raises MeasurementError."""
-        for service in self._running.values():
-            service.begin_trial()
+        for name, service in self._running.items():
+            with _named(name):
+                service.begin_trial()
 
     def end_trial(self) -> tuple[str, ...]:
         """See RunningService; in their order, so that what one has sent, the next one gets. Raises
         MeasurementError."""
-        return tuple(
-            f"service {name}: {reason}"
-            for name, service in self._running.items()
-            for reason in service.end_trial()
-        )
+        doubts: list[str] = []
+        for name, service in self._running.items():
+            with _named(name):
+                doubts += [f"service {name}: {reason}" for reason in service.end_trial()]
+        return tuple(doubts)
 
     def release(self) -> list[str]:
         """Stop all of them, the last one first, and remove what is left in the journal; gives what
@@ -164,6 +170,17 @@ class Services:
             except Exception as error:
                 problems.append(f"service {name}: {doing}: {describe(error)}")
         return problems
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Errors inside say which service they are of."""
+    try:
+        yield
+    except MeasurementError as error:
+        raise MeasurementError(
+            f"service {name}: {error.message}", where=error.where, hint=error.hint
+        ) from error
 
 
 def grown(before: Counters, after: Counters) -> dict[str, dict[str, int]]:

@@ -55,11 +55,15 @@ def started(context: ServiceContext, service: str, **parameters: Any) -> Iterato
         )
 
 
+def kafka_is_there() -> bool:
+    return all(need.met for need in jars.requirements("kafka"))
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[Any]:
     """A broker that tests share: RunningKafka. Each uses topics of its own, or counts what came
     since."""
-    if not all(need.met for need in jars.requirements("kafka")):
+    if not kafka_is_there():
         pytest.skip("Kafka is not there: make setup-security")
     with (
         tempfile.TemporaryDirectory(prefix="sfcperf-kafka-") as folder,

@@ -94,18 +94,19 @@ class Broker:
         self._settings.write_text("".join(lines))
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         log = self._context.outputs / "format.log"
-        arguments = ("format", "--cluster-id", cluster, "--config", str(self._settings))
+        # One word: an id may begin with a dash.
+        arguments = ("format", f"--cluster-id={cluster}", "--config", str(self._settings))
         process = self._context.spawn(
             jars.java(JARS, _JAVA, "kafka.tools.StorageTool", *arguments), log
         )
         try:
             status = process.wait(_FORMAT_TIMEOUT_S)
         except MeasurementError as error:
-            raise _unusable(error.message, log) from error
+            raise _unusable(f"cannot make its storage: {error.message}", log) from error
         finally:
             process.stop(0)
         if status != 0:
-            raise _unusable(f"its storage cannot be made (status {status})", log)
+            raise _unusable(f"cannot make its storage (status {status})", log)
 
     def start(self, client: TopicsClient) -> None:
         """Return when it answers `client`. Raises EnvironmentLacks."""

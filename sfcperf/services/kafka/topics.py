@@ -47,6 +47,7 @@ class TopicsClient:
         """Create topics and return when records can be stored in them."""
         from confluent_kafka.admin import NewTopic
 
+        self._topics()  # says what is wrong sooner, and in other words, than a request for topics
         wanted = list(names)
         new = [NewTopic(name, partitions, _CLUSTER_DEFAULT) for name in wanted]
         self._finish("create", self._client.create_topics(new, request_timeout=_ANSWER_S))
@@ -96,7 +97,7 @@ class TopicsClient:
         if not retry.until(ready, timeout_s=timeout_s, period_s=0.05):
             raise MeasurementError(problem or "the broker answers too slowly")
 
-    def problem(self, names: Sequence[str], timeout_s: float = _ANSWER_S) -> str | None:
+    def problem(self, names: Sequence[str], timeout_s: float | None = None) -> str | None:
         """None when brokers answer for all partitions of these topics, else what is wrong."""
         try:
             self.sizes(names, timeout_s)
@@ -104,11 +105,12 @@ class TopicsClient:
             return error.message
         return None
 
-    def sizes(self, names: Sequence[str], timeout_s: float = _ANSWER_S) -> dict[str, int]:
+    def sizes(self, names: Sequence[str], timeout_s: float | None = None) -> dict[str, int]:
         """Topic -> records that were ever stored in it. Only the leader of a partition knows."""
         from confluent_kafka import TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
+        timeout_s = timeout_s or _ANSWER_S
         topics = self._topics(timeout_s)
         if missing := [name for name in names if name not in topics]:
             raise MeasurementError(f"there is no topic {', '.join(missing)} any more")
@@ -124,11 +126,13 @@ class TopicsClient:
                 sizes[partition.topic] += offset.offset
         return sizes
 
-    def _topics(self, timeout_s: float = _ANSWER_S) -> Mapping[str, Any]:
+    def _topics(self, timeout_s: float | None = None) -> Mapping[str, Any]:
         from confluent_kafka import KafkaException
 
         try:
-            topics: Mapping[str, Any] = self._client.list_topics(timeout=timeout_s).topics
+            topics: Mapping[str, Any] = self._client.list_topics(
+                timeout=timeout_s or _ANSWER_S
+            ).topics
         except KafkaException as error:
             raise MeasurementError(
                 f"no broker of {self._bootstrap} answers: {_text(error)}"
