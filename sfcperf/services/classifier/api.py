@@ -17,15 +17,15 @@ from sfcperf.services.classifier.worker import Worker
 
 MOST_BODY_BYTES = 1 << 22
 _DESCRIPTION = """\
-What the classifier has done, and the model that it uses. `PUT /session` is for sfcperf, which calls
-it before and after each trial."""
+What the flow classifier has done, and the model that it uses. `PUT /session` is for sfcperf, which
+calls it before and after each trial."""
 
 
 def application(worker: Worker, begin: Callable[[Session], None], token: str) -> FastAPI:
     """The app. `begin` returns when a session goes on; `token`: what each request must have (RFC
     6750)."""
     app = FastAPI(
-        title="Classifier",
+        title="Flow classifier",
         version=sfcperf.__version__,
         description=_DESCRIPTION,
         docs_url=None,  # it would load scripts from elsewhere

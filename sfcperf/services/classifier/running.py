@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -68,7 +69,10 @@ class RunningClassifier(RunningService):
 
     def start(self) -> None:
         """Raises EnvironmentLacks."""
-        self._source(self._parameters)
+        try:
+            self._source(self._parameters)
+        except MeasurementError as error:
+            raise EnvironmentLacks(error.message, where=error.where, hint=error.hint) from error
         self.engine.start()
         self.serving.start()
 
@@ -170,7 +174,11 @@ class RunningClassifier(RunningService):
         training, share = parameters["training"], float(parameters["share"])
         seed = int(training["seed"])
         if training["pcap"]:
-            return Source(Path(training["pcap"]), Path(training["labels"]), seed, share)
+            pcap, labels = Path(training["pcap"]), Path(training["labels"])
+            for file in (pcap, labels):
+                if not os.access(file, os.R_OK):
+                    raise EnvironmentLacks("what trains the model cannot be read", where=str(file))
+            return Source(pcap, labels, seed, share)
         trace = kept(seed, float(training["duration_s"]), self._context.log)
         return Source(trace.pcap, trace.labels, seed, share)
 
@@ -178,6 +186,7 @@ class RunningClassifier(RunningService):
 
     def begin_trial(self) -> None:
         """Remove all rules, and forget what was judged before. Raises MeasurementError."""
+        self._last_status = {}
         if not self._functions:
             return
         assert self._model is not None
@@ -217,7 +226,7 @@ class RunningClassifier(RunningService):
             self._last_status["problem"],
         )
         self._begun = None
-        return tuple(f"classifier: {reason}" for reason in found if reason)
+        return tuple(reason for reason in found if reason)
 
     def _unclassified(self, wanted: int) -> str | None:
         done = self._last_status["records"]

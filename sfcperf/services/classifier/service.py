@@ -26,7 +26,7 @@ class Classifier(Service):
     all rule interfaces of the chain; status and model can be read by REST."""
 
     name = "classifier"
-    title = "Classifier: judges flow records, and blocks attacks by rules"
+    title = "Flow classifier: judges flow records, and blocks attacks by rules"
     parameters = settings.SCHEMA
     per_chain = settings.PER_CHAIN
 

@@ -179,7 +179,7 @@ def test_records_that_did_not_arrive_make_a_trial_untrusted(bench: ClassifierBen
     bench.send([record([syn(51_000)])])
     bench.sent += 1
     (reason,) = bench.classifier.end_trial()
-    assert reason == "classifier: the functions sent 2 records, and the broker has 1"
+    assert reason == "the functions sent 2 records, and the broker has 1"
 
 
 def test_another_model_while_records_come(bench: ClassifierBench) -> None:

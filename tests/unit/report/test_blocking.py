@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from support.records.trials import run_folder, trial
 from sfcperf.active.blocking import Fate, blocked_by_label, measures
 from sfcperf.active.labelled_traffic import LabelledTraffic, result_of
 from sfcperf.analysis.summary import SummaryAnalysis
+from sfcperf.elasticsearch import mappings
+from sfcperf.elasticsearch.documents import Documents
 from sfcperf.report.blocking import blocking
 from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.records import TrialRecord
@@ -85,6 +88,12 @@ def test_kinds_are_in_the_files_and_in_one_place_of_the_page(run: RunStore) -> N
     page = run.report.read_text()
     assert "Blocking: labelled traffic" in page
     assert "syn-flood.recall" not in page.partition('id="blocking"')[0]
+
+
+def test_kinds_reach_elasticsearch(run: RunStore) -> None:
+    documents = [json.loads(d.body) for d in Documents(run).of(mappings.TRIALS)]
+    recalls = [d["metric"]["value"] for d in documents if d["metric"]["name"] == "syn-flood.recall"]
+    assert sorted(recalls) == [stopped / 10 for stopped in STOPPED]
 
 
 def test_measures_are_those_that_the_probe_declares() -> None:
