@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,7 +26,7 @@ from support.records.scenarios import scenario
 from sfcperf.active.base import ProbeResult
 from sfcperf.active.labelled_traffic import LabelledTraffic
 from sfcperf.errors import MeasurementError
-from sfcperf.management.deployment import Deployment
+from sfcperf.management.deployment import Deployment, Hop
 
 pytestmark = pytest.mark.root
 
@@ -215,6 +216,20 @@ def test_what_trains_is_not_sent(routed: Cable, tmp_path: Path, trace: dict[str,
     assert found.untrusted == ()
     assert found.notes["packets_sent"] + left_out == sum(1 for _ in packets())
     assert left_out > 0
+
+
+def test_captures_inside_the_endpoints(
+    routed: Cable, tmp_path: Path, trace: dict[str, str]
+) -> None:
+    """As where the SFF's side of an endpoint is not accessible."""
+    ends = (routed.deployment.client, routed.deployment.server)
+    hops = tuple(Hop(end.name, end.host, end.interface, inside=True) for end in ends)
+    inside = replace(routed, deployment=replace(routed.deployment, hops=hops))
+    found = measure(inside, tmp_path, LabelledTraffic, **trace, training_share=0)
+    assert found.untrusted == ()
+    assert found.notes["packets_arrived"] == sum(1 for _ in packets())
+    shown = ends[1].host.run(["ethtool", "-k", "eth0"], timeout_s=10).text
+    assert "generic-receive-offload: on" in shown
 
 
 def test_packets_that_do_not_fit_are_refused(wire: Cable, tmp_path: Path) -> None:
