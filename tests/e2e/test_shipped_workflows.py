@@ -39,10 +39,11 @@ FIGURES = {
     "sfcmon-fig4-bmv2": {"fig4a", "fig4b"},
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
+    "sfcperf-fig9": {"fig9a", "fig9b", "fig9c"},
 }
 FIXED_LENGTHS = {"firewall-chain": 2, "sfcmon-chain": 3, "sfcmon-fig3": 0}
-CHAINS = {"SFC1": 2, "SFC2": 3}
-"""Of pptmon-fig9: chain -> its VNFs."""
+CHAINS = {"SFC1": 2, "SFC2": 3, "firewall-IDS": 2}
+"""Level of the factor `chain` -> its VNFs."""
 
 
 class Links(HTMLParser):
