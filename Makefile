@@ -33,13 +33,15 @@ JOBS ?= 3
 PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhaustive)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup venv host dataplanes servers run test test-all lint format types typing imports bench docs
-.PHONY: clean distclean p4 openstack openstack-up openstack-down openstack-enter test-openstack
+.PHONY: help setup setup-security venv host dataplanes kafka servers run test test-all lint format types
+.PHONY: typing imports bench docs clean distclean p4 openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: dataplanes ## Create the virtual environment, install system packages, compile data planes
+
+setup-security: setup kafka ## The same, and what services need: Kafka (44 MB from Maven Central, once)
 
 run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
@@ -131,9 +133,12 @@ $(HOST_STAMP).new $(CLOUD_STAMP).new:
 dataplanes: host
 	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -C vnfs
 
-servers: host
+servers: host kafka
 	$(Q)playbooks/elasticsearch.sh $(CURDIR)/build/servers $(ELASTICSEARCH)
 	$(Q)playbooks/oldest-kernel.sh $(CURDIR)/build/kernels $(OLDEST_KERNEL)
+
+kafka: host
+	$(Q)playbooks/jars.sh $(CURDIR)/build/servers/kafka playbooks/kafka.pom.xml
 
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
 # 0001): they get the package as a folder of links.

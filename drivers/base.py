@@ -60,7 +60,8 @@ class DriverContext:
     log: Callable[[str], None]
     """Writes a line to the run's log; may be called from any thread."""
     services: Mapping[str, str] = field(default_factory=dict)
-    """Name of each service of the run -> where functions reach it, for `Attachment.services`."""
+    """Name of each service of the run -> `RunningService.address_for_functions`, for
+    `Attachment.services`."""
 
 
 class Driver(Plugin, ABC):

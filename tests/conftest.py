@@ -38,7 +38,7 @@ if MADE_RUNS not in os.environ:  # workers have it from the process that started
     os.environ[MADE_RUNS] = tempfile.mkdtemp(prefix="sfcperf-runs-")
 # What a disk has, matters after a power cut alone, and waiting for it took half of the time.
 os.fsync = lambda descriptor: None
-TOGETHER = ("tests/e2e/elasticsearch/",)
+TOGETHER = ("tests/e2e/elasticsearch/", "tests/e2e/services/")
 """Folders whose tests share a server."""
 _DESELECTED = pytest.StashKey[int]()
 

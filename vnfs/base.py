@@ -61,8 +61,11 @@ class Attachment:
     (`Host.spawn` writes there)."""
     management: Management | None = None
     """None where the infrastructure has none."""
+    run_id: str = ""
+    """The run, for what the function tells others; empty if there is none."""
     services: Mapping[str, str] = field(default_factory=dict)
-    """Name of each service in the workflow -> where it is reached, `ADDRESS:PORT`."""
+    """Name of each service in the workflow -> where it is reached, `ADDRESS:PORT`, and what else a
+    function needs to know (`RunningService.address_for_functions`)."""
 
 
 class RunningFunction(ABC):
@@ -163,6 +166,11 @@ class NetworkFunction(Plugin, ABC):
         """Refuse knobs that fit the schema but not each other. Raises InputError, `where` being the
         knob, or `KNOB/INDEX`."""
         return
+
+    @classmethod
+    def services(cls, knobs: Mapping[str, Any]) -> Mapping[str, str]:
+        """Knob -> name of the service that it refers to, which must be one of the workflow's."""
+        return {}
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:

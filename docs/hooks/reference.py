@@ -30,6 +30,7 @@ KINDS = {
     "probe": "Probes",
     "monitor": "Monitors",
     "analysis": "Analyses",
+    "service": "Services",
     "publisher": "Publishers",
 }
 LIMITS = {
@@ -47,6 +48,7 @@ SINGULAR = {
     "probe": "Probe",
     "monitor": "Monitor",
     "analysis": "Analysis",
+    "service": "Service",
     "publisher": "Publisher",
 }
 PLACES = {
@@ -55,6 +57,7 @@ PLACES = {
     "probe": 'Set these next to `"probe": "{}"`.',
     "monitor": 'Set these next to `"monitor": "{}"`.',
     "analysis": 'Set these next to `"analysis": "{}"`.',
+    "service": 'Set these next to `"service": "{}"` in `services.NAME`.',
     "publisher": 'Set these next to `"to": "{}"`.',
 }
 UNITS = {

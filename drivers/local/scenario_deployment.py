@@ -253,6 +253,7 @@ class ScenarioDeployment:
             outputs=self._workdir(name),
             # Functions share this machine with sfcperf, so that they are managed where it is.
             management=Management("127.0.0.1", Path(f"/proc/{os.getpid()}/ns/net")),
+            run_id=self.context.run_id,
             services=self.context.services,
         )
         self.running[name] = function.type.start(self.hosts[name], attachment, function.spec.knobs)

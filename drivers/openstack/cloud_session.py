@@ -48,7 +48,7 @@ class CloudSession:
 
     def __init__(self, context: DriverContext, config: Config) -> None:
         self._state_dir, self._tag = context.state_dir, context.tag
-        self._services = context.services
+        self._run_id, self._services = context.run_id, context.services
         self._config = config
         self.cloud = Cloud(config.cloud, context.log)
         self._telemetry = diagnostics.open_telemetry(self.cloud, config)
@@ -92,6 +92,7 @@ class CloudSession:
             outputs,
             length,
             images,
+            self._run_id,
             self._services,
         )
 

@@ -48,6 +48,7 @@ class ScenarioDeployment:
     """Of the data network."""
     images: Mapping[str, Mapping[str, str | None]]
     """Name -> id, and digest of the content if the cloud tells it."""
+    run_id: str
     services: Mapping[str, str]
     """Those of the run, as in DriverContext."""
     running: dict[str, RunningFunction] = field(default_factory=dict)
@@ -128,6 +129,7 @@ class ScenarioDeployment:
             mtu=self.config.mtu,
             outputs=outputs,
             management=Management(guest.port(MANAGEMENT).address),
+            run_id=self.run_id,
             services=self.services,
         )
         self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sfcperf import plugins
 from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.control import services
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver
@@ -52,6 +53,15 @@ class Attempt:
     """What the machine did before, meanwhile and after: TrialRecord.noise."""
     clock: tuple[str, ...] = ()
     """Why times that were measured by the wall clock are wrong; empty when it was not set."""
+    services: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By service: how much its counters grew, until what was under way was finished."""
+    unfinished: tuple[str, ...] = ()
+    """Why services doubt the trial."""
+
+
+def _health(run: RunContext, trial: PlannedTrial, deployment: Deployment) -> list[str]:
+    """What is wrong with the services of the run, and with the deployment."""
+    return [*run.services.problems(), *health(run.driver_of(trial.scenario), deployment)]
 
 
 def health(driver: Driver, deployment: Deployment) -> list[str]:
@@ -63,9 +73,12 @@ def health(driver: Driver, deployment: Deployment) -> list[str]:
 
 
 def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_dir: Path) -> Attempt:
-    """Measure once. Raises DeploymentError when the deployment is not healthy before or after it,
-    MeasurementError when the measurement fails; whatever else a plug-in raises passes through."""
-    if unhealthy := health(run.driver_of(trial.scenario), deployment):
+    """Measure once. Raises DeploymentError when the deployment or a service is not healthy before
+    or after it, MeasurementError when the measurement fails; whatever else a plug-in raises passes
+    through."""
+    with run.phases("preparing"), run.interrupts.allowed:
+        run.services.recover()
+    if unhealthy := _health(run, trial, deployment):
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
     probe = probe_class(trial.probe.parameters)
@@ -78,13 +91,13 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     try:
         done = measurement.measure()
     except SfcperfError as error:
-        if unhealthy := health(run.driver_of(trial.scenario), deployment):
+        if unhealthy := _health(run, trial, deployment):
             raise _broken(unhealthy, str(error)) from error
         raise
     finally:
         stepped = run.look_at_clock(trial.trial_id)
     impossible = impossible_time(done.result, time.monotonic() - started_s)
-    if unhealthy := health(run.driver_of(trial.scenario), deployment):
+    if unhealthy := _health(run, trial, deployment):
         raise _broken(unhealthy)
     if measurement.faults:
         raise MeasurementError("; ".join(measurement.faults))
@@ -120,16 +133,23 @@ class _Measurement:
                     # Before the probe starts anything: what runs now does not belong to this trial.
                     watch = run.watch.trial(deployment)
                     self.probe.prepare(deployment, self.raw_dir)
+                    run.services.begin_trial()
+                served = run.services.counters()
                 before = _counters(deployment)
                 watch.begin()
                 result, observed = self._observe()
                 watch.end()
                 forwarded, dropped = _differences(before, _counters(deployment))
+                with run.interrupts.allowed:
+                    doubts = run.services.end_trial()
+                grown = services.grown(served, run.services.counters())
             finally:
                 self._stop(self.trial.probe.label, self.probe.cleanup)
             with run.interrupts.allowed:
                 noise = watch.finish()
-        return Attempt(result, observed, forwarded, dropped, noise)
+        return Attempt(
+            result, observed, forwarded, dropped, noise, services=grown, unfinished=doubts
+        )
 
     def _observe(self) -> tuple[ProbeResult, Observed]:
         """The probe measures between the monitors."""

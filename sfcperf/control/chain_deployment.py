@@ -52,6 +52,9 @@ class ChainDeployment:
                     where=evidence,
                 )
             facts = self._facts(self._deployment, proof, evidence)
+            with run.phases("deploying"), run.interrupts.allowed:
+                told = run.services.chain_deployed(self._deployment, scenario)
+            facts |= {"services": told} if told else {}
             self._proven = ProvenChain(self._deployment, facts)
         return self._proven
 
@@ -63,6 +66,7 @@ class ChainDeployment:
             return
         self._run.enter("tearing down")
         with self._run.phases("teardown"):
+            self._run.problems += self._run.services.chain_removed()
             try:
                 self._run.driver_of(self._group.scenario).teardown(deployment)
             except Exception as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sfcperf import plugins
+from sfcperf.control import services
 from sfcperf.control.faults import describe
 from sfcperf.control.state import RunAlive, RunState, StateDir
 from sfcperf.drivers.base import Driver
@@ -103,16 +104,20 @@ def undo_dead(state: RunState, *, dry_run: bool) -> list[str]:
 
 
 def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]:
-    """Remove what one infrastructure of a dead run holds."""
+    """Remove what one infrastructure of a dead run holds, or its services."""
     left = journal.outstanding()
-    driver: type[Driver] = plugins.load("driver", state.info().driver_of(journal.owner))
+    undo = services.undo
+    if journal.owner != services.OWNER:
+        driver: type[Driver] = plugins.load("driver", state.info().driver_of(journal.owner))
+        undo = driver.undo
     try:
-        lines = driver.undo(left, dry_run=dry_run)
+        lines = undo(left, dry_run=dry_run)
     except DeploymentError:
         raise
     except Exception as error:
+        whose = "the services" if journal.owner == services.OWNER else "the driver"
         raise DeploymentError(
-            f"the driver could not undo it: {describe(error)}", where=str(state.folder)
+            f"{whose} could not undo it: {describe(error)}", where=str(state.folder)
         ) from error
     if not dry_run:
         journal.removed(left)

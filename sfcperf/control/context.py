@@ -12,6 +12,7 @@ from sfcperf.control.events import Listener
 from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
+from sfcperf.control.services import Services
 from sfcperf.drivers.base import Driver
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.hosts.clock_watch import ClockWatch, step_text
@@ -38,6 +39,7 @@ class RunContext:
     """One run in this process."""
 
     drivers: Drivers
+    services: Services
     store: RunStore
     manifest: Manifest
     listener: Listener

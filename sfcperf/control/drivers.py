@@ -35,9 +35,10 @@ class Drivers:
         state_dir: Path,
         raw_dir: Path,
         log: Callable[[str], None],
+        services: Mapping[str, str],
     ) -> None:
-        """Start the drivers, one tag for each. Raises what a driver raises; call `release` then
-        too, for the drivers that started before."""
+        """Start the drivers, one tag for each; `services` as in DriverContext. Raises what a
+        driver raises; call `release` then too, for the drivers that started before."""
         several = len(self._infrastructures) > 1
         for owner, (infrastructure, tag) in enumerate(
             zip(self._infrastructures, tags, strict=True)
@@ -51,6 +52,7 @@ class Drivers:
                 state_dir=_created(state_dir / own),
                 raw_dir=_created(raw_dir / own),
                 log=log,
+                services=services,
             )
             self._open[owner] = plugins.load("driver", infrastructure.driver)(context)
 

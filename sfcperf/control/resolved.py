@@ -55,6 +55,8 @@ def _plain(value: Any) -> Any:
         if isinstance(value, Scenario) and value.infrastructure is None:
             # Without variants the infrastructure is not part of a scenario.
             del document["infrastructure"]
+        if isinstance(value, Scenario) and not value.services:
+            del document["services"]
         return document
     if isinstance(value, Path):
         return {"file": value.name, "sha256": _sha256(value)}

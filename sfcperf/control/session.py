@@ -15,7 +15,9 @@ from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.control.interrupts import Interrupted, Interrupts
 from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.phases import Phases
+from sfcperf.control.progress_state import ProgressState
 from sfcperf.control.rounds import Rounds
+from sfcperf.control.services import OWNER, Services
 from sfcperf.control.state import RunState
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun
 from sfcperf.hosts.clock_watch import ClockWatch
@@ -96,9 +98,10 @@ class Session:
         return Outcome(self.store, document["trials"], problems, tuple(not_made))
 
     def _measure(self) -> None:
-        drivers = Drivers(self.workflow)
+        drivers, services = Drivers(self.workflow), Services(self.workflow.services)
         run = RunContext(
             drivers,
+            services,
             self.store,
             self.manifest,
             self.listener,
@@ -112,6 +115,7 @@ class Session:
             ClockWatch(),
         )
         try:
+            self._start_services(run)
             drivers.open(
                 run_id=self.store.run_id,
                 tags=self.tags,
@@ -119,6 +123,7 @@ class Session:
                 state_dir=self.state.state_dir,
                 raw_dir=_session_folder(self.store.folder / "raw" / "driver"),
                 log=self._log,
+                services=services.addresses(),
             )
             self.manifest.update(drivers.facts())
             rounds = Rounds(run, self.workflow)
@@ -128,12 +133,29 @@ class Session:
         finally:
             run.enter("tearing down")
             with self.phases("teardown"):
-                left = drivers.release()
+                left = [*drivers.release(), *services.release()]
             # What a tear-down could not remove, but `release` did, is not a problem any more.
             problems = [*run.problems, *left] if left else []
             if problems:
                 problems.append("`sfcperf clean` removes what was left once the cause is gone")
             self._note(*problems)
+
+    def _start_services(self, run: RunContext) -> None:
+        """Unless all is measured: analysing and publishing need none."""
+        specs = self.workflow.services
+        if not specs or ProgressState(self.workflow, self.store.trials()).is_complete():
+            return
+        run.enter("starting services")
+        with self.phases("starting services"), self.interrupts.allowed:
+            run.services.start(
+                run_id=self.store.run_id,
+                tag=self.tags[0],
+                journal=self._journal.of(OWNER),
+                state_dir=self.state.state_dir / "services",
+                outputs=_session_folder(self.store.folder / "raw" / "services"),
+                log=self._log,
+            )
+        self.manifest.update({"services": run.services.facts()})
 
     def _check_recorded(self, measured: Collection[str]) -> None:
         """Raises EnvironmentLacks when trials that were measured are not on disk any more."""

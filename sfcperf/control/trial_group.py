@@ -149,13 +149,15 @@ def _record(
     notes: dict[str, Any] = {}
     if done is not None:
         noisy = outside(done.noise, gate) if gate else ()
-        reasons = (*done.clock, *done.result.untrusted, *noisy)
+        reasons = (*done.clock, *done.result.untrusted, *done.unfinished, *noisy)
         status = "untrusted" if reasons else "valid"
         notes = dict(done.result.notes)
         if tries.reasons:
             notes["failed_attempts"] = tries.reasons
         if done.drops:
             notes["sf_drops"] = dict(done.drops)
+        if done.services:
+            notes["services"] = {name: dict(grown) for name, grown in done.services.items()}
     return TrialRecord(
         trial_id=trial.trial_id,
         scenario_id=trial.scenario.id,

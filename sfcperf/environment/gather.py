@@ -17,9 +17,9 @@ def requirements_for(
 ) -> list[Requirement]:
     """What the environment must offer, each thing once, in the order in which it was asked for.
 
-    With a workflow: what its driver, VNF types, probes and monitors need with the parameters
-    that it gives them. Without: what every installed plug-in needs with default parameters; the
-    driver with `config` when there is one, validated and with its defaults.
+    With a workflow: what its driver, VNF types, probes, monitors and services need with the
+    parameters that it gives them. Without: what every installed plug-in but services needs with
+    default parameters; the driver with `config` when there is one, validated and with its defaults.
     `driver` takes the place of the workflow's driver, or limits the check to one driver; a
     workflow's configuration belongs to its own driver and is not handed to another one.
     """
@@ -50,6 +50,8 @@ def _of(workflow: Workflow, driver: str | None) -> Iterator[Requirement]:
     if driver is not None and not own:
         other = plugins.load("driver", driver)
         yield from other.requirements(with_defaults(other.parameters, {}))
+    for spec in workflow.services:
+        yield from plugins.load("service", spec.service).requirements(spec.parameters)
     for scenario in workflow.scenarios:
         name = driver or workflow.infrastructure_of(scenario).driver
         elsewhere = plugins.load("driver", name).elsewhere
@@ -81,6 +83,13 @@ def _of_all(driver: str | None, config: Mapping[str, Any] | None) -> Iterator[Re
                     yield need
 
 
+def of_services() -> list[Requirement]:
+    """What the installed services need with default parameters. Whoever uses none lacks nothing, so
+    that they are not part of `requirements_for` without a workflow."""
+    names = plugins.names("service")
+    return _each_once(need for name in names for need in _of_plugin("service", name))
+
+
 def infrastructures_elsewhere() -> list[str]:
     """Drivers whose infrastructure is not this machine: whoever does not use one has none, and
     lacks nothing, so that they are checked when they are asked for."""
@@ -104,7 +113,7 @@ def _of_plugin(
         plugin = plugins.load(kind, name)
         requirements: list[Requirement] = (
             plugin.requirements(config or with_defaults(plugin.parameters, {}))
-            if kind in ("driver", "vnf")
+            if kind in ("driver", "vnf", "service")
             else plugin.requirements()
         )
     except EnvironmentLacks as error:

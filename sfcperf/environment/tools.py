@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from pathlib import Path
 
 from sfcperf.environment.variables import without_secrets
@@ -58,6 +59,16 @@ def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requireme
     version = _version(path, version_argv) if version_argv and _ask_versions.get() else ""
     detail = f"{version} ({path})" if version else path
     return Requirement(name, met=True, detail=detail, command=True)
+
+
+def python_packages(libraries: Sequence[str], extra: str) -> Requirement:
+    """Whether the Python packages of an extra are there; imports none of them."""
+    name = f"Python packages {', '.join(libraries)}"
+    missing = [library for library in libraries if find_spec(library) is None]
+    if missing:
+        remedy = f"pip install 'sfcperf[{extra}]'"
+        return Requirement(name, False, f"not installed: {', '.join(missing)}", remedy)
+    return Requirement(name, True, "installed")
 
 
 def root(purpose: str) -> Requirement:

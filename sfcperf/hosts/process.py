@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -77,11 +77,13 @@ def start(
     stdin: int = subprocess.DEVNULL,
     stdout: Path | int = subprocess.DEVNULL,
     stderr: Path | int = subprocess.DEVNULL,
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a command. Raises MeasurementError when it cannot be started.
 
     `cgroups` are `cgroup.procs` files: the command is in them before it executes, so that neither
     its memory nor its threads' CPU affinity ever live outside. `stdin` is DEVNULL or PIPE.
+    `variables` are further ones of its environment.
     """
     script = _GATE if stdin == subprocess.PIPE else f"{_GATE} </dev/null"
     gate = ["/bin/sh", "-c", script, "sh"] if cgroups else []
@@ -102,7 +104,12 @@ def start(
                     stdout=out,
                     stderr=err,
                     # What tools print is read by us: never translated.
-                    env={**without_secrets(), "PATH": search_path(), "LC_ALL": "C"},
+                    env={
+                        **without_secrets(),
+                        "PATH": search_path(),
+                        "LC_ALL": "C",
+                        **(variables or {}),
+                    },
                     # A group of its own, so that Ctrl-C in a terminal reaches only sfcperf, which
                     # then ends its tools in order.
                     start_new_session=True,

@@ -42,6 +42,8 @@ def plugins_of(workflow: Workflow) -> Iterator[tuple[str, str]]:
                 yield "probe", name
         for monitor in scenario.monitors:
             yield "monitor", monitor.monitor
+    for service in workflow.services:
+        yield "service", service.service
     yield "analysis", "summary"
     for analysis in workflow.analyses:
         yield "analysis", analysis.name

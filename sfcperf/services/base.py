@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfcperf.drivers.base import Journal, Resource
+from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Plugin, Requirement
 from sfcperf.workflow.model import Scenario
@@ -28,10 +30,14 @@ class ServiceContext:
     """An existing folder in the results for what its processes print; kept."""
     services: Mapping[str, RunningService]
     """Those that were started before, by name: those that `uses` gives among them."""
-    spawn: Callable[[Sequence[str], Path], int]
-    """Start a process of this machine in a session of its own and return its process id: command,
-    and a file in `outputs` for what it prints to stdout and stderr. It is in the journal before it
-    runs, so that it ends with the run, or by `sfcperf clean`. Raises EnvironmentLacks."""
+    spawn: Callable[[Sequence[str], Path], Process]
+    """Start a process of this machine in a session of its own: command, and a file in `outputs`
+    that what it prints to stdout and stderr is appended to. It is in the journal before it runs, so
+    that it ends with the run, or by `sfcperf clean`; so do processes that it starts. Raises
+    EnvironmentLacks."""
+    journal: Journal
+    """For what else it creates outside of its folders, such as topics of a broker that is not the
+    run's own: `Service.undo` removes what is left of it. Processes are there already."""
     log: Callable[[str], None]
     """Writes a line to the run's log; may be called from any thread."""
 
@@ -44,10 +50,22 @@ class RunningService(ABC):
     def address(self) -> str:
         """Where functions and other services reach it, `ADDRESS:PORT`."""
 
+    @property
+    def address_for_functions(self) -> str:
+        """What functions get as `Attachment.services`, where they need to know more than the
+        address."""
+        return self.address
+
     @abstractmethod
     def problem(self) -> str | None:
         """None while it works, else what is wrong; asked before and after each trial. Never raises
         MeasurementError."""
+
+    def recover(self) -> None:
+        """Bring it back, at the same address and with the data that it had: called once before an
+        attempt at a trial when there is a problem. Raises EnvironmentLacks; the attempt has failed
+        then, as it has if there is a problem still."""
+        return
 
     def counters(self) -> Mapping[str, int]:
         """Counter -> value now, cumulated since the start. What they grew by during a trial goes to
@@ -65,8 +83,8 @@ class RunningService(ABC):
         return {}
 
     def chain_removed(self) -> None:
-        """The chain is about to be removed; also called when `chain_deployed` raised. Never
-        raises MeasurementError."""
+        """The chain is about to be removed; also called when `chain_deployed` raised, and harmless
+        when it was not called. Never raises MeasurementError."""
         return
 
     def begin_trial(self) -> None:
@@ -92,12 +110,16 @@ class Service(Plugin, ABC):
     anything is created; then, once in each session of the run, in the order of the workflow,
     `start`. For each chain of the session follow `chain_deployed`, for each of its trials
     `begin_trial` and `end_trial`, then `chain_removed`; at the end `stop`, the last service first.
+    `undo` is called for what `stop` left, or in another process for a run that was killed.
 
     `parameters` have passed the class's schema, defaults are filled in, units are in their names.
     """
 
     name: ClassVar[str]
     """In workflows, and of the entry point."""
+    per_chain: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that may differ between scenarios. Those of a chain are in `scenario.services`
+    when `chain_deployed` is called; `start` gets those of the first scenario."""
 
     @classmethod
     @abstractmethod
@@ -120,3 +142,12 @@ class Service(Plugin, ABC):
     def start(cls, context: ServiceContext, parameters: Mapping[str, Any]) -> RunningService:
         """Start it and return when it can be used. Raises EnvironmentLacks; what it spawned by
         then is ended by the run."""
+
+    @classmethod
+    def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
+        """Remove what a dead run's journal still holds (`ServiceContext.journal`), newest first.
+
+        Returns a line for each resource that was (with `dry_run`: would be) removed; what does not
+        exist any more is skipped. Raises DeploymentError for what cannot be removed.
+        """
+        return [f"{resource.kind} {resource.name}" for resource in resources]

@@ -28,7 +28,7 @@ from sfcperf.traffic.schedule import USERS, Schedule, Session, draw
 from sfcperf.traffic.servers import IPERF_PORTS, WEB_PORT, Servers
 from sfcperf.traffic.testbed import CAPTURE, Testbed, stop
 
-VERSION = 1
+VERSION = 2
 """Of what a seed means: changed activities need another."""
 TRACE, LABELS, MANIFEST = "traffic.pcap", "labels.csv", "traffic.json"
 SERVERS = ("web", "ssh", "dns", "tunnel", "iperf")

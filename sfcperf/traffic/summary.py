@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from sfcperf.packets.five_tuple import Flow, flow_of
-from sfcperf.packets.pcap_file import frames
+from sfcperf.packets.five_tuple import Flow
 from sfcperf.traffic import labels
+from sfcperf.traffic.labelled import labelled_packets
 from sfcperf.traffic.making import Trace
 
 UNLABELLED = "(no label)"
-_NS_PER_S = 1e9
 
 
 @dataclass
@@ -29,17 +28,11 @@ def contents(trace: Trace) -> dict[str, Content]:
     """By label, most packets first. Raises InputError, MeasurementError for damaged files."""
     known = labels.read(trace.labels)
     found: defaultdict[str, Content] = defaultdict(Content)
-    first_ns: int | None = None
-    for at_ns, frame in frames(trace.pcap):
-        first_ns = at_ns if first_ns is None else first_ns
-        flow = flow_of(frame)
-        if flow is None:
-            continue
-        label = known.of(flow, (at_ns - first_ns) / _NS_PER_S)
-        content = found[label or UNLABELLED]
+    for packet in labelled_packets(trace.pcap, known):
+        content = found[packet.label or UNLABELLED]
         content.packets += 1
-        content.bytes += len(frame)
-        content.flows.add(flow.canonical)
+        content.bytes += len(packet.frame)
+        content.flows.add(packet.flow.canonical)
     return dict(sorted(found.items(), key=lambda item: -item[1].packets))
 
 

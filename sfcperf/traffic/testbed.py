@@ -25,6 +25,9 @@ PREFIX_LENGTH = 15
 """All addresses are of 198.18.0.0/15, for benchmarks (RFC 2544, appendix C.2.2)."""
 CAPTURE = "captured"
 """Interface of the hub that each packet between an actor and a server crosses once."""
+MTU = 1400
+"""Of actors and servers: that of endpoints by default, so that a trace can be sent through chains,
+whose encapsulation needs the rest of 1500 bytes."""
 _COMMAND_TIMEOUT_S = 30.0
 _GRACE_S = 2.0
 _SIDES = ("actors", "servers")
@@ -70,7 +73,8 @@ class Testbed:
         MeasurementError."""
         own = self._namespace(name)
         outer = f"to{len(self._namespaces)}"
-        self.run(name, ["ip", "link", "add", "eth0", "type", "veth", "peer", "name", outer])
+        link = ["ip", "link", "add", "eth0", "mtu", str(MTU), "type", "veth", "peer", "name", outer]
+        self.run(name, link)
         self._without_offloads(name, "eth0", outer)
         hub = str(self._namespaces["hub"])
         with process.inside(own):

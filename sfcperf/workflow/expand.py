@@ -14,7 +14,7 @@ from typing import Any
 from sfcperf.workflow import limits, pointer
 from sfcperf.workflow.findings import Findings, choices
 
-VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors")
+VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors", "services")
 """Sections in which factors may be used: a scenario is made of these."""
 
 FIXED = (

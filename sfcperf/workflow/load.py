@@ -38,6 +38,7 @@ from sfcperf.workflow.schema import (
     outline,
     parameters_with_defaults,
 )
+from sfcperf.workflow.services import check_same
 from sfcperf.workflow.validate import misfits, section_misfits
 from sfcperf.workflow.variants import (
     ExpandedDocument,
@@ -243,6 +244,7 @@ def _build(
     asked = document.get("publish", [{"to": "report"}])
     publishers = plugin_specs("publisher", asked, "publish", "to", findings.add)
     _check_trials(design, expanded.scenarios, findings)
+    check_same(expanded.scenarios, findings)
     findings.raise_any()
     figures = build_figures(
         document.get("figures", []), expanded.factors, expanded.scenarios, findings

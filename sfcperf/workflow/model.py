@@ -136,6 +136,17 @@ class MonitorSpec:
 
 
 @dataclass(frozen=True)
+class ServiceSpec:
+    """A service with validated parameters, defaults filled in."""
+
+    name: str
+    """In the workflow."""
+    service: str
+    """Name of the plug-in."""
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class PluginSpec:
     """An analysis or a publisher with validated parameters, defaults filled in."""
 
@@ -168,6 +179,9 @@ class Scenario:
     monitors: tuple[MonitorSpec, ...]
     infrastructure: Infrastructure | None = None
     """Infrastructure of the scenario's variant; None: that of the workflow."""
+    services: tuple[ServiceSpec, ...] = ()
+    """Services of the run, in the order in which they were started. Between scenarios, only
+    parameters differ that the service lists as `per_chain`."""
 
 
 @dataclass(frozen=True)
@@ -318,6 +332,11 @@ class Workflow:
     """Analyses besides the summary, in their order."""
     vnfds: Mapping[str, Path] = field(default_factory=dict)
     """VNF descriptors of the document: path as given -> file."""
+
+    @property
+    def services(self) -> tuple[ServiceSpec, ...]:
+        """Services of the run, with their parameters of the first scenario."""
+        return self.scenarios[0].services
 
     @property
     def infrastructures(self) -> tuple[Infrastructure, ...]:

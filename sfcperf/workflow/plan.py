@@ -128,6 +128,7 @@ def plan_document(workflow: Workflow) -> dict[str, Any]:
         "seed": design.seed,
         "order": design.order,
         **({"variants": variants} if variants else {}),
+        **({"services": [each.name for each in workflow.services]} if workflow.services else {}),
         "scenarios": [_scenario(scenario) for scenario in workflow.scenarios],
         "rounds": warmup + planned,
         "trials": sum(len(visit["trials"]) for block in planned for visit in block["visits"]),

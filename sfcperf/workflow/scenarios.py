@@ -24,6 +24,7 @@ from sfcperf.workflow.model import (
     Scenario,
 )
 from sfcperf.workflow.schema import parameters_with_defaults
+from sfcperf.workflow.services import build_services, check_parameters, check_references
 from sfcperf.workflow.topology import Report, build_topology
 from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
@@ -65,12 +66,14 @@ class ScenarioBuilder:
         vnfs = self._section("vnfs", combination, {}, self._vnfs)
         probes = self._section("probes", combination, [], _probes)
         monitors = self._section("monitors", combination, [], _monitors)
+        services = self._section("services", combination, {}, build_services)
         endpoints = self._raw("endpoints", combination, {})
         client = chains.build_endpoint("client", endpoints.get("client", {}), topology, report)
         server = chains.build_endpoint("server", endpoints.get("server", {}), topology, report)
         raw_chain = self._raw("chain", combination, {})
         functions = chains.build_functions(raw_chain, vnfs, topology, report)
         chain = chains.build_chain(raw_chain, functions, report)
+        check_references(functions, services, report)
         if self._findings or client is None or server is None:
             return None
         _check_addresses(client, server, report)
@@ -78,7 +81,17 @@ class ScenarioBuilder:
         chains.check_reachable(chain, client, server, topology, report)
         chains.check_classified(chain, client, server, probes, report)
         levels = {name: level.label for name, level in combination.items()}
-        return Scenario(scenario_id, levels, topology, client, server, chain, probes, monitors)
+        return Scenario(
+            scenario_id,
+            levels,
+            topology,
+            client,
+            server,
+            chain,
+            probes,
+            monitors,
+            services=services,
+        )
 
     def _vnfs(self, value: Mapping[str, Any], report: Report) -> dict[str, chains.Vnf]:
         return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
@@ -101,7 +114,7 @@ class ScenarioBuilder:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
         knobs = parameters_with_defaults("vnf", type_name, value.get("knobs", {}))
-        _check((*path, "knobs"), "vnf", type_name, knobs, report)
+        check_parameters((*path, "knobs"), "vnf", type_name, knobs, report)
         default = Resources()
         resources = Resources(
             given.get("vcpus") or descriptor.vcpus or default.vcpus,
@@ -134,24 +147,13 @@ class ScenarioBuilder:
         return report
 
 
-def _check(
-    path: pointer.Path, kind: str, name: str, parameters: Mapping[str, Any], report: Report
-) -> None:
-    """Report parameters that fit the schema but not each other."""
-    try:
-        plugins.load(kind, name).check(parameters)
-    except InputError as error:
-        key = [int(p) if p.isdigit() else p for p in (error.where or "").split("/")]
-        report((*path, *key), error.message, allowed=error.allowed, hint=error.hint)
-
-
 def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, ...]:
     specs = []
     for index, entry in enumerate(value):
         name = entry["probe"]
         given = {key: item for key, item in entry.items() if key not in ("probe", "name")}
         parameters = parameters_with_defaults("probe", name, given)
-        _check(("probes", index), "probe", name, parameters, report)
+        check_parameters(("probes", index), "probe", name, parameters, report)
         label = entry.get("name") or plugins.load("probe", name).label(parameters)
         specs.append(ProbeSpec(index, name, label, parameters))
     labels = Counter(spec.label for spec in specs)

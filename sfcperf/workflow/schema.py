@@ -36,7 +36,8 @@ class Slot:
     parameters: str | None
     """Key that contains its parameters; None: they are next to the selector."""
     section: str
-    """Top-level key: a list of choices, an object of them (VNFs), or the only one (driver)."""
+    """Top-level key: a list of choices, an object of them (VNFs, services), or the only one
+    (driver)."""
 
 
 SLOTS = (
@@ -44,6 +45,7 @@ SLOTS = (
     Slot("vnf", "vnf", "type", "knobs", "vnfs"),
     Slot("probe", "probe", "probe", None, "probes"),
     Slot("monitor", "monitor", "monitor", None, "monitors"),
+    Slot("service", "service", "service", None, "services"),
     Slot("publisher", "publisher", "to", None, "publish"),
     Slot("analysis", "analysis", "analysis", None, "analyses"),
 )

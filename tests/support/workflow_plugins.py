@@ -50,6 +50,10 @@ class Copier:
     )
 
     @classmethod
+    def services(cls, knobs: Any) -> dict[str, str]:
+        return {}
+
+    @classmethod
     def check(cls, knobs: Any) -> None:
         if knobs["engine"] == "slow" and knobs["batch"] == 64:
             raise InputError("too many for slow", where="batch", allowed="at most 63")
@@ -142,11 +146,47 @@ class Relate:
     parameters = schema(order=number(1))
 
 
+class Store:
+    """A service that another one may feed."""
+
+    title = "Fake service"
+    per_chain = frozenset({"limit"})
+    parameters = schema(
+        size=number(4, maximum=8),
+        limit=number(5),
+        feed={"type": "string", "default": "", "description": "Service that feeds it."},
+    )
+
+    @classmethod
+    def check(cls, parameters: Any) -> None:
+        if parameters["size"] > parameters["limit"]:
+            raise InputError("more than the limit", where="size")
+
+    @classmethod
+    def uses(cls, parameters: Any) -> tuple[str, ...]:
+        return (parameters["feed"],) if parameters["feed"] else ()
+
+
+class Recorder(Copier):
+    """A VNF type that refers to a service."""
+
+    parameters = schema(store={"type": "string", "default": "", "description": "Where to."})
+
+    @classmethod
+    def check(cls, knobs: Any) -> None:
+        return
+
+    @classmethod
+    def services(cls, knobs: Any) -> dict[str, str]:
+        return {"store": knobs["store"]} if knobs["store"] else {}
+
+
 INSTALLED: dict[str, dict[str, Any]] = {
     "driver": {"local": Bench, "lab": Lab},
-    "vnf": {"copier": Copier},
+    "vnf": {"copier": Copier, "recorder": Recorder},
     "probe": {"echo": Echo, "stream": Stream},
     "monitor": {"watch": Watch, "broken": None},
+    "service": {"store": Store},
     "publisher": {"report": Paper},
     "analysis": {"relate": Relate},
 }

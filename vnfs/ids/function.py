@@ -18,7 +18,9 @@ from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-ids"
-_ADDRESS = re.compile(r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+_ADDRESS = r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-fA-F:]+\]):[0-9]{1,5}"
+_BROKER = re.compile(rf"({_ADDRESS}(?:,{_ADDRESS})*)(?:/([A-Za-z0-9._-]{{1,249}}))?")
+"""Brokers, and the topic of records if it is not the usual one."""
 _runs = itertools.count()
 _Tool = TypeVar("_Tool", bound=StatsProcess)
 
@@ -128,9 +130,10 @@ class Ids(NetworkFunction):
                 default=65_536,
             ),
             "kafka": {
-                "description": "Where records go: the name of a service of the workflow, or the "
-                "broker's ADDRESS:PORT. Empty: to a file of JSON lines among the outputs of the "
-                "function, which go with the deployment.",
+                "description": "Where records go: the name of a service of the workflow, or "
+                "ADDRESS:PORT of a broker, with /TOPIC where the topic is not sfcperf-flow-records."
+                " Empty: to a file of JSON lines among the outputs of the function, which go with "
+                "the deployment.",
                 "type": "string",
                 "default": "",
             },
@@ -146,6 +149,12 @@ class Ids(NetworkFunction):
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
         """Those of plain IP."""
         return commands(kernel_forwarding.requirements())
+
+    @classmethod
+    def services(cls, knobs: Mapping[str, Any]) -> Mapping[str, str]:
+        """The broker, unless it is given by its address."""
+        kafka = str(knobs["kafka"])
+        return {} if not kafka or _BROKER.fullmatch(kafka) else {"kafka": kafka}
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
@@ -188,22 +197,24 @@ def _spawn(
         options += ["--slide-ms", str(slide_ms)]
     options += ["--early-packets", str(int(knobs["early_packets"]))]
     options += ["--flows", str(int(knobs["flows"])), "--source", attachment.name]
+    options += ["--run", attachment.run_id]
     if broker is None:
         options += ["--records", "-"]
         stdout = attachment.outputs / f"{attachment.name}-{next(_runs)}.records.jsonl"
     else:
-        options += ["--brokers", broker]
+        brokers, topic = broker
+        options += ["--brokers", brokers, *(["--topic", topic] if topic else [])]
         if attachment.management and attachment.management.namespace:
             options += ["--management-netns", str(attachment.management.namespace)]
     return kind.spawn(attachment.name, host, options, stdout=stdout)
 
 
-def _broker(attachment: Attachment, kafka: str) -> str | None:
-    """ADDRESS:PORT, or None without Kafka."""
-    if not kafka or _ADDRESS.fullmatch(kafka):
-        return kafka or None
-    if kafka in attachment.services:
-        return attachment.services[kafka]
+def _broker(attachment: Attachment, kafka: str) -> tuple[str, str | None] | None:
+    """ADDRESS:PORT of brokers and the topic, if it is not the usual one; None without Kafka."""
+    if not kafka:
+        return None
+    if found := _BROKER.fullmatch(attachment.services.get(kafka, kafka)):
+        return found[1], found[2]
     raise DeploymentError(
         f"{attachment.name}: {kafka!r} in the knob kafka is neither a service of the workflow nor "
         "ADDRESS:PORT",

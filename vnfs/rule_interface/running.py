@@ -11,11 +11,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from sfcperf import waiting
+from sfcperf.environment import tools
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import DeploymentError, MeasurementError, system_errors_as
 from sfcperf.hosts.process import has_ended, open_output
@@ -38,12 +38,7 @@ _LIBRARIES = ("fastapi", "pydantic", "uvicorn")
 
 def requirement() -> Requirement:
     """Whether the Python packages of the extra `security` are there; imports none of them."""
-    name = f"Python packages {', '.join(_LIBRARIES)}"
-    missing = [library for library in _LIBRARIES if find_spec(library) is None]
-    if missing:
-        remedy = "pip install 'sfcperf[security]'"
-        return Requirement(name, False, f"not installed: {', '.join(missing)}", remedy)
-    return Requirement(name, True, "installed")
+    return tools.python_packages(_LIBRARIES, "security")
 
 
 class RunningRules:

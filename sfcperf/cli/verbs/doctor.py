@@ -43,7 +43,11 @@ def doctor(
 
     from sfcperf import plugins
     from sfcperf.cli.console import console
-    from sfcperf.environment.gather import infrastructures_elsewhere, requirements_for
+    from sfcperf.environment.gather import (
+        infrastructures_elsewhere,
+        of_services,
+        requirements_for,
+    )
     from sfcperf.environment.tools import versions
     from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
     from sfcperf.vnfs.sfcmon.controller import requirements
@@ -59,11 +63,12 @@ def doctor(
         raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
     with versions():
         needed = requirements_for(None, driver, config)
+        services = of_services()
     table = Table("", "needed", "found", box=None, pad_edge=False)
     for need in needed:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
-    # Nothing that is shipped needs these in order to work.
-    optional = [switch.requirement(), compile.requirement(), requirements.requirement()]
+    # Only workflows that ask for them need these.
+    optional = [switch.requirement(), compile.requirement(), requirements.requirement(), *services]
     for need in optional:
         table.add_row("ok" if need.met else "optional", need.name, need.detail)
     out = console()

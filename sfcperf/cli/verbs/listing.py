@@ -14,6 +14,7 @@ KINDS = {
     "probes": "probe",
     "monitors": "monitor",
     "analyses": "analysis",
+    "services": "service",
     "publishers": "publisher",
 }
 """As typed -> kind of plug-in."""

@@ -21,7 +21,8 @@ def show(
         str,
         typer.Argument(
             metavar="KIND",
-            help="driver, vnf, probe, monitor, analysis, publisher, workflow, topology or schema.",
+            help="driver, vnf, probe, monitor, analysis, service, publisher, workflow, topology or "
+            "schema.",
             show_default=False,
         ),
     ],

@@ -69,6 +69,10 @@ def workflow_lines(workflow: Workflow) -> list[str]:
     if design.sentinel is not None:
         probe = design.sentinel.probe
         lines.append(f"sentinel {_plugin('probe', probe.probe, probe.parameters)}")
+    lines += [
+        f"service {each.name}: {_plugin('service', each.service, each.parameters)}"
+        for each in workflow.services
+    ]
     lines += [f"analysis {each.name}" for each in workflow.analyses]
     lines += [f"publisher {each.name} {_value(each.parameters)}" for each in workflow.publish]
     return lines

@@ -34,10 +34,11 @@ def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) ->
         return
     for name, stated in zip(ids, expected, strict=True):
         for key, value in stated.items():
-            if not _covers(value, resolved[name][key]):
+            found = resolved[name].get(key)
+            if not _covers(value, found):
                 yield (
                     f"{RunFile.WORKFLOW_APPLIED} says for {name}/{key} {shown(value)}, and "
-                    f"{RunFile.PLAN} {shown(resolved[name][key])}"
+                    f"{RunFile.PLAN} {shown(found)}"
                 )
 
 
@@ -92,7 +93,21 @@ def _stated(sections: Mapping[str, Any]) -> dict[str, Any]:
         "chain": _chain(sections.get("chain", {}), sections.get("vnfs", {})),
         "probes": [_instrument("probe", entry) for entry in sections.get("probes", ())],
         "monitors": [_instrument("monitor", entry) for entry in sections.get("monitors", ())],
+        **_services(sections.get("services", {})),
     }
+
+
+def _services(services: Mapping[str, Any]) -> dict[str, Any]:
+    """Without any, the plan has no such key."""
+    entries = [
+        {
+            "name": name,
+            "service": entry["service"],
+            "parameters": {key: value for key, value in entry.items() if key != "service"},
+        }
+        for name, entry in services.items()
+    ]
+    return {"services": entries} if entries else {}
 
 
 def _chain(chain: Mapping[str, Any], vnfs: Mapping[str, Any]) -> dict[str, Any]:

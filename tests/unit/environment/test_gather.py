@@ -12,7 +12,7 @@ from sfcperf import plugins
 from sfcperf.environment import gather
 from sfcperf.errors import EnvironmentLacks, ExitCode
 from sfcperf.plugins import Requirement
-from sfcperf.workflow.model import Infrastructure
+from sfcperf.workflow.model import Infrastructure, ServiceSpec
 
 PARAMETERS = {"type": "object", "properties": {"speed": {"default": 3}, "name": {}}}
 
@@ -47,6 +47,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Plugin]:
         ("probe", "ping"): Plugin(need("ping")),
         ("probe", "http"): Plugin(need("httperf"), need("ping")),
         ("monitor", "cpu"): Plugin(),
+        ("service", "broker"): Plugin(need("java")),
     }
 
     def load(kind: str, name: str) -> Plugin:
@@ -79,22 +80,32 @@ def workflow() -> Any:
         infrastructures=(here,),
         infrastructure_of=lambda scenario: here,
         scenarios=(scenario, scenario),
+        services=(ServiceSpec("store", "broker", {"size": 2}),),
         folder=Path(),
     )
 
 
 def test_a_workflow_asks_only_what_it_uses(installed: dict[tuple[str, str], Plugin]) -> None:
     names = [r.name for r in gather.requirements_for(workflow())]
-    assert names == ["root", "clang", "ping"]
+    assert names == ["root", "java", "clang", "ping"]
+    assert installed["service", "broker"].asked == [({"size": 2},)]
     assert installed["driver", "here"].asked == [({"a": 1},)]
     assert installed["vnf", "fwd"].asked[0] == ({"engine": "x"},)
+
+
+def test_whoever_uses_no_service_lacks_nothing_of_it(
+    installed: dict[tuple[str, str], Plugin],
+) -> None:
+    assert "java" not in [r.name for r in gather.requirements_for(None)]
+    assert [r.name for r in gather.of_services()] == ["java"]
+    assert installed["service", "broker"].asked == [({"speed": 3},)]
 
 
 def test_another_driver_is_not_asked_with_the_configuration_of_the_first(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
     names = [r.name for r in gather.requirements_for(workflow(), driver="there")]
-    assert names == ["credentials", "clang", "ping"]
+    assert names == ["credentials", "java", "clang", "ping"]
     assert installed["driver", "there"].asked == [({"speed": 3},)]
 
 

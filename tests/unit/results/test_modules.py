@@ -36,13 +36,16 @@ def test_a_shipped_workflow_uses_modules_of_the_release_only() -> None:
 
 
 def test_the_code_of_other_packages_is_named_with_its_hashes(bench: Bench) -> None:
-    monitored = {"monitors": [{"monitor": "fake"}], "publish": [{"to": "fake"}]}
-    bench.start(**monitored)
+    bench.start(
+        monitors=[{"monitor": "fake"}],
+        publish=[{"to": "fake"}],
+        services={"store": {"service": "fake", "folder": str(bench.resources)}},
+    )
     assert violations(bench.folder()) == []
     by_kind = {entry["kind"]: entry for entry in bench.manifest()["modules"]}
     assert set(by_kind) == set(plugins.GROUPS)
     assert by_kind["analysis"]["release"]
-    for kind in ("driver", "vnf", "probe", "monitor", "publisher"):
+    for kind in ("driver", "vnf", "probe", "monitor", "service", "publisher"):
         entry = by_kind[kind]
         assert entry["package"] == {"name": "sfcperf-fakes", "version": "1"}
         assert not entry["release"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from sfcperf.environment import tools
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.sfcmon.bmv2 import switch
@@ -23,8 +21,4 @@ def requirements() -> list[Requirement]:
 
 def libraries() -> Requirement:
     """Whether the Python packages that speak with bmv2 are there; imports none of them."""
-    name = f"Python packages {', '.join(_LIBRARIES)}"
-    missing = [library for library in _LIBRARIES if find_spec(library) is None]
-    if missing:
-        return Requirement(name, False, f"not installed: {', '.join(missing)}", REMEDY)
-    return Requirement(name, True, "installed")
+    return tools.python_packages(_LIBRARIES, "p4")

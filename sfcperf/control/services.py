@@ -1,0 +1,213 @@
+"""Services: the servers of a run, started before its chains and ended after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.control.faults import describe
+from sfcperf.drivers.base import Resource
+from sfcperf.drivers.journal import JournalShare
+from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.services import processes
+from sfcperf.services.base import RunningService, Service, ServiceContext
+from sfcperf.services.journal import ServiceJournal, service_of
+from sfcperf.services.processes import Processes
+from sfcperf.workflow.model import Scenario, ServiceSpec
+
+OWNER = -2
+"""Of the services' resources in the run's journal; drivers count from 0."""
+
+Counters = Mapping[str, Mapping[str, int]]
+"""Service -> counter -> value."""
+
+
+class Services:
+    """The services of a run, in the order of its workflow; none before `start`."""
+
+    def __init__(self, specs: Sequence[ServiceSpec]) -> None:
+        self._specs = specs
+        self._kinds = {spec.name: spec.service for spec in specs}
+        self._running: dict[str, RunningService] = {}
+        self._journal: JournalShare | None = None
+
+    def start(
+        self,
+        *,
+        run_id: str,
+        tag: str,
+        journal: JournalShare,
+        state_dir: Path,
+        outputs: Path,
+        log: Callable[[str], None],
+    ) -> None:
+        """Start all of them. Raises EnvironmentLacks; call `release` then too."""
+        self._journal = journal
+        for spec in self._specs:
+            own = ServiceJournal(journal, spec.service)
+            folders = state_dir / spec.name, outputs / spec.name
+            for folder in folders:
+                folder.mkdir(parents=True, exist_ok=True)
+            context = ServiceContext(
+                name=spec.name,
+                run_id=run_id,
+                tag=tag,
+                state_dir=folders[0],
+                outputs=folders[1],
+                services=dict(self._running),
+                spawn=Processes(own).spawn,
+                journal=own,
+                log=log,
+            )
+            kind = _kind(spec.service)
+            try:
+                self._running[spec.name] = kind.start(context, spec.parameters)
+            except EnvironmentLacks as error:
+                raise EnvironmentLacks(
+                    f"the service {spec.name} cannot be started: {error.message}",
+                    where=error.where,
+                    allowed=error.allowed,
+                    hint=error.hint,
+                ) from error
+
+    def addresses(self) -> dict[str, str]:
+        """For DriverContext.services."""
+        return {name: service.address_for_functions for name, service in self._running.items()}
+
+    def facts(self) -> dict[str, Any]:
+        """For the manifest, by name."""
+        return {
+            name: {"service": self._kinds[name], **service.facts()}
+            for name, service in self._running.items()
+        }
+
+    def problems(self) -> list[str]:
+        """What is wrong, a line each; a check that fails included."""
+        found = []
+        for name, service in self._running.items():
+            try:
+                problem = service.problem()
+            except Exception as error:
+                problem = f"the health check failed: {describe(error)}"
+            if problem is not None:
+                found.append(f"service {name}: {problem}")
+        return found
+
+    def recover(self) -> None:
+        """Bring back those with a problem, in their order. Raises DeploymentError for one that does
+        not come back."""
+        for name, service in self._running.items():
+            if service.problem() is None:
+                continue
+            try:
+                service.recover()
+            except EnvironmentLacks as error:
+                raise DeploymentError(
+                    f"service {name} does not come back: {error.message}", hint=error.hint
+                ) from error
+
+    def counters(self) -> Counters:
+        """Raises MeasurementError."""
+        found = {}
+        for name, service in self._running.items():
+            with _named(name):
+                found[name] = dict(service.counters())
+        return found
+
+    def chain_deployed(self, deployment: Deployment, scenario: Scenario) -> dict[str, Any]:
+        """See RunningService; facts by name, those without any left out. Raises DeploymentError."""
+        facts = {
+            name: dict(service.chain_deployed(deployment, scenario))
+            for name, service in self._running.items()
+        }
+        return {name: found for name, found in facts.items() if found}
+
+    def chain_removed(self) -> list[str]:
+        """See RunningService; the last service first. Gives what failed."""
+        return self._each("chain_removed", "leaving the chain")
+
+    def begin_trial(self) -> None:
+        """See RunningService. Raises MeasurementError."""
+        for name, service in self._running.items():
+            with _named(name):
+                service.begin_trial()
+
+    def end_trial(self) -> tuple[str, ...]:
+        """See RunningService; in their order, so that what one has sent, the next one gets. Raises
+        MeasurementError."""
+        doubts: list[str] = []
+        for name, service in self._running.items():
+            with _named(name):
+                doubts += [f"service {name}: {reason}" for reason in service.end_trial()]
+        return tuple(doubts)
+
+    def release(self) -> list[str]:
+        """Stop all of them, the last one first, and remove what is left in the journal; gives what
+        could not be removed."""
+        problems = self._each("stop", "stopping it")
+        self._running = {}
+        left = [] if self._journal is None else self._journal.outstanding()
+        if not left or self._journal is None:
+            # What is gone is no problem, however it went.
+            return []
+        try:
+            undo(left, dry_run=False)
+        except Exception as error:
+            return [*problems, f"removing what services left: {describe(error)}"]
+        self._journal.removed(left)
+        return []
+
+    def _each(self, method: str, doing: str) -> list[str]:
+        problems = []
+        for name, service in reversed(self._running.items()):
+            try:
+                getattr(service, method)()
+            except Exception as error:
+                problems.append(f"service {name}: {doing}: {describe(error)}")
+        return problems
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Errors inside say which service they are of."""
+    try:
+        yield
+    except MeasurementError as error:
+        raise MeasurementError(
+            f"service {name}: {error.message}", where=error.where, hint=error.hint
+        ) from error
+
+
+def grown(before: Counters, after: Counters) -> dict[str, dict[str, int]]:
+    """By how much each counter grew, by service. Raises MeasurementError for one that is new."""
+    try:
+        return {
+            name: {counter: value - before[name][counter] for counter, value in counters.items()}
+            for name, counters in after.items()
+            if counters
+        }
+    except KeyError as error:
+        raise MeasurementError(f"a service has the counter {error} only now") from error
+
+
+def undo(resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
+    """Remove what services of a dead run left (newest first): their processes, then what these had
+    elsewhere. Gives a line for each. Raises DeploymentError for what cannot be removed."""
+    own = [resource for resource in resources if resource.kind == processes.KIND]
+    lines = processes.undo(own, dry_run=dry_run)
+    others = sorted(
+        (resource for resource in resources if resource.kind != processes.KIND), key=service_of
+    )
+    for service, group in groupby(others, service_of):
+        lines += _kind(service).undo(list(group), dry_run=dry_run)
+    return lines
+
+
+def _kind(service: str) -> type[Service]:
+    kind: type[Service] = plugins.load("service", service)
+    return kind

@@ -1,0 +1,41 @@
+"""ServiceJournal: the part of a run's journal in which one kind of service writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sfcperf.drivers.base import Journal, Resource
+
+_SERVICE = "service"
+"""Key in a resource's details: the plug-in that removes it."""
+
+
+@dataclass(frozen=True)
+class ServiceJournal:
+    """A Journal (sfcperf.drivers.base) that notes whose each resource is."""
+
+    whole: Journal
+    """Of all services."""
+    service: str
+    """Name of the plug-in."""
+
+    def intend(self, resources: Iterable[Resource]) -> None:
+        """See Journal.intend."""
+        self.whole.intend([self._mine(resource) for resource in resources])
+
+    def removed(self, resources: Iterable[Resource]) -> None:
+        """See Journal.removed."""
+        self.whole.removed([self._mine(resource) for resource in resources])
+
+    def outstanding(self) -> list[Resource]:
+        """See Journal.outstanding."""
+        return [each for each in self.whole.outstanding() if service_of(each) == self.service]
+
+    def _mine(self, resource: Resource) -> Resource:
+        return replace(resource, detail={**(resource.detail or {}), _SERVICE: self.service})
+
+
+def service_of(resource: Resource) -> str:
+    """The plug-in that removes a resource."""
+    return str((resource.detail or {}).get(_SERVICE))

@@ -1,0 +1,190 @@
+"""The service `kafka`."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from sfcperf.drivers.base import Resource
+from sfcperf.environment import tools
+from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError, MeasurementError
+from sfcperf.plugins import Requirement, array, integer, object_schema, port
+from sfcperf.services import jars
+from sfcperf.services.base import RunningService, Service, ServiceContext
+from sfcperf.services.kafka import broker
+from sfcperf.services.kafka.broker import Broker
+from sfcperf.services.kafka.topics import NAMES, TopicsClient
+
+_LISTEN = "127.0.0.1"
+_TOPIC = "topic"
+"""Kind of a resource in the journal."""
+_RECOVERY_S = 60.0
+
+
+class RunningKafka(RunningService):
+    """Topics of the run, on a broker of its own or on a cluster."""
+
+    def __init__(
+        self, bootstrap: str, topics: Mapping[str, str], client: TopicsClient, own: Broker | None
+    ) -> None:
+        self._bootstrap = bootstrap
+        self._client = client
+        self._own = own
+        self.topics = topics
+        """What a topic is for (`records`, `verdicts`, `dead-letters`) -> its name."""
+
+    @property
+    def address(self) -> str:
+        """`ADDRESS:PORT`; of a cluster, all that were given, with commas between."""
+        return self._bootstrap
+
+    @property
+    def address_for_functions(self) -> str:
+        """With the topic of records, `ADDRESS:PORT/TOPIC`, where it does not have its usual
+        name."""
+        records = self.topics["records"]
+        return self.address if records == NAMES["records"] else f"{self.address}/{records}"
+
+    def problem(self) -> str | None:
+        """When the broker has ended, does not answer, or cannot store records."""
+        ended = self._own.problem() if self._own is not None else None
+        if ended is not None:
+            return f"the broker {ended}"
+        return self._client.problem(list(self.topics.values()))
+
+    def recover(self) -> None:
+        """Start a broker of the run's own again. A cluster has a minute to come back."""
+        if self._own is not None:
+            self._own.stop()
+            self._own.start(self._client)
+        try:
+            self._client.wait_ready(list(self.topics.values()), timeout_s=_RECOVERY_S)
+        except MeasurementError as error:
+            raise EnvironmentLacks(error.message) from error
+
+    def counters(self) -> Mapping[str, int]:
+        """Records that were stored in each topic: `records`, `verdicts`, `dead_letters`. Raises
+        MeasurementError."""
+        sizes = self._client.sizes(list(self.topics.values()))
+        return {use.replace("-", "_"): sizes[name] for use, name in self.topics.items()}
+
+    def facts(self) -> Mapping[str, Any]:
+        """Where it is, the names of its topics, and of a broker of the run's own its version."""
+        facts = {"bootstrap": self._bootstrap, "topics": dict(self.topics)}
+        return {**facts, "version": broker.version()} if self._own is not None else facts
+
+    def pids(self) -> tuple[int, ...]:
+        """The broker of the run's own."""
+        return () if self._own is None else self._own.pids()
+
+    def stop(self) -> None:
+        """End the broker, or remove the topics from the cluster."""
+        if self._own is not None:
+            self._own.stop()
+        else:
+            with suppress(MeasurementError):
+                self._client.remove(list(self.topics.values()))
+
+
+class Kafka(Service):
+    """Apache Kafka, with three topics: `records` of flows, `verdicts` on them, and `dead-letters`,
+    what is neither. Without `bootstrap`, a broker is started for the run and ends with it. It asks
+    nobody who he is: let it listen where only the chain's hosts reach it."""
+
+    name = "kafka"
+    title = "Kafka: a broker of the run's own, or topics on a cluster that exists"
+    parameters = object_schema(
+        {
+            "listen": {
+                "type": "string",
+                "default": _LISTEN,
+                "description": "IPv4 address of this machine on which the broker listens. "
+                "Functions in VMs need one that they can reach.",
+            },
+            "port": port("The broker's port; 0: a free one.", 0, default=0),
+            "bootstrap": array(
+                "Brokers of a cluster that exists: topics are made there, with the run's tag in "
+                "their names, and removed at its end. Empty: a broker of the run's own.",
+                {
+                    "type": "string",
+                    "pattern": r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-fA-F:]+\]):[0-9]{1,5}$",
+                },
+                default=[],
+                maxItems=16,
+            ),
+            "partitions": integer(
+                "Partitions of each topic: as many consumers of a group can share the work.",
+                (1, 64),
+                default=4,
+            ),
+        }
+    )
+
+    @classmethod
+    def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:
+        """The client library, and for a broker of the run's own Java and Kafka."""
+        client = tools.python_packages(["confluent_kafka"], "security")
+        return [client] if parameters["bootstrap"] else [client, *jars.requirements(broker.JARS)]
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """`listen` is an address; a cluster that exists listens where it does."""
+        try:
+            ipaddress.IPv4Address(parameters["listen"])
+        except ValueError as error:
+            raise InputError(
+                f"{parameters['listen']!r} is not an IPv4 address", where="listen"
+            ) from error
+        own = parameters["listen"] != _LISTEN or parameters["port"]
+        if parameters["bootstrap"] and own:
+            raise InputError(
+                "`listen` and `port` are of a broker of the run's own, `bootstrap` of another one",
+                where="bootstrap",
+                hint="leave one of them out",
+            )
+
+    @classmethod
+    def start(cls, context: ServiceContext, parameters: Mapping[str, Any]) -> RunningKafka:
+        """Return when records can be stored in the topics. Raises EnvironmentLacks."""
+        if parameters["bootstrap"]:
+            return _on_cluster(context, ",".join(parameters["bootstrap"]), parameters["partitions"])
+        own = Broker(context, parameters["listen"], parameters["port"])
+        own.format()
+        client = TopicsClient(own.address)
+        own.start(client)
+        _create(client, NAMES, parameters["partitions"])
+        return RunningKafka(own.address, NAMES, client, own)
+
+    @classmethod
+    def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
+        """Remove topics from clusters. Raises DeploymentError for a cluster that does not do it."""
+        lines = []
+        for resource in resources:
+            bootstrap = str((resource.detail or {}).get("bootstrap"))
+            line = f"topic {resource.name} on {bootstrap}"
+            try:
+                client = TopicsClient(bootstrap)
+                act = client.existing if dry_run else client.remove
+                lines += [line] if act([resource.name]) else []
+            except MeasurementError as error:
+                raise DeploymentError(f"{line}: {error.message}") from error
+        return lines
+
+
+def _on_cluster(context: ServiceContext, bootstrap: str, partitions: int) -> RunningKafka:
+    topics = {use: f"{name}-{context.tag}" for use, name in NAMES.items()}
+    detail = {"bootstrap": bootstrap}
+    context.journal.intend([Resource(_TOPIC, name, detail) for name in topics.values()])
+    client = TopicsClient(bootstrap)
+    _create(client, topics, partitions)
+    return RunningKafka(bootstrap, topics, client, None)
+
+
+def _create(client: TopicsClient, topics: Mapping[str, str], partitions: int) -> None:
+    """Raises EnvironmentLacks."""
+    try:
+        client.create(topics.values(), partitions)
+    except MeasurementError as error:
+        raise EnvironmentLacks(error.message, hint="look after the brokers") from error

@@ -1,0 +1,124 @@
+"""Processes of services: known by a mark in their environment, so that all of them are ended.
+
+The mark, a random word, is in the journal before the process starts. What a process starts inherits
+it, also in a session of its own, and no other process ever has it: neither a process id that was
+given again nor a restart of the machine makes a foreign one a target.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from subprocess import Popen
+
+from sfcperf import retry, waiting
+from sfcperf.drivers.base import Journal, Resource
+from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.hosts import process
+from sfcperf.hosts.process import LocalProcess
+
+VARIABLE = "SFCPERF_SERVICE_PROCESS"
+"""Environment variable that holds the mark."""
+KIND = "process"
+"""Of the resource in the journal; its name is the mark."""
+_END_TIMEOUT_S = 10.0
+_LOOK_S = 0.02
+
+
+class Processes:
+    """The processes of one service."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def spawn(self, command: Sequence[str], output: Path) -> MarkedProcess:
+        """See `ServiceContext.spawn`."""
+        mark = secrets.token_hex(16)
+        resource = Resource(KIND, mark, {"command": command[0]})
+        self._journal.intend([resource])
+        try:
+            popen = process.start(command, stdout=output, stderr=output, variables={VARIABLE: mark})
+        except MeasurementError as error:
+            self._journal.removed([resource])
+            raise EnvironmentLacks(error.message, where=error.where, hint=error.hint) from error
+        return MarkedProcess(command, popen, lambda: self._journal.removed([resource]), mark)
+
+
+class MarkedProcess(LocalProcess):
+    """A process of a service. `stop` ends also what it started."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        popen: Popen[bytes],
+        removed: Callable[[], None],
+        mark: str,
+    ) -> None:
+        super().__init__(argv, popen)
+        self._removed = removed
+        self._mark = mark
+
+    def stop(self, grace_s: float = 2.0) -> int:
+        """SIGTERM, SIGKILL after grace_s; what it started and left gets SIGKILL. Raises
+        DeploymentError for what does not end."""
+        status = super().stop(grace_s)
+        with waiting.shielded():
+            kill([self._mark])
+        self._removed()
+        return status
+
+
+def undo(resources: Iterable[Resource], *, dry_run: bool) -> list[str]:
+    """End the processes of these resources; gives a line for each process that was (with
+    `dry_run`: would be) ended. Raises DeploymentError for those that do not end."""
+    commands = {resource.name: (resource.detail or {}).get("command") for resource in resources}
+    found = list(marked(commands))
+    if not dry_run:
+        kill(commands)
+    return [f"process {pid} ({commands[mark]})" for pid, mark in found]
+
+
+def kill(marks: Collection[str]) -> None:
+    """SIGKILL all processes with one of these marks, until none is left. Raises DeploymentError."""
+
+    def gone() -> bool:
+        left = False
+        for pid, _ in marked(marks):
+            left = True
+            _kill(pid, marks)
+        return not left
+
+    if not retry.until(gone, timeout_s=_END_TIMEOUT_S, period_s=_LOOK_S):
+        pids = ", ".join(str(pid) for pid, _ in marked(marks))
+        raise DeploymentError(f"processes of a service did not end: {pids}")
+
+
+def marked(marks: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Process id and mark of the living processes that have one of these marks."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (mark := _mark_of(int(entry.name))) in marks:
+            yield int(entry.name), mark
+
+
+def _mark_of(pid: int) -> str:
+    """Empty for a process without a mark, one that has ended, and one of another user's."""
+    with suppress(OSError):
+        for variable in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            if variable.startswith(VARIABLE.encode() + b"="):
+                return variable.partition(b"=")[2].decode(errors="replace")
+    return ""
+
+
+def _kill(pid: int, marks: Collection[str]) -> None:
+    """By a descriptor of the process, so that its id cannot have become another's."""
+    with suppress(OSError):
+        file = os.pidfd_open(pid)
+        try:
+            if _mark_of(pid) in marks:
+                signal.pidfd_send_signal(file, signal.SIGKILL)
+        finally:
+            os.close(file)

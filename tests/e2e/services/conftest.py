@@ -1,0 +1,1 @@
+from support.services import kafka as kafka

@@ -1,0 +1,200 @@
+"""Runs with a real broker: what arrives, what an outage costs, and what is left of a killed run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.local import processes_with
+from support.services import kafka_is_there
+from support.signals import default_signals
+from support.streams import stored
+
+from sfcperf import retry
+from sfcperf.results.store import RunStore
+from sfcperf.services.kafka.topics import TopicsClient
+
+pytestmark = [pytest.mark.root, pytest.mark.server]
+
+SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
+
+
+class Run:
+    """The command `sfcperf run` in a folder of its own; its processes are marked."""
+
+    def __init__(self, folder: Path, kafka: str, services: dict[str, Any], seconds: int) -> None:
+        self.results, self._temporary = folder / "results", folder / "temporary"
+        self._temporary.mkdir()
+        document = {
+            "sfcperf": 1,
+            "name": "stream",
+            "services": services,
+            "vnfs": {
+                "ids": {
+                    "type": "ids",
+                    "knobs": {"kafka": kafka, "window_s": 0.5, "early_packets": 1},
+                }
+            },
+            "chain": {"functions": [{"vnf": "ids"}]},
+            "probes": [
+                {"probe": "httperf", "connections": 50 * seconds, "rate_per_s": 50, "timeout_s": 60}
+            ],
+            "design": {"rounds": 1, "warmup_rounds": 0},
+            "publish": [],
+        }
+        workflow = folder / "stream.json"
+        workflow.write_text(json.dumps(document))
+        self.process = subprocess.Popen(
+            [SFCPERF, "run", str(workflow), "--results", str(self.results)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=self._environment,
+            start_new_session=True,
+            preexec_fn=default_signals,
+        )
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "TMPDIR": str(self._temporary)}
+
+    def end(self) -> int:
+        _, said = self.process.communicate(timeout=200)
+        assert self.process.returncode in (0, 1, 130), said.decode()
+        return self.process.returncode
+
+    def command(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [SFCPERF, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=self._environment,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def processes(self) -> dict[int, str]:
+        return processes_with("TMPDIR", str(self._temporary))
+
+    def store(self) -> RunStore:
+        (folder,) = self.results.iterdir()
+        return RunStore(folder)
+
+    def state(self) -> str:
+        """What run.json says it does."""
+        for manifest in self.results.glob("*/run.json"):
+            return str(json.loads(manifest.read_text())["state"])
+        return ""
+
+    def await_state(self, state: str) -> None:
+        assert retry.until(lambda: self.state() == state, timeout_s=60, period_s=0.01)
+
+
+def check_whole(records: list[dict[str, Any]], run_id: str) -> None:
+    """Each record that was made is there, once: none was lost, and none was stored twice."""
+    assert sorted(record["sequence"] for record in records) == list(range(len(records)))
+    assert {record["run"] for record in records} == {run_id}
+    assert {record["source"] for record in records} == {"ids-1"}
+
+
+@pytest.mark.parametrize(
+    "away_s", [0, pytest.param(35, marks=pytest.mark.exhaustive)], ids=["killed", "away for 35 s"]
+)
+def test_no_record_is_lost_while_the_broker_is_away(
+    kafka: Any, tmp_path: Path, away_s: int
+) -> None:
+    """The broker is that of others, so that the run waits until they have started it again."""
+    topic = f"records-{away_s}"
+    client = TopicsClient(kafka.address)
+    client.create([topic], 4)
+    cluster = {"kafka": {"service": "kafka", "bootstrap": [kafka.address]}}
+    run = Run(tmp_path, f"{kafka.address}/{topic}", cluster, seconds=2)
+    run.await_state("measuring")
+    # Connections of the probe, not packets that prove the chain.
+    assert retry.until(lambda: client.sizes([topic])[topic] > 20, timeout_s=60, period_s=0.01)
+    os.kill(kafka.pids()[0], signal.SIGKILL)
+    time.sleep(away_s)
+    kafka.recover()
+    run.end()
+    (trial,) = run.store().trials()
+    # A busy machine may make it doubtful.
+    assert trial.status in ("valid", "untrusted"), trial.reasons
+    assert any("service kafka: no broker of" in text for text in failures(trial))
+    assert trial.notes["services"]["kafka"] == {"records": 0, "verdicts": 0, "dead_letters": 0}
+    size = client.sizes([topic])[topic]
+    records = [json.loads(text) for text in stored(kafka.address, topic, size)]
+    assert len(records) == size > 100
+    check_whole(records, run.store().run_id)
+    # The run's own topics are gone.
+    facts = run.store().manifest()["services"]["kafka"]
+    assert client.existing(facts["topics"].values()) == []
+
+
+def failures(trial: Any) -> list[str]:
+    failed: list[str] = trial.notes.get("failed_attempts", [])
+    return failed
+
+
+def test_a_run_and_its_topics(kafka: Any, tmp_path: Path) -> None:
+    cluster = {"stream": {"service": "kafka", "bootstrap": [kafka.address], "partitions": 1}}
+    run = Run(tmp_path, "stream", cluster, seconds=1)
+    run.await_state("measuring")
+    facts = run.store().manifest()["services"]["stream"]
+    assert facts["bootstrap"] == kafka.address
+    topic = facts["topics"]["records"]
+    assert topic == f"sfcperf-flow-records-{run.store().manifest()['sessions'][0]['tag']}"
+    records = [json.loads(text) for text in stored(kafka.address, topic, 50)]
+    run.end()
+    (trial,) = run.store().trials()
+    assert trial.status in ("valid", "untrusted"), trial.reasons
+    # Windows of the last packets end after the trial.
+    assert trial.notes["services"]["stream"]["records"] >= 50
+    check_whole(records, run.store().run_id)
+    assert TopicsClient(kafka.address).existing(facts["topics"].values()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_start_of_the_broker_that_is_cut_short(
+    tmp_path: Path, state_dir: Path, number: signal.Signals
+) -> None:
+    if not kafka_is_there():
+        pytest.skip("Kafka is not there: make setup-security")
+    run = Run(tmp_path, "kafka", {"kafka": {"service": "kafka"}}, seconds=1)
+    assert retry.until(lambda: "java" in run.processes().values(), timeout_s=60, period_s=0.01)
+    assert run.state() == "starting services"
+    os.kill(run.process.pid, number)
+    if number == signal.SIGKILL:
+        run.process.wait()
+        assert "java" in run.processes().values()
+        assert "(java)" in run.command("clean")
+    else:
+        assert run.end() == 130
+    run.process.communicate()
+    assert run.processes() == {}
+    assert list((state_dir / "runs").glob("*")) == []
+
+
+@pytest.mark.exhaustive
+def test_a_broker_of_the_runs_own(tmp_path: Path, state_dir: Path) -> None:
+    """Killed beside a trial, it is started again; killed with the run, it is gone after clean."""
+    run = Run(tmp_path, "kafka", {"kafka": {"service": "kafka"}}, seconds=3)
+    run.await_state("measuring")
+    (pid,) = (pid for pid, name in run.processes().items() if name == "java")
+    os.kill(pid, signal.SIGKILL)
+    run.end()
+    (trial,) = run.store().trials()
+    assert trial.status in ("valid", "untrusted"), trial.reasons
+    (failure,) = failures(trial)
+    assert "service kafka: the broker has ended with status -9" in failure
+    assert trial.notes["services"]["kafka"]["records"] > 150
+    assert run.processes() == {}
+    assert list((state_dir / "runs").glob("*")) == []

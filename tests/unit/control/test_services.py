@@ -1,0 +1,242 @@
+"""Services in a run: when they are called, what becomes of those that break, and what is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from support.engine import SMALL, Bench, in_child
+from support.records.manifests import VERSIONS
+from support.schemas import violations
+
+import sfcperf.control.run as engine
+from sfcperf import plugins, retry
+from sfcperf.control.clean import clean
+from sfcperf.control.events import Listener
+from sfcperf.control.interrupts import SIGNALS
+from sfcperf.errors import EnvironmentLacks, InterruptedRun
+from sfcperf.services import processes
+
+SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+
+@pytest.fixture(autouse=True)
+def fast_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asking each tool for its version takes longer than the whole fake run."""
+    monkeypatch.setattr(engine, "versions", lambda: VERSIONS)
+
+
+@pytest.fixture
+def default_handlers() -> Iterator[None]:
+    """A test runner that was started in the background ignores SIGINT."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def service(bench: Bench, **parameters: Any) -> dict[str, Any]:
+    return {"service": "fake", "folder": str(bench.resources), **parameters}
+
+
+def calls(bench: Bench, name: str = "store", session: str = "services") -> list[str]:
+    file = bench.folder() / "raw" / session / name / "calls"
+    return file.read_text().splitlines()
+
+
+def test_the_order_of_calls(bench: Bench) -> None:
+    outcome = bench.start(**SMALL, services={"store": service(bench, command=SLEEPS)})
+    assert outcome.exit_code == 0
+    assert outcome.problems == ()
+    chain = ["begin_trial", "end_trial", "chain_removed"]
+    assert calls(bench)[0] == "start"
+    assert calls(bench)[-1] == "stop"
+    groups = [calls(bench)[n : n + 4] for n in range(1, len(calls(bench)) - 1, 4)]
+    assert [group[1:] for group in groups] == [chain] * 4
+    assert sorted(group[0] for group in groups) == [
+        *["chain_deployed s000"] * 2,
+        *["chain_deployed s001"] * 2,
+    ]
+    assert bench.leftovers() == []
+
+
+def test_what_is_recorded(bench: Bench) -> None:
+    seen: list[str] = []
+
+    class Phases(Listener):
+        def phase(self, state: str) -> None:
+            seen.append(state)
+
+    bench.start(
+        Phases(), **SMALL, services={"store": service(bench), "other": service(bench, limit=3)}
+    )
+    assert violations(bench.folder()) == []
+    assert seen[0] == "starting services"
+    manifest = bench.manifest()
+    told = {"service": "fake", "version": "1"}
+    assert manifest["services"] == {"store": told, "other": told}
+    assert "starting services" in manifest["phases"]
+    for trial in bench.trials():
+        assert trial.notes["services"] == {"store": {"trials": 1}, "other": {"trials": 1}}
+        assert trial.deployment["services"] == {"store": {"limit": 0}, "other": {"limit": 3}}
+
+
+def test_without_services_nothing_is_said_of_them(bench: Bench) -> None:
+    bench.start(**SMALL)
+    assert "services" not in bench.manifest()
+    assert not (bench.folder() / "raw" / "services").exists()
+    assert all("services" not in trial.notes for trial in bench.trials())
+
+
+def test_a_trial_that_a_service_doubts_is_untrusted(bench: Bench) -> None:
+    bench.start(**SMALL, services={"store": service(bench, doubts=True)})
+    for trial in bench.trials():
+        assert trial.status == "untrusted"
+        assert trial.reasons == ("service store: something is under way",)
+
+
+def test_a_service_that_breaks_fails_the_attempt_and_comes_back(bench: Bench) -> None:
+    bench.start(**SMALL, services={"store": service(bench, breaks_in=2)})
+    trials = bench.trials()
+    assert [trial.status for trial in trials] == ["valid"] * 4
+    assert [trial.attempts for trial in trials] == [1, 2, 1, 1]
+    (reason,) = trials[1].notes["failed_attempts"]
+    assert "broke during the measurement: service store: its file is away" in reason
+    assert calls(bench).count("recover") == 1
+
+
+def test_a_service_that_does_not_come_back_fails_what_follows(bench: Bench) -> None:
+    bench.start(**SMALL, services={"store": service(bench, breaks_in=2, final=True)})
+    trials = bench.trials()
+    assert [trial.status for trial in trials] == ["valid", "failed", "failed", "failed"]
+    assert "service store does not come back: nothing brings it back" in trials[1].reasons[1]
+    # Once per attempt.
+    assert calls(bench).count("recover") == sum(trial.attempts for trial in trials[1:]) - 1
+
+
+def test_a_chain_that_a_service_refuses_is_not_measured(bench: Bench) -> None:
+    bench.start(**SMALL, services={"store": service(bench, refuses="s001")})
+    by_id = bench.by_id()
+    assert by_id["r001-s000-a"].status == "valid"
+    assert by_id["r001-s001-a"].status == "failed"
+    assert "this chain is nothing for it" in by_id["r001-s001-a"].reasons[0]
+    assert bench.leftovers() == []
+
+
+def test_a_service_that_does_not_start_stops_the_run(bench: Bench) -> None:
+    services = {"store": service(bench), "other": service(bench, fails=True, command=SLEEPS)}
+    with pytest.raises(EnvironmentLacks, match="other cannot be started: it does not want to"):
+        bench.start(**SMALL, services=services)
+    assert calls(bench)[-1] == "stop"
+    assert bench.manifest()["status"] == "failed"
+    assert bench.leftovers() == []
+
+
+def test_a_service_that_does_not_stop_is_removed_by_its_journal(bench: Bench) -> None:
+    outcome = bench.start(**SMALL, services={"store": service(bench, stuck=True)})
+    assert outcome.problems == ()
+    assert bench.leftovers() == []
+
+
+def test_a_signal_ends_a_start(bench: Bench, default_handlers: None) -> None:
+    def interrupt() -> None:
+        retry.until(lambda: list(bench.resources.iterdir()), timeout_s=30, period_s=0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    services = {"store": service(bench, start_s=600, command=SLEEPS)}
+    with pytest.raises(InterruptedRun):
+        bench.start(**SMALL, services=services)
+    assert bench.manifest()["status"] == "interrupted"
+    assert bench.leftovers() == []
+
+
+def killed(bench: Bench, services: dict[str, Any]) -> None:
+    """A run that is killed as its second trial begins."""
+
+    class Killer(Listener):
+        seen = 0
+
+        def trial_started(self, trial: Any, attempt: int) -> None:
+            self.seen += 1
+            if self.seen == 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_child(lambda: bench.start(Killer(), **SMALL, services=services)) == -signal.SIGKILL
+
+
+def running(bench: Bench) -> list[int]:
+    """Processes of services of this test's runs."""
+    journals = [path.read_text() for path in bench.state.glob("runs/*/journal.jsonl")]
+    return [pid for pid, mark in processes.marked(Everything()) if mark in "".join(journals)]
+
+
+def alive(pid: int) -> bool:
+    """Nobody may have waited for an orphan yet."""
+    return pid in [marked for marked, _ in processes.marked(Everything())]
+
+
+@contextmanager
+def foreign_process() -> Iterator[subprocess.Popen[bytes]]:
+    """Runs the same command, and belongs to no run."""
+    popen = subprocess.Popen(SLEEPS)
+    try:
+        yield popen
+    finally:
+        popen.kill()
+        popen.wait()
+
+
+class Everything(list[str]):
+    """Contains each mark."""
+
+    def __contains__(self, mark: object) -> bool:
+        return bool(mark)
+
+
+def test_clean_ends_what_a_killed_run_left(bench: Bench) -> None:
+    killed(bench, {"store": service(bench, command=SLEEPS)})
+    (pid,) = running(bench)
+    with foreign_process() as foreign:
+        (shown,) = clean(dry_run=True)
+        assert f"process {pid} ({sys.executable})" in shown.lines
+        assert any(line.startswith("file ") and line.endswith("-store") for line in shown.lines)
+        assert running(bench) == [pid]
+        assert bench.clean() == ["removed"]
+        assert bench.leftovers() == []
+        assert not alive(pid)
+        assert foreign.poll() is None
+
+
+def test_a_resumed_run_starts_its_services_again(bench: Bench) -> None:
+    killed(bench, {"store": service(bench, command=SLEEPS)})
+    (pid,) = running(bench)
+    assert bench.resume().exit_code == 0
+    assert calls(bench, session="services-2")[-1] == "stop"
+    assert not alive(pid)
+    assert [trial.status for trial in bench.trials()] == ["valid"] * 4
+    assert bench.leftovers() == []
+
+
+def test_services_whose_plug_in_is_gone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes are ended all the same; the rest waits for the plug-in."""
+    killed(bench, {"store": service(bench, command=SLEEPS)})
+    (pid,) = running(bench)
+    with monkeypatch.context() as patch:
+        load = plugins.load
+
+        def absent(kind: str, name: str) -> Any:
+            return load(kind, "gone" if kind == "service" else name)
+
+        patch.setattr(plugins, "load", absent)
+        assert bench.clean() == ["failed"]
+    assert not alive(pid)
+    assert bench.clean() == ["removed"]
+    assert bench.leftovers() == []
