@@ -61,6 +61,9 @@ class Attachment:
     (`Host.spawn` writes there)."""
     management: Management | None = None
     """None where the infrastructure has none."""
+    kept: Path | None = None
+    """A folder in the results, which need not exist yet, for what outlives the deployment; None:
+    nothing does."""
     run_id: str = ""
     """The run, for what the function tells others; empty if there is none."""
     services: Mapping[str, str] = field(default_factory=dict)

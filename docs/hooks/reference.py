@@ -100,6 +100,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/sfc-controller.openapi.json": json.dumps(controller_api(), indent=2),
         "reference/rule-interface.md": "\n".join(rest_interface("rule-interface")),
         "reference/rule-interface.openapi.json": json.dumps(rule_api(), indent=2),
+        "reference/classifier-interface.md": "\n".join(rest_interface("classifier-interface")),
+        "reference/classifier-interface.openapi.json": json.dumps(classifier_api(), indent=2),
         "reference/workflow.schema.json": json.dumps(effective_schema(), indent=2),
     }
     for kind in KINDS:
@@ -202,6 +204,11 @@ def rest_interface(name: str) -> Iterator[str]:
             "[Block by REST](../how-to/block-by-rest.md)",
             rule_api,
         ),
+        "classifier-interface": (
+            "REST interface of the flow classifier",
+            "[Block attacks](../how-to/block-attacks.md)",
+            classifier_api,
+        ),
     }[name]
     api = described()
     yield f"# {title}\n"
@@ -271,6 +278,13 @@ def controller_api() -> Schema:
 def rule_api() -> Schema:
     """The OpenAPI description of a firewall's rule interface."""
     from sfcperf.vnfs.rule_interface.api import description
+
+    return description()
+
+
+def classifier_api() -> Schema:
+    """The OpenAPI description of the flow classifier."""
+    from sfcperf.services.classifier.api import description
 
     return description()
 

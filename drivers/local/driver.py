@@ -129,10 +129,11 @@ class LocalDriver(Driver):
         self.close()
         layout = lay_out(scenario, self.context.tag, self.context.config["wire_mtu"])
         where = cgroups.this_machine()
-        built = ScenarioDeployment(self.context, scenario, layout, where, planes)
-        cleanup.check_free(built.resources)
         self._deployed += 1
         identity = f"d{self._deployed:04d}-{scenario.id}"
+        kept = self.context.raw_dir / identity
+        built = ScenarioDeployment(self.context, scenario, layout, where, planes, kept)
+        cleanup.check_free(built.resources)
         self._built[identity] = built
         self.context.journal.intend(built.resources)
         try:

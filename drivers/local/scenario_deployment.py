@@ -46,9 +46,12 @@ class ScenarioDeployment:
         layout: Layout,
         where: Hierarchies,
         dataplanes: Mapping[str, str],
+        kept: Path,
     ) -> None:
-        """`dataplanes`: node -> `ebpf`, `ovs` or `bmv2`."""
+        """`dataplanes`: node -> `ebpf`, `ovs` or `bmv2`. `kept`: folder in the results for what
+        functions keep there."""
         self.context = context
+        self.kept = kept
         self.dataplanes = dict(dataplanes)
         self.scenario = scenario
         self.layout = layout
@@ -253,6 +256,7 @@ class ScenarioDeployment:
             outputs=self._workdir(name),
             # Functions share this machine with sfcperf, so that they are managed where it is.
             management=Management("127.0.0.1", Path(f"/proc/{os.getpid()}/ns/net")),
+            kept=self.kept / name,
             run_id=self.context.run_id,
             services=self.context.services,
         )

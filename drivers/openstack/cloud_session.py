@@ -60,8 +60,9 @@ class CloudSession:
         self._jump_host: Guest | None = None
         self._existing: dict[ExistingMachine, Guest] = {}
 
-    def deploy(self, scenario: Scenario, outputs: Path) -> ScenarioDeployment:
-        """Guests for a scenario: running ones if they match, new ones for the rest."""
+    def deploy(self, scenario: Scenario, outputs: Path, kept: Path) -> ScenarioDeployment:
+        """Guests for a scenario: running ones if they match, new ones for the rest. `kept`: folder
+        in the results for what functions keep there."""
         needed = scenario_machines(scenario, self._config)
         ends = (needed.client, needed.server)
         existing = [
@@ -92,6 +93,7 @@ class CloudSession:
             outputs,
             length,
             images,
+            kept,
             self._run_id,
             self._services,
         )

@@ -100,7 +100,11 @@ class OpenStackDriver(Driver):
             self._remove(identity)
         self._deployed += 1
         identity = f"d{self._deployed:04d}-{scenario.id}"
-        deployed = self._session.deploy(scenario, self.context.state_dir / "outputs" / identity)
+        deployed = self._session.deploy(
+            scenario,
+            self.context.state_dir / "outputs" / identity,
+            self.context.raw_dir / identity,
+        )
         self._deployments[identity] = deployed
         try:
             deployed.prepare()

@@ -48,6 +48,8 @@ class ScenarioDeployment:
     """Of the data network."""
     images: Mapping[str, Mapping[str, str | None]]
     """Name -> id, and digest of the content if the cloud tells it."""
+    kept: Path
+    """In the results, for what functions keep there."""
     run_id: str
     services: Mapping[str, str]
     """Those of the run, as in DriverContext."""
@@ -129,6 +131,7 @@ class ScenarioDeployment:
             mtu=self.config.mtu,
             outputs=outputs,
             management=Management(guest.port(MANAGEMENT).address),
+            kept=self.kept / spec.name,
             run_id=self.run_id,
             services=self.services,
         )

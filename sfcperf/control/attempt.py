@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from sfcperf import plugins
 from sfcperf.active.base import Probe, ProbeResult
-from sfcperf.control import services
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver
@@ -53,8 +52,9 @@ class Attempt:
     """What the machine did before, meanwhile and after: TrialRecord.noise."""
     clock: tuple[str, ...] = ()
     """Why times that were measured by the wall clock are wrong; empty when it was not set."""
-    services: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By service: how much its counters grew, until what was under way was finished."""
+    services: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By service: how much its counters grew, until what was under way was finished, and what else
+    it has to say."""
     unfinished: tuple[str, ...] = ()
     """Why services doubt the trial."""
 
@@ -142,13 +142,13 @@ class _Measurement:
                 forwarded, dropped = _differences(before, _counters(deployment))
                 with run.interrupts.allowed:
                     doubts = run.services.end_trial()
-                grown = services.grown(served, run.services.counters())
+                of_services = run.services.trial_notes(served)
             finally:
                 self._stop(self.trial.probe.label, self.probe.cleanup)
             with run.interrupts.allowed:
                 noise = watch.finish()
         return Attempt(
-            result, observed, forwarded, dropped, noise, services=grown, unfinished=doubts
+            result, observed, forwarded, dropped, noise, services=of_services, unfinished=doubts
         )
 
     def _observe(self) -> tuple[ProbeResult, Observed]:

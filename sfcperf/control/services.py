@@ -146,6 +146,15 @@ class Services:
                 doubts += [f"service {name}: {reason}" for reason in service.end_trial()]
         return tuple(doubts)
 
+    def trial_notes(self, before: Counters) -> dict[str, dict[str, Any]]:
+        """By name: how much its counters grew since they were `before`, and its notes. Raises
+        MeasurementError."""
+        found: dict[str, dict[str, Any]] = {**grown(before, self.counters())}
+        for name, service in self._running.items():
+            if notes := service.trial_notes():
+                found[name] = {**found.get(name, {}), **notes}
+        return found
+
     def release(self) -> list[str]:
         """Stop all of them, the last one first, and remove what is left in the journal; gives what
         could not be removed."""

@@ -16,7 +16,8 @@ MODULES = "modules"
 WORKFLOW_FILES = "workflow-files"
 """Per run: the files that its workflow refers to by relative paths (VNFDs), where it finds them."""
 
-CAPTURES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
+CAPTURES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz", ".records.jsonl")
+"""Packets, and records of flows with their addresses."""
 
 MAX_ENTRIES = 200_000
 MAX_PATH_BYTES = 1024

@@ -97,6 +97,11 @@ class RunningService(ABC):
         believed, empty when it can be. Raises MeasurementError."""
         return ()
 
+    def trial_notes(self) -> Mapping[str, Any]:
+        """What a reader of the trial that `end_trial` has just finished should know besides the
+        counters; values as JSON has them, under other names. They go to its notes too."""
+        return {}
+
     @abstractmethod
     def stop(self) -> None:
         """End it. Harmless when called again; never raises MeasurementError. What is left is in

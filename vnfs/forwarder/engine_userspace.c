@@ -54,6 +54,7 @@ static struct worker workers[MAX_THREADS];
 static unsigned int worker_count;
 static struct interface own;
 static int stop_event = -1;
+static atomic_bool stopping;
 static const struct inspector *inspector; /* NULL: none */
 
 /* --- counting --- */
@@ -147,12 +148,25 @@ static void take_all(struct worker *worker)
 	struct tpacket2_hdr *frame;
 	unsigned int taken = 0;
 
-	while ((frame = packet_ring_next(&worker->ring))) {
+	/* As long as frames follow closely, the ring never gets empty. */
+	while (!atomic_load_explicit(&stopping, memory_order_relaxed) &&
+	       (frame = packet_ring_next(&worker->ring))) {
 		handle(worker, frame);
-		/* As long as frames follow closely, the ring never gets empty. */
 		if (++taken % BATCH == 0 && inspector)
 			inspector->rest((unsigned int)(worker - workers), false);
 	}
+}
+
+/* What arrived before the end is forwarded, and nothing that arrives now. */
+static void take_rest(struct worker *worker)
+{
+	struct tpacket2_hdr *frame;
+	unsigned int left = PACKET_RING_FRAMES;
+
+	packet_drop_everything(worker->ring.socket, own.name);
+	while (left-- && (frame = packet_ring_next(&worker->ring)))
+		handle(worker, frame);
+	flush(worker);
 }
 
 static void read_ring_drops(struct worker *worker)
@@ -183,6 +197,7 @@ static void *work(void *argument)
 		if (events[0].revents & POLLERR)
 			packet_ring_forget_error(&worker->ring);
 	}
+	take_rest(worker);
 	read_ring_drops(worker);
 	/* Each thread closes its own: the kernel takes long to close a packet socket. */
 	packet_ring_close(&worker->ring);
@@ -371,6 +386,7 @@ static void read_counters(struct snapshot *snapshot)
 
 static void stop(void)
 {
+	atomic_store(&stopping, true);
 	if (eventfd_write(stop_event, 1))
 		return;
 	for (unsigned int i = 0; i < worker_count; i++)

@@ -132,8 +132,8 @@ class Ids(NetworkFunction):
             "kafka": {
                 "description": "Where records go: the name of a service of the workflow, or "
                 "ADDRESS:PORT of a broker, with /TOPIC where the topic is not sfcperf-flow-records."
-                " Empty: to a file of JSON lines among the outputs of the function, which go with "
-                "the deployment.",
+                " Empty: to a file of JSON lines in the results, "
+                "raw/driver/DEPLOYMENT/FUNCTION/*.records.jsonl.",
                 "type": "string",
                 "default": "",
             },
@@ -200,7 +200,9 @@ def _spawn(
     options += ["--run", attachment.run_id]
     if broker is None:
         options += ["--records", "-"]
-        stdout = attachment.outputs / f"{attachment.name}-{next(_runs)}.records.jsonl"
+        folder = attachment.kept or attachment.outputs
+        folder.mkdir(parents=True, exist_ok=True)
+        stdout = folder / f"{attachment.name}-{next(_runs)}.records.jsonl"
     else:
         brokers, topic = broker
         options += ["--brokers", brokers, *(["--topic", topic] if topic else [])]

@@ -24,10 +24,19 @@ static _Atomic __u64 seen, missed;
 static pthread_t thread;
 static int stop_event = -1;
 static int ticks = -1;
+static atomic_bool stopping;
 
 static void read_drops(void)
 {
 	atomic_fetch_add(&missed, packet_ring_drops(&ring));
+}
+
+static void take(struct tpacket2_hdr *frame)
+{
+	inspector->frame(0, (__u8 *)frame + frame->tp_mac, frame->tp_snaplen,
+			 frame->tp_sec * 1000000000ULL + frame->tp_nsec);
+	packet_ring_give_back(frame);
+	atomic_store_explicit(&seen, seen + 1, memory_order_relaxed);
 }
 
 static void take_all(void)
@@ -35,14 +44,24 @@ static void take_all(void)
 	struct tpacket2_hdr *frame;
 	unsigned int taken = 0;
 
-	while ((frame = packet_ring_next(&ring))) {
-		inspector->frame(0, (__u8 *)frame + frame->tp_mac, frame->tp_snaplen,
-				 frame->tp_sec * 1000000000ULL + frame->tp_nsec);
-		packet_ring_give_back(frame);
-		atomic_store_explicit(&seen, seen + 1, memory_order_relaxed);
+	/* As long as frames follow closely, the ring never gets empty. */
+	while (!atomic_load_explicit(&stopping, memory_order_relaxed) &&
+	       (frame = packet_ring_next(&ring))) {
+		take(frame);
 		if (++taken % BATCH == 0)
 			inspector->rest(0, false);
 	}
+}
+
+/* What arrived before the end, and nothing that arrives now. */
+static void take_rest(void)
+{
+	struct tpacket2_hdr *frame;
+	unsigned int left = PACKET_RING_FRAMES;
+
+	packet_drop_everything(ring.socket, "the observer");
+	while (left-- && (frame = packet_ring_next(&ring)))
+		take(frame);
 }
 
 static void *observe(void *unused)
@@ -62,8 +81,7 @@ static void *observe(void *unused)
 		if (events[0].revents & POLLERR)
 			packet_ring_forget_error(&ring);
 	}
-	/* What arrived before the end is seen. */
-	take_all();
+	take_rest();
 	read_drops();
 	packet_ring_close(&ring);
 	inspector->end(0);
@@ -123,6 +141,7 @@ __u64 observer_seen(void)
 
 void observer_stop(void)
 {
+	atomic_store(&stopping, true);
 	if (eventfd_write(stop_event, 1) == 0)
 		pthread_join(thread, NULL);
 }

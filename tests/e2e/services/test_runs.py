@@ -198,3 +198,12 @@ def test_a_broker_of_the_runs_own(tmp_path: Path, state_dir: Path) -> None:
     assert trial.notes["services"]["kafka"]["records"] > 150
     assert run.processes() == {}
     assert list((state_dir / "runs").glob("*")) == []
+
+
+def test_without_a_broker_records_are_a_file_in_the_results(tmp_path: Path) -> None:
+    run = Run(tmp_path, "", {}, seconds=1)
+    run.end()
+    (file,) = run.store().folder.glob("raw/driver/d0001-s000/ids-1/*.records.jsonl")
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(records) >= 50
+    check_whole(records, run.store().run_id)

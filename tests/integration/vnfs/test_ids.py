@@ -197,6 +197,22 @@ def test_an_unknown_service_is_refused(make_bench: MakeBench) -> None:
     assert refused.value.hint == "services: kafka"
 
 
+def test_frames_that_wait_as_it_ends_are_forwarded_and_in_records(
+    make_bench: MakeBench, lab: Lab
+) -> None:
+    bench = make_bench(window_s=60, early_packets=0)
+    packets = [IP(src=f"10.0.{n}.1", dst="10.1.0.1") / UDP(sport=5, dport=9) for n in range(250)]
+    (pid,) = bench.function.pids()
+    os.kill(pid, signal.SIGSTOP)
+    bench.wire.send([bytes(_frame(bench, packet)) for packet in packets])
+    os.kill(pid, signal.SIGTERM)
+    os.kill(pid, signal.SIGCONT)
+    records, counters = _ended(bench, lab)
+    assert counters["forwarded"] == len(packets)
+    assert {_column(record, "srcip") for record in records} == {p[IP].src for p in packets}
+    assert counters["records_made"] == counters["records_sent"] == len(records)
+
+
 def test_windows_end_without_packets(make_bench: MakeBench, lab: Lab) -> None:
     bench = make_bench(window_s=0.1, early_packets=0)
     packet = IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=5, dport=9)

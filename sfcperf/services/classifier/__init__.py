@@ -1,0 +1,1 @@
+"""The classifier of the security chain: judges flow records, and has rules set against attacks."""

@@ -1,0 +1,143 @@
+"""Examples: records of a trace whose label is known, in two parts.
+
+The chain's windows begin at other times than those of the capture. So the records that train are of
+overlapping windows, which show each flow at several places in a window.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfcperf.errors import InputError
+from sfcperf.packets.five_tuple import Flow
+from sfcperf.packets.pcap_file import frames
+from sfcperf.services.classifier import records
+from sfcperf.services.classifier.features import FEATURES, seen
+from sfcperf.services.classifier.records import Record
+from sfcperf.traffic.labels import Labels
+from sfcperf.traffic.split import trains
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.ids.function import BINARY
+
+OVERLAP = 8
+"""Windows that a packet is in, if these are not shorter than a pane can be."""
+_SHORTEST_PANE_MS = 100
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """How the chain's IDS makes records: its knobs, in milliseconds."""
+
+    window_ms: int
+    slide_ms: int
+    """0: the window."""
+    early_packets: int
+
+    @property
+    def overlapping(self) -> Extraction:
+        """The same with windows that overlap as often as `OVERLAP`, or nearly."""
+        pane_ms = next(
+            (
+                self.window_ms // parts
+                for parts in range(OVERLAP, 1, -1)
+                if self.window_ms % parts == 0 and self.window_ms // parts >= _SHORTEST_PANE_MS
+            ),
+            0,
+        )
+        if 0 < self.slide_ms <= pane_ms:
+            return self
+        return Extraction(self.window_ms, pane_ms or self.slide_ms, self.early_packets)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Records whose label is known."""
+
+    features: NDArray[np.int64]
+    """A row for each record, the columns being `features.FEATURES`."""
+    labels: NDArray[np.str_]
+    """Of each record: `benign`, or the kind of the attack."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Of each record, such that all labels weigh the same: attacks of few flows are not
+        outvoted by floods. The mean is 1."""
+        kinds, places, counts = np.unique(self.labels, return_inverse=True, return_counts=True)
+        weights: NDArray[np.float64] = (len(self.labels) / (len(kinds) * counts))[places]
+        return weights
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The examples of a trace."""
+
+    training: Examples
+    test: Examples
+    """Of flows that do not train, in windows as the chain has them."""
+
+
+def extracted(pcap: Path, how: Extraction) -> Iterator[Record]:
+    """The records of a capture. Raises InputError if it is none."""
+    command = [str(binaries.find(BINARY)), "--pcap", str(pcap)]
+    command += ["--window-ms", str(how.window_ms), "--early-packets", str(how.early_packets)]
+    if how.slide_ms:
+        command += ["--slide-ms", str(how.slide_ms)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        yield from map(records.parse, process.stdout)
+        said = process.stderr.read().decode(errors="replace").strip()
+    if process.returncode != 0:
+        raise InputError(f"no records can be made of the capture: {said}", where=str(pcap))
+
+
+def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) -> Parts:
+    """The examples of a trace, `share` (0 to 1) of its flows being those that train. With a share
+    of 1, the test is empty. Raises InputError, MeasurementError for damaged files."""
+    start_ns = next((time_ns for time_ns, _ in frames(pcap)), 0)
+    training = _Collected(labels, start_ns)
+    for record in extracted(pcap, how.overlapping):
+        flow = flow_of(record)
+        if trains(flow, seed, share):
+            training.add(record, flow)
+    test = _Collected(labels, start_ns)
+    for record in extracted(pcap, how) if share < 1 else ():
+        flow = flow_of(record)
+        if not trains(flow, seed, share):
+            test.add(record, flow)
+    return Parts(training.examples(), test.examples())
+
+
+def flow_of(record: Record) -> Flow:
+    """The 5-tuple; the source is the client."""
+    columns = record.features
+    return Flow(columns[0], columns[1], columns[2], columns[3], columns[4])
+
+
+class _Collected:
+    def __init__(self, labels: Labels, start_ns: int) -> None:
+        self._labels = labels
+        self._start_ns = start_ns
+        self._features: list[list[int]] = []
+        self._found: list[str] = []
+
+    def add(self, record: Record, flow: Flow) -> None:
+        """A record is an example if its first and its last packet have the same label: the time of
+        a label may begin or end between them."""
+        label = self._label(flow, record.first_ns)
+        if label is not None and label == self._label(flow, record.last_ns):
+            self._features.append(seen(record.kind, record.features))
+            self._found.append(label)
+
+    def _label(self, flow: Flow, time_ns: int) -> str | None:
+        return self._labels.of(flow, (time_ns - self._start_ns) / _NS_PER_S)
+
+    def examples(self) -> Examples:
+        features = np.array(self._features, dtype=np.int64).reshape(-1, len(FEATURES))
+        return Examples(features, np.array(self._found, dtype=np.str_))

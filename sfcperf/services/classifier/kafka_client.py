@@ -1,0 +1,134 @@
+"""Consumers and producers of the classifier's processes.
+
+Partitions are assigned by hand: a consumer that joins a group waits until the broker has given up
+the one that was killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import Lock
+from typing import NamedTuple, cast
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_INVALID,
+    Consumer,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+
+from sfcperf.errors import MeasurementError
+
+TIMEOUT_S = 30.0
+"""Of what a process asks the broker at its start."""
+ANSWER_S = 5.0
+"""Of what it is asked later."""
+_COMMON = {
+    "log.connection.close": False,
+    # It is back within 10 s when its broker is.
+    "reconnect.backoff.ms": 100,
+    "reconnect.backoff.max.ms": 2000,
+    "socket.connection.setup.timeout.ms": 5000,
+    "socket.nagle.disable": True,
+}
+
+
+def consumer(bootstrap: str, group: str) -> Consumer:
+    """One that commits only what it is told to."""
+    return Consumer(
+        {
+            **_COMMON,
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": 50,  # newly assigned partitions wait for the request before
+            "fetch.queue.backoff.ms": 1,
+            "fetch.error.backoff.ms": 100,
+        }
+    )
+
+
+def producer(bootstrap: str) -> Producer:
+    """One that writes nothing twice by itself, and waits for its broker for as long as it takes."""
+    return Producer(
+        {
+            **_COMMON,
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,
+            "linger.ms": 1,
+            "message.timeout.ms": 0,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
+
+
+def partitions(client: Consumer, topic: str, timeout_s: float) -> list[TopicPartition]:
+    """Of a topic. Raises KafkaException if there is no such topic."""
+    found = client.list_topics(topic, timeout=timeout_s).topics[topic]
+    if found.error is not None:
+        raise KafkaException(found.error)
+    return [TopicPartition(topic, number) for number in sorted(found.partitions)]
+
+
+def assigned(client: Consumer, *topics: str) -> None:
+    """Read these topics from what was committed, else from the beginning. Raises KafkaException."""
+    places = [place for topic in topics for place in partitions(client, topic, TIMEOUT_S)]
+    committed = client.committed(places, timeout=TIMEOUT_S)
+    for place in committed:
+        if place.offset == OFFSET_INVALID:
+            place.offset = OFFSET_BEGINNING
+    client.assign(committed)
+
+
+class Place(NamedTuple):
+    """Of a message that was read."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+def place_of(message: Message) -> Place:
+    """Where it is; not of errors, which have no place."""
+    found = (message.topic(), message.partition(), message.offset())
+    return Place(*cast(tuple[str, int, int], found))
+
+
+def position_after(messages: Iterable[Message]) -> list[TopicPartition]:
+    """What to commit once these messages are done."""
+    last = {(at.topic, at.partition): at.offset + 1 for at in map(place_of, messages)}
+    return [TopicPartition(topic, number, offset) for (topic, number), offset in last.items()]
+
+
+class TopicEnds:
+    """Asks a broker how far topics go. A client of its own: one that is polled in another thread
+    answers nobody else."""
+
+    def __init__(self, bootstrap: str) -> None:
+        """Connects at the first question."""
+        self._bootstrap = bootstrap
+        self._client: Consumer | None = None
+        self._lock = Lock()
+
+    def of(self, topic: str) -> dict[int, int]:
+        """Partition -> offset of its next message. Raises MeasurementError."""
+        try:
+            with self._lock:
+                self._client = self._client or consumer(self._bootstrap, "sfcperf-ends")
+                return {
+                    place.partition: self._client.get_watermark_offsets(place, ANSWER_S)[1]
+                    for place in partitions(self._client, topic, ANSWER_S)
+                }
+        except KafkaException as error:
+            raise MeasurementError(f"no broker says how far {topic} goes: {error}") from error
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None

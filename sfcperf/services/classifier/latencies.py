@@ -1,0 +1,33 @@
+"""Latencies of many records, exact to a millisecond."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import accumulate
+
+
+class Latencies:
+    """Counts of whole milliseconds. Clocks of two machines may make some negative."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+
+    def add(self, latency_ms: int) -> None:
+        """One more."""
+        self._counts[latency_ms] += 1
+
+    def percentile(self, percent: float) -> int | None:
+        """The least that at least so many percent do not exceed; None of nothing."""
+        total = self._counts.total()
+        values = sorted(self._counts)
+        sums = accumulate(self._counts[value] for value in values)
+        wanted = total * percent / 100
+        return next((v for v, so_far in zip(values, sums, strict=True) if so_far >= wanted), None)
+
+    def summary(self) -> dict[str, int | None]:
+        """`count`, `median_ms`, `p99_ms`."""
+        return {
+            "count": self._counts.total(),
+            "median_ms": self.percentile(50),
+            "p99_ms": self.percentile(99),
+        }

@@ -1,0 +1,71 @@
+"""Ledger: whether every record that the functions sent came to a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sfcperf import retry
+from sfcperf.management.deployment import ServiceFunction
+
+_CONSISTENT_S = 5.0
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Reading:
+    """At one time."""
+
+    sent: int
+    """Records that the functions sent since they were started, and the broker acknowledged."""
+    unconfirmed: int
+    """Records that they sent without an answer: the broker may have them."""
+    ends: Mapping[int, int]
+    """Partition of records -> offset of the next one."""
+    consistent: bool
+    """Whether nothing was under way between functions and broker."""
+
+    @property
+    def stored(self) -> int:
+        """Records in the broker."""
+        return sum(self.ends.values())
+
+
+def read(functions: Sequence[ServiceFunction], ends: Callable[[], Mapping[int, int]]) -> Reading:
+    """Counters of the functions and ends of the topic that belong together, if there is a moment
+    of some seconds in which nothing is under way. Raises MeasurementError."""
+    seen: list[Reading] = []
+
+    def look() -> bool:
+        before = [function.counters() for function in functions]
+        found = ends()
+        after = [function.counters() for function in functions]
+        under_way = sum(c["records_made"] - c["records_sent"] - c["records_lost"] for c in after)
+        sent = _total(after, "records_sent")
+        same = sent == _total(before, "records_sent") and under_way == 0
+        unconfirmed = _total(after, "records_lost_unconfirmed")
+        seen.append(Reading(sent, unconfirmed, found, same))
+        return same
+
+    retry.until(look, timeout_s=_CONSISTENT_S, period_s=_LOOK_S)
+    return seen[-1]
+
+
+def _total(counters: Sequence[Mapping[str, int]], name: str) -> int:
+    return sum(each[name] for each in counters)
+
+
+def difference(begin: Reading, end: Reading) -> str | None:
+    """What does not agree between what the functions sent and what is in the broker; None when all
+    that was sent is there, and nothing else."""
+    if not (begin.consistent and end.consistent):
+        return (
+            "records could not be counted: they were sent without a pause of "
+            f"{_LOOK_S:g} s for {_CONSISTENT_S:g} s"
+        )
+    sent = end.sent - begin.sent
+    stored = end.stored - begin.stored
+    unconfirmed = end.unconfirmed - begin.unconfirmed
+    if sent <= stored <= sent + unconfirmed:
+        return None
+    return f"the functions sent {sent} records, and the broker has {stored}"

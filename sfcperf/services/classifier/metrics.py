@@ -1,0 +1,64 @@
+"""How well a model judges records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfcperf.services.classifier.features import EARLY, FEATURES
+from sfcperf.traffic.labels import BENIGN
+
+
+def matthews(
+    true_positives: int, false_negatives: int, false_positives: int, true_negatives: int
+) -> float | None:
+    """Matthews correlation coefficient (Matthews 1975); None where a row or a column is empty."""
+    rows = (true_positives + false_negatives, false_positives + true_negatives)
+    columns = (true_positives + false_positives, false_negatives + true_negatives)
+    product = math.prod(rows) * math.prod(columns)
+    if product == 0:
+        return None
+    return (true_positives * true_negatives - false_positives * false_negatives) / math.sqrt(
+        product
+    )
+
+
+def ratio(part: int, whole: int) -> float | None:
+    """None of nothing."""
+    return part / whole if whole else None
+
+
+def evaluation(
+    labels: NDArray[np.str_], predicted: Sequence[str], features: NDArray[np.int64]
+) -> dict[str, Any]:
+    """What readers should know of predictions of records with known labels: `records`, `mcc`,
+    `recall` and `fpr` of attacks against benign records, `fpr_early` and `fpr_window` of the two
+    kinds of records, and `kinds`: of each kind of attack `records` and `recall` (judged an attack,
+    of whichever kind). Ratios are None where there are no such records."""
+    attack = labels != BENIGN
+    alarm = np.array(predicted, dtype=np.str_) != BENIGN if len(labels) else attack
+    early = features[:, FEATURES.index(EARLY)] == 1
+
+    def fpr(of: NDArray[np.bool_]) -> float | None:
+        return ratio(int((alarm & of).sum()), int(of.sum()))
+
+    found, missed = int((alarm & attack).sum()), int((~alarm & attack).sum())
+    false, right = int((alarm & ~attack).sum()), int((~alarm & ~attack).sum())
+
+    def kind(label: str) -> dict[str, Any]:
+        of = labels == label
+        return {"records": int(of.sum()), "recall": float(alarm[of].mean())}
+
+    return {
+        "records": len(labels),
+        "mcc": matthews(found, missed, false, right),
+        "recall": ratio(found, found + missed),
+        "fpr": ratio(false, false + right),
+        "fpr_early": fpr(~attack & early),
+        "fpr_window": fpr(~attack & ~early),
+        "kinds": {str(label): kind(label) for label in np.unique(labels[attack])},
+    }

@@ -1,0 +1,142 @@
+"""The store of models: what was trained once with the same trace, knobs and engine is used again.
+
+A model is a folder with what the engine writes and `model.json`: the hash of the features' schema,
+the SHA-256 of each file, how it was trained, and its metrics.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfcperf.environment.state_root import state_root
+from sfcperf.errors import InputError
+from sfcperf.services.classifier.engine import Engine
+from sfcperf.services.classifier.examples import Extraction, parts
+from sfcperf.services.classifier.features import FEATURES, SCHEMA_HASH
+from sfcperf.services.classifier.metrics import evaluation
+from sfcperf.traffic import labels as labelling
+from sfcperf.traffic import making
+from sfcperf.traffic.labels import BENIGN
+
+MANIFEST = "model.json"
+VERSION = 1
+"""Of how examples are made."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a model is trained with."""
+
+    pcap: Path
+    labels: Path
+    seed: int
+    """Of the split into flows that train and the rest."""
+    share: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """A stored model."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Of what it was trained with."""
+        return self.folder.name
+
+
+def load(folder: Path) -> Model:
+    """A stored model. Raises InputError if it is damaged, or was trained with other features."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        damaged = sorted(manifest["sha256"].items() - _digests(folder).items())
+        schema_hash = manifest["schema_hash"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"this is no model: {error}", where=str(folder)) from error
+    if damaged:
+        names = ", ".join(name for name, _ in damaged)
+        raise InputError(f"files of the model were changed: {names}", where=str(folder))
+    if schema_hash != SCHEMA_HASH:
+        raise InputError(
+            f"the model was trained with other features ({schema_hash})",
+            where=str(folder),
+            allowed=f"features {SCHEMA_HASH}",
+            hint="remove the folder: the model is then trained again",
+        )
+    return Model(folder, manifest)
+
+
+def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str], None]) -> Model:
+    """The model of an engine: an earlier one that is whole, or a new one. Raises InputError,
+    MeasurementError for a trace that cannot be used, EnvironmentLacks."""
+    inputs = {
+        "version": VERSION,
+        "engine": engine.name,
+        "engine_version": engine.version(),
+        "schema_hash": SCHEMA_HASH,
+        "pcap": making.sha256(source.pcap),
+        "labels": making.sha256(source.labels),
+        "seed": source.seed,
+        "share": source.share,
+        **asdict(how),
+    }
+    key = sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
+    folder = state_root() / "models" / key
+    if folder.exists():
+        try:
+            return load(folder)
+        except InputError as error:
+            say(f"the stored model is not used: {error.message}")
+            shutil.rmtree(folder)
+    _train(engine, source, how, inputs, folder)
+    return load(folder)
+
+
+def _train(
+    engine: Engine, source: Source, how: Extraction, inputs: Mapping[str, Any], folder: Path
+) -> None:
+    found = parts(source.pcap, labelling.read(source.labels), how, source.seed, source.share)
+    present = np.unique(found.training.labels)
+    if BENIGN not in present or len(present) < 2:
+        raise InputError(
+            f"the flows that train have only the labels: {', '.join(present) or 'none'}",
+            where=str(source.pcap),
+            allowed=f"{BENIGN}, and a kind of attack or more",
+            hint="a longer trace, or a greater share",
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+        made = Path(temporary) / "model"
+        made.mkdir()
+        facts = engine.train(found.training, made)
+        predicted = engine.predict(made, found.test.features)
+        manifest = {
+            **inputs,
+            "features": FEATURES,
+            "sha256": _digests(made),
+            "facts": dict(facts),
+            "training_records": {
+                str(label): int((found.training.labels == label).sum()) for label in present
+            },
+            "metrics": evaluation(found.test.labels, predicted, found.test.features),
+            "unseen_kinds": sorted(set(found.test.labels.tolist()) - set(present.tolist())),
+        }
+        (made / MANIFEST).write_text(json.dumps(manifest, indent=1))
+        made.rename(folder)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """Of all files but the manifest."""
+    files = (f for f in sorted(folder.rglob("*")) if f.is_file() and f.name != MANIFEST)
+    return {str(file.relative_to(folder)): making.sha256(file) for file in files}

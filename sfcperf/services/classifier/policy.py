@@ -1,0 +1,181 @@
+"""Which rules follow from verdicts.
+
+- Each flow that is judged an attack is blocked by its 5-tuple. A verdict on a flow is renewed by
+  its later records: the last one counts. A rule that was set is not withdrawn when a later verdict
+  is benign, because that saw what the rule had left of the flow; it ends with its time.
+- A client is blocked by its address when enough of its flows are attacks, and nearly all: an attack
+  comes from new ports, or to new ones, faster than rules by 5-tuple follow. Flows from a blocked
+  address need no rules of their own.
+- An address that as many flows go to as come from, or more, serves, and is never blocked as a
+  source: of a flow that was silent for a window, a packet of the server may be the first again. For
+  the same reason the client of a flow stays the one that was seen first.
+- Spoofed sources have a flow each. Rules by flow for such sources take at most half of the rules by
+  flow, so that there is always room for those against flows of others.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sfcperf.services.classifier.verdicts import Verdict
+from sfcperf.traffic.labels import BENIGN
+from sfcperf.vnfs.rule_interface.rules import Flow, Rule, Source, canonical, flow
+
+REMEMBERED_FLOWS = 200_000
+"""Flows whose last verdict is known, in the order of these verdicts; older ones are forgotten."""
+_canonical = lru_cache(1 << 16)(canonical)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the user may choose."""
+
+    sources: bool
+    """Whether there are rules by source."""
+    source_after_flows: int
+    """The least flows of a source that are attacks."""
+    source_min_ratio: float
+    """The least share of its flows that these are."""
+    ttl_s: float
+    """Of each rule."""
+    max_flow_rules: int
+    """By flow, in force at a time."""
+
+
+@dataclass
+class _Known:
+    """A flow."""
+
+    source: str
+    bad: bool
+
+
+@dataclass
+class _Address:
+    """How many known flows it has."""
+
+    attacks: int = 0
+    """Of those from it."""
+    outgoing: int = 0
+    incoming: int = 0
+
+
+class Policy:
+    """The state of one trial. Times are in seconds, of any clock."""
+
+    def __init__(self, limits: Limits, remembered_flows: int = REMEMBERED_FLOWS) -> None:
+        self._limits = limits
+        self._remembered_flows = remembered_flows
+        self._flows: OrderedDict[Flow, _Known] = OrderedDict()
+        self._addresses: dict[str, _Address] = {}
+        self._in_force: OrderedDict[Rule, tuple[float, bool]] = OrderedDict()
+        """Until when, and whether it is by flow of a source with one flow; in the order of
+        expiry."""
+        self._flow_rules = self._lone_rules = 0
+        self.withheld = 0
+        """Rules that were not set for lack of room."""
+
+    def rules_for(self, verdict: Verdict, now_s: float) -> list[Rule]:
+        """Those to set now because of a verdict; the same, later, are to be renewed. Raises
+        ValueError for a flow that cannot be."""
+        src, dst = _canonical(verdict.src), _canonical(verdict.dst)
+        key = flow(verdict.protocol, (src, verdict.src_port), (dst, verdict.dst_port))
+        bad = verdict.label != BENIGN
+        known = self._note(key, src, bad)
+        if not bad:
+            return []
+        self._expire(now_s)
+        if self._is_blocked(source := Source(known.source)):
+            return [source] if self._set(source, now_s) else []
+        rule: Rule = key
+        return [rule] if self._set(rule, now_s) else []
+
+    def refused(self, rule: Rule) -> None:
+        """A rule was not set: it is tried again with the next verdict."""
+        self._drop(rule)
+
+    # --- flows ---
+
+    def _note(self, key: Flow, src: str, bad: bool) -> _Known:
+        known = self._flows.get(key)
+        if known is None:
+            known = self._flows[key] = _Known(src, False)
+            self._address(src).outgoing += 1
+            self._address(_other(key, src)).incoming += 1
+            if len(self._flows) > self._remembered_flows:
+                self._forget_oldest()
+        else:
+            self._flows.move_to_end(key)
+        self._address(known.source).attacks += bad - known.bad
+        known.bad = bad
+        return known
+
+    def _forget_oldest(self) -> None:
+        key, known = self._flows.popitem(last=False)
+        source, other = known.source, _other(key, known.source)
+        self._addresses[source].attacks -= known.bad
+        self._addresses[source].outgoing -= 1
+        self._addresses[other].incoming -= 1
+        for address in {source, other}:
+            if not (self._addresses[address].outgoing or self._addresses[address].incoming):
+                del self._addresses[address]
+
+    def _address(self, address: str) -> _Address:
+        return self._addresses.setdefault(address, _Address())
+
+    def _is_blocked(self, source: Source) -> bool:
+        known = self._addresses[source.address]
+        return (
+            self._limits.sources
+            and known.attacks >= self._limits.source_after_flows
+            and known.attacks >= self._limits.source_min_ratio * known.outgoing
+            and known.outgoing > known.incoming
+        )
+
+    # --- rules ---
+
+    def _set(self, rule: Rule, now_s: float) -> bool:
+        """Whether it is to be set, or renewed."""
+        before = self._in_force.get(rule)
+        if before is not None:
+            if before[0] - now_s > self._limits.ttl_s / 2:
+                return False
+            self._drop(rule)
+        lone = isinstance(rule, Flow) and self._is_lone(rule)
+        if isinstance(rule, Flow) and not self._has_room(lone):
+            self.withheld += 1
+            return False
+        self._in_force[rule] = (now_s + self._limits.ttl_s, lone)
+        self._count(rule, lone, 1)
+        return True
+
+    def _is_lone(self, rule: Flow) -> bool:
+        return self._addresses[self._flows[rule].source].outgoing == 1
+
+    def _has_room(self, lone: bool) -> bool:
+        most = self._limits.max_flow_rules
+        return self._flow_rules < most and not (lone and self._lone_rules >= most // 2)
+
+    def _expire(self, now_s: float) -> None:
+        while self._in_force:
+            rule, (until_s, lone) = next(iter(self._in_force.items()))
+            if until_s > now_s:
+                return
+            del self._in_force[rule]
+            self._count(rule, lone, -1)
+
+    def _drop(self, rule: Rule) -> None:
+        found = self._in_force.pop(rule, None)
+        if found is not None:
+            self._count(rule, found[1], -1)
+
+    def _count(self, rule: Rule, lone: bool, change: int) -> None:
+        if isinstance(rule, Flow):
+            self._flow_rules += change
+            self._lone_rules += change * lone
+
+
+def _other(key: Flow, address: str) -> str:
+    return key.high[0] if key.low[0] == address else key.low[0]

@@ -1,0 +1,70 @@
+"""Records of flows as the speed layer reads them (schemas/flow-record.schema.json)."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+
+from sfcperf.vnfs.ids.features import NAMES
+
+MOST_NUMBER = 2**63 - 1
+_FIRST_TEXT, _SECOND_TEXT = NAMES.index("srcip"), NAMES.index("dstip")
+
+_Number = Annotated[int, msgspec.Meta(ge=0, le=MOST_NUMBER)]
+_Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+_LIMITED = {
+    "srcip": str,
+    "dstip": str,
+    "srcport": _Port,
+    "dstport": _Port,
+    "proto": Annotated[int, msgspec.Meta(ge=0, le=255)],
+    "dscp": Annotated[int, msgspec.Meta(ge=0, le=63)],
+    "class": str | None,
+}
+if TYPE_CHECKING:
+    _Features = tuple[Any, ...]
+else:
+    _Features = tuple[tuple(_LIMITED.get(name, _Number) for name in NAMES)]
+
+
+class Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A record."""
+
+    version: Literal[1]
+    source: str
+    run: str
+    sequence: _Number
+    kind: Literal["early", "window"]
+    first_ns: _Number
+    last_ns: _Number
+    features: _Features
+
+
+class PoisonedRecord(Exception):
+    """A message that is no record; it says why."""
+
+
+_decoder = msgspec.json.Decoder(Record)
+
+
+def parse(message: bytes | None) -> Record:
+    """The record in a message. Raises PoisonedRecord."""
+    try:
+        record = _decoder.decode(message or b"")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise PoisonedRecord(str(error)) from error
+    for place in (_FIRST_TEXT, _SECOND_TEXT):
+        if not is_address(record.features[place]):
+            raise PoisonedRecord(f"no address - at `$.features[{place}]`")
+    return record
+
+
+def is_address(text: str) -> bool:
+    """Whether it is an IPv4 or IPv6 address without a zone."""
+    try:
+        socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
+    except (OSError, ValueError):
+        return False
+    return True

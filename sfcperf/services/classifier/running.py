@@ -1,0 +1,310 @@
+"""A running classifier: its engine, its serving layer, and what they do in each trial."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sfcperf import retry, waiting
+from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError, SfcperfError
+from sfcperf.management.deployment import Deployment, ServiceFunction
+from sfcperf.services.base import RunningService, ServiceContext
+from sfcperf.services.classifier import ledger, models, settings
+from sfcperf.services.classifier.engine import Broker, Engine
+from sfcperf.services.classifier.examples import Extraction
+from sfcperf.services.classifier.kafka_client import TopicEnds
+from sfcperf.services.classifier.models import Model, Source
+from sfcperf.services.classifier.serving_client import ServingLayer
+from sfcperf.services.kafka.service import RunningKafka
+from sfcperf.traffic.kept import kept
+from sfcperf.workflow.model import FunctionSpec, Scenario
+
+CAUGHT_UP_S = 60.0
+"""How long verdicts on the records of a trial are waited for."""
+_LOOK_S = 0.05
+_BEYOND_WINDOW_S = 0.5
+"""After the end of a window, its records are made and sent."""
+_CLEAR_S = 30.0
+
+
+class RunningClassifier(RunningService):
+    """See `RunningService`. It works for one chain at a time."""
+
+    def __init__(
+        self, context: ServiceContext, parameters: Mapping[str, Any], engine: type[Engine]
+    ) -> None:
+        self._context = context
+        self._parameters = parameters
+        kafka = context.services[parameters["kafka"]]
+        if not isinstance(kafka, RunningKafka):
+            raise EnvironmentLacks(
+                f"the service {parameters['kafka']!r}, where the classifier finds records, is no "
+                "Kafka",
+                hint='{"service": "kafka"}',
+            )
+        self._broker = Broker(
+            bootstrap=kafka.address,
+            records=kafka.topics["records"],
+            verdicts=kafka.topics["verdicts"],
+            dead_letters=kafka.topics["dead-letters"],
+            group=f"sfcperf-{context.name}-{context.tag}",
+        )
+        self.engine = engine(context, parameters, self._broker)
+        self.serving = ServingLayer(context, self._broker)
+        self._ends = TopicEnds(self._broker.bootstrap)
+        self._functions: tuple[ServiceFunction, ...] = ()
+        self._targets: list[dict[str, str]] = []
+        self._model: Model | None = None
+        self._window_s = 0.0
+        self._begun: ledger.Reading | None = None
+        self._last_status: Mapping[str, Any] = {}
+
+    @property
+    def address(self) -> str:
+        """Of the REST interface."""
+        return self.serving.address
+
+    def start(self) -> None:
+        """Raises EnvironmentLacks."""
+        try:
+            self._source(self._parameters)
+        except MeasurementError as error:
+            raise EnvironmentLacks(error.message, where=error.where, hint=error.hint) from error
+        self.engine.start()
+        self.serving.start()
+
+    def problem(self) -> str | None:
+        """When a layer cannot be started again."""
+        return self.engine.problem() or self.serving.process.problem()
+
+    def recover(self) -> None:
+        """Start layers that are given up. Raises EnvironmentLacks."""
+        if self.serving.process.problem() is not None:
+            self.serving.process.stop()
+            self.serving.start()
+        if self.engine.problem() is not None and self._model is not None:
+            try:
+                self.engine.classify(self._model.folder)
+            except DeploymentError as error:
+                raise EnvironmentLacks(error.message, hint=error.hint) from error
+
+    def counters(self) -> Mapping[str, int]:
+        """`verdicts_malicious`, `verdicts_benign`, `records_poisoned` (dead letters), `rules_sent`,
+        `rules_refused` and `rules_refused_REASON`, `rules_withheld` (by the policy, for lack of
+        room), `sends_retried`; `verdicts_repeated` after a restart of the speed layer;
+        `records_received`, all that were classified or poisoned; `records_of_before`, verdicts on
+        what came before the trial; `verdicts_malformed` and `dead_letters_malformed`, others'
+        messages in these topics; `speed_restarts` and
+        `serving_restarts`. Raises MeasurementError."""
+        found: Mapping[str, int] = self.serving.status()["counters"]
+        received = ("verdicts_malicious", "verdicts_benign", "records_poisoned")
+        return {
+            "records_received": sum(found[name] for name in received),
+            **found,
+            "speed_restarts": self.engine.restarts,
+            "serving_restarts": self.serving.process.restarts,
+        }
+
+    def facts(self) -> Mapping[str, Any]:
+        """Engine and versions; where the REST interface is."""
+        return {"engine": self.engine.name, **self.engine.facts(), "rest": f"http://{self.address}"}
+
+    # --- chains ---
+
+    def chain_deployed(self, deployment: Deployment, scenario: Scenario) -> Mapping[str, Any]:
+        """Use the model for the knobs of the chain's IDS; gives its id, metrics and the number of
+        rule interfaces. Raises DeploymentError."""
+        parameters = self._of_chain(scenario)
+        specs = self._ids(scenario)
+        names = {spec.name for spec in specs}
+        self._functions = tuple(f for f in deployment.functions if f.name in names)
+        if not specs:
+            return {"model": None}
+        how = _extraction(specs)
+        _check_ttl(scenario, deployment, float(parameters["ttl_s"]))
+        try:
+            self._model = models.trained(
+                self.engine, self._source(parameters), how, self._context.log
+            )
+        except SfcperfError as error:
+            raise DeploymentError(
+                f"no model: {error.message}", where=error.where, hint=error.hint
+            ) from error
+        self.engine.classify(self._model.folder)
+        self._window_s = how.window_ms / 1000
+        self._targets = [
+            {"url": f.rule_interface.url, "token": f.rule_interface.token}
+            for f in deployment.functions
+            if f.rule_interface is not None
+        ]
+        self._limits = asdict(settings.limits(parameters))
+        manifest = self._model.manifest
+        return {
+            "model": self._model.id,
+            "metrics": manifest["metrics"],
+            "unseen_kinds": manifest["unseen_kinds"],
+            "rule_interfaces": len(self._targets),
+        }
+
+    def chain_removed(self) -> None:
+        """Set no more rules."""
+        self._functions, self._targets, self._begun = (), [], None
+        try:
+            self.serving.begin({})
+        except MeasurementError as error:
+            self._context.log(error.message)
+
+    def _of_chain(self, scenario: Scenario) -> Mapping[str, Any]:
+        own = (s.parameters for s in scenario.services if s.name == self._context.name)
+        return next(own, self._parameters)
+
+    def _ids(self, scenario: Scenario) -> list[FunctionSpec]:
+        """The functions whose records come to the broker."""
+        return [
+            spec
+            for spec in scenario.chain.functions
+            if spec.type == "ids" and spec.knobs["kafka"] == self._parameters["kafka"]
+        ]
+
+    def _source(self, parameters: Mapping[str, Any]) -> Source:
+        """Raises EnvironmentLacks, MeasurementError when the trace cannot be made."""
+        training, share = parameters["training"], float(parameters["share"])
+        seed = int(training["seed"])
+        if training["pcap"]:
+            pcap, labels = Path(training["pcap"]), Path(training["labels"])
+            for file in (pcap, labels):
+                if not os.access(file, os.R_OK):
+                    raise EnvironmentLacks("what trains the model cannot be read", where=str(file))
+            return Source(pcap, labels, seed, share)
+        trace = kept(seed, float(training["duration_s"]), self._context.log)
+        return Source(trace.pcap, trace.labels, seed, share)
+
+    # --- trials ---
+
+    def begin_trial(self) -> None:
+        """Remove all rules, and forget what was judged before. Raises MeasurementError."""
+        self._last_status = {}
+        if not self._functions:
+            return
+        assert self._model is not None
+        self.serving.begin({})
+        self._clear()
+        verdicts = self._ends.of(self._broker.verdicts)
+        dead_letters = self._ends.of(self._broker.dead_letters)
+        self._begun = ledger.read(self._functions, lambda: self._ends.of(self._broker.records))
+        self.serving.begin(
+            {
+                "targets": self._targets,
+                "records_from": _in_order(self._begun.ends),
+                "verdicts_from": _in_order(verdicts),
+                "dead_letters_from": _in_order(dead_letters),
+                "limits": self._limits,
+                "model": self._model.manifest,
+            }
+        )
+
+    def end_trial(self) -> tuple[str, ...]:
+        """Wait for the records of the last window, and for what follows from them. Raises
+        MeasurementError."""
+        if self._begun is None:
+            return ()
+        waiting.sleep(self._window_s + _BEYOND_WINDOW_S)
+        ended = ledger.read(self._functions, lambda: self._ends.of(self._broker.records))
+        wanted = ended.stored - self._begun.stored
+
+        def caught_up() -> bool:
+            self._last_status = self.serving.status()
+            return int(self._last_status["records"]) >= wanted
+
+        retry.until(caught_up, timeout_s=CAUGHT_UP_S, period_s=_LOOK_S)
+        found = (
+            ledger.difference(self._begun, ended),
+            self._unclassified(wanted),
+            self._last_status["problem"],
+        )
+        self._begun = None
+        return tuple(reason for reason in found if reason)
+
+    def _unclassified(self, wanted: int) -> str | None:
+        done = self._last_status["records"]
+        if done >= wanted:
+            return None
+        why = self._last_status["retrying"] or self.problem() or "the classifier is too slow"
+        return f"{wanted - done} of {wanted} records have no verdict after {CAUGHT_UP_S:g} s: {why}"
+
+    def _clear(self) -> None:
+        """Remove all rules at all interfaces. Raises MeasurementError."""
+        import requests
+
+        for target in self._targets:
+
+            def clear(target: Mapping[str, str] = target) -> None:
+                requests.delete(
+                    f"{target['url']}/rules",
+                    headers={"Authorization": f"Bearer {target['token']}"},
+                    timeout=_CLEAR_S,
+                ).raise_for_status()
+
+            try:
+                retry.call(
+                    clear,
+                    lambda error: isinstance(error, requests.RequestException),
+                    timeout_s=_CLEAR_S,
+                    first_s=0.1,
+                    longest_s=1.0,
+                )
+            except requests.RequestException as error:
+                raise MeasurementError(
+                    f"rules of earlier trials cannot be removed: {error}", where=target["url"]
+                ) from error
+
+    def trial_notes(self) -> Mapping[str, Any]:
+        """Of the trial that ended last: `labels`, how many records were judged to be what;
+        `verdict`, `in_force` and `first_packet`, latencies, see `session.Status`."""
+        names = ("labels", "verdict", "in_force", "first_packet")
+        return {name: self._last_status[name] for name in names if name in self._last_status}
+
+    def stop(self) -> None:
+        """End both layers."""
+        self.serving.process.stop()
+        self.engine.stop()
+        self._ends.close()
+
+
+def _in_order(ends: Mapping[int, int]) -> list[int]:
+    return [ends[number] for number in sorted(ends)]
+
+
+def _extraction(specs: Sequence[FunctionSpec]) -> Extraction:
+    """How all of them make records. Raises DeploymentError if they differ."""
+    found = {
+        Extraction(
+            window_ms=round(1000 * float(spec.knobs["window_s"])),
+            slide_ms=round(1000 * float(spec.knobs["slide_s"])),
+            early_packets=int(spec.knobs["early_packets"]),
+        )
+        for spec in specs
+    }
+    if len(found) > 1:
+        raise DeploymentError(
+            "the functions of type ids make records by different windows, for which there is no "
+            "common model",
+            hint="give them the same window_s, slide_s and early_packets",
+        )
+    return found.pop()
+
+
+def _check_ttl(scenario: Scenario, deployment: Deployment, ttl_s: float) -> None:
+    """Raises DeploymentError if a function refuses such rules."""
+    takers = {f.name for f in deployment.functions if f.rule_interface is not None}
+    for spec in scenario.chain.functions:
+        longest_s = float(spec.knobs.get("max_ttl_s", ttl_s))
+        if spec.name in takers and longest_s < ttl_s:
+            raise DeploymentError(
+                f"{spec.name} takes rules of at most {longest_s:g} s, and the classifier sets some "
+                f"of {ttl_s:g} s",
+                hint="a greater max_ttl_s, or a smaller ttl_s",
+            )

@@ -1,0 +1,132 @@
+"""The engine `scikit-learn`: a decision tree, in a process that reads and writes Kafka."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfcperf.errors import DeploymentError, EnvironmentLacks
+from sfcperf.plugins import Requirement
+from sfcperf.results.files import replace_file
+from sfcperf.services.base import ServiceContext
+from sfcperf.services.classifier.engine import Broker, Engine
+from sfcperf.services.classifier.examples import Examples
+from sfcperf.services.classifier.supervised import Supervised
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+
+FILE = "tree.joblib"
+START_TIMEOUT_S = 60.0
+_SEED = 0
+"""Of the order in which the tree tries features that divide equally well."""
+
+
+class ScikitEngine(Engine):
+    """Trains in this process; classifies in another."""
+
+    name = "scikit-learn"
+
+    @classmethod
+    def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:
+        """None of its own: the extra `security` has all."""
+        return []
+
+    def __init__(
+        self, context: ServiceContext, parameters: Mapping[str, Any], broker: Broker
+    ) -> None:
+        self._context = context
+        self._broker = broker
+        self._layer: Supervised | None = None
+        self._folder: Path | None = None
+        self._restarts = 0
+
+    def version(self) -> str:
+        """scikit-learn's: its files are for one version."""
+        return version("scikit-learn")
+
+    def train(self, examples: Examples, folder: Path) -> Mapping[str, Any]:
+        """As `Engine`. Raises nothing."""
+        import joblib
+        from sklearn.tree import DecisionTreeClassifier
+
+        tree = DecisionTreeClassifier(random_state=_SEED)
+        tree.fit(examples.features, examples.labels, sample_weight=examples.weights)
+        joblib.dump(tree, folder / FILE)
+        return {"depth": int(tree.get_depth()), "leaves": int(tree.get_n_leaves())}
+
+    def predict(self, folder: Path, features: NDArray[np.int64]) -> Sequence[str]:
+        """As `Engine`."""
+        return Tree(folder).predict(features) if len(features) else []
+
+    def classify(self, folder: Path) -> None:
+        """Another model means another process, which goes on where the one before it stopped."""
+        if folder == self._folder and self.problem() is None:
+            return
+        self.stop()
+        settings = self._context.state_dir / "speed.json"
+        ready = self._context.state_dir / "speed.ready"
+        ready.unlink(missing_ok=True)
+        replace_file(
+            settings,
+            json.dumps({"broker": vars(self._broker), "model": str(folder), "ready": str(ready)}),
+        )
+        command = [sys.executable, "-m", "sfcperf.services.classifier.speed", str(settings)]
+        layer = Supervised(self._context, f"{self._context.name}-speed", command, ready.exists)
+        try:
+            layer.start(START_TIMEOUT_S)
+        except EnvironmentLacks as error:
+            raise DeploymentError(error.message, hint=error.hint) from error
+        self._layer, self._folder = layer, folder
+
+    def problem(self) -> str | None:
+        """See `Engine`."""
+        return self._layer.problem() if self._layer else None
+
+    @property
+    def restarts(self) -> int:
+        """See `Engine`."""
+        return self._restarts + (self._layer.restarts if self._layer else 0)
+
+    @property
+    def pid(self) -> int | None:
+        """Of the speed layer."""
+        return self._layer.pid if self._layer else None
+
+    def facts(self) -> Mapping[str, Any]:
+        """The version."""
+        return {"scikit-learn": self.version()}
+
+    def stop(self) -> None:
+        """See `Engine`."""
+        if self._layer is not None:
+            self._layer.stop()
+            self._restarts += self._layer.restarts
+            self._layer = None
+
+
+class Tree:
+    """A stored decision tree. Read only from the store of models, which root alone writes: the file
+    may execute code."""
+
+    def __init__(self, folder: Path) -> None:
+        import joblib
+
+        tree: DecisionTreeClassifier = joblib.load(folder / FILE)
+        self._tree = tree.tree_
+        places = self._tree.value[:, 0, :].argmax(axis=1)
+        self._labels: list[str] = tree.classes_[places].tolist()
+        """Of each node."""
+
+    def predict(self, features: NDArray[np.int64]) -> list[str]:
+        """The label of each row. As the class's `predict`, without its checks, which take longer
+        than the tree for a few rows."""
+        leaves = self._tree.apply(features.astype(np.float32))
+        return [self._labels[leaf] for leaf in leaves.tolist()]

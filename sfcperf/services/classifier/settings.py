@@ -1,0 +1,119 @@
+"""Parameters of the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import InputError
+from sfcperf.plugins import choice, integer, number, object_schema
+from sfcperf.services.classifier.policy import Limits
+
+ENGINES: Mapping[str, str] = {
+    "scikit-learn": "sfcperf.services.classifier.scikit:ScikitEngine",
+}
+"""Name -> class."""
+FLOWS, FLOWS_AND_SOURCES = "flows", "flows-and-sources"
+_MOST_SEED = 2**53 - 1
+
+_TRAINING = object_schema(
+    {
+        "seed": integer(
+            "Of the trace (`sfcperf traffic make`), which is kept for the next run, and of the "
+            "split into flows that train and the rest.",
+            (0, _MOST_SEED),
+            default=1,
+        ),
+        "duration_s": number("How long that trace is, seconds.", (10, 3600), default=60),
+        "pcap": {
+            "type": "string",
+            "default": "",
+            "description": "A capture of your own instead: an absolute path.",
+        },
+        "labels": {
+            "type": "string",
+            "default": "",
+            "description": "The file with its labels: an absolute path.",
+        },
+    },
+    description="What the model is trained with.",
+    default={},
+)
+
+SCHEMA = object_schema(
+    {
+        "engine": choice(
+            "What trains the model and classifies records.", ENGINES, default="scikit-learn"
+        ),
+        "kafka": {
+            "type": "string",
+            "minLength": 1,
+            "default": "kafka",
+            "description": "Name of the service whose records are classified.",
+        },
+        "training": _TRAINING,
+        "share": number(
+            "Share of the trace's flows that train. The others say how good the model is; 1: all "
+            "train, and nothing says it.",
+            (0.001, 1),
+            default=0.2,
+        ),
+        "rules": choice(
+            "`flows`: a flow that is an attack is blocked by its 5-tuple. `flows-and-sources`: all "
+            "packets from an address are too, when enough of its flows are attacks.",
+            (FLOWS, FLOWS_AND_SOURCES),
+            default=FLOWS_AND_SOURCES,
+        ),
+        "source_after_flows": integer(
+            "A source is blocked when at least so many of its flows are attacks,",
+            (1, 1_000_000),
+            default=10,
+        ),
+        "source_min_ratio": number("and at least this share of them is.", (0.01, 1), default=0.9),
+        "ttl_s": number(
+            "How long a rule is in force. It is renewed by a verdict when half of that is over.",
+            (0.5, 3600),
+            default=10,
+        ),
+        "max_flow_rules": integer(
+            "The most rules by flow in force. Half of them are for flows of sources with more "
+            "than one flow, so that spoofed sources cannot fill the table.",
+            (2, 1_000_000),
+            default=50_000,
+        ),
+    }
+)
+"""JSON Schema."""
+PER_CHAIN = frozenset(
+    {"share", "rules", "source_after_flows", "source_min_ratio", "ttl_s", "max_flow_rules"}
+)
+"""Those that may differ between scenarios."""
+
+
+def check(parameters: Mapping[str, Any]) -> None:
+    """Refuse what does not fit together. Raises InputError."""
+    training = parameters["training"]
+    if bool(training.get("pcap")) != bool(training.get("labels")):
+        missing = "labels" if training.get("pcap") else "pcap"
+        raise InputError(
+            "a capture of your own needs both `pcap` and `labels`", where=f"training/{missing}"
+        )
+    for name in ("pcap", "labels"):
+        if training.get(name) and not Path(training[name]).is_absolute():
+            raise InputError(
+                f"{training[name]!r} is no absolute path",
+                where=f"training/{name}",
+                hint="a run may be resumed in another folder",
+            )
+
+
+def limits(parameters: Mapping[str, Any]) -> Limits:
+    """Those of the policy."""
+    return Limits(
+        sources=parameters["rules"] == FLOWS_AND_SOURCES,
+        source_after_flows=int(parameters["source_after_flows"]),
+        source_min_ratio=float(parameters["source_min_ratio"]),
+        ttl_s=float(parameters["ttl_s"]),
+        max_flow_rules=int(parameters["max_flow_rules"]),
+    )

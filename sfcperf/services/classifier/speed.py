@@ -1,0 +1,157 @@
+"""The speed layer of the engine `scikit-learn`: a process from records to verdicts.
+
+    python -m sfcperf.services.classifier.speed SETTINGS
+
+SETTINGS is a JSON file: `broker`, the fields of `Broker`; `model`, a folder of the store; `ready`,
+a file that is written when records are read. It works until SIGTERM.
+
+It takes what there is, writes all verdicts, waits until the broker has them, and commits its place
+in the records. What is killed in between is done again from there.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from threadpoolctl import threadpool_limits
+
+from sfcperf.services.classifier import models, records, verdicts
+from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.features import seen
+from sfcperf.services.classifier.kafka_client import (
+    assigned,
+    consumer,
+    place_of,
+    position_after,
+    producer,
+)
+from sfcperf.services.classifier.records import PoisonedRecord, Record
+from sfcperf.services.classifier.scikit import Tree
+from sfcperf.services.classifier.verdicts import Verdict
+
+MOST_AT_ONCE = 5000
+"""Records; more make each of them later."""
+_IDLE_S = 0.2
+
+
+class NotDelivered(Exception):
+    """The broker refused what was written: the process ends, and its successor tries again."""
+
+
+class SpeedLayer:
+    """Records to verdicts."""
+
+    def __init__(self, broker: Broker, tree: Tree) -> None:
+        self._broker = broker
+        self._tree = tree
+        self._consumer: Consumer = consumer(broker.bootstrap, broker.group)
+        self._producer: Producer = producer(broker.bootstrap)
+        self._undelivered: KafkaError | None = None
+        self.stopping = False
+
+    def begin(self) -> None:
+        """Take up the place that was committed."""
+        assigned(self._consumer, self._broker.records)
+
+    def run(self) -> None:
+        """Until `stopping`."""
+        while not self.stopping:
+            first = self._consumer.poll(_IDLE_S)
+            if first is None:
+                continue
+            self._classify([first, *self._consumer.consume(MOST_AT_ONCE - 1, 0)])
+        self._consumer.close()
+
+    def _classify(self, taken: Sequence[Message]) -> None:
+        messages = [message for message in taken if message.error() is None]
+        good: list[tuple[Message, Record]] = []
+        for message in messages:
+            try:
+                good.append((message, records.parse(message.value())))
+            except PoisonedRecord as error:
+                self._bury(message, str(error))
+        if good:
+            rows = np.array([seen(r.kind, r.features) for _, r in good], dtype=np.int64)
+            for (message, record), label in zip(good, self._tree.predict(rows), strict=True):
+                self._write(message, record, label)
+        if messages:
+            self._producer.flush()
+            if self._undelivered is not None:
+                raise NotDelivered(str(self._undelivered))
+            self._consumer.commit(offsets=position_after(messages), asynchronous=True)
+
+    def _write(self, message: Message, record: Record, label: str) -> None:
+        columns = record.features
+        at = place_of(message)
+        verdict = Verdict(
+            version=1,
+            record=(at.partition, at.offset),
+            recorded_ms=message.timestamp()[1],
+            source=record.source,
+            sequence=record.sequence,
+            kind=record.kind,
+            first_ns=record.first_ns,
+            protocol=columns[4],
+            src=columns[0],
+            src_port=columns[1],
+            dst=columns[2],
+            dst_port=columns[3],
+            label=label,
+        )
+        self._produce(self._broker.verdicts, message, verdicts.encode(verdict))
+
+    def _bury(self, message: Message, reason: str) -> None:
+        at = place_of(message)
+        headers = {
+            "partition": str(at.partition).encode(),
+            "offset": str(at.offset).encode(),
+            "reason": reason.encode(errors="replace"),
+        }
+        self._produce(self._broker.dead_letters, message, message.value(), headers=headers)
+
+    def _produce(self, topic: str, message: Message, value: bytes | None, **more: Any) -> None:
+        place = {"partition": message.partition(), "key": message.key(), **more}
+        while True:
+            try:
+                self._producer.produce(topic, value, on_delivery=self._delivered, **place)
+            except BufferError:
+                self._producer.poll(_IDLE_S)
+            else:
+                return
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        self._undelivered = self._undelivered or error
+
+
+def main(settings: Path) -> int:
+    """Gives the exit status."""
+    given = json.loads(settings.read_text())
+    folder = Path(given["model"])
+    models.load(folder)
+    layer = SpeedLayer(Broker(**given["broker"]), Tree(folder))
+
+    def stop(*_: object) -> None:
+        layer.stopping = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with threadpool_limits(1):
+        try:
+            layer.begin()
+            Path(given["ready"]).touch()
+            layer.run()
+        except (KafkaException, NotDelivered) as error:
+            print(f"the broker: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,114 @@
+"""A process that is started again when it dies."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError
+from sfcperf.hosts.base import Process
+from sfcperf.services.base import ServiceContext
+
+MOST_RESTARTS = 20
+"""After so many, it stays ended."""
+_LOOK_S = 0.05
+_READY_LOOK_S = 0.02
+END_S = 10.0
+
+
+class Supervised:
+    """One process, and a thread that watches it."""
+
+    def __init__(
+        self, context: ServiceContext, name: str, command: Sequence[str], ready: Callable[[], bool]
+    ) -> None:
+        """`name` of the process in messages, and of its output; `ready` tells whether the process
+        that was started last can be used."""
+        self._context = context
+        self._name = name
+        self._command = command
+        self._ready = ready
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._problem: str | None = None
+        self._process: Process | None = None
+        self._thread: threading.Thread | None = None
+        self._tries = 0
+        """Restarts since `start`."""
+        self.restarts = 0
+        """In all."""
+
+    @property
+    def log(self) -> Path:
+        """What it prints."""
+        return self._context.outputs / f"{self._name}.log"
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process, also of one that has died."""
+        return None if self._process is None else self._process.pid
+
+    def start(self, timeout_s: float) -> None:
+        """Return when it is ready; also after `stop`. Raises EnvironmentLacks, after `stop`."""
+        self._stopping.clear()
+        self._problem, self._tries = None, 0
+        self._spawn()
+        assert self._process is not None
+        if not self._process.becomes(self._ready, timeout_s=timeout_s, period_s=_READY_LOOK_S):
+            ended = self._process.poll() is not None
+            self.stop()
+            how = "has ended" if ended else f"is not ready after {timeout_s:g} s"
+            raise EnvironmentLacks(f"{self._name} {how}", hint=f"see {self.log}")
+        self._thread = threading.Thread(
+            target=self._watch, name=f"sfcperf-{self._name}", daemon=True
+        )
+        self._thread.start()
+
+    def problem(self) -> str | None:
+        """None while it runs, or is being started again."""
+        return self._problem
+
+    def stop(self) -> None:
+        """End it. Harmless when it has ended."""
+        self._stopping.set()
+        with self._lock:
+            process = self._process
+        if process is not None:
+            with suppress(DeploymentError):
+                process.stop(END_S)
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _spawn(self) -> None:
+        with self._lock:
+            if not self._stopping.is_set():
+                self._process = self._context.spawn(self._command, self.log)
+
+    # --- in the thread ---
+
+    def _watch(self) -> None:
+        try:
+            while not self._stopping.wait(_LOOK_S):
+                if self._process is None or self._process.poll() is None:
+                    continue
+                self._again()
+                if self._problem is not None:
+                    return
+        except SfcperfError as error:
+            self._problem = f"{self._name} cannot be started again: {error}"
+
+    def _again(self) -> None:
+        assert self._process is not None
+        status = self._process.poll()
+        # What it may have started ends with it.
+        self._process.stop()
+        if self._tries == MOST_RESTARTS:
+            self._problem = f"{self._name} has ended {self._tries + 1} times; see {self.log}"
+            return
+        self._tries += 1
+        self.restarts += 1
+        self._context.log(f"{self._name} has ended with status {status}, and is started again")
+        self._spawn()

@@ -1,0 +1,83 @@
+"""A chain that detects attacks and blocks them: IDS, broker, flow classifier, firewall."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.classifier import write_trace
+from support.services import kafka_is_there
+from support.signals import default_signals
+
+from sfcperf.results.store import RunStore
+
+pytestmark = [pytest.mark.root, pytest.mark.server]
+
+SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
+
+
+def workflow(folder: Path) -> Path:
+    """UDP is an attack by what trains, and TCP is benign."""
+    pcap, labels = write_trace(folder)
+    lines = labels.read_text().splitlines(keepends=True)
+    labels.write_text("".join(line for line in lines if "syn-flood" not in line))
+    training = {"pcap": str(pcap), "labels": str(labels)}
+    document = {
+        "sfcperf": 1,
+        "name": "blocking",
+        "services": {
+            "stream": {"service": "kafka"},
+            "judge": {
+                "service": "classifier", "kafka": "stream", "training": training, "share": 0.5,
+            },
+        },
+        "vnfs": {
+            "ids": {"type": "ids", "knobs": {"kafka": "stream", "window_s": 0.5}},
+            "fw": {"type": "nsh_firewall"},
+        },
+        "chain": {"functions": [{"vnf": "ids"}, {"vnf": "fw"}]},
+        "probes": [
+            {"probe": "httperf", "connections": 60, "rate_per_s": 30},
+            {"probe": "iperf3", "name": "udp", "protocol": "udp", "duration_s": 3,
+             "rate_bps": 1_000_000},
+        ],
+        "design": {"rounds": 1, "warmup_rounds": 0, "max_retries": 0},
+        "publish": [],
+    }  # fmt: skip
+    path = folder / "blocking.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_what_is_judged_an_attack_is_blocked(tmp_path: Path, state_dir: Path) -> None:
+    if not kafka_is_there():
+        pytest.skip("Kafka is not there: make setup-security")
+    results = tmp_path / "results"
+    done = subprocess.run(
+        [SFCPERF, "run", str(workflow(tmp_path)), "--results", str(results)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=200,
+        preexec_fn=default_signals,
+    )
+    assert done.returncode in (0, 1), done.stderr.decode()
+    (folder,) = results.iterdir()
+    store = RunStore(folder)
+    assert store.manifest()["services"]["judge"]["engine"] == "scikit-learn"
+    trials: dict[str, Any] = {trial.label: trial for trial in store.trials()}
+    benign = trials["httperf"].notes
+    assert benign["services"]["judge"]["rules_sent"] == 0
+    assert benign["services"]["judge"]["labels"]["benign"] >= 120
+    attack = trials["udp"].notes
+    assert attack["services"]["judge"]["labels"]["udp-flood"] >= 1
+    assert attack["services"]["judge"]["rules_sent"] >= 1
+    assert attack["services"]["judge"]["in_force"]["count"] >= 1
+    assert attack["sf_drops"]["fw-1"] > 100
+    for notes in (benign, attack):
+        judged = notes["services"]["judge"]
+        stored = notes["services"]["stream"]["records"]
+        assert judged["records_received"] == sum(judged["labels"].values()) == stored

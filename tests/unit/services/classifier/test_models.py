@@ -1,0 +1,190 @@
+"""Training: which records become examples, what is stored, what is used again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import matthews_corrcoef
+from support.classifier import write_trace
+from support.services import new_context
+
+from sfcperf.errors import InputError
+from sfcperf.services.classifier import models
+from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.examples import Examples, Extraction, extracted, flow_of, parts
+from sfcperf.services.classifier.features import FEATURES
+from sfcperf.services.classifier.latencies import Latencies
+from sfcperf.services.classifier.metrics import evaluation
+from sfcperf.services.classifier.models import Source
+from sfcperf.services.classifier.scikit import ScikitEngine, Tree
+from sfcperf.traffic import labels
+from sfcperf.traffic.split import trains
+
+HOW = Extraction(window_ms=1000, slide_ms=0, early_packets=4)
+KINDS = ["benign", "a", "b"]
+
+
+@pytest.fixture
+def source(tmp_path: Path, state_dir: Path) -> Source:
+    pcap, labelled = write_trace(tmp_path)
+    return Source(pcap, labelled, seed=1, share=0.5)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[ScikitEngine]:
+    (tmp_path / "service").mkdir()
+    broker = Broker("", "records", "verdicts", "dead-letters", "group")
+    made = ScikitEngine(new_context(tmp_path / "service"), {}, broker)
+    yield made
+    made.stop()
+
+
+def train(engine: ScikitEngine, source: Source, how: Extraction = HOW) -> models.Model:
+    return models.trained(engine, source, how, print)
+
+
+def test_flows_that_train_are_not_tested(source: Source) -> None:
+    found = parts(source.pcap, labels.read(source.labels), HOW, 1, 0.5)
+    records = list(extracted(source.pcap, HOW))
+    tested = [r for r in records if not trains(flow_of(r), 1, 0.5)]
+    assert len(found.test.labels) == len(tested) < len(records)
+    assert set(found.training.labels) == {"benign", "syn-flood", "udp-flood"}
+    everything = parts(source.pcap, labels.read(source.labels), HOW, 1, 1)
+    assert len(everything.test.labels) == 0
+    assert len(everything.training.labels) > len(records)  # windows overlap
+
+
+@pytest.mark.parametrize(
+    ("window_ms", "slide_ms", "pane_ms"),
+    [
+        (2000, 0, 250),
+        (2000, 100, 100),
+        (2000, 1000, 250),
+        (300, 0, 100),
+        (100, 0, 0),
+        (1001, 0, 143),
+    ],
+)
+def test_windows_that_train_overlap(window_ms: int, slide_ms: int, pane_ms: int) -> None:
+    assert Extraction(window_ms, slide_ms, 4).overlapping == Extraction(window_ms, pane_ms, 4)
+
+
+def test_a_label_that_changes_within_a_record_is_none(source: Source, tmp_path: Path) -> None:
+    limited = tmp_path / "limited.csv"
+    text = source.labels.read_text().replace(",,,,,,,benign", "0,1,,,,,,benign")
+    limited.write_text(text)
+    found = parts(source.pcap, labels.read(limited), HOW, 1, 1).training
+    whole = parts(source.pcap, labels.read(source.labels), HOW, 1, 1).training
+    assert 0 < (found.labels == "benign").sum() < (whole.labels == "benign").sum()
+    assert (found.labels == "syn-flood").sum() == (whole.labels == "syn-flood").sum()
+
+
+def test_all_labels_weigh_the_same(source: Source) -> None:
+    training = parts(source.pcap, labels.read(source.labels), HOW, 1, 1).training
+    weights = {
+        label: training.weights[training.labels == label].sum() for label in set(training.labels)
+    }
+    assert len({round(weight, 6) for weight in weights.values()}) == 1
+    assert training.weights.mean() == pytest.approx(1)
+
+
+def test_a_model_is_trained_once(engine: ScikitEngine, source: Source) -> None:
+    first = train(engine, source)
+    when = (first.folder / "tree.joblib").stat().st_mtime_ns
+    assert train(engine, source).id == first.id
+    assert (first.folder / "tree.joblib").stat().st_mtime_ns == when
+    assert train(engine, source, Extraction(1000, 0, 8)).id != first.id
+    manifest = first.manifest
+    assert manifest["metrics"]["mcc"] == manifest["metrics"]["recall"] == 1
+    assert manifest["unseen_kinds"] == []
+    assert set(manifest["training_records"]) == {"benign", "syn-flood", "udp-flood"}
+
+
+def test_a_model_of_other_features_is_refused(engine: ScikitEngine, source: Source) -> None:
+    model = train(engine, source)
+    manifest = model.folder / models.MANIFEST
+    manifest.write_text(json.dumps({**model.manifest, "schema_hash": "0" * 16}))
+    with pytest.raises(InputError, match="other features"):
+        models.load(model.folder)
+
+
+@pytest.mark.parametrize("damage", ["tree", "manifest", "missing"])
+def test_a_damaged_model_is_trained_again(
+    engine: ScikitEngine, source: Source, damage: str
+) -> None:
+    model = train(engine, source)
+    if damage == "tree":
+        (model.folder / "tree.joblib").write_bytes(b"no tree")
+    elif damage == "manifest":
+        (model.folder / models.MANIFEST).write_text("{")
+    else:
+        (model.folder / "tree.joblib").unlink()
+    with pytest.raises(InputError):
+        models.load(model.folder)
+    assert train(engine, source).manifest == model.manifest
+    assert [path.name for path in model.folder.parent.iterdir()] == [model.id]
+
+
+def test_a_trace_of_one_label_trains_nothing(
+    engine: ScikitEngine, source: Source, tmp_path: Path
+) -> None:
+    only = tmp_path / "only.csv"
+    only.write_text(",".join(labels.COLUMNS) + "\n,,,,,,,benign\n")
+    with pytest.raises(InputError, match="only the labels: benign"):
+        train(engine, Source(source.pcap, only, 1, 0.5))
+
+
+def test_what_is_no_capture_is_refused(engine: ScikitEngine, source: Source) -> None:
+    source.pcap.write_bytes(b"no capture")
+    with pytest.raises(Exception, match="not a pcap file"):
+        train(engine, source)
+
+
+def test_the_tree_answers_as_scikit_learn(tmp_path: Path) -> None:
+    import joblib
+    from sklearn.tree import DecisionTreeClassifier
+
+    random = np.random.default_rng(1)
+    features = random.integers(0, 50, (500, len(FEATURES)))
+    found = np.array(KINDS)[random.integers(0, 3, 500)]
+    tree = DecisionTreeClassifier(random_state=0).fit(features[:300], found[:300])
+    joblib.dump(tree, tmp_path / "tree.joblib")
+    assert Tree(tmp_path).predict(features) == tree.predict(features).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:A single label was found")
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)), min_size=1))
+def test_metrics_are_those_of_scikit_learn(pairs: list[tuple[str, str]]) -> None:
+    found = np.array([label for label, _ in pairs])
+    features = np.zeros((len(pairs), len(FEATURES)), dtype=np.int64)
+    metrics = evaluation(found, [predicted for _, predicted in pairs], features)
+    attack = [label != "benign" for label, _ in pairs]
+    alarm = [predicted != "benign" for _, predicted in pairs]
+    assert (metrics["mcc"] or 0) == pytest.approx(matthews_corrcoef(attack, alarm))
+    assert set(metrics["kinds"]) == {label for label, _ in pairs} - {"benign"}
+    assert metrics["fpr_early"] is None
+
+
+def test_metrics_of_nothing() -> None:
+    nothing: Any = np.zeros((0, len(FEATURES)), dtype=np.int64)
+    metrics = evaluation(np.array([], dtype=np.str_), [], nothing)
+    assert (metrics["mcc"], metrics["recall"], metrics["kinds"]) == (None, None, {})
+    assert Examples(nothing, np.array([], dtype=np.str_)).weights.size == 0
+
+
+@given(st.lists(st.integers(-5, 1000), min_size=1))
+def test_percentiles_are_the_least_that_suffice(values: list[int]) -> None:
+    latencies = Latencies()
+    for value in values:
+        latencies.add(value)
+    for percent in (50, 99):
+        found = latencies.percentile(percent)
+        assert found == np.percentile(values, percent, method="inverted_cdf")
+    assert latencies.summary()["count"] == len(values)

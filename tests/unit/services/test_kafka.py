@@ -1,0 +1,93 @@
+"""The service `kafka` without a broker: its parameters, and what it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfcperf.errors import InputError, WorkflowError
+from sfcperf.services.jars import OVERRIDE
+from sfcperf.services.kafka.service import Kafka
+from sfcperf.vnfs.ids.function import Ids
+from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.load import load_document
+
+
+def load(kafka: dict[str, Any], folder: Path, knob: str = "stream") -> Any:
+    document = {
+        "sfcperf": 1,
+        "name": "stream",
+        "services": {"stream": {"service": "kafka", **kafka}},
+        "vnfs": {"ids": {"type": "ids", "knobs": {"kafka": knob}}},
+        "chain": {"functions": [{"vnf": "ids"}]},
+        "probes": [{"probe": "ping"}],
+    }
+    return load_document(document, folder)
+
+
+@pytest.mark.parametrize(
+    ("kafka", "where", "message"),
+    [
+        ({"listen": "localhost"}, "listen", "is not an IPv4 address"),
+        ({"listen": "10.0.0.256"}, "listen", "is not an IPv4 address"),
+        ({"bootstrap": ["broker:9092"]}, "bootstrap/0", "required pattern"),
+        ({"bootstrap": ["10.0.0.1"]}, "bootstrap/0", "required pattern"),
+        ({"bootstrap": ["10.0.0.1:1"], "port": 9092}, "bootstrap", "of another one"),
+        ({"bootstrap": ["10.0.0.1:1"], "listen": "10.0.0.2"}, "bootstrap", "of another one"),
+        ({"partitions": 0}, "partitions", "at least 1"),
+        ({"port": 70000}, "port", "at most 65535"),
+    ],
+)
+def test_what_is_wrong(kafka: dict[str, Any], where: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(WorkflowError, match=message) as caught:
+        load(kafka, tmp_path)
+    assert caught.value.where == f"/services/stream/{where}"
+
+
+def test_what_is_right(tmp_path: Path) -> None:
+    for kafka in ({}, {"bootstrap": ["10.0.0.1:1", "[fd00::1]:9092"]}, {"listen": "10.0.0.1"}):
+        assert load(kafka, tmp_path).services[0].service == "kafka"
+
+
+def test_a_name_that_is_no_service(tmp_path: Path) -> None:
+    with pytest.raises(WorkflowError, match="no service 'steam'") as caught:
+        load({}, tmp_path, knob="steam")
+    assert caught.value.where == "/vnfs/ids/knobs/kafka"
+
+
+@pytest.mark.parametrize(
+    ("kafka", "services"),
+    [
+        ("", {}),
+        ("10.0.0.1:9092", {}),
+        ("[fd00::1]:9092", {}),
+        ("10.0.0.1:9092,10.0.0.2:9092/mine-1.x", {}),
+        ("10.0.0.1:9092/", {"kafka": "10.0.0.1:9092/"}),
+        ("stream", {"kafka": "stream"}),
+    ],
+)
+def test_what_the_knob_of_ids_refers_to(kafka: str, services: dict[str, str]) -> None:
+    assert Ids.services(with_defaults(Ids.parameters, {"kafka": kafka})) == services
+
+
+def test_it_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OVERRIDE, str(tmp_path))
+    own = Kafka.requirements(with_defaults(Kafka.parameters, {}))
+    (jars,) = (need for need in own if "jars" in need.name)
+    assert not jars.met
+    assert "make setup-security" in jars.remedy
+    (tmp_path / "kafka").mkdir()
+    (tmp_path / "kafka" / ".complete").touch()
+    assert all(need.met for need in Kafka.requirements(with_defaults(Kafka.parameters, {}))[2:])
+    cluster = with_defaults(Kafka.parameters, {"bootstrap": ["10.0.0.1:1"]})
+    assert [need.name for need in Kafka.requirements(cluster)] == [
+        "Python packages confluent_kafka"
+    ]
+
+
+def test_errors_name_the_parameter() -> None:
+    with pytest.raises(InputError) as caught:
+        Kafka.check(with_defaults(Kafka.parameters, {"listen": "::1"}))
+    assert caught.value.where == "listen"
