@@ -10,6 +10,7 @@ import csv
 import ipaddress
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -76,8 +77,12 @@ class Row:
         return Flow(first, self.port or 0, second, self.other_port or 0, self.protocol or 0)
 
 
+_parsed = lru_cache(1024)(ipaddress.ip_address)
+"""A flow is compared with many rows."""
+
+
 def _within(address: str, network: Network | None) -> bool:
-    return network is None or ipaddress.ip_address(address) in network
+    return network is None or _parsed(address) in network
 
 
 class Labels:

@@ -7,7 +7,7 @@ overlapping windows, which show each flow at several places in a window.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +72,14 @@ class Examples:
         kinds, places, counts = np.unique(self.labels, return_inverse=True, return_counts=True)
         weights: NDArray[np.float64] = (len(self.labels) / (len(kinds) * counts))[places]
         return weights
+
+
+def joined(found: Sequence[Examples]) -> Examples:
+    """All of them."""
+    return Examples(
+        np.concatenate([each.features for each in found]),
+        np.concatenate([each.labels for each in found]),
+    )
 
 
 @dataclass(frozen=True)

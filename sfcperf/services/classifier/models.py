@@ -20,12 +20,13 @@ import numpy as np
 from sfcperf.environment.state_root import state_root
 from sfcperf.errors import InputError
 from sfcperf.services.classifier.engine import Engine
-from sfcperf.services.classifier.examples import Extraction, parts
+from sfcperf.services.classifier.examples import Extraction, joined, parts
 from sfcperf.services.classifier.features import FEATURES, SCHEMA_HASH
 from sfcperf.services.classifier.metrics import evaluation
 from sfcperf.traffic import labels as labelling
 from sfcperf.traffic import making
 from sfcperf.traffic.labels import BENIGN
+from sfcperf.traffic.making import Trace
 
 MANIFEST = "model.json"
 VERSION = 1
@@ -41,6 +42,8 @@ class Source:
     seed: int
     """Of the split into flows that train and the rest."""
     share: float
+    further: tuple[Trace, ...] = ()
+    """Traces of which all flows train."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,9 @@ def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str]
         "labels": making.sha256(source.labels),
         "seed": source.seed,
         "share": source.share,
+        "further": [
+            (making.sha256(trace.pcap), making.sha256(trace.labels)) for trace in source.further
+        ],
         **asdict(how),
     }
     key = sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
@@ -106,8 +112,14 @@ def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str]
 def _train(
     engine: Engine, source: Source, how: Extraction, inputs: Mapping[str, Any], folder: Path
 ) -> None:
-    found = parts(source.pcap, labelling.read(source.labels), how, source.seed, source.share)
-    present = np.unique(found.training.labels)
+    labels = labelling.read(source.labels)
+    found = parts(source.pcap, labels, how, source.seed, source.share)
+    further = [
+        parts(trace.pcap, labelling.read(trace.labels), how, source.seed, 1).training
+        for trace in source.further
+    ]
+    training = joined([found.training, *further])
+    present = np.unique(training.labels)
     if BENIGN not in present or len(present) < 2:
         raise InputError(
             f"the flows that train have only the labels: {', '.join(present) or 'none'}",
@@ -119,7 +131,7 @@ def _train(
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         made = Path(temporary) / "model"
         made.mkdir()
-        facts = engine.train(found.training, made)
+        facts = engine.train(training, made)
         predicted = engine.predict(made, found.test.features)
         manifest = {
             **inputs,
@@ -127,7 +139,7 @@ def _train(
             "sha256": _digests(made),
             "facts": dict(facts),
             "training_records": {
-                str(label): int((found.training.labels == label).sum()) for label in present
+                str(label): int((training.labels == label).sum()) for label in present
             },
             "metrics": evaluation(found.test.labels, predicted, found.test.features),
             "unseen_kinds": sorted(set(found.test.labels.tolist()) - set(present.tolist())),

@@ -20,6 +20,7 @@ from sfcperf.services.classifier.models import Model, Source
 from sfcperf.services.classifier.serving_client import ServingLayer
 from sfcperf.services.kafka.service import RunningKafka
 from sfcperf.traffic.kept import kept
+from sfcperf.traffic.making import Trace
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
 CAUGHT_UP_S = 60.0
@@ -178,9 +179,14 @@ class RunningClassifier(RunningService):
             for file in (pcap, labels):
                 if not os.access(file, os.R_OK):
                     raise EnvironmentLacks("what trains the model cannot be read", where=str(file))
-            return Source(pcap, labels, seed, share)
-        trace = kept(seed, float(training["duration_s"]), self._context.log)
-        return Source(trace.pcap, trace.labels, seed, share)
+        else:
+            trace = self._kept(seed, training)
+            pcap, labels = trace.pcap, trace.labels
+        further = tuple(self._kept(int(seed), training) for seed in training["further_seeds"])
+        return Source(pcap, labels, seed, share, further)
+
+    def _kept(self, seed: int, training: Mapping[str, Any]) -> Trace:
+        return kept(seed, float(training["duration_s"]), self._context.log)
 
     # --- trials ---
 

@@ -35,7 +35,8 @@ class Classifier(Service):
         """The libraries, the tool that extracts records, what makes a trace, and what the engine
         needs."""
         needs = [tools.python_packages(LIBRARIES, "security"), binaries.requirement(BINARY)]
-        if not parameters["training"]["pcap"]:
+        training = parameters["training"]
+        if not training["pcap"] or training["further_seeds"]:
             from sfcperf.traffic import activities
 
             needs += activities.requirements()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.plugins import choice, integer, number, object_schema
+from sfcperf.plugins import array, choice, integer, number, object_schema
 from sfcperf.services.classifier.policy import Limits
 
 ENGINES: Mapping[str, str] = {
@@ -26,6 +26,14 @@ _TRAINING = object_schema(
             default=1,
         ),
         "duration_s": number("How long that trace is, seconds.", (10, 3600), default=60),
+        "further_seeds": array(
+            "Of further traces, as long, all of whose flows train. Traces of several seeds show "
+            "each kind of attack in several forms.",
+            integer("A seed.", (0, _MOST_SEED)),
+            default=[],
+            maxItems=20,
+            uniqueItems=True,
+        ),
         "pcap": {
             "type": "string",
             "default": "",
