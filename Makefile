@@ -10,6 +10,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 # A step is done when the stamp named after the content of its input is there.
 digest      = $(shell cat $(1) | sha256sum | cut -c 1-16)
 VENV_STAMP := $(VENV)/.installed-$(call digest,pyproject.toml setup.py)
+SPARK_STAMP := $(VENV)/.spark-$(call digest,playbooks/spark.pom.xml)
 HOST_STAMP := $(CURDIR)/build/stamps/host-$(call digest,playbooks/host.yml)
 CLOUD_STAMP := $(CURDIR)/build/stamps/openstack-$(call digest,playbooks/host.yml)
 
@@ -143,7 +144,8 @@ kafka: host
 # No part of `dev`: others of its packages have a tenth of the size.
 spark: host
 	$(Q)playbooks/jars.sh $(CURDIR)/build/servers/spark playbooks/spark.pom.xml
-	$(Q)$(BIN)/python -c 'import pyspark' 2>/dev/null || $(PIP_INSTALL) --editable '.[spark]'
+	$(Q)test -e $(SPARK_STAMP) || $(PIP_INSTALL) --editable '.[spark]'
+	$(Q)touch $(SPARK_STAMP)
 
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
 # 0001): they get the package as a folder of links.
