@@ -15,7 +15,7 @@ from sfcperf.services.classifier.spark.patterns import AS_EXPORTED, IN_ORDER
 from sfcperf.vnfs.ids.features import NAMES
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 VERSION = 1
 """Of verdicts."""
@@ -28,6 +28,22 @@ _LARGEST_RECORD_BYTES = 65_536
 _FIELDS = "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
 _NOTHING = "0," * (len(NAMES) - 1) + "0"
 _REASON = "no flow record (schemas/flow-record.schema.json)"
+
+
+def made(spark: SparkSession, count: int) -> DataFrame:
+    """Messages as Kafka has them, with records of nothing."""
+    from pyspark.sql import functions as f
+
+    features = [{"srcip": "::", "dstip": "::", "class": None}.get(name, 0) for name in NAMES]
+    record = {"version": 1, "source": "", "run": "", "sequence": 0, "kind": EARLY}
+    record |= {"first_ns": 0, "last_ns": 0, "features": features}
+    return spark.range(count).select(
+        f.lit(json.dumps(record, separators=(",", ":"))).cast("binary").alias("value"),
+        f.lit(None).cast("binary").alias("key"),
+        f.lit(0).alias("partition"),
+        f.col("id").alias("offset"),
+        f.current_timestamp().alias("timestamp"),
+    )
 
 
 def parsed(messages: DataFrame) -> DataFrame:

@@ -14,12 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfcperf import retry
 from sfcperf.results.files import replace_file
 from sfcperf.services.classifier.engine import Broker
-from sfcperf.services.classifier.features import FEATURES
 from sfcperf.services.classifier.spark import batch, columns
 from sfcperf.services.classifier.spark.batch import Model
 from sfcperf.services.classifier.spark.settings import MICRO_BATCH, REAL_TIME
@@ -144,8 +141,9 @@ class Stream:
 
     def _warm_up(self, model: Model) -> None:
         """Have the JVM compile what judges records, before the first of them comes."""
-        row = np.zeros((_WARM_UP_RECORDS, len(FEATURES)), dtype=np.int64)
-        batch.predict(self._spark, model, row)
+        judged = model.tree.transform(columns.parsed(columns.made(self._spark, _WARM_UP_RECORDS)))
+        answers = columns.answered(judged, model.labels, self._broker)
+        answers.write.format("noop").mode("overwrite").save()
 
     def _watch(self) -> None:
         pause = threading.Event()
