@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sfcperf.environment.tools import tool
@@ -17,6 +18,8 @@ from sfcperf.vnfs.engine import Engine
 from sfcperf.vnfs.kernel_settings import KernelSettings
 
 COMMAND_TIMEOUT_S = 30.0
+_TABLES = (5301, 5302)
+"""Routing tables of what arrives at the ingress, and at the egress."""
 
 DROPS = {
     "header": "InHdrErrors",
@@ -106,13 +109,28 @@ class KernelForwarding(RunningFunction):
 
         The client is behind the ingress, the server behind the egress. Host routes win over those
         of a subnet that both interfaces may be in, and need no addresses; permanent neighbours need
-        no ARP, which the SFC proxy does not carry. Nothing is forwarded yet.
+        no ARP, which the SFC proxy does not carry. What is for neither of them, traffic that was
+        captured elsewhere for instance, leaves where it did not arrive. Nothing is forwarded yet.
         """
         lines = [f"link set dev {interface} up" for interface in self._interfaces]
         for interface, (address, mac) in self._ends:
             lines.append(f"route replace {address}/32 dev {interface} scope link")
             lines.append(f"neighbour replace {address} lladdr {mac} nud permanent dev {interface}")
-        self._ip(lines)
+        # A kernel that never had an address has no local table yet, and refuses all next hops.
+        some = f"broadcast 255.255.255.255 dev {self._interfaces[0]} table local"
+        lines += [f"route replace {some}", f"route delete {some}"]
+        # Rules can be there twice. Those that are not there are an error, after which ip continues.
+        with suppress(MeasurementError):
+            self._ip([line for way in self._ways for line in way.delete], "-force")
+        self._ip([*lines, *(line for way in self._ways for line in way.add)])
+
+    @property
+    def _ways(self) -> Iterator[_Way]:
+        """From each interface to the other one."""
+        for table, arriving, (leaving, (address, _)) in zip(
+            _TABLES, self._interfaces, reversed(self._ends), strict=True
+        ):
+            yield _Way(table, arriving, leaving, address)
 
     def set_up(self) -> None:
         """What the function needs before packets may pass, here its rules. Raises
@@ -185,6 +203,7 @@ class KernelForwarding(RunningFunction):
         for interface, (address, mac) in self._ends:
             lines.append(f"route delete {address}/32 dev {interface} scope link")
             lines.append(f"neighbour delete {address} lladdr {mac} dev {interface}")
+        lines += [line for way in self._ways for line in way.delete]
         with suppress(MeasurementError):
             self._ip(lines, "-force")
 
@@ -199,6 +218,44 @@ class KernelForwarding(RunningFunction):
             ["ip", *options, "-batch", "-"],
             stdin="".join(f"{line}\n" for line in lines).encode(),
             timeout_s=COMMAND_TIMEOUT_S,
+        )
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where packets go that arrive at an interface and have no route of their own: as lines of
+    `ip -batch`. Main routes are looked at first, but for a default one, which may be that of the
+    management network."""
+
+    table: int
+    arriving: str
+    leaving: str
+    next_hop: str
+
+    @property
+    def add(self) -> tuple[str, ...]:
+        return (
+            f"route replace default via {self.next_hop} dev {self.leaving} onlink {self._table}",
+            *(f"rule add {rule}" for rule in self._rules),
+        )
+
+    @property
+    def delete(self) -> tuple[str, ...]:
+        return (
+            *(f"rule delete {rule}" for rule in self._rules),
+            f"route flush {self._table}",
+        )
+
+    @property
+    def _table(self) -> str:
+        return f"table {self.table}"
+
+    @property
+    def _rules(self) -> tuple[str, ...]:
+        iif = f"iif {self.arriving}"
+        return (
+            f"{iif} priority {2 * self.table} lookup main suppress_prefixlength 0",
+            f"{iif} priority {2 * self.table + 1} lookup {self.table}",
         )
 
 

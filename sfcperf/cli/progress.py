@@ -81,7 +81,7 @@ class LineDisplay(Listener):
 
     def phase(self, name: str) -> None:
         """See Listener."""
-        if name in ("analysing", "publishing"):
+        if name in ("starting services", "analysing", "publishing"):
             say(name)
 
     def message(self, text: str) -> None:

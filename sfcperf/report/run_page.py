@@ -22,6 +22,7 @@ from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.presentation.pages import Chart, render
 from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
 from sfcperf.report.attribution import attribution_section
+from sfcperf.report.blocking import blocking
 from sfcperf.report.charts import MetricChart, chart
 from sfcperf.report.heavy_hitters import heavy_hitters
 from sfcperf.report.noise import noise_section
@@ -29,6 +30,8 @@ from sfcperf.report.telemetry_charts import telemetry_charts
 from sfcperf.report.throughput import throughput_section
 from sfcperf.report.verdict import verdict_of
 from sfcperf.results.files import replace_file
+from sfcperf.results.kinds import kind_of
+from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
 from sfcperf.results.telemetry import monitor_cpu_s
 
@@ -108,7 +111,8 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         verdict=verdict_of(manifest, trials, summaries),
         facts=run_facts.run_facts(manifest, trials),
         drawings=chain_drawing.drawings(workflow.scenarios) if workflow is not None else [],
-        results=result_tables.results(summaries),
+        results=result_tables.results(_of_all_kinds(summaries)),
+        blocking=blocking(summaries, trials),
         charts=charts,
         trials=[trial_tables.trial_row(record, store.folder) for record in trials],
         probes=sorted({record.label for record in trials}),
@@ -125,6 +129,11 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
     )
 
 
+def _of_all_kinds(summaries: Sequence[Summary]) -> list[Summary]:
+    """Without those of single kinds of attacks, which have a section of their own."""
+    return [row for row in summaries if kind_of(row.probe, row.metric) is None]
+
+
 def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> _Charts:
     def files(plot: Plot) -> tuple[str, ...]:
         return written_files(run.store, plot.spec.name, "csv", "trials.csv")
@@ -136,7 +145,7 @@ def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) 
     covered = {(plot.spec.probe, plot.spec.metric) for plot, _ in figures}
     others = [
         chart(f"metric-{number}", resolve(spec, run.summaries, run.scenarios, index), index)
-        for number, spec in enumerate(automatic(run.summaries, run.scenarios))
+        for number, spec in enumerate(automatic(_of_all_kinds(run.summaries), run.scenarios))
         if (spec.probe, spec.metric) not in covered
     ]
     primary = [chart for chart in others if chart.primary]

@@ -11,6 +11,7 @@ from typing import Any
 from sfcperf.presentation import units
 from sfcperf.presentation.wording import trial_s
 from sfcperf.report.verdict import traversal
+from sfcperf.results.kinds import kind_of
 from sfcperf.results.records import TrialRecord
 
 
@@ -80,10 +81,11 @@ def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
 
 
 def _values(record: TrialRecord) -> Iterable[str]:
-    """`rtt 0.342 ms (mean of 20)` per metric."""
+    """`rtt 0.342 ms (mean of 20)` per metric that is not of one kind of attack."""
     samples: dict[str, list[Mapping[str, Any]]] = {}
     for sample in record.samples:
-        samples.setdefault(sample["metric"], []).append(sample)
+        if kind_of(record.probe, sample["metric"]) is None:
+            samples.setdefault(sample["metric"], []).append(sample)
     for metric, group in samples.items():
         mean = sum(sample["value"] for sample in group) / len(group)
         text = units.scale_for([mean], group[0]["unit"], metric).quantity(mean)

@@ -37,10 +37,18 @@ FIGURES = {
     "sfcmon-fig3": {"fig3"},
     "sfcmon-fig4": {"fig4a", "fig4b"},
     "sfcmon-fig4-bmv2": {"fig4a", "fig4b"},
+    "sfcperf-blocking": {"attack-packets", "time-to-block", "benign-packets"},
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
+    "sfcperf-table1": {"table1", "mcc", "time-to-block"},
 }
-FIXED_LENGTHS = {"firewall-chain": 2, "sfcmon-chain": 3, "sfcmon-fig3": 0}
+FIXED_LENGTHS = {
+    "sfcperf-blocking": 2,
+    "sfcperf-table1": 2,
+    "firewall-chain": 2,
+    "sfcmon-chain": 3,
+    "sfcmon-fig3": 0,
+}
 CHAINS = {"SFC1": 2, "SFC2": 3}
 """Of pptmon-fig9: chain -> its VNFs."""
 

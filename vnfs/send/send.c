@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sfc-send: sends frames from standard input by a packet socket, unchanged.
+/* sfc-send: sends frames from standard input or a file by a packet socket, unchanged, at once or at
+ * their times.
  *
  * It is copied to endpoints that may have nothing but a shell. What it sends are marked packets,
- * by which sfcperf proves that a chain is crossed. */
+ * by which sfcperf proves that a chain is crossed, and traffic that was captured before. */
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -12,7 +14,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../common/options.h"
@@ -20,17 +24,23 @@
 const char tool_name[] = "sfc-send";
 
 static const char documentation[] =
-	"Sends the Ethernet frames that it reads from standard input.\v"
+	"Sends Ethernet frames.\v"
 	"A frame is its length in bytes (32 bits, big-endian) and its bytes, from the destination "
-	"address on, without checksum. Prints a line of JSON on standard output: how many frames "
+	"address on, without checksum. With --timed, 8 bytes before the length say when it is due: "
+	"nanoseconds after the first one. Prints a line of JSON on standard output: how many "
+	"frames "
 	"left. Exit status 1: a frame could not be sent, or the input is damaged.";
 
 static const char *interface;
+static const char *input;
+static bool timed;
 static unsigned int ifindex;
 
 static struct tool_option descriptions[] = {
 	{ "interface", 'i', "NAME", "Interface to send them out of", take_interface, &interface,
 	  .required = true },
+	{ "input", 0, "FILE", "Where the frames are; default: standard input", take_text, &input },
+	{ "timed", 0, NULL, "Send each frame when it is due", take_flag, &timed },
 	{ 0 },
 };
 
@@ -45,6 +55,7 @@ static void check(char **words, unsigned int count)
 }
 
 #define LONGEST (65535 + ETH_HLEN)
+#define NS_PER_S 1000000000ULL
 
 struct sent {
 	unsigned long long frames;
@@ -53,10 +64,21 @@ struct sent {
 
 enum reading { FRAME, END, DAMAGED };
 
-static enum reading read_frame(uint8_t *frame, size_t *length, unsigned long long number)
+struct frame {
+	uint64_t due_ns; /* after the first one */
+	size_t length;
+	uint8_t bytes[LONGEST];
+};
+
+/* What precedes the bytes of a frame. */
+static enum reading read_head(struct frame *frame, unsigned long long number)
 {
-	uint32_t header;
-	size_t got = fread(&header, 1, sizeof(header), stdin);
+	struct __attribute__((packed)) {
+		uint64_t due_ns;
+		uint32_t length;
+	} head = { 0 };
+	size_t size = timed ? sizeof(head) : sizeof(head.length);
+	size_t got = fread(timed ? (void *)&head : (void *)&head.length, 1, size, stdin);
 
 	if (got == 0 && feof(stdin))
 		return END;
@@ -64,17 +86,27 @@ static enum reading read_frame(uint8_t *frame, size_t *length, unsigned long lon
 		complain("frame %llu cannot be read: %s", number, strerror(errno));
 		return DAMAGED;
 	}
-	if (got < sizeof(header)) {
+	if (got < size) {
 		complain("the input ends within the length of frame %llu", number);
 		return DAMAGED;
 	}
-	*length = ntohl(header);
-	if (*length < ETH_HLEN || *length > LONGEST) {
-		complain("frame %llu has %zu bytes; allowed: %d to %d", number, *length, ETH_HLEN,
-			 LONGEST);
+	frame->due_ns = be64toh(head.due_ns);
+	frame->length = ntohl(head.length);
+	if (frame->length < ETH_HLEN || frame->length > LONGEST) {
+		complain("frame %llu has %zu bytes; allowed: %d to %d", number, frame->length,
+			 ETH_HLEN, LONGEST);
 		return DAMAGED;
 	}
-	if (fread(frame, 1, *length, stdin) < *length) {
+	return FRAME;
+}
+
+static enum reading read_frame(struct frame *frame, unsigned long long number)
+{
+	enum reading reading = read_head(frame, number);
+
+	if (reading != FRAME)
+		return reading;
+	if (fread(frame->bytes, 1, frame->length, stdin) < frame->length) {
 		complain("the input ends within frame %llu", number);
 		return DAMAGED;
 	}
@@ -82,33 +114,55 @@ static enum reading read_frame(uint8_t *frame, size_t *length, unsigned long lon
 }
 
 /* The socket blocks until there is room; a signal may interrupt that. */
-static bool send_frame(int fd, const uint8_t *frame, size_t length)
+static bool send_frame(int fd, const struct frame *frame)
 {
 	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)ifindex };
 	ssize_t status;
 
 	/* Without it, filters of captures that ask for the protocol do not see the packet. */
-	memcpy(&to.sll_protocol, frame + 2 * ETH_ALEN, sizeof(to.sll_protocol));
+	memcpy(&to.sll_protocol, frame->bytes + 2 * ETH_ALEN, sizeof(to.sll_protocol));
 	do {
-		status = sendto(fd, frame, length, 0, (const struct sockaddr *)&to, sizeof(to));
+		status = sendto(fd, frame->bytes, frame->length, 0, (const struct sockaddr *)&to,
+				sizeof(to));
 	} while (status < 0 && errno == EINTR);
 	return status >= 0;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* One that is held up makes up for it: what is due already is sent at once. */
+static void wait_until(uint64_t due_ns)
+{
+	const struct timespec until = { .tv_sec = (time_t)(due_ns / NS_PER_S),
+					.tv_nsec = (long)(due_ns % NS_PER_S) };
+
+	if (due_ns > now_ns())
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+			;
+}
+
 static bool send_all(int fd, struct sent *sent)
 {
-	static uint8_t frame[LONGEST];
+	static struct frame frame;
+	uint64_t start_ns = now_ns();
 	enum reading reading;
-	size_t length;
 
-	while ((reading = read_frame(frame, &length, sent->frames + 1)) == FRAME) {
-		if (!send_frame(fd, frame, length)) {
+	while ((reading = read_frame(&frame, sent->frames + 1)) == FRAME) {
+		if (timed)
+			wait_until(start_ns + frame.due_ns);
+		if (!send_frame(fd, &frame)) {
 			complain("cannot send frame %llu (%zu bytes) on %s: %s", sent->frames + 1,
-				 length, interface, strerror(errno));
+				 frame.length, interface, strerror(errno));
 			return false;
 		}
 		sent->frames++;
-		sent->bytes += length;
+		sent->bytes += frame.length;
 	}
 	return reading == END;
 }
@@ -125,6 +179,11 @@ int main(int argc, char **argv)
 	int fd;
 
 	options_parse(argc, argv, &command);
+	prctl(PR_SET_TIMERSLACK, 1); /* ns; the default would delay each frame by 50 us */
+	if (input && !freopen(input, "r", stdin)) {
+		complain("%s cannot be read: %s", input, strerror(errno));
+		return 1;
+	}
 	/* Protocol 0: it receives nothing. */
 	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (fd < 0) {

@@ -51,6 +51,8 @@ def print_plan(workflow: Workflow) -> None:
         functions = " -> ".join(function.name for function in scenario.chain.functions)
         levels = shown(levels_text(scenario.levels))
         print(f"  {scenario.id}  {levels}: {functions or 'no chain'}")
+    for spec in workflow.services:
+        print(f"service {spec.name}: {spec.service}")
     _print_variants(workflow)
     rounds = [(True, number + 1) for number in range(design.warmup_rounds)]
     rounds += [(False, number + 1) for number in range(design.rounds)]

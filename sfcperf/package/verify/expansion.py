@@ -34,7 +34,8 @@ def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) ->
         return
     for name, stated in zip(ids, expected, strict=True):
         for key, value in stated.items():
-            found = resolved[name].get(key)
+            # Without services, the plan has no such key.
+            found = resolved[name].get(key, [])
             if not _covers(value, found):
                 yield (
                     f"{RunFile.WORKFLOW_APPLIED} says for {name}/{key} {shown(value)}, and "
@@ -93,13 +94,12 @@ def _stated(sections: Mapping[str, Any]) -> dict[str, Any]:
         "chain": _chain(sections.get("chain", {}), sections.get("vnfs", {})),
         "probes": [_instrument("probe", entry) for entry in sections.get("probes", ())],
         "monitors": [_instrument("monitor", entry) for entry in sections.get("monitors", ())],
-        **_services(sections.get("services", {})),
+        "services": _services(sections.get("services", {})),
     }
 
 
-def _services(services: Mapping[str, Any]) -> dict[str, Any]:
-    """Without any, the plan has no such key."""
-    entries = [
+def _services(services: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
         {
             "name": name,
             "service": entry["service"],
@@ -107,7 +107,6 @@ def _services(services: Mapping[str, Any]) -> dict[str, Any]:
         }
         for name, entry in services.items()
     ]
-    return {"services": entries} if entries else {}
 
 
 def _chain(chain: Mapping[str, Any], vnfs: Mapping[str, Any]) -> dict[str, Any]:

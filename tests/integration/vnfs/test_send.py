@@ -6,7 +6,9 @@ import json
 import os
 import struct
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -37,8 +39,15 @@ def framed(frames: Sequence[bytes]) -> bytes:
     return b"".join(struct.pack(">I", len(frame)) + frame for frame in frames)
 
 
-def send(port: Port, stdin: bytes, interface: str = "eth0") -> Completed:
-    argv = [port.host.program(binaries.find("sfc-send")), "--interface", interface]
+def timed(frames: Sequence[bytes], gap_ns: int) -> bytes:
+    return b"".join(
+        struct.pack(">QI", number * gap_ns, len(frame)) + frame
+        for number, frame in enumerate(frames)
+    )
+
+
+def send(port: Port, stdin: bytes, interface: str = "eth0", *options: str) -> Completed:
+    argv = [port.host.program(binaries.find("sfc-send")), "--interface", interface, *options]
     return port.host.run(argv, stdin=stdin, timeout_s=10, check=False)
 
 
@@ -66,6 +75,30 @@ def test_any_frames_arrive(ports: list[Port], payloads: list[bytes]) -> None:
     assert wire.receive_until(lambda frame: frame == LAST) == frames
     wire.close()
     assert json.loads(done.stdout)["frames"] == len(frames) + 1
+
+
+def test_no_frame_is_sent_before_its_time(ports: list[Port], tmp_path: Path) -> None:
+    source, sink = ports
+    gap_s, count = 0.02, 8
+    frames = [bytes.fromhex("02aabbccddee02000000000188b6") + bytes([n]) for n in range(count)]
+    given = tmp_path / "frames"
+    given.write_bytes(timed([*frames, LAST], round(gap_s * 1e9)))
+    wire = sink.wire()
+    started = time.monotonic()
+    done = send(source, b"", "eth0", "--timed", "--input", str(given))
+    assert time.monotonic() - started >= gap_s * count
+    assert wire.receive_until(lambda frame: frame == LAST) == frames
+    wire.close()
+    assert json.loads(done.stdout)["frames"] == count + 1
+
+
+def test_damaged_timed_input_is_told(ports: list[Port], tmp_path: Path) -> None:
+    done = send(ports[0], timed([LAST], 1) + bytes(7), "eth0", "--timed")
+    assert (done.returncode, json.loads(done.stdout)["frames"]) == (1, 1)
+    assert b"the input ends within the length of frame 2" in done.stderr
+    done = send(ports[0], b"", "eth0", "--input", str(tmp_path / "none"))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"cannot be read: No such file" in done.stderr
 
 
 def test_captures_know_its_protocol(ports: list[Port]) -> None:

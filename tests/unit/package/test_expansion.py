@@ -43,6 +43,10 @@ def _further(workflow: Any) -> None:
     workflow["monitors"] = [{"monitor": "pcap"}]
 
 
+def _served(workflow: Any) -> None:
+    workflow["services"] = {"stream": {"service": "kafka"}}
+
+
 def _levels(workflow: Any) -> None:
     factor = next(iter(workflow["factors"].values()))
     factor.reverse()
@@ -59,6 +63,7 @@ def _no_chain(workflow: Any) -> None:
         (_longer, "for s000/chain"),
         (_slower, "for s000/probes"),
         (_further, "for s000/monitors"),
+        (_served, "for s000/services"),
         (_levels, "for s000/levels"),
         (_no_chain, "is not valid"),
     ],
@@ -68,6 +73,19 @@ def test_what_only_the_workflow_says_is_found(edit: Callable[[Any], None], told:
     other = deepcopy(workflow)
     edit(other)
     assert told in next(scenario_differences(other, plan))
+
+
+def test_services_are_those_of_the_plan() -> None:
+    document = read_document(WORKFLOWS / "quickstart.json")
+    document["services"] = {"stream": {"service": "kafka", "partitions": 2}}
+    workflow = load_document(document, WORKFLOWS)
+    applied, plan = dict(workflow.document), {"resolved": resolved(workflow)}
+    assert list(scenario_differences(applied, plan)) == []
+    other = deepcopy(applied)
+    other["services"]["stream"]["partitions"] = 3
+    assert "for s000/services" in next(scenario_differences(other, plan))
+    del other["services"]
+    assert "for s000/services" in next(scenario_differences(other, plan))
 
 
 def test_scenarios_that_are_missing_are_found() -> None:

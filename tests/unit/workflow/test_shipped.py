@@ -126,6 +126,24 @@ def test_fig8d_varies_vcpus_of_the_userspace_engine() -> None:
     assert {f.knobs["engine"] for (f,) in functions} == {"userspace"}
 
 
+@pytest.mark.parametrize("name", ["sfcperf-table1", "sfcperf-blocking"])
+def test_what_is_sent_did_not_train(name: str) -> None:
+    """The other flows of the trace, or a trace of another seed."""
+    for preset in (None, "short"):
+        overrides = (f"preset={preset}",) if preset else ()
+        workflow = load_workflow(WORKFLOWS / f"{name}.json", overrides=overrides)
+        for scenario in workflow.scenarios:
+            (probe,) = scenario.probes
+            (classifier,) = [s for s in scenario.services if s.service == "classifier"]
+            training = classifier.parameters["training"]
+            seeds = [training["seed"], *training.get("further_seeds", ())]
+            sent = probe.parameters
+            if sent["seed"] in seeds:
+                assert sent["seed"] == training["seed"]
+                assert sent["duration_s"] == training["duration_s"]
+                assert sent["training_share"] == classifier.parameters["share"]
+
+
 def test_sfcmon_fig3_is_that_of_the_paper() -> None:
     """Section 3.2: 30 chunks of 60 s, 0.1 % of the packets, 5 rows of 5436 columns."""
     workflow = load_workflow(WORKFLOWS / "sfcmon-fig3.json")

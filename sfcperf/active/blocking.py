@@ -1,0 +1,164 @@
+"""What a chain blocked of labelled traffic: the fate of each packet, judged flow by flow.
+
+A flow is all packets of a 5-tuple, in both directions, with the same label. It is hit if the chain
+stopped at least one of its packets. A hit flow was judged to be an attack, whatever its label.
+
+Answers to an attack, from the side that did not begin the flow, are no packets of the attack: an
+attacked server would not have sent those to packets that were stopped.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import sqrt
+from statistics import median
+from typing import NamedTuple
+
+from sfcperf.results.percentiles import percentiles
+from sfcperf.traffic.labels import BENIGN
+
+_NS_PER_MS = 1e6
+
+
+class Fate(NamedTuple):
+    """What became of a packet that was sent."""
+
+    flow: Hashable
+    """The same for both directions."""
+    label: str
+    size_bytes: int
+    """Of the frame, without its checksum."""
+    sent_ns: int
+    passed: bool
+    """Whether it came out of the chain; otherwise it was stopped."""
+    answer: bool = False
+    """Whether it is from the side that did not begin the flow."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts among the packets of its label."""
+        return self.label == BENIGN or not self.answer
+
+
+@dataclass
+class Blocked:
+    """Of all flows with a label, or with any of several."""
+
+    packets: int = 0
+    packets_stopped: int = 0
+    bytes: int = 0
+    bytes_passed: int = 0
+    flows: int = 0
+    flows_hit: int = 0
+    flows_cut_off: int = 0
+    """Those of which no packet passed after the first that was stopped."""
+    flows_stopped_at_once: int = 0
+    """Those whose first packet was stopped: a rule was there before them."""
+    times_to_block_ms: list[float] = field(default_factory=list)
+    """Of each other hit flow, in the order in which they were hit: from its first packet to the
+    first that was stopped, when they were sent. It cannot be less than the time between two
+    packets of the flow."""
+
+    def __add__(self, other: Blocked) -> Blocked:
+        return Blocked(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
+
+    @property
+    def packets_stopped_ratio(self) -> float | None:
+        """None without a packet."""
+        return _ratio(self.packets_stopped, self.packets)
+
+    @property
+    def flows_hit_ratio(self) -> float | None:
+        """None without a flow."""
+        return _ratio(self.flows_hit, self.flows)
+
+    @property
+    def time_to_block_ms(self) -> float | None:
+        """Median over flows; None without one."""
+        return median(self.times_to_block_ms) if self.times_to_block_ms else None
+
+
+_COUNTS = tuple(Blocked.__dataclass_fields__)
+
+
+@dataclass
+class _Flow:
+    first_ns: int
+    first_passed: bool
+    stopped_ns: int | None = None
+    passed_again: bool = False
+
+
+def blocked_by_label(fates: Iterable[Fate]) -> dict[str, Blocked]:
+    """By label; the fates are in the order in which packets were sent."""
+    found: defaultdict[str, Blocked] = defaultdict(Blocked)
+    flows: dict[tuple[Hashable, str], _Flow] = {}
+    for fate in fates:
+        blocked = found[fate.label]
+        blocked.packets += fate.counts
+        blocked.bytes += fate.counts * fate.size_bytes
+        flow = flows.setdefault((fate.flow, fate.label), _Flow(fate.sent_ns, fate.passed))
+        if fate.passed:
+            blocked.bytes_passed += fate.counts * fate.size_bytes
+            flow.passed_again |= fate.counts and flow.stopped_ns is not None
+            continue
+        blocked.packets_stopped += fate.counts
+        if flow.stopped_ns is None:
+            flow.stopped_ns = fate.sent_ns
+    hit_first = sorted(flows.items(), key=lambda item: item[1].stopped_ns or 0)
+    for (_, label), flow in hit_first:
+        _count(found[label], flow)
+    return dict(found)
+
+
+def _count(blocked: Blocked, flow: _Flow) -> None:
+    blocked.flows += 1
+    if flow.stopped_ns is None:
+        return
+    blocked.flows_hit += 1
+    blocked.flows_cut_off += not flow.passed_again
+    if not flow.first_passed:
+        blocked.flows_stopped_at_once += 1
+    else:
+        blocked.times_to_block_ms.append((flow.stopped_ns - flow.first_ns) / _NS_PER_MS)
+
+
+def attacks(by_label: Mapping[str, Blocked]) -> Blocked:
+    """All kinds of attacks together."""
+    return sum((blocked for label, blocked in by_label.items() if label != BENIGN), Blocked())
+
+
+def measures(by_label: Mapping[str, Blocked]) -> dict[str, float | None]:
+    """The metrics of the probe `labelled_traffic`; None for what the traffic does not tell."""
+    bad, good = attacks(by_label), by_label.get(BENIGN, Blocked())
+    times = percentiles(bad.times_to_block_ms, (95, 99))
+    return {
+        "attack_packets_blocked_ratio": bad.packets_stopped_ratio,
+        "attack_flows_blocked_ratio": _ratio(bad.flows_cut_off, bad.flows),
+        "attack_bytes_passed_ratio": _ratio(bad.bytes_passed, bad.bytes),
+        "benign_packets_lost_ratio": good.packets_stopped_ratio,
+        "recall": bad.flows_hit_ratio,
+        "fpr": good.flows_hit_ratio,
+        "mcc": _mcc(bad, good),
+        "time_to_block_ms": bad.time_to_block_ms,
+        **{f"time_to_block_p{percent}_ms": value for percent, value in times.items()},
+    }
+
+
+def _mcc(bad: Blocked, good: Blocked) -> float | None:
+    """Matthews correlation coefficient (Matthews 1975) of labels and hits over flows; 0 if all
+    flows have the same fate (Chicco & Jurman 2020), None if all have the same label."""
+    if not bad.flows or not good.flows:
+        return None
+    hit, missed = bad.flows_hit, bad.flows - bad.flows_hit
+    wrong, spared = good.flows_hit, good.flows - good.flows_hit
+    if not hit + wrong or not missed + spared:
+        return 0.0
+    product = (hit + wrong) * bad.flows * good.flows * (missed + spared)
+    return (hit * spared - wrong * missed) / sqrt(product)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
