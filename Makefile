@@ -33,7 +33,7 @@ JOBS ?= 3
 PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhaustive)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-security venv host dataplanes kafka servers run test test-all lint format types
+.PHONY: help setup setup-security venv host dataplanes kafka spark servers run test test-all lint format types
 .PHONY: typing imports bench docs clean distclean p4 openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## Print this text
@@ -41,7 +41,7 @@ help: ## Print this text
 
 setup: dataplanes ## Create the virtual environment, install system packages, compile data planes
 
-setup-security: setup kafka ## The same, and what services need: Kafka (44 MB from Maven Central, once)
+setup-security: setup kafka spark ## The same, and what services need: Kafka (44 MB from Maven Central) and Spark (450 MB)
 
 run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
@@ -133,12 +133,17 @@ $(HOST_STAMP).new $(CLOUD_STAMP).new:
 dataplanes: host
 	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -C vnfs
 
-servers: host kafka
+servers: host kafka spark
 	$(Q)playbooks/elasticsearch.sh $(CURDIR)/build/servers $(ELASTICSEARCH)
 	$(Q)playbooks/oldest-kernel.sh $(CURDIR)/build/kernels $(OLDEST_KERNEL)
 
 kafka: host
 	$(Q)playbooks/jars.sh $(CURDIR)/build/servers/kafka playbooks/kafka.pom.xml
+
+# No part of `dev`: others of its packages have a tenth of the size.
+spark: host
+	$(Q)playbooks/jars.sh $(CURDIR)/build/servers/spark playbooks/spark.pom.xml
+	$(Q)$(BIN)/python -c 'import pyspark' 2>/dev/null || $(PIP_INSTALL) --editable '.[spark]'
 
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
 # 0001): they get the package as a folder of links.

@@ -106,7 +106,9 @@ def cpu_s(before: dict[int, float] | None = None) -> dict[int, float]:
 class RateBench:
     """A broker, an engine, and records."""
 
-    def __init__(self, folder: Path, engine: str, sent: list[bytes], source: Source) -> None:
+    def __init__(
+        self, folder: Path, engine: str, sent: list[bytes], source: Source, **parameters: Any
+    ) -> None:
         self.kafka = Kafka.start(context(folder, "kafka"), with_defaults(Kafka.parameters, {}))
         topics = self.kafka.topics
         self.broker = Broker(
@@ -114,9 +116,10 @@ class RateBench:
             "benchmark",
         )  # fmt: skip
         kind: type[Engine] = resolve_name(settings.ENGINES[engine])
+        known = with_defaults(settings.SCHEMA, {"engine": engine, **parameters})
         own = context(folder, "classifier")
         self.known = set(cpu_s())
-        self.engine = kind(own, with_defaults(settings.SCHEMA, {"engine": engine}), self.broker)
+        self.engine = kind(own, known, self.broker)
         self.engine.start()
         model = models.trained(self.engine, source, HOW, print)
         self.ends = TopicEnds(self.kafka.address)
@@ -231,12 +234,12 @@ def load(address: str, topic: str, rate: str, duration: str) -> None:
 
 
 @contextmanager
-def rate_bench(engine: str) -> Iterator[RateBench]:
-    """Ended whatever happens."""
+def rate_bench(engine: str, **parameters: Any) -> Iterator[RateBench]:
+    """Ended whatever happens; `parameters` of the classifier."""
     source = training(0.2)
     sent = messages(kept(SEEDS[1], DURATION_S, print).pcap)
     with tempfile.TemporaryDirectory(prefix="sfcperf-rate-") as folder:
-        bench = RateBench(Path(folder), engine, sent, source)
+        bench = RateBench(Path(folder), engine, sent, source, **parameters)
         try:
             yield bench
         finally:

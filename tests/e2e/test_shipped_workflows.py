@@ -40,6 +40,7 @@ FIGURES = {
     "sfcperf-blocking": {"attack-packets", "time-to-block", "benign-packets"},
     "sfcperf-fig8": {"fig8a", "fig8b", "fig8c"},
     "sfcperf-fig8d": {"fig8d"},
+    "sfcperf-fig9": {"fig9a", "fig9b", "fig9c"},
     "sfcperf-table1": {"table1", "mcc", "time-to-block"},
 }
 FIXED_LENGTHS = {
@@ -49,8 +50,8 @@ FIXED_LENGTHS = {
     "sfcmon-chain": 3,
     "sfcmon-fig3": 0,
 }
-CHAINS = {"SFC1": 2, "SFC2": 3}
-"""Of pptmon-fig9: chain -> its VNFs."""
+CHAINS = {"SFC1": 2, "SFC2": 3, "firewall-IDS": 2}
+"""Level of the factor `chain` -> its VNFs."""
 
 
 class Links(HTMLParser):

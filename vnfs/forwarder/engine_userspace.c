@@ -33,6 +33,7 @@
 struct worker {
 	pthread_t thread;
 	int cpu; /* -1: not pinned */
+	int ticks; /* see inspector_ticks(); -1 without an inspector */
 	struct packet_ring ring;
 	const __u8 *own_mac;
 
@@ -180,12 +181,19 @@ static void *work(void *argument)
 	struct pollfd events[] = {
 		{ .fd = worker->ring.socket, .events = POLLIN },
 		{ .fd = stop_event, .events = POLLIN },
+		{ .fd = worker->ticks, .events = POLLIN },
 	};
+	bool more = false;
 
 	while (!(events[1].revents & POLLIN)) {
 		take_all(worker);
 		flush(worker);
-		poll(events, 2, inspector ? inspector->rest(number, true) : -1);
+		if (inspector) {
+			bool ticked = events[2].revents && inspector_ticked(worker->ticks);
+
+			more = inspector->rest(number, ticked || more);
+		}
+		poll(events, inspector ? 3 : 2, more ? 0 : -1);
 		if (events[0].revents & POLLERR)
 			packet_ring_forget_error(&worker->ring);
 	}
@@ -318,7 +326,8 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 	for (unsigned int i = 0; i < worker_count; i++) {
 		workers[i].cpu = cpus->count ? cpus->cpus[i] : -1;
 		workers[i].own_mac = own.mac;
-		if (open_socket(&workers[i]))
+		workers[i].ticks = inspector ? inspector_ticks() : -1;
+		if ((inspector && workers[i].ticks < 0) || open_socket(&workers[i]))
 			return -1;
 	}
 	if (worker_count > 1 && join_fanout())

@@ -63,24 +63,16 @@ static uint64_t unix_time_ns(void)
 	return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
 }
 
-int live_rest(unsigned int number, bool idle)
+bool live_rest(unsigned int number, bool idle)
 {
 	struct extractor *extractor = &workers[number].extractor;
-	uint64_t now = idle ? unix_time_ns() - LATE_NS : 0;
 	bool more;
 
 	if (idle)
-		extractor_advance(extractor, now);
+		extractor_advance(extractor, unix_time_ns() - LATE_NS);
 	more = extractor_step(extractor, idle ? PLACES_WHEN_IDLE : PLACES_BETWEEN_FRAMES);
 	exporter_wake(number);
-	if (!idle)
-		return 0;
-	if (more)
-		return extractor->outlet.has_room(extractor->outlet.context) ? 0 : 1;
-	/* The clock may have been set back: then the packet that follows ends the windows. */
-	if (extractor->pane_end_ns <= now)
-		return 1;
-	return (int)((extractor->pane_end_ns - now) / NS_PER_MS) + 1;
+	return more && extractor->outlet.has_room(extractor->outlet.context);
 }
 
 void live_end(unsigned int number)

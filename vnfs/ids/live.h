@@ -3,6 +3,7 @@
 #pragma once
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "extractor.h"
@@ -12,7 +13,7 @@ int live_open(const struct extractor_settings *settings, unsigned int workers);
 
 /* What the threads call; see `struct inspector` of the forwarder. */
 void live_frame(unsigned int worker, const __u8 *frame, __u32 captured, __u64 time_ns);
-int live_rest(unsigned int worker, bool idle);
+bool live_rest(unsigned int worker, bool idle);
 void live_end(unsigned int worker);
 
 /* Members of a JSON object, without its braces. */

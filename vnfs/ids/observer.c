@@ -23,6 +23,7 @@ static const struct inspector *inspector;
 static _Atomic __u64 seen, missed;
 static pthread_t thread;
 static int stop_event = -1;
+static int ticks = -1;
 static atomic_bool stopping;
 
 static void read_drops(void)
@@ -68,12 +69,15 @@ static void *observe(void *unused)
 	struct pollfd events[] = {
 		{ .fd = ring.socket, .events = POLLIN },
 		{ .fd = stop_event, .events = POLLIN },
+		{ .fd = ticks, .events = POLLIN },
 	};
+	bool more = false;
 
 	(void)unused;
 	while (!(events[1].revents & POLLIN)) {
 		take_all();
-		poll(events, 2, inspector->rest(0, true));
+		more = inspector->rest(0, (events[2].revents && inspector_ticked(ticks)) || more);
+		poll(events, 3, more ? 0 : -1);
 		if (events[0].revents & POLLERR)
 			packet_ring_forget_error(&ring);
 	}
@@ -110,7 +114,8 @@ int observer_start(const struct interface interfaces[2], const struct inspector 
 
 	inspector = chosen;
 	stop_event = eventfd(0, EFD_CLOEXEC);
-	if (packet_ring_open(&ring, CAPTURED, "the observer") || filter(interfaces))
+	ticks = inspector_ticks();
+	if (ticks < 0 || packet_ring_open(&ring, CAPTURED, "the observer") || filter(interfaces))
 		return -1;
 	if (stop_event < 0 || bind(ring.socket, (struct sockaddr *)&any, sizeof(any))) {
 		complain("cannot observe %s and %s: %s", interfaces[0].name, interfaces[1].name,

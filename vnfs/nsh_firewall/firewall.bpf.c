@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * An NSH-aware firewall in the driver's receive path: the forwarder, and two lookups of the packet
- * behind the NSH. How many rules there are does not matter to a lookup.
+ * behind the NSH. A filter keeps packets without a rule from the hash maps.
  */
 #include <linux/bpf.h>
 #include <linux/in6.h>
@@ -9,7 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "../forwarder/packet.h"
-#include "firewall.h"
+#include "filter.h"
 
 #define MOST_VLAN_TAGS 2
 #define MOST_IPV6_HEADERS 6
@@ -37,6 +37,15 @@ RULES(flows6, struct fw_flow6);
 RULES(sources4, __be32);
 RULES(sources6, struct fw_address6);
 
+/* See filter.h; the user side sets max_entries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fw_filter_word);
+} filter SEC(".maps");
+
 /* When the lease of who sets the rules ends, in the only entry. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -47,6 +56,7 @@ struct {
 
 const volatile __u8 own_mac[ETH_ALEN];
 const volatile __u8 fail_closed;
+const volatile __u32 filter_mask;
 
 struct vlan_tag {
 	__be16 tci;
@@ -59,10 +69,15 @@ struct ports {
 };
 
 /* Rules that have expired stay until they are removed. */
-static __always_inline int in_force(void *rules, const void *key)
+static __always_inline int in_force(void *rules, const void *key, __u64 hash)
 {
-	const __u64 *expires_ns = bpf_map_lookup_elem(rules, key);
+	const __u32 place = hash >> 6 & filter_mask;
+	const struct fw_filter_word *word = bpf_map_lookup_elem(&filter, &place);
+	const __u64 *expires_ns;
 
+	if (word && !((word->bits[0] | word->bits[1]) >> (hash & 63) & 1))
+		return 0;
+	expires_ns = bpf_map_lookup_elem(rules, key);
 	return expires_ns && *expires_ns > bpf_ktime_get_ns();
 }
 
@@ -74,7 +89,7 @@ static __always_inline enum fw_cause judge_ipv4(const struct iphdr *ip, const vo
 
 	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
 		return FW_UNPARSED;
-	if (in_force(&sources4, &ip->saddr))
+	if (in_force(&sources4, &ip->saddr, fw_hash_source4(ip->saddr)))
 		return FW_SOURCE_RULE;
 	flow.protocol = ip->protocol;
 	if (fw_has_ports(ip->protocol)) {
@@ -88,7 +103,7 @@ static __always_inline enum fw_cause judge_ipv4(const struct iphdr *ip, const vo
 		destination = ports->destination;
 	}
 	fw_flow4_order(&flow, ip->saddr, source, ip->daddr, destination);
-	return in_force(&flows4, &flow) ? FW_FLOW_RULE : FW_NONE;
+	return in_force(&flows4, &flow, fw_hash_flow4(&flow)) ? FW_FLOW_RULE : FW_NONE;
 }
 
 /* Behind extension headers: the protocol in `flow`, or -1. `*at` is where its header starts, NULL in
@@ -147,7 +162,7 @@ static __always_inline enum fw_cause judge_ipv6(const struct ipv6hdr *ip, const 
 	if ((void *)(ip + 1) > end || ip->version != 6)
 		return FW_UNPARSED;
 	__builtin_memcpy(&source, &ip->saddr, sizeof(source));
-	if (in_force(&sources6, &source))
+	if (in_force(&sources6, &source, fw_hash_address6(&source)))
 		return FW_SOURCE_RULE;
 	if (find_protocol(ip, end, &flow.protocol, &header))
 		return FW_UNPARSED;
@@ -162,7 +177,7 @@ static __always_inline enum fw_cause judge_ipv6(const struct ipv6hdr *ip, const 
 	}
 	__builtin_memcpy(&destination, &ip->daddr, sizeof(destination));
 	fw_flow6_order(&flow, &source, source_port, &destination, destination_port);
-	return in_force(&flows6, &flow) ? FW_FLOW_RULE : FW_NONE;
+	return in_force(&flows6, &flow, fw_hash_flow6(&flow)) ? FW_FLOW_RULE : FW_NONE;
 }
 
 static __always_inline enum fw_cause judge_ethernet(const struct ethhdr *eth, const void *end)

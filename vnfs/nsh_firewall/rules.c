@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 
 #include "../common/options.h"
+#include "filter_user.h"
 #include "rules.h"
 
 #define MOST_WORDS 7
@@ -107,11 +108,26 @@ static int parse_line(char *line, union key *key, const char **duration)
 	return strcmp(words[0], "lease") == 0 && count == 2 ? TABLE_LEASE : -1;
 }
 
-static int change(const struct table *table, char *line)
+static __u64 hash_of(int map, const union key *key)
+{
+	switch (map) {
+	case TABLE_FLOWS4:
+		return fw_hash_flow4(&key->flow4);
+	case TABLE_FLOWS6:
+		return fw_hash_flow6(&key->flow6);
+	case TABLE_SOURCES4:
+		return fw_hash_source4(key->source4);
+	default:
+		return fw_hash_address6(&key->source6);
+	}
+}
+
+static int change(const struct table *table, struct filter *filter, char *line)
 {
 	const char *duration;
 	union key key;
 	int map = parse_line(line, &key, &duration);
+	const __u64 now = now_ns();
 	__u64 until_ns;
 	long ms;
 
@@ -124,22 +140,29 @@ static int change(const struct table *table, char *line)
 	}
 	if (parse_integer(duration, 0, LONGEST_MS, &ms))
 		return -EINVAL;
-	until_ns = now_ns() + (__u64)ms * MS_NS;
+	until_ns = now + (__u64)ms * MS_NS;
+	/* First, so that a rule is in force as soon as it is there. */
+	if (map != TABLE_LEASE)
+		filter_add(filter, hash_of(map, &key), now, until_ns);
 	return bpf_map_update_elem(table->maps[map], &key, &until_ns, BPF_ANY) ? -errno : 0;
 }
 
 int rules_change(const struct table *table, FILE *in)
 {
+	struct filter filter;
 	unsigned long number = 0;
 	size_t bytes = 0;
 	char *line = NULL;
 	int error = 0;
 
+	if (filter_open(&filter, table->maps[TABLE_FILTER]))
+		return -1;
 	while (!error && getline(&line, &bytes, in) > 0) {
 		number++;
-		error = change(table, line);
+		error = change(table, &filter, line);
 	}
 	free(line);
+	filter_close(&filter);
 	if (!error && ferror(in))
 		error = -EIO;
 	if (error)

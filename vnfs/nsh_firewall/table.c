@@ -10,6 +10,7 @@
 #include "../common/libbpf_log.h"
 #include "../common/report.h"
 #include "../common/xdp.h"
+#include "filter_user.h"
 #include "firewall.skel.h"
 #include "table.h"
 
@@ -19,6 +20,7 @@
 static const char *const map_names[TABLE_MAPS] = {
 	[TABLE_FLOWS4] = "flows4",     [TABLE_FLOWS6] = "flows6",     [TABLE_SOURCES4] = "sources4",
 	[TABLE_SOURCES6] = "sources6", [TABLE_COUNTERS] = "counters", [TABLE_LEASE] = "lease",
+	[TABLE_FILTER] = "filter",
 };
 
 /* A descriptor of our program on an interface; -1 where there is none, or it is not ours. */
@@ -66,6 +68,9 @@ int table_attach(const struct interface *interface, unsigned int max_rules, bool
 	}
 	memcpy((void *)skeleton->rodata->own_mac, interface->mac, sizeof(interface->mac));
 	*(__u8 *)&skeleton->rodata->fail_closed = fail_closed;
+	*(__u32 *)&skeleton->rodata->filter_mask = filter_words(max_rules) - 1;
+	bpf_map__set_max_entries(skeleton->maps.filter,
+				 filter_words(max_rules) + (__u32)FW_FILTER_STATE_PLACES);
 	bpf_map__set_max_entries(skeleton->maps.flows4, max_rules);
 	bpf_map__set_max_entries(skeleton->maps.flows6, max_rules);
 	bpf_map__set_max_entries(skeleton->maps.sources4, max_rules);

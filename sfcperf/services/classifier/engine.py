@@ -38,8 +38,8 @@ class Broker:
 class Engine(ABC):
     """One engine in one run. All calls come from the run's thread.
 
-    The speed layer reads the topic `records` from the offsets that were committed for
-    `Broker.group`, else from the beginning, and writes for each record either a verdict
+    The speed layer reads the topic `records` from the offsets that it committed, for `Broker.group`
+    or in a place of its own, else from the beginning, and writes for each record either a verdict
     (schemas/verdict.schema.json, see `verdicts`) or, if `records.parse` would refuse it, a dead
     letter: the record as it was, with the headers `partition`, `offset` and `reason`. Both have the
     record's key and go to the partition that has the number of the record's, in the order of the

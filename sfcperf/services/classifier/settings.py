@@ -9,9 +9,11 @@ from typing import Any
 from sfcperf.errors import InputError
 from sfcperf.plugins import array, choice, integer, number, object_schema
 from sfcperf.services.classifier.policy import Limits
+from sfcperf.services.classifier.spark import settings as spark
 
 ENGINES: Mapping[str, str] = {
     "scikit-learn": "sfcperf.services.classifier.scikit:ScikitEngine",
+    "spark": "sfcperf.services.classifier.spark.engine:SparkEngine",
 }
 """Name -> class."""
 FLOWS, FLOWS_AND_SOURCES = "flows", "flows-and-sources"
@@ -90,6 +92,7 @@ SCHEMA = object_schema(
             (2, 1_000_000),
             default=50_000,
         ),
+        "spark": spark.SCHEMA,
     }
 )
 """JSON Schema."""

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -310,6 +311,26 @@ def test_survives_damaged_packets(fire: Fire, seed: int) -> None:
     assert new["received"] + new["passed"] == 510
     causes = sum(count for name, count in new.items() if name.startswith("dropped_"))
     assert causes == new["dropped"] > 0
+
+
+def test_rules_hold_while_their_filter_is_cleared_for_others(lab: Lab) -> None:
+    """The smallest filter takes turns after a few rules: those in force must not be lost in one."""
+    bench, _ = start(lab, max_rules=16)
+    argv = [str(binaries.find(BINARY)), "--interface", "sf0", "change"]
+    chance = random.Random(1)
+    lasting: list[int] = []
+    brief = range(200, 208)
+    packets = [marked(IP(src=f"192.0.2.{host}", dst=B) / UDP(), host) for host in range(256)]
+    for turn in range(20):
+        if turn % 4 == 0:
+            lasting.append(turn)
+        # 1 ms is over when the tool has ended and the packets are sent.
+        lines = [f"source 1 192.0.2.{host}" for host in brief]
+        lines += [f"source 60000 192.0.2.{host}" for host in lasting[-1:]]
+        chance.shuffle(lines)
+        bench.sf.host.run(argv, stdin="\n".join([*lines, ""]).encode(), timeout_s=10)
+        time.sleep(0.005)
+        assert through(bench, *packets) == [host for host in range(256) if host not in lasting]
 
 
 # --- without a process ---

@@ -126,6 +126,24 @@ def test_fig8d_varies_vcpus_of_the_userspace_engine() -> None:
     assert {f.knobs["engine"] for (f,) in functions} == {"userspace"}
 
 
+def test_fig9_compares_the_functions_of_the_paper() -> None:
+    workflow = load_workflow(WORKFLOWS / "sfcperf-fig9.json")
+    types = {s.levels["chain"]: [f.type for f in s.chain.functions] for s in workflow.scenarios}
+    assert types == {
+        "forwarder": ["forwarder"],
+        "SFC-proxy": ["router"],
+        "firewall": ["nsh_firewall"],
+        "forwarder-userspace": ["forwarder"],
+        "IDS": ["ids"],
+        "firewall-IDS": ["nsh_firewall", "ids"],
+    }
+    functions = [f for s in workflow.scenarios for f in s.chain.functions]
+    assert {f.resources.vcpus for f in functions} == {1}
+    assert not plugins.load("vnf", "router").nsh_aware
+    assert {s.topology.name for s in workflow.scenarios} == {"T1"}
+    assert [f.name for f in workflow.figures] == ["fig9a", "fig9b", "fig9c"]
+
+
 @pytest.mark.parametrize("name", ["sfcperf-table1", "sfcperf-blocking"])
 def test_what_is_sent_did_not_train(name: str) -> None:
     """The other flows of the trace, or a trace of another seed."""

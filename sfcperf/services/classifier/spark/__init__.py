@@ -1,0 +1,1 @@
+"""The engine `spark`: MLlib trains, Structured Streaming classifies."""

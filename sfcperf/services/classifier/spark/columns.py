@@ -1,0 +1,139 @@
+"""Spark SQL from a Kafka message to a verdict or a dead letter.
+
+Each step takes and gives a DataFrame, of a stream as of a batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.features import EARLY, PLACES
+from sfcperf.services.classifier.spark.patterns import AS_EXPORTED, IN_ORDER
+from sfcperf.vnfs.ids.features import NAMES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+VERSION = 1
+"""Of verdicts."""
+VECTOR = "seen"
+PREDICTION = "prediction"
+LARGEST_LETTER_BYTES = 900_000
+"""Of a dead letter: with its headers, a larger one may be more than the broker takes
+(`message.max.bytes`), and would come again for ever."""
+_LARGEST_RECORD_BYTES = 65_536
+_FIELDS = "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
+_NOTHING = "0," * (len(NAMES) - 1) + "0"
+_REASON = "no flow record (schemas/flow-record.schema.json)"
+
+
+def parsed(messages: DataFrame) -> DataFrame:
+    """Adds to Kafka's columns `record` (null if poisoned), `columns`, its features as an array of
+    text, and `VECTOR`, what the model sees."""
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import functions as f
+
+    columns = f.split(f.trim(f.coalesce("record.features", f.lit(_NOTHING)), f.lit("[]")), ",")
+    options = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
+    return (
+        messages.withColumn("text", _canonical())
+        .withColumn(
+            "record", f.when(f.col("text").isNotNull(), f.from_json("text", _FIELDS, options))
+        )
+        .withColumn("columns", columns)
+        .withColumn(VECTOR, array_to_vector(f.array(_early(), *_seen())))
+    )
+
+
+def _canonical() -> Column:
+    """The text of a record without spaces, null if it is none. A record as the IDS writes it is
+    not parsed for that."""
+    from pyspark.sql import functions as f
+
+    short = f.when(f.octet_length("value") <= _LARGEST_RECORD_BYTES, f.col("value"))
+    text = f.try_validate_utf8(short.cast("string"))
+    # Variants keep each value's type, and their fields in alphabetic order. In an array, what
+    # follows a value is an error.
+    ordered = f.to_json(f.try_parse_json(f.concat(f.lit("["), text, f.lit("]"))))
+    ordered = f.substring(ordered, 2, _LARGEST_RECORD_BYTES)
+    return f.when(text.rlike(AS_EXPORTED), text).when(ordered.rlike(IN_ORDER), ordered)
+
+
+def _early() -> Column:
+    from pyspark.sql import functions as f
+
+    return f.when(f.col("record.kind") == EARLY, 1.0).otherwise(0.0)
+
+
+def _seen() -> list[Column]:
+    from pyspark.sql import functions as f
+
+    return [f.col("columns").getItem(place).cast("double") for place in PLACES]
+
+
+def answered(judged: DataFrame, labels: Sequence[str], broker: Broker) -> DataFrame:
+    """What goes to Kafka, of parsed messages with `PREDICTION`, the place of the label in
+    `labels`."""
+    from pyspark.sql import functions as f
+
+    good = f.col("record").isNotNull()
+    verdict = _verdict(labels).cast("binary")
+    return judged.select(
+        f.when(good, f.lit(broker.verdicts)).otherwise(f.lit(broker.dead_letters)).alias("topic"),
+        "partition",
+        "key",
+        f.when(good, verdict)
+        .otherwise(f.substring("value", 1, LARGEST_LETTER_BYTES))
+        .alias("value"),
+        f.when(~good, f.array(*_headers())).alias("headers"),
+    )
+
+
+def _verdict(labels: Sequence[str]) -> Column:
+    """The text of a verdict, with the fields of `verdicts.Verdict` in its order. `to_json` takes
+    longer than all else that happens to a record, so it writes only what may need escapes."""
+    from pyspark.sql import functions as f
+
+    record = f.col("record")
+    source = f.to_json(f.struct(record["source"].alias("source")))
+    texts = f.array(*(f.lit(json.dumps(label)) for label in labels))
+    named = {
+        "record": f.concat(f.lit("["), "partition", f.lit(","), "offset", f.lit("]")),
+        "recorded_ms": f.unix_millis("timestamp"),
+        "source": f.substring(source, len('{"source":') + 1, f.length(source) - len('{"source":}')),
+        "sequence": record["sequence"],
+        "kind": f.concat(f.lit('"'), record["kind"], f.lit('"')),
+        "first_ns": record["first_ns"],
+        "protocol": _column("proto"),
+        "src": _column("srcip"),
+        "src_port": _column("srcport"),
+        "dst": _column("dstip"),
+        "dst_port": _column("dstport"),
+        "label": f.element_at(texts, f.col(PREDICTION).cast("int") + 1),
+    }
+    fields = (part for name, text in named.items() for part in (f.lit(f',"{name}":'), text))
+    return f.concat(f.lit(f'{{"version":{VERSION}'), *fields, f.lit("}"))
+
+
+def _column(name: str) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.col("columns").getItem(NAMES.index(name))
+
+
+def _headers() -> list[Column]:
+    from pyspark.sql import functions as f
+
+    cut = f.octet_length("value") > LARGEST_LETTER_BYTES
+    named = {
+        "partition": f.col("partition").cast("string"),
+        "offset": f.col("offset").cast("string"),
+        "reason": f.when(cut, f.lit(f"{_REASON}; cut")).otherwise(f.lit(_REASON)),
+    }
+    return [
+        f.struct(f.lit(name).alias("key"), value.cast("binary").alias("value"))
+        for name, value in named.items()
+    ]

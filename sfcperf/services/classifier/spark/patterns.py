@@ -1,0 +1,86 @@
+"""Regular expressions of flow records, in the syntax of Java: what `records.parse` accepts.
+
+Spark has no parser of JSON that is strict about types, so the text of a record is compared with
+all texts that are allowed. No expression backtracks into a string or recurses over it: a hostile
+message costs its length.
+"""
+
+from __future__ import annotations
+
+from sfcperf.services.classifier.records import MOST_NUMBER
+from sfcperf.vnfs.ids.features import NAMES
+
+_H = "[0-9A-Fa-f]{1,4}"
+
+
+def at_most(limit: int) -> str:
+    """Whole numbers from 0 to the limit, as JSON writes them."""
+    digits = str(limit)
+    # The usual ones first: each number of a record is compared.
+    found = ["0", f"[1-9][0-9]{{0,{len(digits) - 2}}}"] if len(digits) > 1 else []
+    for place, digit in enumerate(digits):
+        low, high = (1 if place == 0 and len(digits) > 1 else 0), int(digit) - 1
+        if low <= high:
+            rest = len(digits) - place - 1
+            found.append(f"{digits[:place]}[{low}-{high}]" + (f"[0-9]{{{rest}}}" if rest else ""))
+    return "(?:" + "|".join(dict.fromkeys([*found, digits])) + ")"
+
+
+def _ipv4() -> str:
+    octet = at_most(255)
+    return rf"(?:{octet}\.){{3}}{octet}"
+
+
+def _ipv6() -> str:
+    """As inet_pton(3) reads it: `::` stands for one group or more."""
+    found = [f"(?:{_H}:){{7}}{_H}", f"(?:{_H}:){{6}}{_ipv4()}"]
+    for before in range(8):
+        head = f"(?:{_H}:){{{before}}}:" if before else "::"
+        found.append(f"{head}(?:(?:{_H}:){{0,{6 - before}}}{_H})?" if before < 7 else head)
+        if before < 6:
+            found.append(f"{head}(?:{_H}:){{0,{5 - before}}}{_ipv4()}")
+    return "(?:" + "|".join(found) + ")"
+
+
+ADDRESS = f'"(?:{_ipv4()}|{_ipv6()})"'
+_PLAIN = r'"[^"\\\x00-\x1f]*+"'
+"""A JSON string without escapes."""
+_ESCAPED = r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+){0,100}+"'
+"""The same with some: bounded, since Java recurses over groups."""
+_NUMBER = at_most(MOST_NUMBER)
+_LIMITED = {
+    "srcip": ADDRESS,
+    "dstip": ADDRESS,
+    "srcport": at_most(65535),
+    "dstport": at_most(65535),
+    "proto": at_most(255),
+    "dscp": at_most(63),
+}
+
+
+def _features(string: str) -> str:
+    columns = {**_LIMITED, "class": f"(?:null|{string})"}
+    return r"\[" + ",".join(columns.get(name, _NUMBER) for name in NAMES) + r"\]"
+
+
+def _fields(string: str) -> dict[str, str]:
+    return {
+        "version": "1",
+        "source": string,
+        "run": string,
+        "sequence": _NUMBER,
+        "kind": '"(?:early|window)"',
+        "first_ns": _NUMBER,
+        "last_ns": _NUMBER,
+        "features": _features(string),
+    }
+
+
+def _object(fields: dict[str, str]) -> str:
+    return r"\{" + ",".join(f'"{name}":{value}' for name, value in fields.items()) + r"\}"
+
+
+AS_EXPORTED = rf"\A{_object(_fields(_PLAIN))}\s*+\z"
+"""A record as `sfc-ids` writes it."""
+IN_ORDER = rf"\A{_object(dict(sorted(_fields(_ESCAPED).items())))}\]\z"
+"""One without spaces, whose fields are in alphabetic order; `]` follows."""

@@ -1,0 +1,116 @@
+"""The process with Spark's driver, which takes commands until it is ended.
+
+    python -m sfcperf.services.classifier.spark.process SETTINGS
+
+SETTINGS is a JSON file: `broker`, the fields of `Broker`; `parameters` of Spark; `work`, a folder;
+`ready`, a file that gets the port of 127.0.0.1 where commands are taken; `key`, which a client has
+to know; `model`, a folder, or null: what to classify with from the start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfcperf.results.files import replace_file
+from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.spark import batch
+from sfcperf.services.classifier.spark.session import session
+from sfcperf.services.classifier.spark.settings import local
+from sfcperf.services.classifier.spark.stream import Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Commands:
+    """What a client can ask for; each takes paths and gives what JSON has."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        work = Path(settings["work"])
+        self.spark = session(settings["parameters"], work)
+        broker = Broker(**settings["broker"])
+        self._stream = Stream(self.spark, broker, settings["parameters"], work)
+
+    def train(self, examples: str, model: str) -> Mapping[str, Any]:
+        """Facts of the model."""
+        with np.load(examples) as found:
+            arrays = (found["features"], found["labels"], found["weights"])
+        with self._stream.paused():
+            return batch.train(self.spark, *arrays, Path(model))
+
+    def predict(self, rows: str, model: str) -> Mapping[str, Any]:
+        """Labels."""
+        with self._stream.paused():
+            loaded = batch.load(self.spark, Path(model))
+            return {"labels": batch.predict(self.spark, loaded, np.load(rows))}
+
+    def classify(self, model: str, at_once: bool = False) -> Mapping[str, Any]:
+        """Returns when records are read."""
+        self._stream.classify(Path(model), at_once=at_once)
+        return {}
+
+
+def _end_with(spark: SparkSession) -> None:
+    """End when the JVM has: another process takes over."""
+    gateway: Any = spark.sparkContext._gateway
+    gateway.proc.wait()
+    print("the JVM has ended", flush=True)
+    os._exit(1)
+
+
+def serve(listener: Listener, commands: Commands) -> None:
+    """One command after the other, one connection for each, for ever."""
+    while True:
+        # Whoever does not know the key, or is gone before the answer, is none of our business.
+        with suppress(OSError, EOFError, AuthenticationError), listener.accept() as connection:
+            answer(connection, commands)
+
+
+def answer(connection: Connection, commands: Commands) -> None:
+    """Carry out one command. Whatever it raises goes to the client."""
+    request = json.loads(connection.recv_bytes())
+    call: Callable[..., Mapping[str, Any]] = getattr(commands, request.pop("command"))
+    try:
+        found = call(**request)
+    except Exception as error:
+        found = {"error": f"{type(error).__name__}: {error}"}
+    connection.send_bytes(json.dumps(found).encode())
+
+
+def main(path: Path) -> None:
+    """Until SIGTERM."""
+    settings = json.loads(path.read_text())
+    ready = Path(settings["ready"])
+    ready.unlink(missing_ok=True)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    commands = Commands(settings)
+
+    def stop(*_: object) -> None:
+        # Of this machine, all is in processes that end with this one; a cluster is told.
+        if not local(settings["parameters"]):
+            commands.spark.stop()
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, stop)
+    threading.Thread(target=_end_with, args=(commands.spark,), daemon=True).start()
+    if settings["model"]:
+        commands.classify(settings["model"], at_once=True)
+    with Listener(("127.0.0.1", 0), authkey=settings["key"].encode()) as listener:
+        replace_file(ready, json.dumps(listener.address[1]))
+        serve(listener, commands)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,171 @@
+"""The speed layer: a streaming query from records to verdicts.
+
+Its checkpoint holds its place in the records. A query with another model goes on from there, as
+does one that failed: what was under way then is classified again.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfcperf import retry
+from sfcperf.results.files import replace_file
+from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.features import FEATURES
+from sfcperf.services.classifier.spark import batch, columns
+from sfcperf.services.classifier.spark.batch import Model
+from sfcperf.services.classifier.spark.settings import MICRO_BATCH, REAL_TIME
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+STATE = "query.json"
+"""File in the work folder: how often the query was started again, and since when it fails."""
+UNTROUBLED: Mapping[str, Any] = {"restarts": 0, "failing_since_s": None, "failure": None}
+_AGAIN_S = 0.5
+"""Between two starts of a query that fails."""
+_START_TIMEOUT_S = 60.0
+_WARM_UP_RECORDS = 20_000
+_CLIENT = {
+    # It is back soon when its broker is, and gives up only when the run does.
+    "kafka.reconnect.backoff.ms": "100",
+    "kafka.reconnect.backoff.max.ms": "1000",
+    "kafka.delivery.timeout.ms": "2147483647",
+    "kafka.linger.ms": "1",
+}
+
+
+class Stream:
+    """One query at a time, started again when it fails."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        broker: Broker,
+        parameters: Mapping[str, Any],
+        work: Path,
+    ) -> None:
+        self._spark = spark
+        self._broker = broker
+        self._parameters = parameters
+        self._checkpoint = work / "checkpoint"
+        self._file = work / STATE
+        self._state = dict(UNTROUBLED)
+        with suppress(OSError):
+            self._state = json.loads(self._file.read_text())
+        self._lock = threading.Lock()
+        self._model: Model | None = None
+        self._query: StreamingQuery | None = None
+        self._thread = threading.Thread(target=self._watch, name="query", daemon=True)
+
+    def classify(self, folder: Path, *, at_once: bool = False) -> None:
+        """Classify with the model in the folder from now on, in a JVM that was warmed up for it
+        unless it is to be `at_once`. Raises what Spark raises, TimeoutError when the query does
+        not start."""
+        with self.paused():
+            model = batch.load(self._spark, folder)
+            if not at_once:
+                self._warm_up(model)
+            self._model = model
+        if self._thread.ident is None:
+            self._thread.start()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Without the query, whose tasks leave no room for others in real-time mode; it goes on
+        afterwards, if there is a model. Raises as `classify`."""
+        with self._lock:
+            if self._query is not None:
+                self._query.stop()
+            try:
+                yield
+            finally:
+                if self._model is not None:
+                    self._start()
+
+    def _start(self) -> None:
+        query = self._query = self._written(self._judged(self._messages()))
+
+        def reads() -> bool:
+            return not query.isActive or bool(query.status["isTriggerActive"])
+
+        if not retry.until(reads, timeout_s=_START_TIMEOUT_S, period_s=0.02):
+            query.stop()
+            raise TimeoutError(f"the query does not start within {_START_TIMEOUT_S:g} s")
+        if (error := query.exception()) is not None:
+            raise error
+        self._note(failing_since_s=None, failure=None)
+
+    def _note(self, **changes: Any) -> None:
+        self._state |= changes
+        replace_file(self._file, json.dumps(self._state))
+
+    def _messages(self) -> DataFrame:
+        reader = self._spark.readStream.format("kafka").options(
+            **_CLIENT,
+            **{
+                "kafka.bootstrap.servers": self._broker.bootstrap,
+                "subscribe": self._broker.records,
+                "startingOffsets": "earliest",
+            },
+        )
+        if self._parameters["trigger"] == MICRO_BATCH:
+            reader = reader.option("maxOffsetsPerTrigger", self._parameters["most_records"])
+        return reader.load()
+
+    def _judged(self, messages: DataFrame) -> DataFrame:
+        assert self._model is not None
+        judged = self._model.tree.transform(columns.parsed(messages))
+        return columns.answered(judged, self._model.labels, self._broker)
+
+    def _written(self, answers: DataFrame) -> StreamingQuery:
+        writer = (
+            answers.writeStream.format("kafka")
+            .options(**_CLIENT)
+            .option("kafka.bootstrap.servers", self._broker.bootstrap)
+            .option("checkpointLocation", str(self._checkpoint))
+        )
+        if self._parameters["trigger"] == REAL_TIME:
+            every = f"{round(self._parameters['checkpoint_s'] * 1000)} milliseconds"
+            trigger: dict[str, Any] = {"realTime": every}
+            writer = writer.outputMode("update")
+        else:
+            trigger = {"processingTime": "0 seconds"}
+        return writer.trigger(**trigger).start()
+
+    def _warm_up(self, model: Model) -> None:
+        """Have the JVM compile what judges records, before the first of them comes."""
+        row = np.zeros((_WARM_UP_RECORDS, len(FEATURES)), dtype=np.int64)
+        batch.predict(self._spark, model, row)
+
+    def _watch(self) -> None:
+        pause = threading.Event()
+        while True:
+            pause.wait(_AGAIN_S)
+            with self._lock:
+                if self._query is not None and not self._query.isActive:
+                    self._again()
+
+    def _again(self) -> None:
+        assert self._query is not None
+        self._failed(self._query.exception())
+        self._note(restarts=self._state["restarts"] + 1)
+        try:
+            self._start()
+        except Exception as error:
+            # Whatever Spark raises: workers may be away, brokers too.
+            self._failed(error)
+
+    def _failed(self, error: Exception | None) -> None:
+        since_s = self._state["failing_since_s"] or time.monotonic()
+        self._note(failing_since_s=since_s, failure=str(error or "it has ended"))
+        print(f"the query fails: {self._state['failure']}", flush=True)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The filter as the process sees it that changes rules; there is one such process at a time. */
+#pragma once
+
+#include <stddef.h>
+
+#include "filter.h"
+
+struct filter {
+	struct fw_filter_word *words;
+	struct fw_filter_state *state;
+	__u32 mask; /* of words */
+	size_t bytes;
+};
+
+/* Words of a filter for so many rules of each kind: a power of 2. */
+__u32 filter_words(unsigned int max_rules);
+
+/* 0, or -1 after complain(). */
+int filter_open(struct filter *filter, int map);
+void filter_close(struct filter *filter);
+
+/* Let packets with this hash be looked up from now on. */
+void filter_add(struct filter *filter, __u64 hash, __u64 now_ns, __u64 until_ns);
