@@ -395,7 +395,7 @@ def show_quality() -> None:
     row("three, a tree for each kind of record", three(two_trees))
     row("three, records weigh the same", three(unweighted))
     row("three, without dscp", three(without("dscp")))
-    row("three, windows do not overlap", plain)
+    row("three, windows do not overlap, exact", plain)
     print("\nthree others, by the seed that is tested:")
     for seed in SEEDS:
         row(f"seed {seed}", three(shipped), [seed])

@@ -2,6 +2,10 @@
 
 The chain's windows begin at other times than those of the capture. So the records that train are of
 overlapping windows, which show each flow at several places in a window.
+
+Lengths that train are rounded to the middle of a step, so that a tree divides them only at
+multiples of it. Otherwise it learns the length of a name, which is no property of an attack: the
+requests of an HTTP flood are a byte longer if the server's address has another digit.
 """
 
 from __future__ import annotations
@@ -23,11 +27,20 @@ from sfcperf.services.classifier.records import Record
 from sfcperf.traffic.labels import Labels
 from sfcperf.traffic.split import trains
 from sfcperf.vnfs import binaries
+from sfcperf.vnfs.ids.features import COLUMNS
 from sfcperf.vnfs.ids.function import BINARY
 
 OVERLAP = 8
 """Windows that a packet is in, if these are not shorter than a pane can be."""
 _SHORTEST_PANE_MS = 100
+LENGTH_STEP = 8
+"""Of lengths that train, bytes."""
+_LENGTHS = [
+    FEATURES.index(column.name)
+    for column in COLUMNS
+    if column.unit == "bytes" and not column.name.endswith("hlen")
+]
+"""Places of lengths of packets, and of their sums."""
 _NS_PER_S = 1e9
 
 
@@ -119,7 +132,15 @@ def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) 
         flow = flow_of(record)
         if not trains(flow, seed, share):
             test.add(record, flow)
-    return Parts(training.examples(), test.examples())
+    return Parts(_rounded(training.examples()), test.examples())
+
+
+def _rounded(found: Examples) -> Examples:
+    """With lengths as a tree is to divide them: half-way between two middles, which are whole
+    numbers, is the last length of a step."""
+    features = found.features.copy()
+    features[:, _LENGTHS] -= features[:, _LENGTHS] % LENGTH_STEP - (LENGTH_STEP // 2 - 1)
+    return Examples(features, found.labels)
 
 
 def flow_of(record: Record) -> Flow:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import matthews_corrcoef
+from sklearn.tree import DecisionTreeClassifier
 from support.classifier import write_trace
 from support.services import new_context
 
@@ -86,6 +87,17 @@ def test_a_label_that_changes_within_a_record_is_none(source: Source, tmp_path: 
     whole = parts(source.pcap, labels.read(source.labels), HOW, 1, 1).training
     assert 0 < (found.labels == "benign").sum() < (whole.labels == "benign").sum()
     assert (found.labels == "syn-flood").sum() == (whole.labels == "syn-flood").sum()
+
+
+def test_trees_divide_lengths_by_steps(source: Source) -> None:
+    """On whichever side of a division a length is, all lengths of its step are."""
+    training = parts(source.pcap, labels.read(source.labels), HOW, 1, 1).training
+    tree = DecisionTreeClassifier(random_state=0).fit(training.features, training.labels).tree_
+    lengths = {FEATURES.index(name) for name in ("max_fpktl", "total_fvolume", "max_bpktl")}
+    found = [t for f, t in zip(tree.feature, tree.threshold, strict=True) if f in lengths]
+    assert np.unique(training.features[:, sorted(lengths)] % 8).tolist() == [3]
+    assert all(int(threshold) % 8 in (3, 7) for threshold in found)
+    assert (training.features >= 0).all()
 
 
 def test_all_labels_weigh_the_same(source: Source) -> None:
@@ -165,7 +177,6 @@ def test_what_is_no_capture_is_refused(engine: ScikitEngine, source: Source) -> 
 
 def test_the_tree_answers_as_scikit_learn(tmp_path: Path) -> None:
     import joblib
-    from sklearn.tree import DecisionTreeClassifier
 
     random = np.random.default_rng(1)
     features = random.integers(0, 50, (500, len(FEATURES)))
