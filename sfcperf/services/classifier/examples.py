@@ -110,7 +110,8 @@ def extracted(pcap: Path, how: Extraction) -> Iterator[Record]:
     command += ["--window-ms", str(how.window_ms), "--early-packets", str(how.early_packets)]
     if how.slide_ms:
         command += ["--slide-ms", str(how.slide_ms)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env={}) as process:
         assert process.stdout is not None and process.stderr is not None
         yield from map(records.parse, process.stdout)
         said = process.stderr.read().decode(errors="replace").strip()

@@ -116,6 +116,7 @@ def test_verdicts_and_dead_letters(running: Running) -> None:
         assert each.key() == str(number).encode()
 
 
+@pytest.mark.exhaustive
 def test_the_same_examples_give_the_same_model(running: Running) -> None:
     of = spark.examples(seed=2)
     one, other = (spark.trained(running, name, of) for name in ("one", "other"))
@@ -124,6 +125,7 @@ def test_the_same_examples_give_the_same_model(running: Running) -> None:
     assert running.engine.predict(one, more) == running.engine.predict(other, more)
 
 
+@pytest.mark.exhaustive
 def test_another_model_in_the_same_jvm(running: Running) -> None:
     swapped = spark.examples()
     swapped.labels[:] = np.where(swapped.labels == "flood", "benign", "flood")
@@ -138,7 +140,8 @@ def test_another_model_in_the_same_jvm(running: Running) -> None:
     assert jvm(running).pid == before
 
 
-@pytest.mark.parametrize("part", ["process", pytest.param("jvm", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", ["process", "jvm"])
 def test_killed(running: Running, part: str) -> None:
     """What is killed comes back by itself, with its model and its place in the records."""
     sequence = {"process": 2000, "jvm": 3000}[part]
