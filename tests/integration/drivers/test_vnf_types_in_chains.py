@@ -159,7 +159,7 @@ def test_ids(driver: LocalDriver, encapsulation: str) -> None:
     ids = driver._built[deployment.id].running["ids-2"]
     ids.stop()
     counters = ids.counters()
-    (file,) = (driver.context.state_dir / "hosts").rglob("ids-2-*.records.jsonl")
+    (file,) = driver.context.raw_dir.rglob("*.records.jsonl")
     records = [json.loads(line) for line in file.read_text().splitlines()]
     columns = {name: NAMES.index(name) for name in ("proto", "total_fpackets", "total_bpackets")}
     packets = {"total_fpackets": 0, "total_bpackets": 0}

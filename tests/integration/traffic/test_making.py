@@ -16,6 +16,7 @@ from sfcperf.traffic import making
 from sfcperf.traffic.activities import ACTIVITIES
 from sfcperf.traffic.kept import kept
 from sfcperf.traffic.making import Trace, requirements
+from sfcperf.traffic.testbed import MTU
 
 pytestmark = [
     pytest.mark.root,
@@ -75,7 +76,7 @@ def test_every_kind_has_packets(trace: Trace) -> None:
 def test_packets_are_as_on_a_wire(trace: Trace) -> None:
     # An ICMP error quotes the header of another packet.
     lengths = [int(length.partition(",")[0]) for (length,) in tshark(trace, "ip.len")]
-    assert max(lengths) == 1500
+    assert max(lengths) == MTU
     # A sum of 0 may be written as 0xffff; tshark takes it for wrong.
     wrong = "(tcp.checksum.status == 0 and tcp.checksum != 0xffff)"
     wrong += " or udp.checksum.status == 0 or ip.checksum.status == 0"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.servers.kibana import Used, parse, used_fields
 
-from sfcperf.active.sfcmon_simulation import SfcmonSimulation
+from sfcperf import plugins
 from sfcperf.elasticsearch.mappings import STREAMS, mappings
 from sfcperf.kibana import dashboards, lens, ndjson, vega
 from sfcperf.kibana.data_views import data_view_id
@@ -139,7 +139,9 @@ def test_another_prefix_has_objects_of_its_own():
 
 def _without_unit(title: str) -> bool:
     """Whether it names a ratio."""
-    return title in {metric.name for metric in SfcmonSimulation.reported if metric.unit == "1"}
+    probes = [plugins.load("probe", name) for name in plugins.names("probe")]
+    reported = [metric for probe in probes for metric in getattr(probe, "reported", ())]
+    return title in {metric.name for metric in reported if metric.unit == "1"}
 
 
 def test_charts_name_the_unit_of_their_axis():
