@@ -180,20 +180,20 @@ static void *work(void *argument)
 	unsigned int number = (unsigned int)(worker - workers);
 	struct pollfd events[] = {
 		{ .fd = worker->ring.socket, .events = POLLIN },
-		{ .fd = stop_event, .events = POLLIN },
-		{ .fd = worker->ticks, .events = POLLIN },
+		/* Each descriptor costs; one that ticks need not be told that it is time to stop. */
+		{ .fd = inspector ? worker->ticks : stop_event, .events = POLLIN },
 	};
 	bool more = false;
 
-	while (!(events[1].revents & POLLIN)) {
+	while (!atomic_load_explicit(&stopping, memory_order_relaxed)) {
 		take_all(worker);
 		flush(worker);
 		if (inspector) {
-			bool ticked = events[2].revents && inspector_ticked(worker->ticks);
+			bool ticked = events[1].revents && inspector_ticked(worker->ticks);
 
 			more = inspector->rest(number, ticked || more);
 		}
-		poll(events, inspector ? 3 : 2, more ? 0 : -1);
+		poll(events, 2, more ? 0 : -1);
 		if (events[0].revents & POLLERR)
 			packet_ring_forget_error(&worker->ring);
 	}

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "extractor.h"
+
+#define CACHE_LINE 64
 
 bool extractor_open(struct extractor *extractor, const struct extractor_settings *settings,
 		    const struct outlet *outlet)
@@ -155,6 +158,29 @@ void extractor_add(struct extractor *extractor, const struct packet *packet)
 		window->window = name;
 		accumulator_add(window, packet, direction, extractor->now_ns);
 	}
+}
+
+void extractor_prefetch_index(const struct extractor *extractor, const struct packet *packet)
+{
+	table_prefetch(&extractor->table, table_hash(&extractor->table, &packet->key));
+}
+
+static void prefetch(const void *start, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += CACHE_LINE)
+		__builtin_prefetch((const char *)start + i, 1);
+}
+
+void extractor_prefetch_flow(const struct extractor *extractor, const struct packet *packet)
+{
+	const uint32_t place =
+		table_likely(&extractor->table, table_hash(&extractor->table, &packet->key));
+	const struct flow *flow = table_at(&extractor->table, place);
+	const struct accumulator *window =
+		&flow->windows[extractor->pane % extractor->settings.panes];
+
+	prefetch(flow, offsetof(struct flow, early));
+	prefetch(window, offsetof(struct accumulator, active));
 }
 
 bool extractor_step(struct extractor *extractor, uint32_t places)

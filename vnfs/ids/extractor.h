@@ -57,6 +57,11 @@ void extractor_close(struct extractor *extractor);
  */
 void extractor_add(struct extractor *extractor, const struct packet *packet);
 
+/* Ahead of that: memory is most of what a packet costs, and these have it fetched. The second needs
+ * what the first fetches. */
+void extractor_prefetch_index(const struct extractor *extractor, const struct packet *packet);
+void extractor_prefetch_flow(const struct extractor *extractor, const struct packet *packet);
+
 /* It is so late, and no packet from before is to come. */
 void extractor_advance(struct extractor *extractor, uint64_t now_ns);
 

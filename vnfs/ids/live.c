@@ -12,9 +12,14 @@
 #define LATE_NS (10 * NS_PER_MS)
 #define PLACES_BETWEEN_FRAMES 64
 #define PLACES_WHEN_IDLE 1024
+#define WAITING 64
 
 struct worker {
 	struct extractor extractor;
+	/* Packets are counted once they are on their way, together: neither do they wait for the
+	 * extraction, nor it for the memory of each flow. */
+	struct packet waiting[WAITING];
+	unsigned int waiting_count;
 	_Atomic uint64_t malformed; /* packets */
 } __attribute__((aligned(64)));
 
@@ -36,15 +41,30 @@ int live_open(const struct extractor_settings *settings, unsigned int count)
 	return 0;
 }
 
+static void count_waiting(struct worker *worker)
+{
+	struct extractor *extractor = &worker->extractor;
+
+	for (unsigned int i = 0; i < worker->waiting_count; i++)
+		extractor_prefetch_flow(extractor, &worker->waiting[i]);
+	for (unsigned int i = 0; i < worker->waiting_count; i++)
+		extractor_add(extractor, &worker->waiting[i]);
+	worker->waiting_count = 0;
+}
+
 void live_frame(unsigned int number, const __u8 *frame, __u32 captured, __u64 time_ns)
 {
 	struct worker *worker = &workers[number];
-	struct packet packet;
+	struct packet *packet;
 
-	switch (packet_parse(frame, captured, &packet)) {
+	if (worker->waiting_count == WAITING)
+		count_waiting(worker);
+	packet = &worker->waiting[worker->waiting_count];
+	switch (packet_parse(frame, captured, packet)) {
 	case PARSED:
-		packet.time_ns = time_ns;
-		extractor_add(&worker->extractor, &packet);
+		packet->time_ns = time_ns;
+		extractor_prefetch_index(&worker->extractor, packet);
+		worker->waiting_count++;
 		break;
 	case PARSED_MALFORMED:
 		atomic_store_explicit(&worker->malformed, worker->malformed + 1,
@@ -68,6 +88,7 @@ bool live_rest(unsigned int number, bool idle)
 	struct extractor *extractor = &workers[number].extractor;
 	bool more;
 
+	count_waiting(&workers[number]);
 	if (idle)
 		extractor_advance(extractor, unix_time_ns() - LATE_NS);
 	more = extractor_step(extractor, idle ? PLACES_WHEN_IDLE : PLACES_BETWEEN_FRAMES);
@@ -78,6 +99,7 @@ bool live_rest(unsigned int number, bool idle)
 void live_end(unsigned int number)
 {
 	exporter_finishing(number);
+	count_waiting(&workers[number]);
 	extractor_finish(&workers[number].extractor);
 	exporter_wake(number);
 }

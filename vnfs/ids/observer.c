@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,7 +21,6 @@ static struct packet_ring ring;
 static const struct inspector *inspector;
 static _Atomic __u64 seen, missed;
 static pthread_t thread;
-static int stop_event = -1;
 static int ticks = -1;
 static atomic_bool stopping;
 
@@ -68,16 +66,15 @@ static void *observe(void *unused)
 {
 	struct pollfd events[] = {
 		{ .fd = ring.socket, .events = POLLIN },
-		{ .fd = stop_event, .events = POLLIN },
 		{ .fd = ticks, .events = POLLIN },
 	};
 	bool more = false;
 
 	(void)unused;
-	while (!(events[1].revents & POLLIN)) {
+	while (!atomic_load_explicit(&stopping, memory_order_relaxed)) {
 		take_all();
-		more = inspector->rest(0, (events[2].revents && inspector_ticked(ticks)) || more);
-		poll(events, 3, more ? 0 : -1);
+		more = inspector->rest(0, (events[1].revents && inspector_ticked(ticks)) || more);
+		poll(events, 2, more ? 0 : -1);
 		if (events[0].revents & POLLERR)
 			packet_ring_forget_error(&ring);
 	}
@@ -113,11 +110,10 @@ int observer_start(const struct interface interfaces[2], const struct inspector 
 	int error;
 
 	inspector = chosen;
-	stop_event = eventfd(0, EFD_CLOEXEC);
 	ticks = inspector_ticks();
 	if (ticks < 0 || packet_ring_open(&ring, CAPTURED, "the observer") || filter(interfaces))
 		return -1;
-	if (stop_event < 0 || bind(ring.socket, (struct sockaddr *)&any, sizeof(any))) {
+	if (bind(ring.socket, (struct sockaddr *)&any, sizeof(any))) {
 		complain("cannot observe %s and %s: %s", interfaces[0].name, interfaces[1].name,
 			 strerror(errno));
 		return -1;
@@ -141,7 +137,6 @@ __u64 observer_seen(void)
 
 void observer_stop(void)
 {
-	atomic_store(&stopping, true);
-	if (eventfd_write(stop_event, 1) == 0)
-		pthread_join(thread, NULL);
+	atomic_store(&stopping, true); /* seen at the next tick */
+	pthread_join(thread, NULL);
 }

@@ -32,6 +32,20 @@ void table_close(struct table *table);
 
 uint32_t table_hash(const struct table *table, const struct flow_key *key);
 
+/* Ahead of table_find(): where the search begins. */
+static inline void table_prefetch(const struct table *table, uint32_t hash)
+{
+	__builtin_prefetch(&table->index[hash & table->mask]);
+}
+
+/* The place of the first flow that the search meets, which is the flow as a rule. */
+static inline uint32_t table_likely(const struct table *table, uint32_t hash)
+{
+	uint64_t entry = table->index[hash & table->mask];
+
+	return entry ? (uint32_t)entry - 1 : 0;
+}
+
 /* The flow, or NULL. */
 struct flow *table_find(const struct table *table, const struct flow_key *key, uint32_t hash);
 
