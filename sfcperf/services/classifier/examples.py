@@ -5,7 +5,8 @@ overlapping windows, which show each flow at several places in a window.
 
 Lengths that train are rounded to the middle of a step, so that a tree divides them only at
 multiples of it. Otherwise it learns the length of a name, which is no property of an attack: the
-requests of an HTTP flood are a byte longer if the server's address has another digit.
+requests of an HTTP flood are a byte longer if the server's address has another digit. Times are
+rounded for the same reason: a chain delays packets by some milliseconds, each by another time.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sfcperf.packets.pcap_file import frames
 from sfcperf.services.classifier import records
 from sfcperf.services.classifier.features import FEATURES, seen
 from sfcperf.services.classifier.records import Record
-from sfcperf.traffic.labels import Labels
+from sfcperf.traffic.labels import BENIGN, Labels
 from sfcperf.traffic.split import trains
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.ids.features import COLUMNS
@@ -35,12 +36,15 @@ OVERLAP = 8
 _SHORTEST_PANE_MS = 100
 LENGTH_STEP = 8
 """Of lengths that train, bytes."""
+TIME_STEP_US = 20_000
+"""Of times that train."""
 _LENGTHS = [
     FEATURES.index(column.name)
     for column in COLUMNS
     if column.unit == "bytes" and not column.name.endswith("hlen")
 ]
 """Places of lengths of packets, and of their sums."""
+_TIMES = [FEATURES.index(column.name) for column in COLUMNS if column.unit == "µs"]
 _NS_PER_S = 1e9
 
 
@@ -80,10 +84,12 @@ class Examples:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Of each record, such that all labels weigh the same: attacks of few flows are not
-        outvoted by floods. The mean is 1."""
+        """Of each record, such that all kinds of attacks weigh the same, and benign records as much
+        as all attacks: neither are attacks of few flows outvoted by floods, nor benign flows by
+        the number of kinds. The mean is 1."""
         kinds, places, counts = np.unique(self.labels, return_inverse=True, return_counts=True)
-        weights: NDArray[np.float64] = (len(self.labels) / (len(kinds) * counts))[places]
+        shares = np.where(kinds == BENIGN, len(kinds) - 1, 1) / counts
+        weights: NDArray[np.float64] = shares[places] / shares[places].mean()
         return weights
 
 
@@ -137,10 +143,11 @@ def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) 
 
 
 def _rounded(found: Examples) -> Examples:
-    """With lengths as a tree is to divide them: half-way between two middles, which are whole
-    numbers, is the last length of a step."""
+    """With lengths and times as a tree is to divide them: half-way between two middles, which are
+    whole numbers, is the last value of a step."""
     features = found.features.copy()
-    features[:, _LENGTHS] -= features[:, _LENGTHS] % LENGTH_STEP - (LENGTH_STEP // 2 - 1)
+    for places, step in ((_LENGTHS, LENGTH_STEP), (_TIMES, TIME_STEP_US)):
+        features[:, places] -= features[:, places] % step - (step // 2 - 1)
     return Examples(features, found.labels)
 
 

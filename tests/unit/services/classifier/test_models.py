@@ -89,23 +89,35 @@ def test_a_label_that_changes_within_a_record_is_none(source: Source, tmp_path: 
     assert (found.labels == "syn-flood").sum() == (whole.labels == "syn-flood").sum()
 
 
-def test_trees_divide_lengths_by_steps(source: Source) -> None:
-    """On whichever side of a division a length is, all lengths of its step are."""
+@pytest.mark.parametrize(
+    ("names", "step"),
+    [
+        (("max_fpktl", "total_fvolume", "max_bpktl"), 8),
+        (("mean_fiat", "max_biat", "duration", "std_active", "min_idle"), 20_000),
+    ],
+)
+def test_trees_divide_lengths_and_times_by_steps(
+    source: Source, names: tuple[str, ...], step: int
+) -> None:
+    """On whichever side of a division a value is, all values of its step are."""
     training = parts(source.pcap, labels.read(source.labels), HOW, 1, 1).training
     tree = DecisionTreeClassifier(random_state=0).fit(training.features, training.labels).tree_
-    lengths = {FEATURES.index(name) for name in ("max_fpktl", "total_fvolume", "max_bpktl")}
-    found = [t for f, t in zip(tree.feature, tree.threshold, strict=True) if f in lengths]
-    assert np.unique(training.features[:, sorted(lengths)] % 8).tolist() == [3]
-    assert all(int(threshold) % 8 in (3, 7) for threshold in found)
+    places = {FEATURES.index(name) for name in names}
+    found = [t for f, t in zip(tree.feature, tree.threshold, strict=True) if f in places]
+    middle = step // 2 - 1
+    assert np.unique(training.features[:, sorted(places)] % step).tolist() == [middle]
+    assert all(int(threshold) % step in (middle, step - 1) for threshold in found)
     assert (training.features >= 0).all()
 
 
-def test_all_labels_weigh_the_same(source: Source) -> None:
+def test_attacks_weigh_the_same_and_together_as_benign_records(source: Source) -> None:
     training = parts(source.pcap, labels.read(source.labels), HOW, 1, 1).training
     weights = {
         label: training.weights[training.labels == label].sum() for label in set(training.labels)
     }
+    benign = weights.pop("benign")
     assert len({round(weight, 6) for weight in weights.values()}) == 1
+    assert benign == pytest.approx(sum(weights.values()))
     assert training.weights.mean() == pytest.approx(1)
 
 
