@@ -49,12 +49,12 @@ static int map(struct packet_ring *ring, unsigned int captured, const char *of)
 	ring->frame_bytes = frame_bytes_for(captured);
 	if (block < ring->frame_bytes)
 		block = ring->frame_bytes;
-	bytes = (size_t)ring->frame_bytes * PACKET_RING_FRAMES;
+	bytes = (size_t)ring->frame_bytes * ring->frame_count;
 	request = (struct tpacket_req){
 		.tp_block_size = block,
 		.tp_block_nr = (unsigned int)(bytes / block),
 		.tp_frame_size = ring->frame_bytes,
-		.tp_frame_nr = PACKET_RING_FRAMES,
+		.tp_frame_nr = ring->frame_count,
 	};
 	if (packet_option(ring->socket, SOL_PACKET, PACKET_VERSION, &version, sizeof(version),
 			  of) ||
@@ -68,11 +68,13 @@ static int map(struct packet_ring *ring, unsigned int captured, const char *of)
 	return 0;
 }
 
-int packet_ring_open(struct packet_ring *ring, unsigned int captured, const char *of)
+int packet_ring_open(struct packet_ring *ring, unsigned int frames, unsigned int captured,
+		     const char *of)
 {
 	const int yes = 1;
 
 	ring->head = 0;
+	ring->frame_count = frames;
 	ring->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (ring->socket < 0) {
 		complain("cannot open a packet socket: %s", strerror(errno));
@@ -91,7 +93,7 @@ struct tpacket2_hdr *packet_ring_next(struct packet_ring *ring)
 
 	if (!(__atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
 		return NULL;
-	ring->head = (ring->head + 1) % PACKET_RING_FRAMES;
+	ring->head = (ring->head + 1) % ring->frame_count;
 	return frame;
 }
 
@@ -120,7 +122,7 @@ void packet_ring_forget_error(const struct packet_ring *ring)
 
 void packet_ring_close(struct packet_ring *ring)
 {
-	munmap(ring->frames, (size_t)ring->frame_bytes * PACKET_RING_FRAMES);
+	munmap(ring->frames, (size_t)ring->frame_bytes * ring->frame_count);
 	close(ring->socket);
 	ring->socket = -1;
 }

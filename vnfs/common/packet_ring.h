@@ -6,12 +6,15 @@
 #include <linux/if_packet.h>
 #include <linux/types.h>
 
+/* Frames of a ring. While a thread waits for its CPU, frames wait for it: who only forwards has few,
+ * because a long queue is a long delay; who observes attacks keeps a burst of them. */
 #define PACKET_RING_FRAMES 2048
+#define PACKET_RING_FRAMES_OBSERVED 16384
 
 struct packet_ring {
 	int socket;
 	__u8 *frames;
-	unsigned int frame_bytes;
+	unsigned int frame_count, frame_bytes;
 	unsigned int head;
 };
 
@@ -24,8 +27,9 @@ int packet_option(int fd, int level, int option, const void *value, unsigned int
 int packet_drop_everything(int fd, const char *of);
 
 /* A socket of its own, that is not bound, receives nothing yet, and never what the host sends; with
- * a ring of frames of up to `captured` bytes. 0, or -1 after complain(). */
-int packet_ring_open(struct packet_ring *ring, unsigned int captured, const char *of);
+ * a ring of so many frames (a power of 2) of up to `captured` bytes. 0, or -1 after complain(). */
+int packet_ring_open(struct packet_ring *ring, unsigned int frames, unsigned int captured,
+		     const char *of);
 
 /* The next frame, or NULL. It stays the caller's until packet_ring_give_back(). */
 struct tpacket2_hdr *packet_ring_next(struct packet_ring *ring);

@@ -161,7 +161,7 @@ static void take_all(struct worker *worker)
 static void take_rest(struct worker *worker)
 {
 	struct tpacket2_hdr *frame;
-	unsigned int left = PACKET_RING_FRAMES;
+	unsigned int left = worker->ring.frame_count;
 
 	packet_drop_everything(worker->ring.socket, own.name);
 	while (left-- && (frame = packet_ring_next(&worker->ring)))
@@ -222,7 +222,9 @@ static int open_socket(struct worker *worker)
 		.sll_ifindex = own.index,
 	};
 
-	if (packet_ring_open(&worker->ring, ETH_HLEN + own.mtu, own.name))
+	const unsigned int frames = inspector ? PACKET_RING_FRAMES_OBSERVED : PACKET_RING_FRAMES;
+
+	if (packet_ring_open(&worker->ring, frames, ETH_HLEN + own.mtu, own.name))
 		return -1;
 	if (bind(worker->ring.socket, (struct sockaddr *)&address, sizeof(address))) {
 		complain("cannot bind to %s: %s", own.name, strerror(errno));

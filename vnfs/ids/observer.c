@@ -55,7 +55,7 @@ static void take_all(void)
 static void take_rest(void)
 {
 	struct tpacket2_hdr *frame;
-	unsigned int left = PACKET_RING_FRAMES;
+	unsigned int left = ring.frame_count;
 
 	packet_drop_everything(ring.socket, "the observer");
 	while (left-- && (frame = packet_ring_next(&ring)))
@@ -111,7 +111,9 @@ int observer_start(const struct interface interfaces[2], const struct inspector 
 
 	inspector = chosen;
 	ticks = inspector_ticks();
-	if (ticks < 0 || packet_ring_open(&ring, CAPTURED, "the observer") || filter(interfaces))
+	if (ticks < 0 ||
+	    packet_ring_open(&ring, PACKET_RING_FRAMES_OBSERVED, CAPTURED, "the observer") ||
+	    filter(interfaces))
 		return -1;
 	if (bind(ring.socket, (struct sockaddr *)&any, sizeof(any))) {
 		complain("cannot observe %s and %s: %s", interfaces[0].name, interfaces[1].name,
