@@ -23,7 +23,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from threadpoolctl import threadpool_limits
 
 from sfcperf.services.classifier import models, records, verdicts
-from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES, Broker
 from sfcperf.services.classifier.features import seen
 from sfcperf.services.classifier.kafka_client import (
     assigned,
@@ -109,12 +109,15 @@ class SpeedLayer:
 
     def _bury(self, message: Message, reason: str) -> None:
         at = place_of(message)
+        letter = message.value() or b""
+        if len(letter) > LARGEST_LETTER_BYTES:
+            letter, reason = letter[:LARGEST_LETTER_BYTES], f"{reason}; cut"
         headers = {
             "partition": str(at.partition).encode(),
             "offset": str(at.offset).encode(),
             "reason": reason.encode(errors="replace"),
         }
-        self._produce(self._broker.dead_letters, message, message.value(), headers=headers)
+        self._produce(self._broker.dead_letters, message, letter, headers=headers)
 
     def _produce(self, topic: str, message: Message, value: bytes | None, **more: Any) -> None:
         place = {"partition": message.partition(), "key": message.key(), **more}

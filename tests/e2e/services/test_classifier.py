@@ -26,6 +26,7 @@ from support.classifier import (
 )
 from support.tiers import examples
 
+from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES
 from sfcperf.services.classifier.features import SCHEMA_HASH
 
 pytestmark = pytest.mark.server
@@ -102,6 +103,19 @@ def test_poisoned_records_stop_nothing(bench: ClassifierBench) -> None:
         *range(len(POISONED)), *range(len(POISONED) + 1, poisoned + 1)
     ]  # fmt: skip
     assert all(dict(letter.headers())["reason"] for letter in letters)
+
+
+def test_a_poisoned_record_as_large_as_the_broker_takes(bench: ClassifierBench) -> None:
+    """With the headers of a dead letter, it is larger than that."""
+    largest = b"x" * 999_900
+    bench.send([largest, record([syn(50_001)])])
+    assert bench.classifier.end_trial() == ()
+    counters = bench.grown()
+    assert (counters["records_poisoned"], counters["verdicts_malicious"]) == (1, 1)
+    assert counters["speed_restarts"] == 0
+    (letter,) = bench.read("dead-letters")[-1:]
+    assert letter.value() == largest[:LARGEST_LETTER_BYTES]
+    assert dict(letter.headers())["reason"].endswith(b"; cut")
 
 
 def one_packet_flows(count: int, first_port: int = 1024) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES, Broker
 from sfcperf.services.classifier.features import EARLY, PLACES
 from sfcperf.services.classifier.spark.patterns import AS_EXPORTED, IN_ORDER
 from sfcperf.vnfs.ids.features import NAMES
@@ -21,9 +21,6 @@ VERSION = 1
 """Of verdicts."""
 VECTOR = "seen"
 PREDICTION = "prediction"
-LARGEST_LETTER_BYTES = 900_000
-"""Of a dead letter: with its headers, a larger one may be more than the broker takes
-(`message.max.bytes`), and would come again for ever."""
 _LARGEST_RECORD_BYTES = 65_536
 _FIELDS = "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
 _NOTHING = "0," * (len(NAMES) - 1) + "0"
