@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,13 @@ from sfcperf.services.base import RunningService, Service, ServiceContext
 from sfcperf.services.processes import Processes
 from sfcperf.workflow.defaults import with_defaults
 from support.local import ListJournal
+
+
+def free_port() -> int:
+    """A TCP port of this machine that nobody listens to."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
 
 
 def new_context(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,7 @@ from support.classifier import (
     record,
     syn,
 )
+from support.services import free_port, new_context, started
 from support.tiers import examples
 
 from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES
@@ -166,6 +168,28 @@ def flow_of_rule(rule: dict[str, Any]) -> tuple[str, int]:
     ends = {(flow["src"], flow["src_port"]), (flow["dst"], flow["dst_port"])}
     (end,) = (end for end in ends if end[0] != "10.0.0.1")
     return end
+
+
+@pytest.mark.exhaustive
+def test_a_broker_that_is_away(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No verdict is lost, and what was sent meanwhile is judged within 10 s of its return."""
+    folder = tmp_path_factory.mktemp("broker")
+    with (
+        started(new_context(folder), "kafka", port=free_port()) as kafka,
+        own_bench(kafka, tmp_path_factory, "away") as bench,
+    ):
+        bench.begin_trial()
+        bench.send([record([syn(50_000 + n)], n) for n in range(500)])
+        os.kill(kafka.pids()[0], signal.SIGKILL)
+        time.sleep(35)
+        kafka.recover()
+        back_s = time.monotonic()
+        bench.send([record([syn(51_000 + n)], 500 + n) for n in range(500)])
+        bench.until("records_received", 1000)
+        print(f"verdicts {time.monotonic() - back_s:.1f} s after the broker was back")
+        assert bench.classifier.end_trial() == ()
+        assert bench.grown()["verdicts_malicious"] == 1000
+        assert bench.classifier.problem() is None
 
 
 def test_what_the_firewall_refuses_is_counted(bench: ClassifierBench) -> None:

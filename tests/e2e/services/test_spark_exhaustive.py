@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from support import spark
 from support.classifier import classifier_bench, flow_packets, record, syn
 from support.flow_records import columns, message
-from support.services import new_context, started
+from support.services import free_port, new_context, started
 from support.spark import Running
 
 from sfcperf import retry
@@ -23,12 +22,6 @@ from sfcperf.hosts.base import Process
 
 pytestmark = [pytest.mark.server, pytest.mark.exhaustive]
 FLOOD = message(features=columns(total_fpackets=900))
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 class Cluster:
