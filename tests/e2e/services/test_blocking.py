@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from support.classifier import write_trace
+from support.local import processes_with
 from support.services import kafka_is_there
 from support.signals import default_signals
 
+from sfcperf import retry
 from sfcperf.results.store import RunStore
 
 pytestmark = [pytest.mark.root, pytest.mark.server]
@@ -54,14 +56,18 @@ def workflow(folder: Path, engine: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "engine", ["scikit-learn", pytest.param("spark", marks=pytest.mark.exhaustive)]
-)
-def test_what_is_judged_an_attack_is_blocked(tmp_path: Path, state_dir: Path, engine: str) -> None:
+def skip_what_is_absent(engine: str) -> None:
     if engine == "spark":
         pytest.importorskip("pyspark", reason="PySpark is not there: make setup-security")
     if not kafka_is_there():
         pytest.skip("Kafka is not there: make setup-security")
+
+
+@pytest.mark.parametrize(
+    "engine", ["scikit-learn", pytest.param("spark", marks=pytest.mark.exhaustive)]
+)
+def test_what_is_judged_an_attack_is_blocked(tmp_path: Path, state_dir: Path, engine: str) -> None:
+    skip_what_is_absent(engine)
     results = tmp_path / "results"
     done = subprocess.run(
         [SFCPERF, "run", str(workflow(tmp_path, engine)), "--results", str(results)],
@@ -87,3 +93,32 @@ def test_what_is_judged_an_attack_is_blocked(tmp_path: Path, state_dir: Path, en
         judged = notes["services"]["judge"]
         stored = notes["services"]["stream"]["records"]
         assert judged["records_received"] == sum(judged["labels"].values()) == stored
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("engine", ["scikit-learn", "spark"])
+def test_nothing_is_left_of_a_killed_run(tmp_path: Path, state_dir: Path, engine: str) -> None:
+    """Broker, engine and serving layer are processes of their own, which outlive sfcperf."""
+    skip_what_is_absent(engine)
+    command = [SFCPERF, "run", str(workflow(tmp_path, engine)), "--results", str(tmp_path / "r")]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=default_signals,
+    ) as process:
+        assert retry.until(
+            lambda: any(
+                '"measuring"' in each.read_text() for each in tmp_path.glob("r/*/run.json")
+            ),
+            timeout_s=120,
+            period_s=0.05,
+        )
+        process.kill()
+    left = list(processes_with("SFCPERF_STATE_DIR", str(state_dir)).values())
+    assert left.count("java") == (2 if engine == "spark" else 1), left
+    done = subprocess.run([SFCPERF, "clean"], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    assert processes_with("SFCPERF_STATE_DIR", str(state_dir)) == {}
+    assert list((state_dir / "runs").glob("*")) == []
