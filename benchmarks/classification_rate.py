@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -28,14 +29,18 @@ from pathlib import Path
 from pkgutil import resolve_name
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import psutil
 from _sfcmon.ratio import ratio
 from confluent_kafka import Consumer, Producer, TopicPartition
+from scapy.utils import RawPcapWriter
 from sklearn.tree import DecisionTreeClassifier
 
+from sfcperf.packets.pcap_file import frames
 from sfcperf.services.base import ServiceContext
+from sfcperf.services.classifier import examples as examples_made
 from sfcperf.services.classifier import models, settings, verdicts
 from sfcperf.services.classifier.engine import Broker, Engine
 from sfcperf.services.classifier.examples import Examples, Extraction, joined, parts
@@ -58,6 +63,7 @@ RATES = (10_000, 20_000, 30_000, 40_000)
 RATE_S = 10.0
 TICK_S = 0.005
 WARM_UP = 5_000
+MEAN_DELAY_NS = 500_000
 GOAL = "goals: 30,000 records/s at p99 <= 500 ms"
 QUALITY_GOAL = "goals: recall >= 0.99, each kind >= 0.95, FPR <= 0.005, MCC >= 0.95"
 WAIT_S = 300.0
@@ -291,6 +297,33 @@ def all_as_in_chain(seed: int) -> Examples:
     return parts(trace.pcap, labelling.read(trace.labels), HOW, seed, 1e-9).test
 
 
+@cache
+def delayed(seed: int) -> Examples:
+    """The same of a trace whose packets have been delayed, each by another time, as on their way
+    to a chain; their order stays."""
+    trace = kept(seed, DURATION_S, print)
+    chance = random.Random(seed)
+    latest_ns = 0
+    with tempfile.TemporaryDirectory() as folder:
+        pcap = Path(folder, "delayed.pcap")
+        with RawPcapWriter(str(pcap), linktype=1, nano=True) as writer:
+            writer.write_header(None)
+            for time_ns, frame in frames(trace.pcap):
+                delay_ns = chance.expovariate(1 / MEAN_DELAY_NS)
+                latest_ns = max(latest_ns, time_ns + round(delay_ns))
+                second, rest_ns = divmod(latest_ns, 10**9)
+                writer.write_packet(frame, sec=second, usec=rest_ns)
+        return parts(pcap, labelling.read(trace.labels), HOW, seed, 1e-9).test
+
+
+@cache
+def exact_times(seed: int) -> Examples:
+    """Examples that train, with times as they were captured."""
+    trace = kept(seed, DURATION_S, print)
+    with patch.object(examples_made, "TIME_STEP_US", 2):
+        return parts(trace.pcap, labelling.read(trace.labels), HOW, seed, 1).training
+
+
 def others(test: int) -> list[int]:
     """The seeds that train where one tests; the next one first."""
     place = SEEDS.index(test)
@@ -359,11 +392,16 @@ def without(feature: str) -> Callable[[Examples], Predict]:
     return train_blind
 
 
-def row(name: str, model: Callable[[int], Predict], seeds: Sequence[int] = SEEDS) -> None:
+def row(
+    name: str,
+    model: Callable[[int], Predict],
+    seeds: Sequence[int] = SEEDS,
+    tests: Callable[[int], Examples] = all_as_in_chain,
+) -> None:
     """Print metrics of the models for all tests, the worst of them."""
     found = []
     for seed in seeds:
-        test = all_as_in_chain(seed)
+        test = tests(seed)
         found.append(evaluation(test.labels, model(seed)(test.features), test.features))
     low: dict[str, float] = {}
     for kinds in (each["kinds"] for each in found):
@@ -385,6 +423,9 @@ def show_quality() -> None:
     def plain(test: int) -> Predict:
         return shipped(joined([all_as_in_chain(seed) for seed in others(test)]))
 
+    def exact(test: int) -> Predict:
+        return shipped(joined([exact_times(seed) for seed in others(test)]))
+
     print(f"each of the seeds {SEEDS} is tested, {DURATION_S:g} s each; the worst figures")
     print(f"{'trained with':36} {'MCC':6} {'recall':6} {'FPR':6} {'early':6} kinds below 0.95")
     row("20 % of another", lambda test: shipped(examples(others(test)[0], 0.2)))
@@ -396,6 +437,9 @@ def show_quality() -> None:
     row("three, records weigh the same", three(unweighted))
     row("three, without dscp", three(without("dscp")))
     row("three, windows do not overlap, exact", plain)
+    print(f"\npackets that test are delayed by {MEAN_DELAY_NS / 1e6:g} ms on average:")
+    row("three others", three(shipped), tests=delayed)
+    row("three, exact times", exact, tests=delayed)
     print("\nthree others, by the seed that is tested:")
     for seed in SEEDS:
         row(f"seed {seed}", three(shipped), [seed])

@@ -25,7 +25,7 @@ from sfcperf.packets.pcap_file import frames
 from sfcperf.services.classifier import records
 from sfcperf.services.classifier.features import FEATURES, seen
 from sfcperf.services.classifier.records import Record
-from sfcperf.traffic.labels import BENIGN, Labels
+from sfcperf.traffic.labels import Labels
 from sfcperf.traffic.split import trains
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.ids.features import COLUMNS
@@ -84,12 +84,10 @@ class Examples:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Of each record, such that all kinds of attacks weigh the same, and benign records as much
-        as all attacks: neither are attacks of few flows outvoted by floods, nor benign flows by
-        the number of kinds. The mean is 1."""
+        """Of each record, such that all labels weigh the same: attacks of few flows are not
+        outvoted by floods. The mean is 1."""
         kinds, places, counts = np.unique(self.labels, return_inverse=True, return_counts=True)
-        shares = np.where(kinds == BENIGN, len(kinds) - 1, 1) / counts
-        weights: NDArray[np.float64] = shares[places] / shares[places].mean()
+        weights: NDArray[np.float64] = (len(self.labels) / (len(kinds) * counts))[places]
         return weights
 
 
