@@ -56,7 +56,8 @@ class SshConversation(Conversation):
                 f"{self.argv[0]} did not answer within {timeout_s:g} s"
             ) from error
         if not answer.endswith(b"\n"):
-            raise ConversationOver(f"{self.argv[0]} has ended")
+            lost = f", and so has the connection to {self._session.host}"
+            raise ConversationOver(f"{self.argv[0]} has ended{lost if self._session.lost else ''}")
         return answer[:-1]
 
     async def _close(self) -> None:
