@@ -26,6 +26,7 @@ class LocalConversation(Conversation):
         self.argv = tuple(argv)
         self._popen = popen
         self._stdin, self._stdout = popen.stdin, popen.stdout
+        os.set_blocking(self._stdin.fileno(), False)  # of our end alone
 
     @property
     def pid(self) -> int:
@@ -70,8 +71,7 @@ class LocalConversation(Conversation):
             if not ready:
                 raise TimeoutError
             if stdin in ready:
-                # As much as a pipe that takes something takes without a wait.
-                unsent = unsent[os.write(stdin, unsent[: select.PIPE_BUF]) :]
+                unsent = unsent[os.write(stdin, unsent) :]
                 if not unsent:
                     del events[stdin]
             if stdout in ready:
