@@ -15,8 +15,8 @@ from sfcperf.errors import DeploymentError, InputError, MeasurementError, system
 from sfcperf.hosts.base import Completed, Conversation, Host, Process
 from sfcperf.hosts.process import check_success, open_output
 from sfcperf.hosts.ssh_access import Refused, SshAccess, Unreachable
-from sfcperf.hosts.ssh_loop import call
 from sfcperf.hosts.ssh_conversation import SshConversation
+from sfcperf.hosts.ssh_loop import call
 from sfcperf.hosts.ssh_process import SshProcess
 
 if TYPE_CHECKING:
