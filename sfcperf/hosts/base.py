@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import retry
+from sfcperf.errors import MeasurementError
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,36 @@ class Process(ABC):
         """SIGTERM, SIGKILL after grace_s; gives the exit status. Harmless when it has ended."""
 
 
+class ConversationOver(MeasurementError):
+    """The command has ended: the last question has no answer, and there is no further one."""
+
+
+class Conversation(ABC):
+    """A command that stays, and answers each question on its standard input with one line. It is
+    for one thread at a time."""
+
+    argv: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def pid(self) -> int:
+        """Process id on its host."""
+
+    @abstractmethod
+    def ask(self, question: bytes, timeout_s: float) -> bytes:
+        """Write a question, in whatever form the command knows its end; gives the line of the
+        answer, without its end.
+
+        Raises ConversationOver when the command has ended, and MeasurementError after timeout_s.
+        After any error the conversation is closed: a late answer would be taken for the next one.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End its standard input, and wait until it has ended; SIGKILL when it does not. Harmless
+        when it has."""
+
+
 class Host(ABC):
     """Run commands and move files, in one place.
 
@@ -91,6 +122,11 @@ class Host(ABC):
     ) -> Process:
         """Start in the background; outputs go to files of the machine that runs sfcperf
         (absent: discarded)."""
+
+    @abstractmethod
+    def converse(self, argv: Sequence[str]) -> Conversation:
+        """Start a command that answers questions; it ends as its standard input does, so at the
+        latest with sfcperf. What it writes to its standard error is discarded."""
 
     @abstractmethod
     def read_text(self, path: str) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts import process
-from sfcperf.hosts.base import Completed, Host, Process
+from sfcperf.hosts.base import Completed, Conversation, Host, Process
+from sfcperf.hosts.local_conversation import LocalConversation
 
 NETNS_FOLDER = Path("/run/netns")
 LIMITS_FOLDER = "/proc/sys/net/core/"
@@ -61,6 +62,17 @@ class NamespaceHost(Host):
             stderr=subprocess.DEVNULL if stderr is None else stderr,
         )
         return process.LocalProcess(argv, popen)
+
+    def converse(self, argv: Sequence[str]) -> Conversation:
+        """See Host.converse."""
+        popen = process.start(
+            argv,
+            namespace=self.namespace,
+            cgroups=self.cgroups,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        return LocalConversation(argv, popen)
 
     def read_text(self, path: str) -> str:
         """A file as a thread inside the namespace sees it: `/proc/net` is the namespace's."""

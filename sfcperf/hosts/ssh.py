@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 
 from sfcperf import retry
 from sfcperf.errors import DeploymentError, InputError, MeasurementError, system_errors_as
-from sfcperf.hosts.base import Completed, Host, Process
+from sfcperf.hosts.base import Completed, Conversation, Host, Process
 from sfcperf.hosts.process import check_success, open_output
 from sfcperf.hosts.ssh_access import Refused, SshAccess, Unreachable
+from sfcperf.hosts.ssh_conversation import SshConversation
 from sfcperf.hosts.ssh_loop import call
 from sfcperf.hosts.ssh_process import SshProcess
 
 if TYPE_CHECKING:
     from asyncssh import SSHClientConnection
 
+    from sfcperf.hosts.ssh_link import Link
     from sfcperf.hosts.ssh_pool import Pool
     from sfcperf.hosts.ssh_session import Output, Session
 
@@ -138,6 +140,10 @@ class SshHost(Host):
                     output.close()
             raise
 
+    def converse(self, argv: Sequence[str]) -> Conversation:
+        """See Host.converse."""
+        return call(self._converse(argv))
+
     def read_text(self, path: str) -> str:
         """See Host.read_text: one round trip to a shell that waits for names of files."""
         if "\n" in path:
@@ -233,16 +239,34 @@ class SshHost(Host):
     async def _spawn(
         self, argv: Sequence[str], stdout: Output | None, stderr: Output | None
     ) -> Process:
+        link, session = await self._begin(argv, stdout, stderr)
+        return SshProcess(argv, link, session)
+
+    async def _converse(self, argv: Sequence[str]) -> Conversation:
+        from sfcperf.hosts.ssh_session import Lines
+
+        answers = Lines()
+        link, session = await self._begin(argv, answers, None, stdin=True)
+        return SshConversation(argv, link, session, answers)
+
+    async def _begin(
+        self,
+        argv: Sequence[str],
+        stdout: Output | None,
+        stderr: Output | None,
+        *,
+        stdin: bool = False,
+    ) -> tuple[Link, Session]:
+        """Start a command in the background."""
         try:
             async with asyncio.timeout(_START_TIMEOUT_S):
-                link, session = await self._pool.start(
-                    argv, spawned=True, stdout=stdout, stderr=stderr
+                return await self._pool.start(
+                    argv, stdin=stdin, spawned=True, stdout=stdout, stderr=stderr
                 )
         except TimeoutError as error:
             raise MeasurementError(
                 f"{argv[0]} on {self.name} did not start within {_START_TIMEOUT_S:g} s"
             ) from error
-        return SshProcess(argv, link, session)
 
     def _wait_for_copy(self, copying: Process, part: Path) -> int:
         """As long as something arrives, it goes on."""

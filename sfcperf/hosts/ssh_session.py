@@ -48,6 +48,26 @@ class Output:
             self.file = None
 
 
+class Lines(Output):
+    """An output that is read line by line; it belongs to the event loop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reader = asyncio.StreamReader()
+
+    def write(self, data: bytes) -> None:
+        """Append."""
+        self._reader.feed_data(data)
+
+    def close(self) -> None:
+        """No more comes."""
+        self._reader.feed_eof()
+
+    async def line(self) -> bytes:
+        """The next line, with its end; what is left, without an end, when no more comes."""
+        return await self._reader.readline()
+
+
 class Session(SSHClientSession[bytes]):
     """One command. `started` and `ended` belong to the event loop, `over` to any thread."""
 
@@ -114,12 +134,18 @@ class Session(SSHClientSession[bytes]):
         self._finish()
 
     def feed(self, data: bytes) -> None:
-        """Standard input, all of it."""
+        """Standard input, the rest of it."""
+        self.write(data)
+        assert self._channel is not None
+        with suppress(OSError):
+            self._channel.write_eof()
+
+    def write(self, data: bytes) -> None:
+        """Standard input, some of it."""
         assert self._channel is not None
         # One that ended without reading: its exit status says whether that is right.
         with suppress(OSError):
             self._channel.write(data)
-            self._channel.write_eof()
 
     def abandon(self) -> None:
         """Close the channel without waiting for the command."""

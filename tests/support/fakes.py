@@ -26,7 +26,7 @@ from sfcperf.errors import (
     MeasurementError,
     WorkflowError,
 )
-from sfcperf.hosts.base import Completed, Host, Process
+from sfcperf.hosts.base import Completed, Conversation, Host, Process
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement
@@ -118,6 +118,9 @@ class FakeHost(Host):
     def spawn(
         self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
     ) -> Process:
+        raise MeasurementError("a fake host runs nothing")
+
+    def converse(self, argv: Sequence[str]) -> Conversation:
         raise MeasurementError("a fake host runs nothing")
 
     def read_text(self, path: str) -> str:

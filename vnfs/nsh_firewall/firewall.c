@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-firewall: an NSH service function that drops packets by rules, which others set. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ static const char documentation[] =
 	"  attach    start, without rules\n"
 	"  change    take rules from stdin, one per line: `flow MS PROTOCOL ADDRESS PORT ADDRESS "
 	"PORT' or `source MS ADDRESS', with the milliseconds they last (`-' removes the rule); "
-	"`lease MS' renews the lease\n"
+	"`lease MS' renews the lease. An empty line ends a change, which is answered with `done' "
+	"or `failed: REASON'\n"
 	"  list      print the rules, as such lines\n"
 	"  counters  print the counters, as JSON\n"
 	"  detach    end, and forget the rules\n";
@@ -56,11 +58,39 @@ static int detach(void)
 	return table_detach(&interface);
 }
 
-static int change(void)
+/* Looked up anew for each change: the interface, or its program, may be another one by now. */
+static int change_once(void)
 {
 	struct table table;
+	bool found = find_interface(options.interface, &interface) == 0 &&
+		     table_find(&interface, &table) == 0;
+	int status = rules_change(found ? &table : NULL, stdin);
 
-	return table_find(&interface, &table) || rules_change(&table, stdin) ? -1 : 0;
+	if (found)
+		table_close(&table);
+	return status;
+}
+
+static int change(void)
+{
+	int status = 0;
+	int first;
+
+	while ((first = getchar()) != EOF) {
+		ungetc(first, stdin);
+		if (change_once()) {
+			status = -1;
+			printf("failed: %s\n", last_complaint());
+		} else {
+			puts("done");
+		}
+		fflush(stdout);
+	}
+	if (ferror(stdin)) {
+		complain("cannot read stdin: %s", strerror(errno));
+		status = -1;
+	}
+	return status;
 }
 
 static int list(void)
@@ -142,5 +172,7 @@ int main(int argc, char **argv)
 	options = defaults;
 	options_parse(argc, argv, &command);
 	libbpf_log_keep();
-	return find_interface(options.interface, &interface) || commands[chosen]() ? 1 : 0;
+	if (commands[chosen] != change && find_interface(options.interface, &interface))
+		return 1;
+	return commands[chosen]() ? 1 : 0;
 }

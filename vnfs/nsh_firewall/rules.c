@@ -153,23 +153,20 @@ int rules_change(const struct table *table, FILE *in)
 	unsigned long number = 0;
 	size_t bytes = 0;
 	char *line = NULL;
-	int error = 0;
+	int error = table && filter_open(&filter, table->maps[TABLE_FILTER]) == 0 ? 0 : -1;
+	const bool open = !error;
 
-	if (filter_open(&filter, table->maps[TABLE_FILTER]))
-		return -1;
-	while (!error && getline(&line, &bytes, in) > 0) {
+	while (getline(&line, &bytes, in) > 0 && *line != '\n') {
 		number++;
-		error = change(table, &filter, line);
+		if (!error && (error = change(table, &filter, line)))
+			complain("line %lu: %s", number,
+				 error == -EINVAL  ? "this is no rule"
+				 : error == -E2BIG ? "there is no room for another rule"
+						   : strerror(-error));
 	}
 	free(line);
-	filter_close(&filter);
-	if (!error && ferror(in))
-		error = -EIO;
-	if (error)
-		complain("line %lu: %s", number,
-			 error == -EINVAL  ? "this is no rule"
-			 : error == -E2BIG ? "there is no room for another rule"
-					   : strerror(-error));
+	if (open)
+		filter_close(&filter);
 	return error ? -1 : 0;
 }
 

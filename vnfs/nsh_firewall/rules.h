@@ -6,7 +6,7 @@
  *	source TIME ADDRESS
  *	lease TIME
  *
- * A TIME of `-` removes the rule, which need not be there.
+ * A TIME of `-` removes the rule, which need not be there. An empty line ends a change.
  */
 #pragma once
 
@@ -14,7 +14,11 @@
 
 #include "table.h"
 
-/* Take lines to the table. 0, or -1 after complain() of the first one that is refused. */
+/*
+ * Take the lines of one change to the table: up to an empty line, or the end. 0, or -1 after
+ * complain() of the first one that is refused; those behind it are read, and do nothing. Without a
+ * table (NULL), all are, and -1 is returned.
+ */
 int rules_change(const struct table *table, FILE *in);
 
 /* Print those in force, as such lines. 0, or -1 after complain(). */

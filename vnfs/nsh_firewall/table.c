@@ -103,11 +103,15 @@ static void take_map(struct table *table, __u32 id)
 	__u32 bytes = sizeof(info);
 	int fd = bpf_map_get_fd_by_id(id);
 
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes))
+	if (fd < 0)
 		return;
-	for (int i = 0; i < TABLE_MAPS; i++)
-		if (strcmp(info.name, map_names[i]) == 0)
-			table->maps[i] = fd;
+	if (bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0)
+		for (int i = 0; i < TABLE_MAPS; i++)
+			if (strcmp(info.name, map_names[i]) == 0) {
+				table->maps[i] = fd;
+				return;
+			}
+	close(fd);
 }
 
 int table_find(const struct interface *interface, struct table *table)
@@ -130,7 +134,15 @@ int table_find(const struct interface *interface, struct table *table)
 		if (table->maps[i] < 0) {
 			complain("cannot open the map %s on %s: %s", map_names[i], interface->name,
 				 strerror(errno));
+			table_close(table);
 			return -1;
 		}
 	return 0;
+}
+
+void table_close(struct table *table)
+{
+	for (int i = 0; i < TABLE_MAPS; i++)
+		if (table->maps[i] >= 0)
+			close(table->maps[i]);
 }

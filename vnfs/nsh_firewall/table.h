@@ -35,3 +35,6 @@ int table_detach(const struct interface *interface);
 
 /* The maps of the program that is attached. 0, or -1 after complain(). */
 int table_find(const struct interface *interface, struct table *table);
+
+/* Let go of these maps. */
+void table_close(struct table *table);

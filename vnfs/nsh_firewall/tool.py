@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Host
+from sfcperf.hosts.base import Conversation, ConversationOver, Host
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.rule_interface.policy import Policy
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule
@@ -25,6 +25,8 @@ class Tool(RuleTable):
         """Raises EnvironmentLacks when the tool was not compiled."""
         self._host = host
         self._argv = [host.program(binaries.find(BINARY)), "--interface", interface]
+        self._changing: Conversation | None = None
+        """With the process that makes changes. It holds nothing: another one goes on."""
 
     def attach(self, policy: Policy) -> None:
         """Start, without rules. Raises MeasurementError."""
@@ -36,7 +38,14 @@ class Tool(RuleTable):
         lines = [_line(operation) for operation in operations]
         if lease_s is not None:
             lines.append(f"lease {_ms(lease_s)}\n")
-        self._run("change", stdin="".join(lines).encode())
+        change = "".join([*lines, "\n"]).encode()
+        try:
+            answer = self._ask(change)
+        except ConversationOver:
+            # It was killed: how much of the change was done is not known, and makes no difference.
+            answer = self._ask(change)
+        if answer != "done":
+            raise MeasurementError(answer.removeprefix("failed: "))
 
     def counters(self) -> Mapping[str, int]:
         """Since the start. Raises MeasurementError, also when the program is gone."""
@@ -45,13 +54,23 @@ class Tool(RuleTable):
 
     def detach(self) -> None:
         """End, and forget the rules. Raises MeasurementError."""
+        if self._changing is not None:
+            self._changing.close()
+            self._changing = None
         self._run("detach")
 
-    def _run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+    def _ask(self, change: bytes) -> str:
+        """The answer to a change. Raises MeasurementError, after which the next change has a
+        process of its own."""
+        changing, self._changing = self._changing, None
+        changing = changing or self._host.converse([*self._argv, "change"])
+        answer = changing.ask(change, TIMEOUT_S).decode(errors="replace")
+        self._changing = changing
+        return answer
+
+    def _run(self, *arguments: str) -> bytes:
         try:
-            return self._host.run(
-                [*self._argv, *arguments], timeout_s=TIMEOUT_S, stdin=stdin
-            ).stdout
+            return self._host.run([*self._argv, *arguments], timeout_s=TIMEOUT_S).stdout
         except MeasurementError as error:
             # Not the options, of which the message has a copy.
             said = error.message.rpartition(f"{BINARY}: ")[2]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
+from contextlib import suppress
 from typing import NamedTuple
 
 PROTOCOLS = {
@@ -62,6 +64,11 @@ def version(address: str) -> int:
 
 def canonical(address: str) -> str:
     """An address as rules have it (RFC 5952). Raises ValueError."""
+    # Of many rules that are set at once, ipaddress would take most of the time. IPv4 has one form,
+    # and IPv6 several, of which inet_ntop(3) gives some addresses another one than ipaddress.
+    with suppress(OSError):
+        socket.inet_pton(socket.AF_INET, address)
+        return address
     if "%" in address:
         raise ValueError("an address has no zone")
     return str(ipaddress.ip_address(address))

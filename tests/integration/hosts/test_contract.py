@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from support.network import ssh_servers
 
+from sfcperf import waiting
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Host
+from sfcperf.hosts.base import ConversationOver, Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.ssh import SshHost
 
@@ -245,6 +246,73 @@ def test_much_output_is_whole(host: Host, tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_opened(host: Host, tmp_path: Path) -> None:
     with pytest.raises(MeasurementError, match="the output of true cannot be written"):
         host.spawn(["true"], stdout=tmp_path / "nosuch" / "out")
+
+
+ECHO = 'while read -r line; do echo "<$line>"; done'
+
+
+def test_a_conversation(host: Host) -> None:
+    talk = host.converse(_sh(f"echo to nobody >&2; {ECHO}"))
+    for word in ("one", "", "a b"):
+        assert talk.ask(f"{word}\n".encode(), 10) == f"<{word}>".encode()
+    assert host.read_text(f"/proc/{talk.pid}/stat").startswith(f"{talk.pid} (")
+    talk.close()
+    with pytest.raises(MeasurementError):
+        host.read_text(f"/proc/{talk.pid}/stat")
+    with pytest.raises(ConversationOver, match="sh has ended"):
+        talk.ask(b"more\n", 10)
+    talk.close()
+
+
+def test_a_long_question(host: Host) -> None:
+    """More than pipes and windows hold, to one that begins late to read it."""
+    talk = host.converse(_sh('sleep 0.3; head -c 3000000 | wc -c | tr -d " "; read -r rest'))
+    assert talk.ask(b"x" * 3_000_000, 30) == b"3000000"
+    talk.close()
+
+
+@pytest.mark.parametrize("script", ["exit 3", "read -r line; exit 3", "read -r line; printf half"])
+def test_a_conversation_that_ends_without_an_answer(host: Host, script: str) -> None:
+    talk = host.converse(_sh(script))
+    for _ in range(2):
+        with pytest.raises(ConversationOver, match="sh has ended"):
+            talk.ask(b"question\n", 10)
+
+
+def test_a_conversation_whose_process_is_killed(host: Host) -> None:
+    talk = host.converse(_sh(ECHO))
+    assert talk.ask(b"1\n", 10) == b"<1>"
+    host.run(["kill", "-9", str(talk.pid)], timeout_s=10)
+    with pytest.raises(ConversationOver, match="sh has ended"):
+        talk.ask(b"2\n", 10)
+
+
+def test_a_conversation_without_an_answer_is_ended(host: Host) -> None:
+    mark = f"31.4{os.getpid()}{next(_numbers)}"
+    talk = host.converse(["sleep", mark])
+    with pytest.raises(MeasurementError, match=r"sleep did not answer within 0\.1 s"):
+        talk.ask(b"question\n", 0.1)
+    assert _gone(host, mark)
+    with pytest.raises(ConversationOver):
+        talk.ask(b"question\n", 0.1)
+
+
+def test_a_question_can_be_cancelled(host: Host) -> None:
+    class Interrupted(BaseException):
+        pass
+
+    cancellation = waiting.Cancellation(Interrupted)
+    mark = f"31.4{os.getpid()}{next(_numbers)}"
+    talk = host.converse(["sleep", mark])
+    threading.Timer(0.3, cancellation.set).start()
+    with pytest.raises(Interrupted), waiting.cancelled_by(cancellation):
+        talk.ask(b"question\n", 60)
+    assert _gone(host, mark)
+
+
+def test_a_conversation_that_cannot_begin_is_told(host: Host) -> None:
+    with pytest.raises(MeasurementError, match=r"no-such-command cannot be started"):
+        host.converse(["no-such-command"])
 
 
 def test_files_of_the_kernel_are_read(host: Host) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sfcperf import retry
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost
 
@@ -79,3 +81,26 @@ def test_a_command_is_in_its_group_from_the_first_moment(
     running = inside.spawn(["cat", "/proc/self/cgroup"], stdout=out)
     assert running.wait(10) == 0
     assert f"/{group.name}\n" in out.read_text()
+    talk = inside.converse(
+        ["sh", "-c", 'while read -r name; do grep -c "/$name$" /proc/self/cgroup; done']
+    )
+    assert talk.ask(f"{group.name}\n".encode(), 10) != b"0"
+    talk.close()
+
+
+def test_a_conversation_ends_with_sfcperf(host: NamespaceHost, tmp_path: Path) -> None:
+    script = f"""
+import signal, pathlib
+from sfcperf.hosts.namespace import NamespaceHost
+host = NamespaceHost("x", {Path(str(host.namespace)).name!r}, pathlib.Path({str(tmp_path)!r}))
+talk = host.converse(["cat"])
+assert talk.ask(b"x\\n", 10) == b"x"
+print(talk.pid, flush=True)
+signal.pause()
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as sfcperf:
+        assert sfcperf.stdout is not None
+        pid = int(sfcperf.stdout.readline())
+        assert Path(f"/proc/{pid}/comm").read_text() == "cat\n"
+        sfcperf.kill()
+    assert retry.until(lambda: not Path(f"/proc/{pid}").exists(), timeout_s=20, period_s=0.02)

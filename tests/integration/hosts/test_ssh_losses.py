@@ -19,6 +19,7 @@ from support.network.ssh_servers import SshServer
 from sfcperf import waiting
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
 from sfcperf.hosts import ssh_guest
+from sfcperf.hosts.base import ConversationOver
 from sfcperf.hosts.ssh import SshHost
 from sfcperf.hosts.ssh_access import Unreachable
 from sfcperf.hosts.ssh_pins import scan
@@ -199,6 +200,19 @@ def test_an_interruption_ends_the_command(host: SshHost, server: SshServer) -> N
         host.run(["sleep", "4321"], timeout_s=60)
     until(lambda: not sleepers(server))
     assert host.run(["echo", "on"], timeout_s=10).text == "on\n"
+
+
+def test_a_broken_connection_ends_a_conversation(host: SshHost, server: SshServer) -> None:
+    argv = ["sh", "-c", 'trap "" TERM HUP INT; : 4321; while read -r line; do echo $line; done']
+    talk = host.converse(argv)
+    assert talk.ask(b"one\n", 10) == b"one"
+    server.cut_connections()
+    with pytest.raises(ConversationOver, match="and so has the connection to guest"):
+        talk.ask(b"two\n", 10)
+    until(lambda: not sleepers(server))
+    assert host.converse(argv).ask(b"three\n", 10) == b"three"
+    host.close()
+    until(lambda: not server.processes())
 
 
 def test_another_machine_is_refused(server: SshServer, workdir: Path, tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from scapy.contrib.nsh import NSH
@@ -407,12 +409,123 @@ def test_wrong_options_are_said(argv: list[str], status: int, words: str) -> Non
         "source x 192.0.2.1",
         "lease -",
         "nonsense",
-        "",
     ],
 )
 def test_wrong_rules_are_said(fire: Fire, line: str) -> None:
     bench, _ = fire
     argv = [str(binaries.find(BINARY)), "--interface", "sf0", "change"]
-    text = f"source 60000 192.0.2.99\n{line}\n".encode()
+    text = f"source 1 192.0.2.99\n{line}\n".encode()
     done = bench.sf.host.run(argv, stdin=text, timeout_s=10, check=False)
     assert (done.returncode, b"line 2: this is no rule" in done.stderr) == (1, True)
+
+
+# --- the process that makes changes ---
+
+
+def in_force(bench: FireBench) -> set[str]:
+    """Sources of rules, as the kernel has them."""
+    argv = [str(binaries.find(BINARY)), "--interface", "sf0", "list"]
+    lines = bench.sf.host.run(argv, timeout_s=10).text.splitlines()
+    return {line.split()[2] for line in lines if line.startswith("source ")}
+
+
+def changing(bench: FireBench) -> int:
+    """Its process id."""
+    conversation = bench.function._tool._changing  # type: ignore[attr-defined]
+    return int(conversation.pid)
+
+
+def test_a_wrong_line_undoes_nothing_and_ends_nothing(fire: Fire) -> None:
+    bench, _ = fire
+    argv = [str(binaries.find(BINARY)), "--interface", "sf0", "change"]
+    conversation = bench.sf.host.converse(argv)
+    text = b"source 60000 192.0.2.1\nnonsense\nsource 60000 192.0.2.2\n\n"
+    assert conversation.ask(text, 10) == b"failed: line 2: this is no rule"
+    assert in_force(bench) == {"192.0.2.1"}
+    assert conversation.ask(b"source 60000 192.0.2.3\nsource - 192.0.2.1\n\n", 10) == b"done"
+    assert in_force(bench) == {"192.0.2.3"}
+    assert conversation.ask(b"\n", 10) == b"done"
+    conversation.close()
+    bench.sf.host.run(argv, stdin=b"source - 192.0.2.3\n", timeout_s=10)
+
+
+def test_changes_reach_the_program_that_is_there(lab: Lab) -> None:
+    """A process that had its maps at hand would change those of one that is gone."""
+    bench, client = start(lab)
+    tool = bench.function._tool  # type: ignore[attr-defined]
+    client.block_source("192.0.2.1")
+    pid = changing(bench)
+    tool._run("detach")
+    answer = client.client.put("/rules/sources/192.0.2.2", json={"ttl_s": 60})
+    assert (answer.status_code, "sf0 carries no firewall" in answer.json()["error"]) == (503, True)
+    tool.attach(bench.function._policy)  # type: ignore[attr-defined]
+    client.block_source("192.0.2.3")
+    assert (in_force(bench), changing(bench)) == ({"192.0.2.3"}, pid)
+
+
+def test_killed_between_changes(fire: Fire) -> None:
+    bench, client = fire
+    client.block_source("192.0.2.1")
+    pid = changing(bench)
+    os.kill(pid, signal.SIGKILL)
+    client.block_source("192.0.2.2")
+    assert in_force(bench) == {"192.0.2.1", "192.0.2.2"}
+    assert changing(bench) != pid
+
+
+def test_killed_during_a_change(fire: Fire) -> None:
+    bench, client = fire
+    client.block_source("192.0.2.1")
+    os.kill(pid := changing(bench), signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        setting = pool.submit(client.block_source, "192.0.2.2")
+        # The change is in its pipe, and nobody reads it.
+        assert eventually(lambda: bench.function._tool._changing is None)  # type: ignore[attr-defined]
+        os.kill(pid, signal.SIGKILL)
+        setting.result()
+    assert in_force(bench) == {"192.0.2.1", "192.0.2.2"}
+
+
+def test_killed_twice_during_a_change_is_told(fire: Fire, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, client = fire
+    tool = bench.function._tool  # type: ignore[attr-defined]
+    client.block_source("192.0.2.1")
+    monkeypatch.setattr(tool, "_argv", ["false"])
+    os.kill(changing(bench), signal.SIGKILL)
+    answer = client.client.put("/rules/sources/192.0.2.2", json={"ttl_s": 60})
+    assert (answer.status_code, "false has ended" in answer.json()["error"]) == (503, True)
+    monkeypatch.undo()
+    client.block_source("192.0.2.3")
+    assert in_force(bench) == {"192.0.2.1", "192.0.2.3"}
+
+
+def test_killed_again_and_again(fire: Fire) -> None:
+    """Whatever it does just then, what was answered is in force."""
+    bench, client = fire
+    addresses = [f"192.0.2.{host}" for host in range(1, 251)]
+
+    def block_all() -> None:
+        for address in addresses:
+            client.block_source(address)
+
+    chance = random.Random(1)
+    killed = set()
+    with ThreadPoolExecutor(1) as pool:
+        setting = pool.submit(block_all)
+        while not setting.done():
+            time.sleep(chance.uniform(0, 0.01))
+            conversation = bench.function._tool._changing  # type: ignore[attr-defined]
+            if conversation is not None and conversation.pid not in killed:
+                killed.add(conversation.pid)
+                os.kill(conversation.pid, signal.SIGKILL)
+        setting.result()
+    assert in_force(bench) == set(addresses)
+    assert len(killed) > 5
+
+
+def test_it_ends_with_the_function(lab: Lab) -> None:
+    bench, client = start(lab)
+    client.block_source("192.0.2.1")
+    pid = changing(bench)
+    bench.function.stop()
+    assert not Path(f"/proc/{pid}").exists()

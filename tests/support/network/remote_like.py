@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Completed, Host, Process
+from sfcperf.hosts.base import Completed, Conversation, Host, Process
 from sfcperf.hosts.namespace import NamespaceHost
 
 T = TypeVar("T")
@@ -49,6 +49,26 @@ class RemoteProcess(Process):
         return self._process.stop(grace_s)
 
 
+class RemoteConversation(Conversation):
+    """A question is a round trip."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.argv = conversation.argv
+        self._conversation = conversation
+
+    @property
+    def pid(self) -> int:
+        return self._conversation.pid
+
+    def ask(self, question: bytes, timeout_s: float) -> bytes:
+        time.sleep(ROUND_TRIP_S)
+        return self._conversation.ask(question, timeout_s)
+
+    def close(self) -> None:
+        time.sleep(ROUND_TRIP_S)
+        self._conversation.close()
+
+
 class RemoteLike(Host):
     """A namespace, seen as if it were far away. `trips` counts round trips."""
 
@@ -84,6 +104,10 @@ class RemoteLike(Host):
                 raise LocalPath(f"{output} is a file there, and outputs come here")
         process = self._far(lambda: self._host.spawn(argv, stdout=stdout, stderr=stderr))
         return RemoteProcess(process)
+
+    def converse(self, argv: Sequence[str]) -> Conversation:
+        self._look(argv)
+        return RemoteConversation(self._far(lambda: self._host.converse(argv)))
 
     def read_text(self, path: str) -> str:
         self._look([path])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from support.tiers import examples
 
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Completed, Host
@@ -48,6 +53,23 @@ def test_addresses_are_canonical() -> None:
     for wrong in ("fe80::1%eth0", "192.0.2", "192.0.2.01", "x"):
         with pytest.raises(ValueError, match=r"."):
             canonical(wrong)
+
+
+@examples(500)
+@given(st.ip_addresses().map(str) | st.from_regex(r"[0-9.]{5,17}|[0-9a-f:.]{2,20}"))
+@example("192.0.2.1\0")
+@example("192.0.2.1 ")
+@example("\ud800")
+def test_addresses_are_those_of_ipaddress(text: str) -> None:
+    """Which may be slower, and reads the same."""
+
+    def read(reader: Callable[[str], object]) -> object:
+        try:
+            return str(reader(text))
+        except ValueError:
+            return None
+
+    assert read(canonical) == read(ipaddress.ip_address)
 
 
 @pytest.mark.parametrize("rule", [Source("192.0.2.1"), flow(6, A, B)])
