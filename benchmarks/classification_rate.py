@@ -52,7 +52,7 @@ from sfcperf.vnfs import binaries
 from sfcperf.workflow.defaults import with_defaults
 
 SEEDS, DURATION_S = (1, 2, 3, 4), 60.0
-HOW = Extraction(window_ms=2000, slide_ms=0, early_packets=4)
+HOW = Extraction(window_ms=2000, slide_ms=0, early_packets=4, early_flows=16)
 BACKLOG, ROUNDS = 150_000, 6
 RATES = (10_000, 20_000, 30_000, 40_000)
 RATE_S = 10.0
