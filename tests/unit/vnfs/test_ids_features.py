@@ -304,14 +304,18 @@ def test_wrong_options_are_explained(options: list[str], said: str) -> None:
     assert said in done.stderr
 
 
-def test_records_of_the_golden_capture_stay_the_same() -> None:
+@pytest.mark.parametrize(("name", "early_flows"), [("mixed", 16), ("early_flows", 2)])
+def test_records_of_the_golden_capture_stay_the_same(name: str, early_flows: int) -> None:
     """Byte for byte; and the other implementation reads that file the same way."""
     data = (GOLDEN / "mixed.pcap").read_bytes()
-    expected = (GOLDEN / "mixed.jsonl").read_bytes()
-    assert run(data, "--slide-ms", "1000").stdout == expected
+    expected = (GOLDEN / f"{name}.jsonl").read_bytes()
+    more = [] if early_flows == 16 else ["--early-flows", str(early_flows)]  # 16: the default
+    assert run(data, "--slide-ms", "1000", *more).stdout == expected
     with RawPcapReader(str(GOLDEN / "mixed.pcap")) as reader:
         frames = [(meta.sec * 10**9 + meta.usec, frame) for frame, meta in reader]
-    assert as_records(printed(expected)) == flow_reference.records(frames, 2000, 1000, 4, 16)
+    assert as_records(printed(expected)) == flow_reference.records(
+        frames, 2000, 1000, 4, early_flows
+    )
 
 
 def test_tshark_counts_the_same_conversations(tmp_path: Path) -> None:
