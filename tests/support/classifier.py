@@ -240,7 +240,8 @@ def chain(bench: ClassifierBench, **knobs: Any) -> tuple[Deployment, Any]:
         )
     ]  # fmt: skip
     deployment = Deployment("d", nothing, nothing, tuple(functions), (), {}, "nsh-eth")
-    ids = {"window_s": 1.0, "slide_s": 0, "early_packets": 4, "kafka": "kafka", **knobs}
+    windows = {"window_s": 1.0, "slide_s": 0, "early_packets": 4, "early_flows": 16}
+    ids = {**windows, "kafka": "kafka", **knobs}
     specs = tuple(
         FunctionSpec(f.name, f.vnf, f.type, f.position, f.node, Resources(), known, None)
         for f, known in zip(functions, (ids, {"max_ttl_s": 3600}), strict=True)

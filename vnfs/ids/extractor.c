@@ -13,11 +13,13 @@ bool extractor_open(struct extractor *extractor, const struct extractor_settings
 		.settings = *settings,
 		.outlet = *outlet,
 	};
-	return table_open(&extractor->table, settings->flows, settings->panes);
+	return table_open(&extractor->table, settings->flows, settings->panes) &&
+	       (!settings->early_flows || sources_open(&extractor->sources, &extractor->table));
 }
 
 void extractor_close(struct extractor *extractor)
 {
+	sources_close(&extractor->sources);
 	table_close(&extractor->table);
 }
 
@@ -56,6 +58,7 @@ static void set_time(struct extractor *extractor, uint64_t now_ns)
 	extractor->now_ns = now_ns;
 	extractor->pane = now_ns / extractor->settings.slide_ns;
 	extractor->pane_end_ns = (extractor->pane + 1) * extractor->settings.slide_ns;
+	sources_clear(&extractor->sources);
 }
 
 void extractor_advance(struct extractor *extractor, uint64_t now_ns)
@@ -80,6 +83,13 @@ static void begin(struct extractor *extractor, struct flow *flow, const struct p
 	accumulator_reset(&flow->early);
 }
 
+/* It began in this pane, and has had no record: it is among its client's. */
+static bool is_unreported(const struct extractor *extractor, const struct flow *flow)
+{
+	return extractor->settings.early_flows && !flow->early_made &&
+	       flow->early.first_ns + extractor->settings.slide_ns >= extractor->pane_end_ns;
+}
+
 static bool has_ended(const struct extractor *extractor, const struct flow *flow)
 {
 	return extractor->pane - flow->last_pane > extractor->settings.panes;
@@ -94,6 +104,8 @@ static struct flow *new_flow(struct extractor *extractor, const struct packet *p
 		struct flow *victim = table_victim(&extractor->table);
 
 		put_all(extractor, victim);
+		if (is_unreported(extractor, victim))
+			sources_remove(&extractor->sources, victim);
 		if (!has_ended(extractor, victim))
 			atomic_store_explicit(&extractor->evicted, extractor->evicted + 1,
 					      memory_order_relaxed);
@@ -119,14 +131,33 @@ static struct flow *flow_of(struct extractor *extractor, const struct packet *pa
 	return flow;
 }
 
+static void put_early(struct extractor *extractor, struct flow *flow)
+{
+	if (is_unreported(extractor, flow))
+		sources_remove(&extractor->sources, flow);
+	put(extractor, flow, &flow->early, true);
+	flow->early_made = true;
+}
+
+/* A flow has begun. One packet says little, but so many flows of a client are no accident. */
+static void add_unreported(struct extractor *extractor, struct flow *newest)
+{
+	uint32_t flows = sources_add(&extractor->sources, newest);
+
+	if (flows < extractor->settings.early_flows)
+		return;
+	while (flows--)
+		put_early(extractor, sources_oldest(&extractor->sources, newest));
+}
+
 static void add_early(struct extractor *extractor, struct flow *flow, const struct packet *packet,
 		      enum direction direction)
 {
 	accumulator_add(&flow->early, packet, direction, extractor->now_ns);
-	if (flow->early.packets < extractor->settings.early_packets)
-		return;
-	put(extractor, flow, &flow->early, true);
-	flow->early_made = true;
+	if (flow->early.packets == 1 && extractor->settings.early_flows)
+		add_unreported(extractor, flow);
+	if (!flow->early_made && flow->early.packets >= extractor->settings.early_packets)
+		put_early(extractor, flow);
 }
 
 static void restart(struct extractor *extractor)

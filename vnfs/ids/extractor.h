@@ -8,13 +8,14 @@
  */
 #pragma once
 
-#include "table.h"
+#include "sources.h"
 
 struct extractor_settings {
 	uint64_t slide_ns;
 	unsigned int panes; /* of a window */
 	uint32_t flows; /* of the table */
 	uint64_t early_packets; /* 0: no early records */
+	uint32_t early_flows; /* 0: early records only after early_packets */
 };
 
 struct record {
@@ -36,6 +37,7 @@ struct extractor {
 	struct extractor_settings settings;
 	struct outlet outlet;
 	struct table table;
+	struct sources sources; /* unless early_flows is 0 */
 	uint64_t now_ns; /* the latest time of a packet, or the end of a closed pane */
 	uint64_t pane; /* of now_ns */
 	uint64_t pane_end_ns;

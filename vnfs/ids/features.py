@@ -12,6 +12,7 @@ from dataclasses import dataclass
 IDLE_THRESHOLD_US = 1_000_000
 """A longer gap between two packets of a flow divides it into sub-flows (flowtbag's value)."""
 MOST_EARLY_PACKETS = 100
+MOST_EARLY_FLOWS = 1000
 PLACES = 16
 """Windows that a packet can be in at a time."""
 
@@ -170,8 +171,20 @@ RULES: tuple[tuple[str, str], ...] = (
         "Panes of `slide_s` begin at multiples of `slide_s` since the epoch; a window is as "
         "many panes as make `window_s`, and a window begins with each pane. Each flow with a "
         "packet in a window yields one record of the window, from the packets in it alone; only "
-        "the direction is the flow's. `early` records count the first `early_packets` packets "
-        "since the flow began, whichever windows these are in; a flow with fewer has none.",
+        "the direction is the flow's.",
+    ),
+    (
+        "Early records",
+        "A flow has at most one record of the kind `early`, besides those of its windows. It "
+        "counts the packets since the flow began, whichever windows these are in, and is made "
+        "with packet `early_packets` of the flow, or before that for the sake of its client: "
+        "with the first packet of each flow, its client's flows are counted that began in the "
+        "same pane and have had no record, this one included. If they are `early_flows`, the "
+        "early records of all of them are made, in the order in which they began. None of them "
+        "counts any more, so the next such records come after as many further flows. Clients "
+        "are addresses, whatever the ports; those of IPv4 and IPv6 differ. `early_flows` 0: none "
+        "of this. `early_packets` 0: no early records at all. If the function has several "
+        "threads, each counts the flows that come to it.",
     ),
     (
         "Sub-flows",
@@ -192,7 +205,9 @@ RULES: tuple[tuple[str, str], ...] = (
         "If the table of flows is full, a new flow replaces one that is known, rather one with "
         "a single packet. The records of the replaced flow are made at once, and "
         "`flows_evicted` counts it. If it goes on, it is a new flow, with a second record of "
-        "the same window.",
+        "the same window. A replaced flow has no early record afterwards and counts no more for "
+        "its client. A client is known while it has flows that count, so there is always room for "
+        "all clients of the flows in the table.",
     ),
 )
 """Heading -> how features are computed, exactly enough for another implementation."""

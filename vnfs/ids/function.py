@@ -13,7 +13,7 @@ from sfcperf.plugins import Requirement, commands, integer, number, object_schem
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.forwarder.function import RunningForwarder
-from sfcperf.vnfs.ids.features import MOST_EARLY_PACKETS, PLACES
+from sfcperf.vnfs.ids.features import MOST_EARLY_FLOWS, MOST_EARLY_PACKETS, PLACES
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 from sfcperf.vnfs.stats_process import StatsProcess
 
@@ -124,6 +124,12 @@ class Ids(NetworkFunction):
                 (0, MOST_EARLY_PACKETS),
                 default=4,
             ),
+            "early_flows": integer(
+                "A record of the flows of a client that have had none, as soon as it has begun so "
+                "many within `slide_s`; 0, or without early_packets: none. Each thread counts.",
+                (0, MOST_EARLY_FLOWS),
+                default=16,
+            ),
             "flows": integer(
                 "Flows that each thread knows at a time, about 800 bytes each.",
                 (16, 1 << 22),
@@ -196,6 +202,7 @@ def _spawn(
     if slide_ms := _milliseconds(knobs, "slide_s"):
         options += ["--slide-ms", str(slide_ms)]
     options += ["--early-packets", str(int(knobs["early_packets"]))]
+    options += ["--early-flows", str(int(knobs["early_flows"]))]
     options += ["--flows", str(int(knobs["flows"])), "--source", attachment.name]
     options += ["--run", attachment.run_id]
     if broker is None:

@@ -30,7 +30,7 @@ static const char documentation[] =
 
 static struct cpu_list cpus;
 static const char *interface_name, *observed, *capture, *stats;
-static long window_ms = 2000, slide_ms, early_packets = 4, flows = 65536, repeat;
+static long window_ms = 2000, slide_ms, early_packets = 4, early_flows = 16, flows = 65536, repeat;
 static struct exporter_settings exporter = {
 	.sink = { .topic = "sfcperf-flow-records", .message_timeout_ms = 60000 },
 	.source = "ids",
@@ -56,6 +56,11 @@ static struct tool_option descriptions[] = {
 	{ "early-packets", 'e', "N",
 	  "a record of each flow after so many packets, 0 to 100; 0: none (default 4)",
 	  take_integer, &early_packets, .least = 0, .most = 100 },
+	{ "early-flows", 'E', "N",
+	  "a record of flows without any as soon as a client has begun N in this pane, 0 to 1000; "
+	  "0: "
+	  "none (default 16)",
+	  take_integer, &early_flows, .least = 0, .most = 1000 },
 	{ "flows", 'f', "N", "flows that each thread knows at a time (default 65536)", take_integer,
 	  &flows, .least = 1, .most = 1 << 22 },
 	{ NULL, 0, NULL, "Where records go: one of" },
@@ -212,6 +217,7 @@ int main(int argc, char **argv)
 		.panes = (unsigned int)(window_ms / slide_ms),
 		.flows = (uint32_t)flows,
 		.early_packets = (uint64_t)early_packets,
+		.early_flows = (uint32_t)early_flows,
 	};
 	if (repeat)
 		return offline_measure(capture, &settings, repeat);

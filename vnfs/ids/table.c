@@ -129,7 +129,7 @@ static void close_gap(struct table *table, uint32_t gap)
 
 void table_remove(struct table *table, struct flow *flow)
 {
-	uint32_t place = (uint32_t)(((uint8_t *)flow - table->flows) / table->flow_bytes);
+	uint32_t place = table_place(table, flow);
 	uint64_t entry = (uint64_t)flow->hash << 32 | (place + 1);
 	uint32_t i = flow->hash & table->mask;
 

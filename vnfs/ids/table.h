@@ -12,6 +12,7 @@ struct flow {
 	bool early_made; /* or not wanted */
 	uint8_t first_source; /* which end sent the first packet: FORWARD is from there */
 	uint64_t last_pane; /* with a packet of the flow */
+	uint32_t older, newer; /* places of flows, a ring: see sources.h */
 	struct accumulator early;
 	struct accumulator windows[]; /* one for each window that is open at a time */
 };
@@ -56,6 +57,11 @@ void table_remove(struct table *table, struct flow *flow);
 
 /* Of a full table, a flow that may go: rather one with a single packet than one that goes on. */
 struct flow *table_victim(struct table *table);
+
+static inline uint32_t table_place(const struct table *table, const struct flow *flow)
+{
+	return (uint32_t)((size_t)((const uint8_t *)flow - table->flows) / table->flow_bytes);
+}
 
 /* The flow at a place below `capacity`; look at `used`. */
 static inline struct flow *table_at(const struct table *table, uint32_t place)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +56,7 @@ class Extraction:
     slide_ms: int
     """0: the window."""
     early_packets: int
+    early_flows: int
 
     @property
     def overlapping(self) -> Extraction:
@@ -70,7 +71,7 @@ class Extraction:
         )
         if 0 < self.slide_ms <= pane_ms:
             return self
-        return Extraction(self.window_ms, pane_ms or self.slide_ms, self.early_packets)
+        return replace(self, slide_ms=pane_ms or self.slide_ms)
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ def extracted(pcap: Path, how: Extraction) -> Iterator[Record]:
     """The records of a capture. Raises InputError if it is none."""
     command = [str(binaries.find(BINARY)), "--pcap", str(pcap)]
     command += ["--window-ms", str(how.window_ms), "--early-packets", str(how.early_packets)]
+    command += ["--early-flows", str(how.early_flows)]
     if how.slide_ms:
         command += ["--slide-ms", str(how.slide_ms)]
     pipe = subprocess.PIPE

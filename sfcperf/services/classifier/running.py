@@ -291,14 +291,15 @@ def _extraction(specs: Sequence[FunctionSpec]) -> Extraction:
             window_ms=round(1000 * float(spec.knobs["window_s"])),
             slide_ms=round(1000 * float(spec.knobs["slide_s"])),
             early_packets=int(spec.knobs["early_packets"]),
+            early_flows=int(spec.knobs["early_flows"]),
         )
         for spec in specs
     }
     if len(found) > 1:
         raise DeploymentError(
-            "the functions of type ids make records by different windows, for which there is no "
+            "the functions of type ids make records in different ways, for which there is no "
             "common model",
-            hint="give them the same window_s, slide_s and early_packets",
+            hint="give them the same window_s, slide_s, early_packets and early_flows",
         )
     return found.pop()
 

@@ -222,6 +222,27 @@ def test_windows_end_without_packets(make_bench: MakeBench, lab: Lab) -> None:
     assert eventually(lambda: file.read_text().count("\n") == 1)
 
 
+def test_a_flood_of_flows_with_one_packet_has_records_before_its_window_ends(
+    make_bench: MakeBench, lab: Lab
+) -> None:
+    bench = make_bench(window_s=60)
+    packets = [IP(src="10.0.0.1", dst="10.0.0.2") / TCP(sport=n, dport=80) for n in range(1, 49)]
+    bench.wire.send([bytes(_frame(bench, packet)) for packet in packets])
+    (file,) = lab.outputs.glob("ids-1-*.records.jsonl")
+
+    def early() -> list[dict[str, Any]]:
+        found = [json.loads(line) for line in file.read_text().splitlines(keepends=True)[:-1]]
+        return [record for record in found if record["kind"] == "early"]
+
+    # All 48, but for 16 if a window, which ends at whole minutes, ended among them.
+    assert eventually(lambda: len(early()) >= 31)
+    records, counters = _ended(bench, lab)
+    reported = [record for record in records if record["kind"] == "early"]
+    assert len(reported) in (32, 48)
+    assert all(_column(record, "total_fpackets") == 1 for record in reported)
+    assert counters["records_made"] == counters["records_sent"] == len(reported) + len(packets)
+
+
 def test_damaged_packets_are_forwarded_and_counted(make_bench: MakeBench, lab: Lab) -> None:
     bench = make_bench(window_s=60)
     cut = Raw(bytes(IP(src="10.0.0.1", dst="10.0.0.2", proto=6, len=40))[:20])

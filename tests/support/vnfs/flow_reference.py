@@ -5,8 +5,8 @@ It follows docs/reference/flow-features.md and shares nothing with the C code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from math import floor, isqrt
@@ -178,28 +178,63 @@ def _lives(packets: Sequence[Seen], slide_ns: int, panes: int) -> list[list[Seen
     return lives
 
 
+@dataclass
+class _Begun:
+    """A flow that has begun."""
+
+    packets: list[Seen] = field(default_factory=list)
+    reported: bool = False
+
+
+def _early(
+    epoch: Sequence[Seen], slide_ns: int, panes: int, early_packets: int, early_flows: int
+) -> Iterator[Record]:
+    """Early records, in their order."""
+    flows: dict[Any, _Begun] = {}
+    begun: dict[tuple[int, str], list[_Begun]] = {}
+    """(pane, client) -> the flows that it began."""
+    for packet in epoch if early_packets else ():
+        pane, flow = packet.time_ns // slide_ns, flows.get(packet.flow)
+        if flow is None or pane - flow.packets[-1].time_ns // slide_ns > panes:
+            flow = flows[packet.flow] = _Begun()
+            begun.setdefault((pane, packet.source[0]), []).append(flow)
+        flow.packets.append(packet)
+        due = [flow] if len(flow.packets) == early_packets else []
+        if len(flow.packets) == 1:
+            unreported = [each for each in begun[pane, packet.source[0]] if not each.reported]
+            due = unreported if len(unreported) == early_flows else due
+        for each in due:
+            if not each.reported:
+                yield _record("early", each.packets, each.packets[0].source)
+            each.reported = True
+
+
 def records(
-    frames: Iterable[tuple[int, bytes]], window_ms: int, slide_ms: int, early_packets: int
+    frames: Iterable[tuple[int, bytes]],
+    window_ms: int,
+    slide_ms: int,
+    early_packets: int,
+    early_flows: int,
 ) -> list[Record]:
-    """Of (time in ns, Ethernet frame), sorted."""
+    """Of (time in ns, Ethernet frame): early ones in their order, then the others, sorted."""
     window_ns, slide_ns = window_ms * 10**6, slide_ms * 10**6
     panes = window_ns // slide_ns
     seen = [packet for time_ns, frame in frames if (packet := parse(time_ns, frame))]
+    early: list[Record] = []
     found: list[Record] = []
     for epoch in _epochs(seen, window_ns):
+        early += _early(epoch, slide_ns, panes, early_packets, early_flows)
         flows: dict[Any, list[Seen]] = {}
         for packet in epoch:
             flows.setdefault(packet.flow, []).append(packet)
         for flow in flows.values():
             for life in _lives(flow, slide_ns, panes):
                 client = life[0].source
-                if early_packets and len(life) >= early_packets:
-                    found.append(_record("early", life[:early_packets], client))
                 names = {p.time_ns // slide_ns + i for p in life for i in range(panes)}
                 for name in names:
                     inside = [p for p in life if 0 <= name - p.time_ns // slide_ns < panes]
                     found.append(_record("window", inside, client))
-    return sorted(found, key=repr)
+    return early + sorted(found, key=repr)
 
 
 def _record(kind: str, packets: Sequence[Seen], client: End) -> Record:

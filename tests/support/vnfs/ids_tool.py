@@ -71,7 +71,8 @@ def extract(frames: Frames, *options: str) -> list[dict[str, Any]]:
 def as_records(found: Iterable[dict[str, Any]]) -> list[Record]:
     """As the reference has them."""
     records = [(r["kind"], r["first_ns"], r["last_ns"], tuple(r["features"])) for r in found]
-    return sorted(records, key=repr)
+    early = [record for record in records if record[0] == "early"]
+    return early + sorted((record for record in records if record[0] != "early"), key=repr)
 
 
 def wrapped(packet: Packet, how: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,13 @@ def _packets(draw: st.DrawFn) -> bytes:
     return wrapped(made, draw(st.sampled_from(WRAPPERS)))
 
 
-def _options(window_ms: int, slide_ms: int, early: int) -> list[str]:
-    options = {"window-ms": window_ms, "slide-ms": slide_ms, "early-packets": early}
+def _options(window_ms: int, slide_ms: int, early_packets: int, early_flows: int) -> list[str]:
+    options = {
+        "window-ms": window_ms,
+        "slide-ms": slide_ms,
+        "early-packets": early_packets,
+        "early-flows": early_flows,
+    }
     return [word for name, value in options.items() for word in (f"--{name}", str(value))]
 
 
@@ -72,18 +78,98 @@ def _options(window_ms: int, slide_ms: int, early: int) -> list[str]:
 @given(
     frames=st.lists(st.tuples(STEPS_NS, _packets()), min_size=1, max_size=25),
     windows=st.sampled_from(WINDOWS_MS),
-    early=st.sampled_from([0, 1, 2, 4]),
+    early_packets=st.sampled_from([0, 1, 2, 4]),
+    early_flows=st.sampled_from([0, 1, 2, 16]),
 )
 def test_records_equal_those_of_another_implementation(
-    frames: list[tuple[int, bytes]], windows: tuple[int, int], early: int
+    frames: list[tuple[int, bytes]], windows: tuple[int, int], early_packets: int, early_flows: int
 ) -> None:
     now, trace = START_NS, []
     for step, frame in frames:
         now += step
         trace.append((now, frame))
-    found = extract(trace, *_options(*windows, early))
-    assert as_records(found) == flow_reference.records(trace, *windows, early)
+    how = (*windows, early_packets, early_flows)
+    found = extract(trace, *_options(*how))
+    assert as_records(found) == flow_reference.records(trace, *how)
     assert [record["sequence"] for record in found] == list(range(len(found)))
+
+
+@st.composite
+def _short_flows(draw: st.DrawFn) -> bytes:
+    """Of two clients and a server that answers, in many flows."""
+    version, client = draw(st.sampled_from([4, 6])), draw(st.integers(1, 2))
+    ends, ports = (client, 3), (draw(st.integers(1000, 1006)), 80)
+    if draw(st.sampled_from([True, False, False])):
+        ends, ports = ends[::-1], ports[::-1]
+    return wrapped(packet(version, *ends, ports, "udp"), "plain")
+
+
+@examples(500)
+@given(
+    frames=st.lists(
+        st.tuples(st.sampled_from([0, 10**6, 10**7, 3 * 10**8, -5 * 10**9]), _short_flows()),
+        min_size=10,
+        max_size=80,
+    ),
+    windows=st.sampled_from([(2000, 2000), (1000, 500), (100, 100)]),
+    early_packets=st.sampled_from([2, 4, 100]),
+    early_flows=st.integers(1, 8),
+)
+def test_early_records_of_many_flows_equal_those_of_another_implementation(
+    frames: list[tuple[int, bytes]], windows: tuple[int, int], early_packets: int, early_flows: int
+) -> None:
+    """And come in the same order."""
+    now, trace = START_NS, []
+    for step, frame in frames:
+        now += step
+        trace.append((now, frame))
+    how = (*windows, early_packets, early_flows)
+    assert as_records(extract(trace, *_options(*how))) == flow_reference.records(trace, *how)
+
+
+def _flood(flows: int, source: int = 1) -> list[bytes]:
+    """A packet of each flow."""
+    packets = [packet(4, source, 99, (1000 + n, 80), "tcp", flags="S") for n in range(flows)]
+    return [wrapped(each, "plain") for each in packets]
+
+
+def _early_ports(frames: Sequence[bytes], *options: str) -> list[int]:
+    """The client's port of each early record, in their order; all packets are in one pane."""
+    trace = [(START_NS + n, frame) for n, frame in enumerate(frames)]
+    found = extract(trace, "--window-ms", "60000", *options)
+    return [record["features"][1] for record in found if record["kind"] == "early"]
+
+
+def test_each_16_flows_of_a_client_have_their_early_records_together() -> None:
+    assert _early_ports(_flood(15)) == []
+    assert _early_ports(_flood(40)) == list(range(1000, 1032))
+    assert _early_ports(_flood(40), "--early-flows", "0") == []
+    assert _early_ports(_flood(40), "--early-packets", "0") == []
+
+
+def test_flows_of_others_do_not_count() -> None:
+    spoofed = [frame for source in range(2, 202) for frame in _flood(1, source)]
+    flood = _flood(16)
+    assert _early_ports(spoofed) == []
+    assert _early_ports([*flood[:15], *spoofed, flood[15]]) == list(range(1000, 1016))
+
+
+def test_flows_that_had_a_record_do_not_count() -> None:
+    """Neither an early one, nor that of a flow that left a full table."""
+    flood = _flood(16)
+    assert _early_ports([flood[0]] * 4 + flood) == [1000]
+    # It has had its early record with the others: no second one follows.
+    assert _early_ports(flood * 4) == list(range(1000, 1016))
+    whole, half = ("--flows", "16", "--early-flows", "16"), ("--flows", "8", "--early-flows", "16")
+    assert _early_ports(_flood(96), *whole) == list(range(1000, 1096))
+    assert _early_ports(_flood(96), *half) == []
+
+
+def test_flows_of_an_earlier_pane_do_not_count() -> None:
+    start = START_NS // 10**10 * 10**10
+    times = [start] * 15 + [start + 10**9] * 15
+    found = extract(list(zip(times, _flood(30), strict=True)), "--window-ms", "1000")
+    assert {record["kind"] for record in found} == {"window"}
 
 
 def _flow(*times_us: int, back: tuple[int, ...] = ()) -> list[tuple[int, bytes]]:
@@ -218,14 +304,18 @@ def test_wrong_options_are_explained(options: list[str], said: str) -> None:
     assert said in done.stderr
 
 
-def test_records_of_the_golden_capture_stay_the_same() -> None:
+@pytest.mark.parametrize(("name", "early_flows"), [("mixed", 16), ("early_flows", 2)])
+def test_records_of_the_golden_capture_stay_the_same(name: str, early_flows: int) -> None:
     """Byte for byte; and the other implementation reads that file the same way."""
     data = (GOLDEN / "mixed.pcap").read_bytes()
-    expected = (GOLDEN / "mixed.jsonl").read_bytes()
-    assert run(data, "--slide-ms", "1000").stdout == expected
+    expected = (GOLDEN / f"{name}.jsonl").read_bytes()
+    more = [] if early_flows == 16 else ["--early-flows", str(early_flows)]  # 16: the default
+    assert run(data, "--slide-ms", "1000", *more).stdout == expected
     with RawPcapReader(str(GOLDEN / "mixed.pcap")) as reader:
         frames = [(meta.sec * 10**9 + meta.usec, frame) for frame, meta in reader]
-    assert as_records(printed(expected)) == flow_reference.records(frames, 2000, 1000, 4)
+    assert as_records(printed(expected)) == flow_reference.records(
+        frames, 2000, 1000, 4, early_flows
+    )
 
 
 def test_tshark_counts_the_same_conversations(tmp_path: Path) -> None:

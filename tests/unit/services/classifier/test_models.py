@@ -30,7 +30,7 @@ from sfcperf.traffic import labels
 from sfcperf.traffic.making import Trace
 from sfcperf.traffic.split import trains
 
-HOW = Extraction(window_ms=1000, slide_ms=0, early_packets=4)
+HOW = Extraction(window_ms=1000, slide_ms=0, early_packets=4, early_flows=16)
 KINDS = ["benign", "a", "b"]
 
 
@@ -76,7 +76,8 @@ def test_flows_that_train_are_not_tested(source: Source) -> None:
     ],
 )
 def test_windows_that_train_overlap(window_ms: int, slide_ms: int, pane_ms: int) -> None:
-    assert Extraction(window_ms, slide_ms, 4).overlapping == Extraction(window_ms, pane_ms, 4)
+    how = replace(HOW, window_ms=window_ms, slide_ms=slide_ms)
+    assert how.overlapping == replace(how, slide_ms=pane_ms)
 
 
 def test_a_label_that_changes_within_a_record_is_none(source: Source, tmp_path: Path) -> None:
@@ -124,7 +125,8 @@ def test_a_model_is_trained_once(engine: ScikitEngine, source: Source) -> None:
     when = (first.folder / "tree.joblib").stat().st_mtime_ns
     assert train(engine, source).id == first.id
     assert (first.folder / "tree.joblib").stat().st_mtime_ns == when
-    assert train(engine, source, Extraction(1000, 0, 8)).id != first.id
+    others = [replace(HOW, early_packets=8), replace(HOW, early_flows=0)]
+    assert len({first.id, *(train(engine, source, how).id for how in others)}) == 3
     manifest = first.manifest
     assert manifest["metrics"]["mcc"] == manifest["metrics"]["recall"] == 1
     assert manifest["unseen_kinds"] == []
