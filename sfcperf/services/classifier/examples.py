@@ -23,7 +23,7 @@ from sfcperf.errors import InputError
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.packets.pcap_file import frames
 from sfcperf.services.classifier import records
-from sfcperf.services.classifier.features import FEATURES, seen
+from sfcperf.services.classifier.features import EARLY, FEATURES, seen
 from sfcperf.services.classifier.records import Record
 from sfcperf.traffic.labels import Labels
 from sfcperf.traffic.split import trains
@@ -130,7 +130,7 @@ def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) 
     of 1, the test is empty. Raises InputError, MeasurementError for damaged files."""
     start_ns = next((time_ns for time_ns, _ in frames(pcap)), 0)
     training = _Collected(labels, start_ns)
-    for record in extracted(pcap, how.overlapping):
+    for record in _that_train(pcap, how):
         flow = flow_of(record)
         if trains(flow, seed, share):
             training.add(record, flow)
@@ -140,6 +140,15 @@ def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) 
         if not trains(flow, seed, share):
             test.add(record, flow)
     return Parts(_rounded(training.examples()), test.examples())
+
+
+def _that_train(pcap: Path, how: Extraction) -> Iterator[Record]:
+    """Records of overlapping windows. A flow of a burst (`early_flows`) has its early record before
+    it has `early_packets`; alone it would have had another one, which is an example as well."""
+    yield from extracted(pcap, how.overlapping)
+    if how.early_flows:
+        alone = extracted(pcap, replace(how, early_flows=0))
+        yield from (record for record in alone if record.kind == EARLY)
 
 
 def _rounded(found: Examples) -> Examples:

@@ -29,7 +29,7 @@ from sfcperf.traffic.labels import BENIGN
 from sfcperf.traffic.making import Trace
 
 MANIFEST = "model.json"
-VERSION = 4
+VERSION = 5
 """Of how examples are made."""
 
 
