@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from scapy.packet import Packet
 
 from sfcperf import retry
-from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.hosts.namespace import LocalHost
 from sfcperf.management.deployment import Deployment, RuleInterface, ServiceFunction
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.services.classifier.running import RunningClassifier
@@ -230,7 +230,7 @@ def classifier_bench(
 def chain(bench: ClassifierBench, **knobs: Any) -> tuple[Deployment, Any]:
     """An IDS and a firewall, as far as the classifier looks at them: deployment and scenario."""
     nothing: Any = None
-    host = NamespaceHost("here", None, Path())
+    host = LocalHost(Path())
     functions = [
         ServiceFunction(
             name=f"{vnf}-1", vnf=vnf, type=kind, position=position, node="node1", host=host,
