@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfcperf import plugins
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.cleanup import workdirs
@@ -109,6 +110,11 @@ class CloudSession:
             functions=tuple(guest.name for guest in deployment.functions.values()),
             match=chain.match,
             symmetric=chain.reverse == "symmetric",
+            any_address=any(
+                plugins.load("probe", name).other_addresses
+                for spec in deployment.scenario.probes
+                for name in spec.plugins
+            ),
         )
         machines = {guest.name: guest.machine for guest in deployment.guests.values()}
         deployment.chain = self._lifecycle.chain(plan, machines)

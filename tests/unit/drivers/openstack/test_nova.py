@@ -277,6 +277,17 @@ class TestClassifier:
             "logical_source_port": "c",
         }
 
+    def test_all_addresses_but_those_that_are_named(self) -> None:
+        ends = (self.HERE, self.THERE)
+        every = "0.0.0.0/0"
+        for match, prefixes in (
+            (Match(), (every, every)),
+            (Match(source="10.0.0.0/8"), ("10.0.0.0/8", every)),
+            (Match(destination="10.1.2.4/32"), (every, "10.1.2.4/32")),
+        ):
+            found = chaining.classifier(match, *ends, symmetric=True, any_address=True)
+            assert (found["source_ip_prefix"], found["destination_ip_prefix"]) == prefixes
+
     def test_what_is_said(self) -> None:
         match = Match("udp", "10.1.2.3/32", "10.1.0.0/16", 5, 6)
         assert chaining.classifier(match, self.HERE, self.THERE, symmetric=True) == {
