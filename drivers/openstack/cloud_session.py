@@ -38,7 +38,7 @@ from sfcperf.drivers.openstack.planning.validation import addresses, data_prefix
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.parallel import outcomes
-from sfcperf.errors import SfcperfError
+from sfcperf.errors import DeploymentError, SfcperfError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.hosts.ssh_pins import USER_DATA
 from sfcperf.workflow.model import Scenario
@@ -104,20 +104,34 @@ class CloudSession:
         if not deployment.functions:
             return
         chain = deployment.scenario.chain
+        any_address = self._any_address(deployment)
         plan = ChainPlan(
             client=deployment.client.name,
             server=deployment.server.name,
             functions=tuple(guest.name for guest in deployment.functions.values()),
             match=chain.match,
             symmetric=chain.reverse == "symmetric",
-            any_address=any(
-                plugins.load("probe", name).other_addresses
-                for spec in deployment.scenario.probes
-                for name in spec.plugins
-            ),
+            any_address=any_address,
         )
         machines = {guest.name: guest.machine for guest in deployment.guests.values()}
         deployment.chain = self._lifecycle.chain(plan, machines)
+
+    def _any_address(self, deployment: ScenarioDeployment) -> bool:
+        """Whether probes send packets with addresses of others. Raises DeploymentError where the
+        cloud would drop these."""
+        probes = {name for spec in deployment.scenario.probes for name in spec.plugins}
+        sending = sorted(name for name in probes if plugins.load("probe", name).other_addresses)
+        networks = self._networks
+        secured = networks is not None and networks.data_id in networks.security_groups
+        if sending and secured and deployment.client.made:
+            raise DeploymentError(
+                f"the probe {sending[0]} sends packets with addresses of others, which the cloud "
+                "drops: the project may not disable port security in the run's network",
+                where="/probes",
+                hint="ask the cloud's operator for the permission "
+                "create_network:port_security_enabled",
+            )
+        return bool(sending)
 
     def unchain(self) -> None:
         """Packets go straight from client to server."""

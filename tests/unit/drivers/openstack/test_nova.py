@@ -17,6 +17,7 @@ from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.model.specs import ChainPlan
 from sfcperf.drivers.openstack.network.networks import prepare_networks
 from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.network.service_address import service_address
 from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.workflow.model import Match
@@ -334,6 +335,14 @@ class TestRunNetworks:
         with pytest.raises(DeploymentError, match=r"10\.0\.7\.0/24 overlaps 10\.0\.0\.0") as caught:
             prepare_networks(b.context, "", self.KEY, "10.0.7.0/24")
         assert caught.value.where == "/endpoints"
+
+    def test_where_services_are_reached(self, bench: Start) -> None:
+        b = self._ready(bench)
+        [management] = (i for i, n in b.api.things["networks"].items() if n["name"] == "management")
+        with pytest.raises(EnvironmentLacks, match="no route to the network management"):
+            service_address(b.context.config)
+        b.api.add("subnets", "m", network_id=management, ip_version=4, cidr="127.5.0.0/16")
+        assert service_address(b.context.config) == "127.0.0.1"
 
     def test_where_port_security_must_stay(self, bench: Start) -> None:
         refused = Fault("POST", "/networks", status=403)
