@@ -76,3 +76,27 @@ def test_attacks_are_blocked(lab: CloudLab) -> None:
     assert functions["ids-1"]["engine"] == "kernel"
     assert functions["fw-1"]["engine"] == "nftables"
     assert not lab.manifest["services"]["stream"]["bootstrap"].startswith("127.")
+
+
+@pytest.mark.exhaustive
+def test_functions_of_fig9(tmp_path: Path, leftovers: None) -> None:
+    """As shipped. An emulated server is slower than what `throughput` sends: it says so."""
+    lab = CloudLab(tmp_path, {})
+    results = tmp_path / "results"
+    asked = ("sfcperf-fig9", "--profile", "openstack", "--results", str(results))
+    try:
+        settings = ("--set", "preset=short", "--set", "design.rounds=1")
+        assert lab.run("run", *asked, *settings) in (0, 1), lab.said
+        trials = RunStore(lab.run_folder).trials()
+        engines = {
+            name: facts["engine"]
+            for trial in trials
+            for name, facts in trial.deployment["facts"]["functions"].items()
+        }
+    finally:
+        lab.close()
+    assert {(t.label, t.status) for t in trials} <= {
+        ("http", "valid"), ("rtt", "valid"), ("throughput", "valid"), ("throughput", "untrusted"),
+    }  # fmt: skip
+    assert len(trials) == 18
+    assert (engines["fw-1"], engines["ids-1"]) == ("nftables", "kernel")
