@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from support.cloud.broken_api import Fault
+from support.records.scenarios import scenario
 
+from sfcperf.drivers.openstack.cloud_session import any_address
 from sfcperf.drivers.openstack.compute.flavors import Flavors
 from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining
@@ -20,7 +22,7 @@ from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.drivers.openstack.network.service_address import service_address
 from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
-from sfcperf.workflow.model import Match
+from sfcperf.workflow.model import Match, ProbeSpec
 
 from .conftest import NETWORKS
 
@@ -288,6 +290,15 @@ class TestClassifier:
         ):
             found = chaining.classifier(match, *ends, symmetric=True, any_address=True)
             assert (found["source_ip_prefix"], found["destination_ip_prefix"]) == prefixes
+
+    def test_who_sends_packets_with_other_addresses(self) -> None:
+        secured = replace(NETWORKS, security_groups={NETWORKS.data_id: "group"})
+        for probe, sends in (("ping", False), ("labelled_traffic", True)):
+            chain = replace(scenario(["ids"]), probes=(ProbeSpec(0, probe, probe, {}),))
+            assert any_address(chain, NETWORKS) == any_address(chain, None) == sends
+        with pytest.raises(DeploymentError, match="may not disable port security") as caught:
+            any_address(chain, secured)
+        assert caught.value.where == "/probes"
 
     def test_what_is_said(self) -> None:
         match = Match("udp", "10.1.2.3/32", "10.1.0.0/16", 5, 6)
