@@ -62,7 +62,7 @@ openstack-down: venv ## Stop it; keeps only files for the next start (WIPE=1 rem
 openstack-enter: ## Open a shell in it, as a user of the cloud
 	$(Q)playbooks/openstack/enter $${SHELL:-/bin/sh}
 
-test-openstack: openstack-up dataplanes ## The gate of the OpenStack driver, in it, about 6 minutes (ALL=1: every test)
+test-openstack: openstack-up dataplanes kafka ## The gate of the OpenStack driver, in it, about 6 minutes (ALL=1: every test)
 	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter $(PYTEST) $(or $(ARGS),tests/openstack) </dev/null
 
 lint: venv ## Check code (ruff, mypy, import-linter, clang-format), playbooks, spelling and style of docs

@@ -90,7 +90,7 @@ def context(folder: Path, name: str) -> ServiceContext:
     return ServiceContext(
         name=name, run_id="benchmark", tag="bench0", state_dir=folder / name / "state",
         outputs=folder / name / "outputs", services={}, spawn=Processes(journal).spawn,
-        journal=journal, log=lambda line: print(line, flush=True),
+        address=lambda: "127.0.0.1", journal=journal, log=lambda line: print(line, flush=True),
     )  # fmt: skip
 
 

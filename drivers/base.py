@@ -126,6 +126,16 @@ class Driver(Plugin, ABC):
         work is refused then. The default, None: not known before it is built."""
         return None
 
+    @classmethod
+    def service_address(cls, config: Mapping[str, Any]) -> str | None:
+        """IPv4 address of this machine at which the infrastructure's hosts reach services of the
+        run, without creating anything. The default is the loopback address, and None, not known,
+        where hosts are other machines.
+
+        Raises EnvironmentLacks.
+        """
+        return None if cls.elsewhere else "127.0.0.1"
+
     @abstractmethod
     def deploy(self, scenario: Scenario) -> Deployment:
         """Build the scenario and start its functions.

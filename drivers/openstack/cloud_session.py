@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfcperf import plugins
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.cleanup import workdirs
@@ -37,7 +38,7 @@ from sfcperf.drivers.openstack.planning.validation import addresses, data_prefix
 from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.parallel import outcomes
-from sfcperf.errors import SfcperfError
+from sfcperf.errors import DeploymentError, SfcperfError
 from sfcperf.hosts.ssh_keys import make_key
 from sfcperf.hosts.ssh_pins import USER_DATA
 from sfcperf.workflow.model import Scenario
@@ -103,12 +104,15 @@ class CloudSession:
         if not deployment.functions:
             return
         chain = deployment.scenario.chain
+        # The port of an existing machine is not ours: we cannot say what it lets through.
+        networks = self._networks if deployment.client.made else None
         plan = ChainPlan(
             client=deployment.client.name,
             server=deployment.server.name,
             functions=tuple(guest.name for guest in deployment.functions.values()),
             match=chain.match,
             symmetric=chain.reverse == "symmetric",
+            any_address=any_address(deployment.scenario, networks),
         )
         machines = {guest.name: guest.machine for guest in deployment.guests.values()}
         deployment.chain = self._lifecycle.chain(plan, machines)
@@ -237,3 +241,18 @@ class CloudSession:
         if jump is not None and jump.name == machine.plan.name:
             return jump
         return connect(self._context, machine, key, jump=None if jump is None else jump.host)
+
+
+def any_address(scenario: Scenario, networks: RunNetworks | None) -> bool:
+    """Whether probes send packets with addresses of others. `networks`: those of the client, if the
+    run made it. Raises DeploymentError where the cloud would drop such packets."""
+    probes = {name for spec in scenario.probes for name in spec.plugins}
+    sending = sorted(name for name in probes if plugins.load("probe", name).other_addresses)
+    if sending and networks is not None and networks.data_id in networks.security_groups:
+        raise DeploymentError(
+            f"the probe {sending[0]} sends packets with addresses of others, which the cloud "
+            "drops: the project may not disable port security in the run's network",
+            where="/probes",
+            hint="ask the cloud's operator for the permission create_network:port_security_enabled",
+        )
+    return bool(sending)

@@ -68,6 +68,13 @@ class OpenStackDriver(Driver):
         return Observable()
 
     @classmethod
+    def service_address(cls, config: Mapping[str, Any]) -> str | None:
+        """See Driver.service_address."""
+        from sfcperf.drivers.openstack.network.service_address import service_address
+
+        return service_address(Config(**config))
+
+    @classmethod
     def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
         """See Driver.check_capacity."""
         from sfcperf.drivers.openstack.api.cloud import Cloud

@@ -19,8 +19,8 @@ from sfcperf.hosts.provision import install
 from sfcperf.vnfs.base import Attachment, Management, NetworkFunction, RunningFunction
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
-OWN_TOOLS = ("ip", "tcpdump", "ping", "sysctl")
-"""What the driver itself calls in guests."""
+OWN_TOOLS = ("ip", "tcpdump", "ping", "sysctl", "ethtool")
+"""What the driver calls in guests, and probes in all of them."""
 _BUFFERS = ("net.core.rmem_max=4194304", "net.core.wmem_max=4194304")
 """Limits of socket buffers, as on a host that is set up for runs: with less, a receiver of UDP
 loses datagrams that the chain has delivered."""

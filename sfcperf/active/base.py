@@ -66,6 +66,9 @@ class Probe(Instrument):
     """Tools of the endpoints: command, its Debian package, and its option that prints a version."""
     protocols: ClassVar[frozenset[str]] = frozenset()
     """What `ip_protocols` gives, where parameters change nothing about it."""
+    other_addresses: ClassVar[bool] = False
+    """Whether the measured packets have addresses that are not the endpoints'. A driver whose
+    classifier matches addresses of its own choice lets it match all."""
     offers: ClassVar[type[OffersLoad] | None] = None
     """What offers loads with the tools of this probe, for a search of the throughput; None: it
     cannot."""

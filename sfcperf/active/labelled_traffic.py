@@ -91,6 +91,7 @@ class LabelledTraffic(Probe):
         ("sysctl", "procps", "--version"),
     )
     protocols = frozenset({"icmp", "tcp", "udp"})
+    other_addresses = True
     parameters = object_schema(
         {
             "seed": integer(

@@ -17,6 +17,7 @@ from typing import Any
 from sfcperf.active.replay_plan import Replayed, ReplayPlan, replayed, seen
 from sfcperf.active.tool_run import run_tool
 from sfcperf.errors import MeasurementError, system_errors_as
+from sfcperf.hosts.merging import Merging
 from sfcperf.management.deployment import Deployment, Endpoint, Hop
 from sfcperf.packets.identity import SNAPLEN
 from sfcperf.passive.tcpdump import (
@@ -53,7 +54,7 @@ class Replay:
         _check_mtu(self.plan, client, server)
         self._at_client = client.host.workdir / "replay-frames"
         self._settings = KernelSettings(server.host)
-        self._merging = False
+        self._merging: list[Merging] = []
 
     def prepare(self) -> None:
         """Make the server ignore what is not for it, and give the client the packets. Raises
@@ -63,8 +64,7 @@ class Replay:
         self._sender = client.host.program(binaries.find(SENDER))
         # The kernel drops packets for others silently unless it forwards.
         self._settings.set({f"net/ipv4/conf/{server.interface}/forwarding": "0"})
-        if _hop(self._deployment, "server").inside:
-            self._merge(False)
+        self._keep_packets_apart()
         macs = _macs(client, server.address)
         ready = self._folder / "frames"
         self._write(ready, macs)
@@ -94,9 +94,8 @@ class Replay:
         """Restore the server's settings and remove the large files."""
         with suppress(MeasurementError):
             self._settings.restore({})
-        if self._merging:
-            with suppress(MeasurementError):
-                self._merge(True)
+        for merging in self._merging:
+            merging.restore()
         argv = ["rm", "-f", str(self._at_client)]
         with suppress(MeasurementError):
             self._deployment.client.host.run(argv, timeout_s=_TIMEOUT_S)
@@ -135,14 +134,14 @@ class Replay:
         if output.returncode:
             raise MeasurementError(f"{SENDER} failed: {output.complaint()}")
 
-    def _merge(self, merge: bool) -> None:
-        """Whether the server's interface merges received segments (GRO), as a capture in it would
-        show them."""
-        server = self._deployment.server
-        word = "on" if merge else "off"
-        argv = ["ethtool", "-K", server.interface, "gro", word]
-        server.host.run(argv, timeout_s=_TIMEOUT_S)
-        self._merging = not merge
+    def _keep_packets_apart(self) -> None:
+        """Captures and counters would else show packets that an interface merged: in the server,
+        and in functions on machines of their own."""
+        for hop in self._deployment.hops:
+            if hop.inside and hop.name != "client":
+                merging = Merging(hop.host)
+                self._merging.append(merging)
+                merging.turn_off(hop.interface)
 
 
 class _EndCaptures(TcpdumpMonitor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from sfcperf import plugins
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver, DriverContext
 from sfcperf.drivers.journal import FileJournal
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
 
 
@@ -55,6 +57,29 @@ class Drivers:
                 services=services,
             )
             self._open[owner] = plugins.load("driver", infrastructure.driver)(context)
+
+    def service_address(self) -> str:
+        """See ServiceContext.address. Raises EnvironmentLacks."""
+        found: set[str] = set()
+        for each in self._infrastructures:
+            driver: type[Driver] = plugins.load("driver", each.driver)
+            address = driver.service_address(each.config)
+            if address is None:
+                raise EnvironmentLacks(
+                    f"the driver {each.driver} does not say at which address of this machine its "
+                    "hosts reach services",
+                    hint="set it in the parameters of the service",
+                )
+            found.add(address)
+        # This machine reaches itself at any of its addresses.
+        others = sorted(a for a in found if not ip_address(a).is_loopback)
+        if len(others) > 1:
+            raise EnvironmentLacks(
+                "hosts of the workflow's infrastructures reach this machine at different "
+                f"addresses: {', '.join(others)}",
+                hint="set one that all of them reach in the parameters of the service",
+            )
+        return (others or sorted(found))[0]
 
     def of(self, scenario: Scenario) -> Driver:
         """The driver of a scenario's infrastructure."""

@@ -41,12 +41,14 @@ class Services:
         *,
         run_id: str,
         tag: str,
+        address: Callable[[], str],
         journal: JournalShare,
         state_dir: Path,
         outputs: Path,
         log: Callable[[str], None],
     ) -> None:
-        """Start all of them. Raises EnvironmentLacks; call `release` then too."""
+        """Start all of them; `address` as in ServiceContext. Raises EnvironmentLacks; call
+        `release` then too."""
         self._journal = journal
         for spec in self._specs:
             own = ServiceJournal(journal, spec.service)
@@ -61,6 +63,7 @@ class Services:
                 outputs=folders[1],
                 services=dict(self._running),
                 spawn=Processes(own).spawn,
+                address=address,
                 journal=own,
                 log=log,
             )

@@ -150,6 +150,7 @@ class Session:
             run.services.start(
                 run_id=self.store.run_id,
                 tag=self.tags[0],
+                address=run.drivers.service_address,
                 journal=self._journal.of(OWNER),
                 state_dir=self.state.state_dir / "services",
                 outputs=_session_folder(self.store.folder / "raw" / "services"),

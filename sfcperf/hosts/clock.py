@@ -13,8 +13,14 @@ _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _TRIES = 3
 _TIMEOUT_S = 30.0
 _NS_PER_S = 1_000_000_000
-# busybox and bash know the time themselves; busybox's date has no fractions, dash's is coreutils'.
-_TELL = 'case $EPOCHREALTIME in ?*) echo "$EPOCHREALTIME" ;; *) date +%s.%N ;; esac'
+# The shells of busybox and bash know the time themselves; other shells need a date, and that of
+# busybox has no fractions: it prints %N.
+_TELL = """
+case $EPOCHREALTIME in ?*) echo "$EPOCHREALTIME"; exit ;; esac
+told=$(date +%s.%N)
+case $told in *N) exec busybox sh -c 'echo "$EPOCHREALTIME"' ;; esac
+echo "$told"
+"""
 
 
 def kernel(host: Host) -> str:

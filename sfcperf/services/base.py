@@ -35,6 +35,10 @@ class ServiceContext:
     that what it prints to stdout and stderr is appended to. It is in the journal before it runs, so
     that it ends with the run, or by `sfcperf clean`; so do processes that it starts. Raises
     EnvironmentLacks."""
+    address: Callable[[], str]
+    """IPv4 address of this machine at which the hosts of all chains reach a service; a loopback
+    address where all of them are on this machine. It may ask the infrastructure. Raises
+    EnvironmentLacks."""
     journal: Journal
     """For what else it creates outside of its folders, such as topics of a broker that is not the
     run's own: `Service.undo` removes what is left of it. Processes are there already."""

@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from scapy.packet import Packet
 
 from sfcperf import retry
+from sfcperf.hosts.namespace import LocalHost
 from sfcperf.management.deployment import Deployment, RuleInterface, ServiceFunction
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.services.classifier.running import RunningClassifier
@@ -229,9 +230,10 @@ def classifier_bench(
 def chain(bench: ClassifierBench, **knobs: Any) -> tuple[Deployment, Any]:
     """An IDS and a firewall, as far as the classifier looks at them: deployment and scenario."""
     nothing: Any = None
+    host = LocalHost(Path())
     functions = [
         ServiceFunction(
-            name=f"{vnf}-1", vnf=vnf, type=kind, position=position, node="node1", host=nothing,
+            name=f"{vnf}-1", vnf=vnf, type=kind, position=position, node="node1", host=host,
             interfaces=(), nsh_aware=True, vcpus=(), counters=bench.counters, alive=lambda: None,
             rule_interface=interface,
         )

@@ -41,6 +41,7 @@ def new_context(
         outputs=folder / "outputs",
         services=services or {},
         spawn=Processes(journal).spawn,
+        address=lambda: "127.0.0.1",
         journal=journal,
         log=print,
     )

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sfcperf.errors import DeploymentError, InputError
 from sfcperf.hosts.base import Host
+from sfcperf.hosts.merging import Merging
 from sfcperf.plugins import Requirement, commands, integer, number, object_schema
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
@@ -65,11 +66,15 @@ class PlainIds(KernelForwarding):
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
+        self._merging = Merging(host)
         options = ["--observe", ",".join(attachment.interfaces)]
         self._observer = _spawn(_Observer, host, attachment, knobs, options)
 
     def set_up(self) -> None:
-        """Return when packets are observed. Raises DeploymentError when they never will be."""
+        """Return when packets are observed as they were sent. Raises DeploymentError,
+        MeasurementError when they never will be."""
+        for interface in self._interfaces:
+            self._merging.turn_off(interface)
         self._observer.wait_ready()
 
     def counters(self) -> Mapping[str, int]:
@@ -93,6 +98,7 @@ class PlainIds(KernelForwarding):
     def take_away(self) -> None:
         """End the observer, which sends the records of its last window."""
         self._observer.stop()
+        self._merging.restore()
 
 
 class Ids(NetworkFunction):
@@ -154,7 +160,7 @@ class Ids(NetworkFunction):
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
         """Those of plain IP."""
-        return commands(kernel_forwarding.requirements())
+        return (*commands(kernel_forwarding.requirements()), "ethtool")
 
     @classmethod
     def services(cls, knobs: Mapping[str, Any]) -> Mapping[str, str]:

@@ -26,6 +26,7 @@ from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Match
 
 EXTENSIONS = ("sfc", "flow_classifier")
+_ALL = "0.0.0.0/0"
 
 
 def requirements(cloud: Cloud) -> list[Requirement]:
@@ -42,20 +43,24 @@ def requirements(cloud: Cloud) -> list[Requirement]:
     ]
 
 
-def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool) -> dict[str, Any]:
+def classifier(
+    match: Match, source: Port, destination: Port, *, symmetric: bool, any_address: bool = False
+) -> dict[str, Any]:
     """Which packets the chain takes, by the names of networking-sfc's API (heat's are the same).
 
     Packets enter at the port that they come from; replies, in a symmetric chain, at that of their
     sender. If the workflow names no source, the endpoints' network is matched: networking-sfc
     compares the classifiers of a project's chains by addresses, not by ports, and would allow no
-    other run at the same time. The destination may be the virtual address of a load balancer.
+    other run at the same time. The destination may be the virtual address of a load balancer; if
+    none is named, networking-sfc takes that of the destination port. With `any_address`, all
+    addresses are matched of which the workflow names none.
     """
-    network = IPv4Network(f"{source.address}/{PREFIX_LENGTH}", strict=False)
+    network = str(IPv4Network(f"{source.address}/{PREFIX_LENGTH}", strict=False))
     fields: dict[str, Any] = {
         "ethertype": "IPv4",
         "protocol": None if match.ip_proto == "any" else match.ip_proto,
-        "source_ip_prefix": match.source or str(network),
-        "destination_ip_prefix": match.destination,
+        "source_ip_prefix": match.source or (_ALL if any_address else network),
+        "destination_ip_prefix": match.destination or (_ALL if any_address else None),
         "source_port_range_min": match.source_port,
         "source_port_range_max": match.source_port,
         "destination_port_range_min": match.destination_port,
@@ -69,7 +74,13 @@ def classifier(match: Match, source: Port, destination: Port, *, symmetric: bool
 def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
     """The classifier of a chain between machines."""
     source, destination = (machines[end].ports[DATA] for end in (plan.client, plan.server))
-    return classifier(plan.match, source, destination, symmetric=plan.symmetric)
+    return classifier(
+        plan.match,
+        source,
+        destination,
+        symmetric=plan.symmetric,
+        any_address=plan.any_address,
+    )
 
 
 def chain_resources(context: LifecycleContext) -> list[NamedResource]:

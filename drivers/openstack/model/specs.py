@@ -112,3 +112,5 @@ class ChainPlan:
     match: Match
     symmetric: bool
     """Replies cross the same functions in reverse order."""
+    any_address: bool = False
+    """Packets enter it whatever their addresses, unless `match` names some."""

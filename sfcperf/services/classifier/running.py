@@ -10,6 +10,7 @@ from typing import Any
 
 from sfcperf import retry, waiting
 from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError, SfcperfError
+from sfcperf.hosts import clock
 from sfcperf.management.deployment import Deployment, ServiceFunction
 from sfcperf.services.base import RunningService, ServiceContext
 from sfcperf.services.classifier import ledger, models, settings
@@ -60,6 +61,7 @@ class RunningClassifier(RunningService):
         self._targets: list[dict[str, str]] = []
         self._model: Model | None = None
         self._window_s = 0.0
+        self._one_clock = True
         self._begun: ledger.Reading | None = None
         self._last_status: Mapping[str, Any] = {}
 
@@ -124,6 +126,10 @@ class RunningClassifier(RunningService):
         self._functions = tuple(f for f in deployment.functions if f.name in names)
         if not specs:
             return {"model": None}
+        try:
+            self._one_clock = all(clock.of_this_kernel(f.host) for f in self._functions)
+        except MeasurementError as error:
+            raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
         how = _extraction(specs)
         _check_ttl(scenario, deployment, float(parameters["ttl_s"]))
         try:
@@ -269,8 +275,11 @@ class RunningClassifier(RunningService):
 
     def trial_notes(self) -> Mapping[str, Any]:
         """Of the trial that ended last: `labels`, how many records were judged to be what;
-        `verdict`, `in_force` and `first_packet`, latencies, see `session.Status`."""
-        names = ("labels", "verdict", "in_force", "first_packet")
+        `verdict` and `in_force`, and where the functions share this machine's clock
+        `first_packet`, latencies, see `session.Status`."""
+        names = ["labels", "verdict", "in_force"]
+        if self._one_clock:
+            names.append("first_packet")
         return {name: self._last_status[name] for name in names if name in self._last_status}
 
     def stop(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +17,6 @@ from sfcperf.services.kafka import broker
 from sfcperf.services.kafka.broker import Broker
 from sfcperf.services.kafka.topics import NAMES, TopicsClient
 
-_LISTEN = "127.0.0.1"
 _TOPIC = "topic"
 """Kind of a resource in the journal."""
 _RECOVERY_S = 60.0
@@ -99,9 +98,10 @@ class Kafka(Service):
         {
             "listen": {
                 "type": "string",
-                "default": _LISTEN,
-                "description": "IPv4 address of this machine on which the broker listens. "
-                "Functions in VMs need one that they can reach.",
+                "default": "",
+                "description": "IPv4 address of this machine on which the broker listens. Empty: "
+                "127.0.0.1, or where the chain's hosts are other machines, the one that the driver "
+                "reaches them from.",
             },
             "port": port("The broker's port; 0: a free one.", 0, default=0),
             "bootstrap": array(
@@ -131,14 +131,12 @@ class Kafka(Service):
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
         """`listen` is an address; a cluster that exists listens where it does."""
+        listen = parameters["listen"]
         try:
-            ipaddress.IPv4Address(parameters["listen"])
+            _ = listen and ipaddress.IPv4Address(listen)
         except ValueError as error:
-            raise InputError(
-                f"{parameters['listen']!r} is not an IPv4 address", where="listen"
-            ) from error
-        own = parameters["listen"] != _LISTEN or parameters["port"]
-        if parameters["bootstrap"] and own:
+            raise InputError(f"{listen!r} is not an IPv4 address", where="listen") from error
+        if parameters["bootstrap"] and (listen or parameters["port"]):
             raise InputError(
                 "`listen` and `port` are of a broker of the run's own, `bootstrap` of another one",
                 where="bootstrap",
@@ -148,9 +146,10 @@ class Kafka(Service):
     @classmethod
     def start(cls, context: ServiceContext, parameters: Mapping[str, Any]) -> RunningKafka:
         """Return when records can be stored in the topics. Raises EnvironmentLacks."""
+        _check_reachable(context, [parameters["listen"], *parameters["bootstrap"]])
         if parameters["bootstrap"]:
             return _on_cluster(context, ",".join(parameters["bootstrap"]), parameters["partitions"])
-        own = Broker(context, parameters["listen"], parameters["port"])
+        own = Broker(context, parameters["listen"] or context.address(), parameters["port"])
         own.format()
         client = TopicsClient(own.address)
         own.start(client)
@@ -171,6 +170,17 @@ class Kafka(Service):
             except MeasurementError as error:
                 raise DeploymentError(f"{line}: {error.message}") from error
         return lines
+
+
+def _check_reachable(context: ServiceContext, addresses: Iterable[str]) -> None:
+    """Refuse this machine's loopback addresses where the chain's hosts are other machines. Raises
+    EnvironmentLacks."""
+    loopback = [each for each in addresses if each.startswith(("127.", "[::1]:"))]
+    if loopback and not ipaddress.IPv4Address(context.address()).is_loopback:
+        raise EnvironmentLacks(
+            f"functions are on other machines, which reach no broker at {loopback[0]}",
+            hint="leave `listen` out, or give an address that they reach",
+        )
 
 
 def _on_cluster(context: ServiceContext, bootstrap: str, partitions: int) -> RunningKafka:

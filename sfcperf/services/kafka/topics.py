@@ -23,6 +23,9 @@ _ANSWER_S = 5.0
 """How long an answer is waited for by default."""
 _CLUSTER_DEFAULT = -1
 """Of the protocol: as many replicas as the cluster gives by default."""
+_CONFIG = {"message.timestamp.type": "LogAppendTime"}
+"""Of topics. By default a message has the time of its sender, which may be a VM with a clock of its
+own."""
 
 
 class TopicsClient:
@@ -49,7 +52,7 @@ class TopicsClient:
 
         self._topics()  # says what is wrong sooner, and in other words, than a request for topics
         wanted = list(names)
-        new = [NewTopic(name, partitions, _CLUSTER_DEFAULT) for name in wanted]
+        new = [NewTopic(name, partitions, _CLUSTER_DEFAULT, config=_CONFIG) for name in wanted]
         self._finish("create", self._client.create_topics(new, request_timeout=_ANSWER_S))
         self.wait_ready(wanted, timeout_s=_ANSWER_S)
 

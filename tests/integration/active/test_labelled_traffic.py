@@ -230,6 +230,7 @@ def test_captures_inside_the_endpoints(
     ends = (routed.deployment.client, routed.deployment.server)
     hops = tuple(Hop(end.name, end.host, end.interface, inside=True) for end in ends)
     inside = replace(routed, deployment=replace(routed.deployment, hops=hops))
+    ends[1].host.run(["ethtool", "-K", "eth0", "gro", "on"], timeout_s=10)
     found = measure(inside, tmp_path, LabelledTraffic, **trace, training_share=0)
     assert doubts(found) == []
     assert found.notes["packets_arrived"] == sum(1 for _ in packets())

@@ -264,3 +264,18 @@ def test_a_start_that_fails_leaves_nothing(machine: Machine) -> None:
         machine.start("nat")
     ip("-n", _space(machine.inside), "link", "set", "lost0", "name", "out0")
     assert machine.state() == before
+
+
+def test_the_ids_sees_packets_as_they_were_sent(machine: Machine) -> None:
+    """Interfaces of VMs merge those of a connection by default."""
+
+    def merging() -> list[bool]:
+        told = (machine.inside.run(["ethtool", "-k", name], timeout_s=10).text for name in PORTS)
+        return ["generic-receive-offload: on" in text for text in told]
+
+    for name in PORTS:
+        machine.inside.run(["ethtool", "-K", name, "gro", "on"], timeout_s=10)
+    running = machine.start("ids")
+    assert merging() == [False, False]
+    running.stop()
+    assert merging() == [True, True]

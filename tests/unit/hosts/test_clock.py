@@ -58,6 +58,16 @@ def test_another_clock_is_found_by_any_shell(tmp_path: Path, shell: str, ahead_s
     assert abs(found - ahead_s * NS_PER_S) <= took
 
 
+def test_a_shell_and_a_date_that_know_no_fractions(tmp_path: Path) -> None:
+    busybox = shutil.which("busybox")
+    if busybox is None or shutil.which("dash") is None:
+        pytest.skip("busybox or dash is not here")
+    for name in ("busybox", "date"):
+        (tmp_path / name).symlink_to(busybox)
+    guest = Elsewhere(tmp_path, 3, f"env PATH={tmp_path} {shutil.which('dash')}")
+    assert abs(clock.offset_ns(guest) - 3 * NS_PER_S) < NS_PER_S
+
+
 @given(st.integers(0, 2**33), st.integers(0, 999_999_999))
 def test_time_is_read_to_the_nanosecond(seconds: int, rest: int) -> None:
     assert clock.unix_ns(f"{seconds}.{rest:09d}\n") == seconds * NS_PER_S + rest

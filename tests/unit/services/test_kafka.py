@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.services import new_context
 
-from sfcperf.errors import InputError, WorkflowError
+from sfcperf.errors import EnvironmentLacks, InputError, WorkflowError
 from sfcperf.services.jars import OVERRIDE
 from sfcperf.services.kafka.service import Kafka
 from sfcperf.vnfs.ids.function import Ids
@@ -91,3 +93,13 @@ def test_errors_name_the_parameter() -> None:
     with pytest.raises(InputError) as caught:
         Kafka.check(with_defaults(Kafka.parameters, {"listen": "::1"}))
     assert caught.value.where == "listen"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"listen": "127.0.0.1"}, {"bootstrap": ["127.0.0.1:9092"]}, {"bootstrap": ["[::1]:9092"]}],
+)
+def test_a_broker_that_other_machines_do_not_reach(given: dict[str, Any], tmp_path: Path) -> None:
+    elsewhere = replace(new_context(tmp_path), address=lambda: "10.0.0.1")
+    with pytest.raises(EnvironmentLacks, match=r"reach no broker at (127\.0\.0\.1|\[::1\])"):
+        Kafka.start(elsewhere, with_defaults(Kafka.parameters, given))

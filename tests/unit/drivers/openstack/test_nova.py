@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from support.cloud.broken_api import Fault
+from support.records.scenarios import scenario
 
+from sfcperf.drivers.openstack.cloud_session import any_address
 from sfcperf.drivers.openstack.compute.flavors import Flavors
 from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.lifecycle import chaining
@@ -17,9 +19,10 @@ from sfcperf.drivers.openstack.lifecycle.nova import NovaLifecycle
 from sfcperf.drivers.openstack.model.specs import ChainPlan
 from sfcperf.drivers.openstack.network.networks import prepare_networks
 from sfcperf.drivers.openstack.network.ports import Port
+from sfcperf.drivers.openstack.network.service_address import service_address
 from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError, EnvironmentLacks
-from sfcperf.workflow.model import Match
+from sfcperf.workflow.model import Match, ProbeSpec
 
 from .conftest import NETWORKS
 
@@ -277,6 +280,26 @@ class TestClassifier:
             "logical_source_port": "c",
         }
 
+    def test_all_addresses_but_those_that_are_named(self) -> None:
+        ends = (self.HERE, self.THERE)
+        every = "0.0.0.0/0"
+        for match, prefixes in (
+            (Match(), (every, every)),
+            (Match(source="10.0.0.0/8"), ("10.0.0.0/8", every)),
+            (Match(destination="10.1.2.4/32"), (every, "10.1.2.4/32")),
+        ):
+            found = chaining.classifier(match, *ends, symmetric=True, any_address=True)
+            assert (found["source_ip_prefix"], found["destination_ip_prefix"]) == prefixes
+
+    def test_who_sends_packets_with_other_addresses(self) -> None:
+        secured = replace(NETWORKS, security_groups={NETWORKS.data_id: "group"})
+        for probe, sends in (("ping", False), ("labelled_traffic", True)):
+            chain = replace(scenario(["ids"]), probes=(ProbeSpec(0, probe, probe, {}),))
+            assert any_address(chain, NETWORKS) == any_address(chain, None) == sends
+        with pytest.raises(DeploymentError, match="may not disable port security") as caught:
+            any_address(chain, secured)
+        assert caught.value.where == "/probes"
+
     def test_what_is_said(self) -> None:
         match = Match("udp", "10.1.2.3/32", "10.1.0.0/16", 5, 6)
         assert chaining.classifier(match, self.HERE, self.THERE, symmetric=True) == {
@@ -323,6 +346,14 @@ class TestRunNetworks:
         with pytest.raises(DeploymentError, match=r"10\.0\.7\.0/24 overlaps 10\.0\.0\.0") as caught:
             prepare_networks(b.context, "", self.KEY, "10.0.7.0/24")
         assert caught.value.where == "/endpoints"
+
+    def test_where_services_are_reached(self, bench: Start) -> None:
+        b = self._ready(bench)
+        [management] = (i for i, n in b.api.things["networks"].items() if n["name"] == "management")
+        with pytest.raises(EnvironmentLacks, match="no route to the network management"):
+            service_address(b.context.config)
+        b.api.add("subnets", "m", network_id=management, ip_version=4, cidr="127.5.0.0/16")
+        assert service_address(b.context.config) == "127.0.0.1"
 
     def test_where_port_security_must_stay(self, bench: Start) -> None:
         refused = Fault("POST", "/networks", status=403)

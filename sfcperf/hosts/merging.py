@@ -1,0 +1,59 @@
+"""Whether an interface merges the packets of a connection that it receives (GRO, LRO).
+
+Whoever looks at packets behind it, as tcpdump, counters of the kernel, or a function do, sees fewer
+and longer ones than were sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Host
+
+_TIMEOUT_S = 30.0
+_FEATURES = ("generic-receive-offload", "rx-gro-hw", "large-receive-offload")
+"""As `ethtool -k` names them, and `ethtool -K` takes them. The second is what a virtual machine's
+network card gets merged from its host."""
+
+
+class Merging:
+    """Off between `turn_off` and `restore`. Needs `ethtool` on the host."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._turned_off: list[tuple[str, Sequence[str]]] = []
+
+    def turn_off(self, interface: str) -> None:
+        """Raises MeasurementError, also when the interface cannot do without."""
+        before = self._on(interface)
+        if not before:
+            return
+        self._turned_off.append((interface, before))
+        self._set(interface, before, "off")
+        if left := self._on(interface):
+            raise MeasurementError(
+                f"{interface} merges packets that it receives, and cannot be told not to: "
+                f"{', '.join(left)} is on",
+                where=self._host.name,
+                hint="network cards of another kind may do without (on OpenStack, the image's "
+                "property hw_vif_model)",
+            )
+
+    def restore(self) -> None:
+        """Turn on what was turned off; harmless when the host is gone."""
+        while self._turned_off:
+            interface, features = self._turned_off.pop()
+            with suppress(MeasurementError):
+                self._set(interface, features, "on")
+
+    def _on(self, interface: str) -> list[str]:
+        told = self._host.run(["ethtool", "-k", interface], timeout_s=_TIMEOUT_S).text
+        known = dict(line.strip().split(": ", 1) for line in told.splitlines() if ": " in line)
+        return [name for name in _FEATURES if known.get(name, "off").startswith("on")]
+
+    def _set(self, interface: str, features: Sequence[str], word: str) -> None:
+        argv = ["ethtool", "-K", interface, *(w for name in features for w in (name, word))]
+        # It fails when nothing changes, which `turn_off` finds by itself.
+        self._host.run(argv, timeout_s=_TIMEOUT_S, check=False)
