@@ -51,6 +51,8 @@ struct sdnmon_frame {
 	struct sdnmon_key key;
 	__u32 length; /* bytes, also of those that are not in front */
 	__u32 header; /* bytes of all headers, as far as they are known */
+	__u32 at, limit; /* of the cursor, between functions */
+	__be16 protocol;
 	__u32 tci; /* of a tag that the kernel has taken out of the frame */
 	__u16 has; /* bits of SDNMON_PRESENCE */
 	bool tagged;
@@ -61,6 +63,7 @@ struct sdnmon_frame {
 struct cursor {
 	const void *start, *end;
 	__u32 at;
+	__u32 limit; /* bytes of the frame, also of those that are not in front, or of what a tunnel carries */
 	__be16 protocol; /* EtherType of what is there */
 };
 
@@ -72,18 +75,20 @@ static __always_inline const void *peek(const struct cursor *cursor, __u32 bytes
 
 	if (cursor->at > AT_MOST)
 		return NULL;
+	/* Ethernet may have padded what a tunnel carries. */
+	if (config.looks_into_tunnels && cursor->at + bytes > cursor->limit)
+		return NULL;
 	here = cursor->start + cursor->at;
 	return here + bytes <= cursor->end ? here : NULL;
 }
 
 /* Why there are no more bytes. */
-static __always_inline int lack(const struct cursor *cursor, const struct sdnmon_frame *frame,
-				__u32 bytes)
+static __always_inline int lack(const struct cursor *cursor, __u32 bytes)
 {
-	return cursor->at + bytes > frame->length ? SDNMON_TRUNCATED : SDNMON_NOT_LINEAR;
+	return cursor->at + bytes > cursor->limit ? SDNMON_TRUNCATED : SDNMON_NOT_LINEAR;
 }
 
-#define LACKS(cursor, frame, type) lack(cursor, frame, sizeof(type))
+#define LACKS(cursor, type) lack(cursor, sizeof(type))
 
 static __always_inline void put_vlan(struct sdnmon_frame *frame, __u16 tci)
 {
@@ -104,7 +109,7 @@ static __always_inline int read_link(struct cursor *cursor, struct sdnmon_frame 
 	const struct ethhdr *eth = PEEK(cursor, struct ethhdr);
 
 	if (!eth)
-		return LACKS(cursor, frame, struct ethhdr);
+		return LACKS(cursor, struct ethhdr);
 	if (outermost) {
 		put_mac(&frame->key, SDNMON_ETH_DST, eth->h_dest);
 		put_mac(&frame->key, SDNMON_ETH_SRC, eth->h_source);
@@ -121,7 +126,7 @@ static __always_inline int read_link(struct cursor *cursor, struct sdnmon_frame 
 			break;
 		tag = PEEK(cursor, struct vlan_tag);
 		if (!tag)
-			return LACKS(cursor, frame, struct vlan_tag);
+			return LACKS(cursor, struct vlan_tag);
 		if (outermost && !(frame->has & SDNMON_HAS_VLAN))
 			put_vlan(frame, bpf_ntohs(tag->tci));
 		cursor->protocol = tag->type;
@@ -141,8 +146,8 @@ static __always_inline int read_nsh(struct cursor *cursor, struct sdnmon_frame *
 	const struct nsh_hdr *nsh = PEEK(cursor, struct nsh_hdr);
 
 	if (!nsh)
-		return LACKS(cursor, frame, struct nsh_hdr);
-	switch (nsh_check(nsh, frame->length - cursor->at)) {
+		return LACKS(cursor, struct nsh_hdr);
+	switch (nsh_check(nsh, cursor->limit - cursor->at)) {
 	case NSH_OK:
 		break;
 	case NSH_ERROR_TRUNCATED:
@@ -214,14 +219,24 @@ static __always_inline int enter_tunnel(struct cursor *cursor, struct sdnmon_fra
 	inner.at += ip_bytes;
 	udp = PEEK(&inner, struct udphdr);
 	if (!udp)
-		return LACKS(&inner, frame, struct udphdr);
+		return LACKS(&inner, struct udphdr);
 	port = udp->dest;
 	if (port != bpf_htons(VXLAN_UDP_PORT) && port != bpf_htons(VXLAN_GPE_UDP_PORT))
 		return SDNMON_READ;
+	/* Of several packets in one, the length may not be known. */
+	if (!frame->merged) {
+		__u32 bytes = bpf_ntohs(udp->len);
+
+		if (bytes < sizeof(*udp) + sizeof(*vxlan))
+			return SDNMON_BAD_TRANSPORT;
+		if (inner.at + bytes > inner.limit)
+			return SDNMON_TRUNCATED;
+		inner.limit = inner.at + bytes;
+	}
 	inner.at += sizeof(*udp);
 	vxlan = PEEK(&inner, struct vxlan_gpe_hdr);
 	if (!vxlan)
-		return LACKS(&inner, frame, struct vxlan_gpe_hdr);
+		return LACKS(&inner, struct vxlan_gpe_hdr);
 	if (!tunnel_carries(vxlan, port, &next))
 		return SDNMON_READ;
 	PUT(&frame->key, SDNMON_TUNNEL_ID, __u64, bpf_cpu_to_be64(vxlan_gpe_vni(vxlan)));
@@ -256,7 +271,7 @@ static __always_inline int read_tcp(const struct cursor *cursor, struct sdnmon_f
 	if (left < sizeof(*tcp))
 		return SDNMON_BAD_TRANSPORT;
 	if (!tcp)
-		return LACKS(cursor, frame, struct tcphdr);
+		return LACKS(cursor, struct tcphdr);
 	if (tcp->doff * 4 < sizeof(*tcp) || tcp->doff * 4 > left)
 		return SDNMON_BAD_TRANSPORT;
 	flags = (const void *)tcp + 12;
@@ -277,7 +292,7 @@ static __always_inline int read_ports(const struct cursor *cursor, struct sdnmon
 	if (left < bytes)
 		return SDNMON_BAD_TRANSPORT;
 	if (!udp)
-		return LACKS(cursor, frame, struct udphdr);
+		return LACKS(cursor, struct udphdr);
 	PUT(&frame->key, SDNMON_TP_SRC, __u16, udp->source);
 	PUT(&frame->key, SDNMON_TP_DST, __u16, udp->dest);
 	frame->has |= SDNMON_HAS_PORTS;
@@ -293,7 +308,7 @@ static __always_inline int read_icmp(const struct cursor *cursor, struct sdnmon_
 	if (left < ICMP_HEADER_BYTES)
 		return SDNMON_BAD_TRANSPORT;
 	if (!icmp)
-		return lack(cursor, frame, ICMP_HEADER_BYTES);
+		return lack(cursor, ICMP_HEADER_BYTES);
 	PUT(&frame->key, SDNMON_ICMP_TYPE, __u8, icmp[0]);
 	PUT(&frame->key, SDNMON_ICMP_CODE, __u8, icmp[1]);
 	frame->has |= SDNMON_HAS_ICMP;
@@ -329,12 +344,12 @@ static __always_inline void put_ip(struct sdnmon_frame *frame, __u8 protocol, __
 static __always_inline int read_ipv4(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	const struct iphdr *ip = PEEK(cursor, struct iphdr);
-	__u32 there = frame->length - cursor->at, total, bytes;
+	__u32 there = cursor->limit - cursor->at, total, bytes;
 	__u8 protocol;
 	bool later;
 
 	if (!ip)
-		return LACKS(cursor, frame, struct iphdr);
+		return LACKS(cursor, struct iphdr);
 	total = bpf_ntohs(ip->tot_len);
 	bytes = ip->ihl * 4;
 	if (total == 0 && frame->merged) /* more than 64 KiB */
@@ -376,8 +391,8 @@ static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length)
 }
 
 /* Skip extension headers. `*left` are the bytes of the packet from the cursor on. */
-static __always_inline int skip_extensions(struct cursor *cursor, struct sdnmon_frame *frame,
-					   __u8 *protocol, __u32 *left, bool *later)
+static __always_inline int skip_extensions(struct cursor *cursor, __u8 *protocol, __u32 *left,
+					   bool *later)
 {
 	for (int i = 0; i < IPV6_EXTENSIONS; i++) {
 		const struct ipv6_extension *extension;
@@ -389,7 +404,7 @@ static __always_inline int skip_extensions(struct cursor *cursor, struct sdnmon_
 		if (*left < sizeof(*extension))
 			return SDNMON_BAD_IP;
 		if (!extension)
-			return LACKS(cursor, frame, struct ipv6_extension);
+			return LACKS(cursor, struct ipv6_extension);
 		bytes = extension_bytes(*protocol, extension->length);
 		if (bytes > *left)
 			return SDNMON_BAD_IP;
@@ -401,7 +416,7 @@ static __always_inline int skip_extensions(struct cursor *cursor, struct sdnmon_
 		if (*later) /* what follows is no header */
 			return SDNMON_READ;
 	}
-	return extension_bytes(*protocol, 0) ? SDNMON_EXTENSIONS : SDNMON_READ;
+	return extension_bytes(*protocol, 0) ? SDNMON_TOO_LONG : SDNMON_READ;
 }
 
 static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame *frame)
@@ -413,10 +428,10 @@ static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame 
 	int reason;
 
 	if (!ip)
-		return LACKS(cursor, frame, struct ipv6hdr);
+		return LACKS(cursor, struct ipv6hdr);
 	if (ip->version != 6)
 		return SDNMON_BAD_IP;
-	there = frame->length - cursor->at - sizeof(*ip);
+	there = cursor->limit - cursor->at - sizeof(*ip);
 	left = bpf_ntohs(ip->payload_len);
 	if (left == 0 && frame->merged)
 		left = there;
@@ -427,7 +442,7 @@ static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame 
 	put_ipv6(&frame->key, SDNMON_IPV6_SRC, ip->saddr.in6_u.u6_addr32);
 	put_ipv6(&frame->key, SDNMON_IPV6_DST, ip->daddr.in6_u.u6_addr32);
 	cursor->at += sizeof(*ip);
-	reason = skip_extensions(cursor, frame, &protocol, &left, &later);
+	reason = skip_extensions(cursor, &protocol, &left, &later);
 	if (reason != SDNMON_READ)
 		return reason;
 	put_ip(frame, protocol, class);
@@ -440,36 +455,93 @@ static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame 
 	return read_transport(cursor, frame, protocol, left);
 }
 
-static __always_inline int read_headers(const void *start, const void *end,
-					struct sdnmon_frame *frame)
-{
-	struct cursor cursor = { .start = start, .end = end };
-	int reason = read_link(&cursor, frame, true);
+/* --- all of it --- */
 
-	if (reason != SDNMON_READ || (config.depth == SDNMON_TO_LINK && !frame->merged))
-		return reason;
-	if (config.looks_into_tunnels) {
+/* Global functions: the verifier looks at each of them once, not at all ways through both. */
+
+static __always_inline void begin(struct __sk_buff *skb, const struct sdnmon_frame *frame,
+				  struct cursor *cursor)
+{
+	cursor->start = (void *)(long)skb->data;
+	cursor->end = (void *)(long)skb->data_end;
+	cursor->at = frame->at;
+	cursor->limit = frame->limit;
+	cursor->protocol = frame->protocol;
+}
+
+/* Ethernet, tunnels, NSH. */
+__noinline int sdnmon_read_outside(struct __sk_buff *skb, struct sdnmon_frame *frame)
+{
+	struct cursor cursor;
+	int reason;
+
+	if (!frame)
+		return SDNMON_TRUNCATED;
+	begin(skb, frame, &cursor);
+	reason = read_link(&cursor, frame, true);
+	if (reason == SDNMON_READ)
 		reason = cursor.protocol == bpf_htons(NSH_ETHERTYPE) ? read_nsh(&cursor, frame)
 								     : enter_tunnel(&cursor, frame);
-		if (reason != SDNMON_READ)
-			return reason;
-	}
-	if (cursor.protocol == bpf_htons(ETH_P_IP))
-		return read_ipv4(&cursor, frame);
-	if (cursor.protocol == bpf_htons(ETH_P_IPV6))
-		return read_ipv6(&cursor, frame);
+	frame->at = cursor.at;
+	frame->limit = cursor.limit;
+	frame->protocol = cursor.protocol;
+	return reason;
+}
+
+static __always_inline int read_ip(struct cursor *cursor, struct sdnmon_frame *frame)
+{
+	if (cursor->protocol == bpf_htons(ETH_P_IP))
+		return read_ipv4(cursor, frame);
+	if (cursor->protocol == bpf_htons(ETH_P_IPV6))
+		return read_ipv6(cursor, frame);
 	return SDNMON_READ;
 }
 
+/* IP, and what it carries. */
+__noinline int sdnmon_read_ip(struct __sk_buff *skb, struct sdnmon_frame *frame)
+{
+	struct cursor cursor;
+
+	if (!frame)
+		return SDNMON_TRUNCATED;
+	begin(skb, frame, &cursor);
+	return read_ip(&cursor, frame);
+}
+
+static __always_inline bool reads_ip(const struct sdnmon_frame *frame)
+{
+	return config.depth > SDNMON_TO_LINK || frame->merged;
+}
+
+/* Without tunnels there are few ways, and one function is faster. */
+static __noinline int read_plain(struct __sk_buff *skb, struct sdnmon_frame *frame)
+{
+	struct cursor cursor;
+	int reason;
+
+	begin(skb, frame, &cursor);
+	reason = read_link(&cursor, frame, true);
+	return reason == SDNMON_READ && reads_ip(frame) ? read_ip(&cursor, frame) : reason;
+}
+
 /* SDNMON_READ, or why the frame has no key (enum sdnmon_total), or SDNMON_NOT_LINEAR. */
-static __noinline int read_frame(struct __sk_buff *skb, struct sdnmon_frame *frame)
+static __always_inline int read_frame(struct __sk_buff *skb, struct sdnmon_frame *frame)
 {
 	int reason;
 
 	__builtin_memset(&frame->key, 0, sizeof(frame->key));
 	frame->has = 0;
 	frame->header = 0;
-	reason = read_headers((void *)(long)skb->data, (void *)(long)skb->data_end, frame);
+	frame->at = 0;
+	frame->limit = frame->length;
+	frame->protocol = OTHER_PROTOCOL;
+	if (!config.looks_into_tunnels) {
+		reason = read_plain(skb, frame);
+	} else {
+		reason = sdnmon_read_outside(skb, frame);
+		if (reason == SDNMON_READ && reads_ip(frame))
+			reason = sdnmon_read_ip(skb, frame);
+	}
 	PUT(&frame->key, SDNMON_PRESENCE, __u16, bpf_htons(frame->has & config.headers));
 	return reason;
 }

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -138,7 +139,7 @@ static int load(struct sdnmon_bpf *skeleton, const struct settings *settings)
 		.interval_ns = settings->interval_ns,
 		.first = 1,
 	};
-	bpf_program__set_autoload(skeleton->progs.varied, settings->benchmark);
+	bpf_program__set_autoload(skeleton->progs.varied, settings->config.varied_flows > 0);
 	if (set_sizes(skeleton, &settings->config) ||
 	    (settings->events >= 0 && bpf_map__reuse_fd(skeleton->maps.events, settings->events))) {
 		complain("cannot prepare the maps: %s", strerror(errno));
@@ -148,8 +149,6 @@ static int load(struct sdnmon_bpf *skeleton, const struct settings *settings)
 		libbpf_complain_of_load("the programs of SDN-Mon", errno);
 		return -1;
 	}
-	if (settings->benchmark)
-		skeleton->data->varied_flows = 1;
 	return 0;
 }
 
@@ -162,7 +161,8 @@ int program_create(const char *pins, const struct settings *settings, struct pro
 		complain("cannot open the BPF programs: %s", strerror(errno));
 		return -1;
 	}
-	error = load(skeleton, settings) || pin_all(pins, skeleton, settings->benchmark) ||
+	error = load(skeleton, settings) ||
+		pin_all(pins, skeleton, settings->config.varied_flows > 0) ||
 		program_open(pins, program);
 	if (error)
 		program_unpin(pins);

@@ -3,8 +3,6 @@
  * stay when a process ends. Functions return 0, or -1 after complain(). */
 #pragma once
 
-#include <stdbool.h>
-
 #include "sdnmon.h"
 
 struct program {
@@ -18,7 +16,6 @@ struct settings {
 	struct sdnmon_config config;
 	__u64 ratio, limit, interval_ns;
 	int events; /* the ring of an earlier table, whose readers continue; -1: a new one */
-	bool benchmark; /* pin the benchmark's program as well */
 };
 
 /* Make the folder `pins`, with new programs and empty maps. */

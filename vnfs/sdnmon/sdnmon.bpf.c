@@ -50,7 +50,7 @@ static __always_inline void observe(struct __sk_buff *skb)
 		bpf_skb_pull_data(skb, skb->len < LINEAR_BYTES ? skb->len : LINEAR_BYTES);
 		reason = read_frame(skb, &frame);
 		if (reason == SDNMON_NOT_LINEAR)
-			reason = SDNMON_EXTENSIONS;
+			reason = SDNMON_TOO_LONG;
 	}
 	packets = packets_of(skb, &frame, &bytes);
 	add(mine, SDNMON_RECEIVED, packets);
@@ -72,8 +72,7 @@ int arrive(struct __sk_buff *skb)
 }
 
 /* Of the benchmark: the source address of an IPv4 packet is another one each time. */
-__u64 varied_turn;
-__u64 varied_flows = 1;
+__u32 varied_turn;
 
 SEC("tc")
 int varied(struct __sk_buff *skb)
@@ -83,7 +82,7 @@ int varied(struct __sk_buff *skb)
 	if ((void *)(ip + 1) > (void *)(long)skb->data_end)
 		return TC_ACT_SHOT;
 	/* In an order that no cache foresees. */
-	ip->saddr = (__be32)(varied_turn++ * 7919 % varied_flows);
+	ip->saddr = (varied_turn += 7919) % config.varied_flows;
 	observe(skb);
 	return TC_ACT_UNSPEC;
 }

@@ -56,8 +56,8 @@ static struct {
 	const char *state, *fields, *key;
 	int mode, attach;
 	double ratio;
-	long slots, query_interval_ms, capacity, limit, notify;
-	bool benchmark, wait;
+	long slots, query_interval_ms, capacity, limit, notify, benchmark;
+	bool wait;
 } options = {
 	.ratio = 1,
 	.slots = 5,
@@ -118,8 +118,9 @@ static struct tool_option descriptions[] = {
 		     &options.attach, .words = attachments },
 	[WAIT] = { "wait", 'w', NULL, "events: wait for more until SIGTERM", take_flag,
 		   &options.wait },
-	[BENCHMARK] = { "benchmark", 'B', NULL, "Load the benchmark's program as well", take_flag,
-			&options.benchmark },
+	[BENCHMARK] = { "benchmark", 'B', "FLOWS",
+			"Load a program that varies packets to so many flows as well", take_integer,
+			&options.benchmark, .least = 1, .most = SDNMON_ENTRIES },
 	{ 0 },
 };
 
@@ -257,12 +258,12 @@ static int create(const char *pins, int events, struct program *created)
 			.slots = (__u32)options.slots,
 			.mode = (__u32)options.mode,
 			.capacity = (__u32)options.capacity,
+			.varied_flows = (__u32)options.benchmark,
 		},
 		.ratio = ratio_of_2_32(),
 		.limit = (__u64)(options.limit ? options.limit : options.capacity),
 		.interval_ns = interval_ns(options.slots),
 		.events = events,
-		.benchmark = options.benchmark,
 	};
 
 	if (!options.fields) {
@@ -439,7 +440,7 @@ static int print_totals(FILE *out)
 		[SDNMON_BAD_NSH] = "malformed_nsh",
 		[SDNMON_BAD_IP] = "malformed_ip",
 		[SDNMON_BAD_TRANSPORT] = "malformed_transport",
-		[SDNMON_EXTENSIONS] = "too_many_extensions",
+		[SDNMON_TOO_LONG] = "too_many_headers",
 	};
 	struct sdnmon_totals totals;
 	__u32 only = 0;

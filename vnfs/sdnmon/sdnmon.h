@@ -79,6 +79,7 @@ struct sdnmon_config {
 	__u32 depth;
 	__u32 looks_into_tunnels;
 	__u32 capacity; /* entries for which there is memory */
+	__u32 varied_flows; /* of the benchmark */
 	__u16 headers; /* bits of SDNMON_PRESENCE that belong to the fields */
 	__u8 has_link_fields; /* every frame has some of the fields */
 	__u8 offset[SDNMON_FIELDS]; /* in a key, bytes */
@@ -123,7 +124,7 @@ enum sdnmon_total {
 	SDNMON_BAD_NSH,
 	SDNMON_BAD_IP,
 	SDNMON_BAD_TRANSPORT,
-	SDNMON_EXTENSIONS, /* of IPv6: more of them than are read */
+	SDNMON_TOO_LONG, /* more headers than are read */
 	SDNMON_TOTALS,
 };
 
