@@ -62,9 +62,7 @@ def read(frame: bytes, layout: Layout) -> bytes:
             _ipv4(reader, layout.depth)
         elif reader.protocol == IPV6:
             _ipv6(reader, layout.depth)
-    _require(
-        layout.has_link_fields or bool(layout.headers & reader.headers), "without_fields"
-    )
+    _require(layout.has_link_fields or bool(layout.headers & reader.headers), "without_fields")
     return layout.key(reader.values, reader.headers)
 
 

@@ -475,7 +475,7 @@ __noinline int sdnmon_read_outside(struct __sk_buff *skb, struct sdnmon_frame *f
 	struct cursor cursor;
 	int reason;
 
-	if (!frame)
+	if (!frame || !config.looks_into_tunnels) /* then they are not needed */
 		return SDNMON_TRUNCATED;
 	begin(skb, frame, &cursor);
 	reason = read_link(&cursor, frame, true);
@@ -502,7 +502,7 @@ __noinline int sdnmon_read_ip(struct __sk_buff *skb, struct sdnmon_frame *frame)
 {
 	struct cursor cursor;
 
-	if (!frame)
+	if (!frame || !config.looks_into_tunnels) /* then they are not needed */
 		return SDNMON_TRUNCATED;
 	begin(skb, frame, &cursor);
 	return read_ip(&cursor, frame);

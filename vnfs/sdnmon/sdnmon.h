@@ -44,7 +44,7 @@ enum sdnmon_header {
 	SDNMON_HAS_TUNNEL = 1 << 8,
 };
 
-#define SDNMON_KEY_WORDS 20 /* all fields: 77 bytes */
+#define SDNMON_KEY_WORDS 22 /* all fields: 83 bytes */
 #define SDNMON_NOT_CHOSEN 0xff /* offset of a field that is no part of the key */
 #define SDNMON_SLOTS 64 /* of the counter buffers, at most */
 #define SDNMON_ENTRIES 1000000 /* of the monitoring table, at most */
@@ -67,7 +67,7 @@ enum sdnmon_depth {
 
 struct sdnmon_key {
 	__u32 words[SDNMON_KEY_WORDS];
-};
+} __attribute__((aligned(8)));
 
 /* Fixed while a table is there: the verifier removes what it makes needless. */
 struct sdnmon_config {
