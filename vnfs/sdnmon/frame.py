@@ -51,8 +51,8 @@ class _Reader:
 
 
 def read(frame: bytes, layout: Layout) -> bytes:
-    """The key of a frame as it was on the wire. Raises MalformedError; `without_fields` if the packet
-    has none of the fields."""
+    """The key of a frame as it was on the wire. Raises MalformedError, `without_fields` if the
+    packet has none of the fields."""
     reader = _Reader(frame)
     _link(reader, outermost=True)
     if layout.depth > Depth.LINK:

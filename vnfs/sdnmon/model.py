@@ -1,4 +1,4 @@
-"""The reference model of SDN-Mon: keyed hash, sampling, table, epochs (docs/reference/sdn-mon.md)."""
+"""The reference model of SDN-Mon: keyed hash, sampling, table (docs/reference/sdn-mon.md)."""
 
 from __future__ import annotations
 

@@ -122,7 +122,9 @@ static __always_inline int read_link(struct cursor *cursor, struct sdnmon_frame 
 	for (int i = 0; i < VLAN_TAGS; i++) {
 		const struct vlan_tag *tag;
 
-		if (!is_vlan(cursor->protocol))
+		/* A tag that the kernel has taken out is one of them. */
+		if (!is_vlan(cursor->protocol) ||
+		    (outermost && frame->tagged && i + 1 == VLAN_TAGS))
 			break;
 		tag = PEEK(cursor, struct vlan_tag);
 		if (!tag)

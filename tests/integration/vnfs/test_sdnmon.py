@@ -311,7 +311,7 @@ def test_one_notification_per_crossing(tool: Tool) -> None:
 
 
 def test_packets_are_in_the_slots_of_their_epochs(tool: Tool) -> None:
-    """The sums are exact whenever a packet comes; its epoch is between those of before and after."""
+    """Sums are exact; an epoch is between those of before and after the packets."""
     tool.on(FIVE_TUPLE, "--slots", "4", "--query-interval-ms", "400")
     sent: list[tuple[int, int, int]] = []
     for burst in range(1, 9):

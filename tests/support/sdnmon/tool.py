@@ -39,7 +39,10 @@ class Tool:
         argv = [str(binaries.find("sfc-sdnmon")), "--state", str(self.state), *words]
         if self._host is None:
             return subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT_S)
-        return self._host.run(argv, timeout_s=_TIMEOUT_S, check=False)
+        done = self._host.run(argv, timeout_s=_TIMEOUT_S, check=False)
+        return subprocess.CompletedProcess(
+            argv, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
 
     def __call__(self, *words: str) -> list[dict[str, Any]]:
         """Run a command that succeeds: its JSON Lines."""
