@@ -1,9 +1,9 @@
 """SDN-Mon's data path: the cost of a packet above that of reading it to a key, for flows outside of
-the sample, for one flow that is monitored, and for 200,000 of them in an order that no cache foresees.
+the sample, for one flow that is monitored, and for 200,000 of them.
 
-    sudo PYTHONPATH=tests .venv/bin/python benchmarks/sdnmon_datapath.py
+    sudo .venv/bin/python benchmarks/sdnmon_datapath.py
 
-The kernel runs the program repeatedly (BPF_PROG_TEST_RUN) and leaves out the time of other processes.
+The kernel runs the program repeatedly (BPF_PROG_TEST_RUN), without the time of other processes.
 Cases are measured in turn; ranges are the quartiles of the rounds. Then tables are read.
 """
 
@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 from statistics import median, quantiles
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 from support.sdnmon.frames import udp_flow
 from support.sdnmon.kernel import Program
 from support.sdnmon.tool import FIVE_TUPLE, switched
@@ -55,7 +56,9 @@ def main() -> None:
         )
     for entries in TABLES:
         cpu_s, printed = read(entries)
-        print(f"reading {entries:,} entries as JSON: {cpu_s * 1e3:.0f} ms of CPU, {printed:,} bytes")
+        print(
+            f"reading {entries:,} entries as JSON: {cpu_s * 1e3:.0f} ms of CPU, {printed:,} bytes"
+        )
     missed = [name for name, case in CASES.items() if over(name, costs, case[0], case[2])]
     if missed:
         raise SystemExit(f"over the goal: {', '.join(missed)}")

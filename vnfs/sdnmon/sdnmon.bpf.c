@@ -82,7 +82,8 @@ int varied(struct __sk_buff *skb)
 	if ((void *)(ip + 1) > (void *)(long)skb->data_end)
 		return TC_ACT_SHOT;
 	/* In an order that no cache foresees. */
-	ip->saddr = (varied_turn += 7919) % config.varied_flows;
+	varied_turn = (varied_turn + 7919) % config.varied_flows;
+	ip->saddr = varied_turn;
 	observe(skb);
 	return TC_ACT_UNSPEC;
 }

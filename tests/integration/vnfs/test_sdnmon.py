@@ -91,7 +91,8 @@ def test_frames_of_all_forms_are_read_as_the_model_reads_them(tool: Tool, fields
     _agree(tool, _fed(tool, layout_of(fields), frames))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.gate_runs(2)
+@pytest.mark.parametrize("seed", range(10))
 def test_random_fields_and_masks(tool: Tool, seed: int) -> None:
     draw = random.Random(seed)
     chosen = draw.sample([f for f in FIELDS if f.name in NAMES], draw.randrange(1, 12))
@@ -132,6 +133,7 @@ def test_a_frame_that_stands_for_several_packets(
 # --- sampling ---
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("ratio", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize("mode", ["hash", "bloom"])
 def test_the_realised_ratio_is_within_its_binomial_interval(

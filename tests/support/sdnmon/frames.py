@@ -43,7 +43,9 @@ def _gpe(next_protocol: int, content: bytes) -> bytes:
 def _carried() -> dict[str, bytes]:
     """In tunnels and behind an NSH."""
     v4, v6 = V4 / _UDP / DATA, V6 / _TCP / DATA
+    nsh = over_ethernet(v4, Nsh(spi=1, next_protocol=1))
     return {
+        "nsh of version 1": nsh[:14] + b"\x40" + nsh[15:],
         "vxlan": _bytes(ETHERNET / OUTER / VXLAN(vni=9, flags="Instance") / ETHERNET / v4),
         "vxlan with a tag inside": _bytes(
             ETHERNET / OUTER / VXLAN(vni=9, flags="Instance") / ETHERNET / Dot1Q(vlan=4) / v6
