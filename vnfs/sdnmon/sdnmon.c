@@ -250,8 +250,9 @@ static int check_limit(long capacity)
 	return -1;
 }
 
-/* Programs and an empty table in the folder `pins`. */
-static int create(const char *pins, int events, struct program *created)
+/* Programs and an empty table in the folder `pins`. They keep the secret and the notifications of those
+ * that were there before; NULL: there were none. */
+static int create(const char *pins, const struct program *before, struct program *created)
 {
 	struct settings settings = {
 		.config = {
@@ -263,16 +264,20 @@ static int create(const char *pins, int events, struct program *created)
 		.ratio = ratio_of_2_32(),
 		.limit = (__u64)(options.limit ? options.limit : options.capacity),
 		.interval_ns = interval_ns(options.slots),
-		.events = events,
+		.events = before ? before->events : -1,
 	};
 
 	if (!options.fields) {
 		complain("--fields is missing");
 		return -1;
 	}
+	if (before && !options.key)
+		memcpy(settings.config.hash_keys, before->config->hash_keys,
+		       sizeof(settings.config.hash_keys));
+	else if (set_hash_keys(&settings.config))
+		return -1;
 	if (fields_parse(options.fields, &settings.config) || check_interval(options.slots) ||
-	    check_limit(options.capacity) || set_hash_keys(&settings.config) ||
-	    program_create(pins, &settings, created))
+	    check_limit(options.capacity) || program_create(pins, &settings, created))
 		return -1;
 	return table_set_notify(created, (__u64)options.notify);
 }
@@ -303,7 +308,7 @@ static int switch_on(void)
 		return -1;
 	}
 	program_unpin(next);
-	if (create(next, -1, &program)) {
+	if (create(next, NULL, &program)) {
 		remove_all();
 		return -1;
 	}
@@ -324,7 +329,7 @@ static int reset(void)
 {
 	struct program created;
 
-	if (open_state() || create(next, program.events, &created))
+	if (open_state() || create(next, &program, &created))
 		return -1;
 	if (ports_use(ports, created.arrive) ||
 	    renameat2(AT_FDCWD, next, AT_FDCWD, current, RENAME_EXCHANGE)) {

@@ -360,6 +360,17 @@ def test_reset_takes_other_fields_and_forgets(tool: Tool) -> None:
     assert [event["entries"] for event in tool("events")] == [2]
 
 
+def test_reset_keeps_the_secret(tool: Tool) -> None:
+    tool.on("ipv4_src", "--ratio", "0.5")
+    found = []
+    for _ in range(2):
+        tool.feed(udp_flows(range(200)))
+        found.append(set(tool.counts(layout_of("ipv4_src"))))
+        tool("reset", "--fields", "ipv4_src", "--ratio", "0.5")
+    assert found[0] == found[1]
+    assert all(is_sampled(key, SECRET, 0.5) for key in found[0])
+
+
 def test_a_large_table_is_read_whole(tool: Tool) -> None:
     flows = 50_000
     tool.on("ipv4_src", "--capacity", "200000", "--benchmark", str(flows))
