@@ -10,6 +10,7 @@
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
+#include "../common/ipv6_extensions.bpf.h"
 #include "../nsh/nsh.h"
 #include "key.bpf.h"
 
@@ -26,8 +27,6 @@
 #define IPV6_OFFSET 0xfff8
 #define AT_MOST 0x1fff /* offset of a header: more than those before it can have */
 #define VXLAN_UDP_PORT 4789
-#define VXLAN_GPE_NEXT_IPV4 1
-#define VXLAN_GPE_NEXT_IPV6 2
 #define SCTP_HEADER_BYTES 12
 #define ICMP_HEADER_BYTES 4 /* of which each ICMP message has at least so many */
 #define TCP_FLAGS 0x0fff
@@ -36,14 +35,6 @@
 struct vlan_tag {
 	__be16 tci;
 	__be16 type;
-};
-
-/* First half of an IPv6 extension header. */
-struct ipv6_extension {
-	__u8 next;
-	__u8 length;
-	__be16 offset; /* of a fragment */
-	__u8 rest[4];
 };
 
 /* What is known of a frame. */
@@ -143,6 +134,25 @@ static __always_inline int read_link(struct cursor *cursor, struct sdnmon_frame 
 
 /* --- tunnels and NSH --- */
 
+/* NSH and VXLAN-GPE number these protocols alike. */
+static __always_inline int read_carried(struct cursor *cursor, struct sdnmon_frame *frame,
+					__u8 next)
+{
+	switch (next) {
+	case NSH_NEXT_IPV4:
+		cursor->protocol = bpf_htons(ETH_P_IP);
+		return SDNMON_READ;
+	case NSH_NEXT_IPV6:
+		cursor->protocol = bpf_htons(ETH_P_IPV6);
+		return SDNMON_READ;
+	case NSH_NEXT_ETHERNET:
+		return read_link(cursor, frame, false);
+	default:
+		cursor->protocol = OTHER_PROTOCOL;
+		return SDNMON_READ;
+	}
+}
+
 static __always_inline int read_nsh(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	const struct nsh_hdr *nsh = PEEK(cursor, struct nsh_hdr);
@@ -161,19 +171,7 @@ static __always_inline int read_nsh(struct cursor *cursor, struct sdnmon_frame *
 	PUT(&frame->key, SDNMON_NSH_SI, __u8, nsh->si);
 	frame->has |= SDNMON_HAS_NSH;
 	cursor->at += nsh_bytes(nsh);
-	switch (nsh->next_protocol) {
-	case NSH_NEXT_IPV4:
-		cursor->protocol = bpf_htons(ETH_P_IP);
-		return SDNMON_READ;
-	case NSH_NEXT_IPV6:
-		cursor->protocol = bpf_htons(ETH_P_IPV6);
-		return SDNMON_READ;
-	case NSH_NEXT_ETHERNET:
-		return read_link(cursor, frame, false);
-	default:
-		cursor->protocol = OTHER_PROTOCOL;
-		return SDNMON_READ;
-	}
+	return read_carried(cursor, frame, nsh->next_protocol);
 }
 
 /* Bytes of an IP header in front of UDP that is no fragment. 0: there is none. */
@@ -245,21 +243,8 @@ static __always_inline int enter_tunnel(struct cursor *cursor, struct sdnmon_fra
 	frame->has |= SDNMON_HAS_TUNNEL;
 	inner.at += sizeof(*vxlan);
 	*cursor = inner;
-	switch (next) {
-	case VXLAN_GPE_NEXT_IPV4:
-		cursor->protocol = bpf_htons(ETH_P_IP);
-		return SDNMON_READ;
-	case VXLAN_GPE_NEXT_IPV6:
-		cursor->protocol = bpf_htons(ETH_P_IPV6);
-		return SDNMON_READ;
-	case VXLAN_GPE_NEXT_ETHERNET:
-		return read_link(cursor, frame, false);
-	case VXLAN_GPE_NEXT_NSH:
-		return read_nsh(cursor, frame);
-	default:
-		cursor->protocol = OTHER_PROTOCOL;
-		return SDNMON_READ;
-	}
+	return next == VXLAN_GPE_NEXT_NSH ? read_nsh(cursor, frame)
+					  : read_carried(cursor, frame, next);
 }
 
 /* --- IP --- */
@@ -375,44 +360,27 @@ static __always_inline int read_ipv4(struct cursor *cursor, struct sdnmon_frame 
 	return read_transport(cursor, frame, protocol, total - bytes);
 }
 
-/* Bytes of the extension header of this protocol, 0 if it is none. */
-static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length)
-{
-	switch (protocol) {
-	case IPPROTO_HOPOPTS:
-	case IPPROTO_ROUTING:
-	case IPPROTO_DSTOPTS:
-		return (length + 1) * 8;
-	case IPPROTO_FRAGMENT:
-		return sizeof(struct ipv6_extension);
-	case IPPROTO_AH:
-		return (length + 2) * 4;
-	default:
-		return 0;
-	}
-}
-
 /* Skip extension headers. `*left` are the bytes of the packet from the cursor on. */
 static __always_inline int skip_extensions(struct cursor *cursor, __u8 *protocol, __u32 *left,
 					   bool *later)
 {
 	for (int i = 0; i < IPV6_EXTENSIONS; i++) {
-		const struct ipv6_extension *extension;
+		const struct ipv6_fragment *extension;
 		__u32 bytes;
 
 		if (!extension_bytes(*protocol, 0))
 			return SDNMON_READ;
-		extension = PEEK(cursor, struct ipv6_extension);
+		extension = PEEK(cursor, struct ipv6_fragment);
 		if (*left < sizeof(*extension))
 			return SDNMON_BAD_IP;
 		if (!extension)
-			return LACKS(cursor, struct ipv6_extension);
-		bytes = extension_bytes(*protocol, extension->length);
+			return LACKS(cursor, struct ipv6_fragment);
+		bytes = extension_bytes(*protocol, extension->reserved);
 		if (bytes > *left)
 			return SDNMON_BAD_IP;
 		if (*protocol == IPPROTO_FRAGMENT && extension->offset & bpf_htons(IPV6_OFFSET))
 			*later = true;
-		*protocol = extension->next;
+		*protocol = extension->nexthdr;
 		*left -= bytes;
 		cursor->at += bytes;
 		if (*later) /* what follows is no header */

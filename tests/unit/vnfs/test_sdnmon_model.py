@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
+import subprocess
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +17,14 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet
+from scapy.utils import wrpcap
 from scipy.stats import binom, chisquare
 from support.sdnmon.frames import ETHERNET, forms, random_frames
 from support.sdnmon.tool import FIVE_TUPLE, SECRET, layout_of
 from support.tiers import examples
 
 from sfcperf.vnfs.sdnmon import model
-from sfcperf.vnfs.sdnmon.fields import FIELDS, NAMES, Layout
+from sfcperf.vnfs.sdnmon.fields import FIELDS, HEADERS, NAMES, Layout
 from sfcperf.vnfs.sdnmon.frame import MalformedError, read
 from sfcperf.vnfs.sdnmon.model import Monitor, hash64, is_sampled
 
@@ -85,6 +89,63 @@ def test_scapy_reads_the_same(name: str) -> None:
     }  # fmt: skip
     found = _fields_of_scapy(Ether(frame))
     assert read(frame, ALL) == ALL.key(found, headers[name].split())
+
+
+TSHARK = {
+    "nsh.spi": "nsh_spi", "nsh.si": "nsh_si", "vxlan.vni": "tunnel_id", "ip.src": "ipv4_src",
+    "ip.dst": "ipv4_dst", "ipv6.src": "ipv6_src", "ipv6.dst": "ipv6_dst", "udp.srcport": "tp_src",
+    "udp.dstport": "tp_dst", "tcp.srcport": "tp_src", "tcp.dstport": "tp_dst",
+    "sctp.srcport": "tp_src", "sctp.dstport": "tp_dst", "tcp.flags": "tcp_flags",
+    "icmp.type": "icmp_type", "icmp.code": "icmp_code", "icmpv6.type": "icmp_type",
+    "icmpv6.code": "icmp_code", "vlan.id": "vlan_vid",
+}  # fmt: skip
+"""Of a packet in a packet tshark lists both values; ours is the last one, and of tags the first."""
+JUDGED = (
+    "udp", "tcp", "sctp", "icmp", "udp over IPv6", "icmpv6", "extensions", "tag",
+    "vxlan", "vxlan over IPv6", "nsh", "nsh with metadata of type 2", "nsh with Ethernet",
+    "nsh in vxlan-gpe", "nsh in vxlan-gpe over IPv6",
+)  # fmt: skip
+
+
+def _number(text: str) -> int:
+    if "." in text or ("::" in text):
+        return int(ip_address(text))
+    return int(text, 0)
+
+
+def test_tshark_reads_the_same(tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: apt-get install tshark")
+    capture = tmp_path / "frames.pcap"
+    wrpcap(str(capture), [Ether(forms()[name]) for name in JUDGED])
+    argv = ["tshark", "-r", str(capture), "-T", "json", *(w for f in TSHARK for w in ("-e", f))]
+    packets = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
+    assert len(packets) == len(JUDGED)
+    for name, packet in zip(JUDGED, packets, strict=True):
+        key = read(forms()[name], ALL)
+        for field, values in packet["_source"]["layers"].items():
+            ours = TSHARK[field]
+            if field.startswith("udp.") and "tcp.srcport" in packet["_source"]["layers"]:
+                continue  # that of the tunnel
+            if ours.startswith("ipv") and not _has(key, ours):
+                continue  # likewise
+            seen = _number(values[0]) | 0x1000 if ours == "vlan_vid" else _number(values[-1])
+            assert _value(key, ours) == seen, (name, field)
+
+
+def _value(key: bytes, name: str) -> int:
+    """Of a field in a key of all fields."""
+    at = 0
+    for field in ALL.fields:
+        if field.name == name:
+            return int.from_bytes(key[at : at + field.bytes], "big")
+        at += field.bytes
+    raise KeyError(name)
+
+
+def _has(key: bytes, name: str) -> bool:
+    """Whether the packet has this version of IP."""
+    return bool(_value(key, "presence") >> HEADERS.index(name[:4]) & 1)
 
 
 @given(st.sets(st.sampled_from(NAMES), min_size=1), st.integers(0, 2**32))
