@@ -130,7 +130,7 @@ def test_large_segments_count_as_the_packets_they_stand_for(bench: Bench) -> Non
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_resets_under_load_count_no_packet_twice(bench: Bench, hook: str) -> None:
-    """No packet is counted while no program of the current table is at its port."""
+    """Afterwards the new program is at all ports, and its table is exact."""
     bench.tool.on(FIVE_TUPLE, "--attach", hook, ports=bench.names)
     frames = udp_flows(range(50)) * 400
     sending = [threading.Thread(target=bench.send, args=(frames, port)) for port in range(2)]
