@@ -8,6 +8,7 @@
 #include <linux/ipv6.h>
 #include <bpf/bpf_endian.h>
 
+#include "../common/ipv6_extensions.bpf.h"
 #include "tables.bpf.h"
 
 #define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
@@ -50,30 +51,6 @@ static __always_inline int read_ipv4(const void *start, const void *end, struct 
 	if (!(ip->frag_off & bpf_htons(IP_OFFSET)))
 		read_ports(start + ip->ihl * 4, end, tuple);
 	return 0;
-}
-
-struct ipv6_fragment {
-	__u8 nexthdr;
-	__u8 reserved;
-	__be16 offset; /* in units of 8 bytes, then 3 bits of flags */
-	__be32 identification;
-};
-
-/* Bytes of the extension header of this protocol, 0 if it is none. */
-static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length)
-{
-	switch (protocol) {
-	case IPPROTO_HOPOPTS:
-	case IPPROTO_ROUTING:
-	case IPPROTO_DSTOPTS:
-		return (length + 1) * 8;
-	case IPPROTO_FRAGMENT:
-		return sizeof(struct ipv6_fragment);
-	case IPPROTO_AH:
-		return (length + 2) * 4;
-	default:
-		return 0;
-	}
 }
 
 static __always_inline int read_ipv6(const void *start, const void *end, struct sff_tuple *tuple)

@@ -1,0 +1,97 @@
+"""SDN-Mon's data path: the cost of a packet above that of reading it to a key, for flows outside of
+the sample, for one flow that is monitored, and for 200,000 of them.
+
+    sudo .venv/bin/python benchmarks/sdnmon_datapath.py
+
+The kernel runs the program repeatedly (BPF_PROG_TEST_RUN), without the time of other processes.
+Cases are measured in turn; ranges are the quartiles of the rounds. Then tables are read.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median, quantiles
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from support.sdnmon.frames import udp_flow
+from support.sdnmon.kernel import Program
+from support.sdnmon.tool import FIVE_TUPLE, switched
+
+REPEAT = 1_000_000
+ROUNDS = 7
+MANY = 200_000
+CAPACITY = 262_144
+TABLES = (7_950, 100_000, 1_000_000)
+"""Entries that are read; the paper has up to 7,950."""
+CASES: dict[str, tuple[int, tuple[str, ...], int | None]] = {
+    "parsing": (1, ("--mode", "parse"), None),
+    "unsampled, hash": (1, ("--ratio", "0"), 15),
+    "unsampled, bloom": (1, ("--ratio", "0", "--mode", "bloom"), None),
+    "one hot flow": (1, (), 80),
+    "parsing, many flows": (MANY, ("--mode", "parse"), None),
+    "many flows": (MANY, (), 400),
+    "many flows, half of them sampled": (MANY, ("--ratio", "0.5"), None),
+}
+"""Name -> flows, options, goal in ns above parsing."""
+
+
+def main() -> None:
+    """Print a line for each case."""
+    costs: dict[str, list[float]] = {name: [] for name in CASES}
+    for _ in range(ROUNDS):
+        for name, (flows, options, _) in CASES.items():
+            costs[name].append(measured(flows, options))
+    for name, (flows, _, goal) in CASES.items():
+        floor = costs["parsing" if flows == 1 else "parsing, many flows"]
+        above = [cost - base for cost, base in zip(costs[name], floor, strict=True)]
+        low, _, high = quantiles(above)
+        aim = f" (goal: {goal})" if goal else ""
+        print(
+            f"{name}: {median(costs[name]):.0f} ns, above parsing {median(above):.0f} ns "
+            f"[{low:.0f}, {high:.0f}]{aim}"
+        )
+    for entries in TABLES:
+        cpu_s, printed = read(entries)
+        print(
+            f"reading {entries:,} entries as JSON: {cpu_s * 1e3:.0f} ms of CPU, {printed:,} bytes"
+        )
+    missed = [name for name, case in CASES.items() if over(name, costs, case[0], case[2])]
+    if missed:
+        raise SystemExit(f"over the goal: {', '.join(missed)}")
+
+
+def over(name: str, costs: dict[str, list[float]], flows: int, goal: int | None) -> bool:
+    """Whether a case misses its goal."""
+    floor = median(costs["parsing" if flows == 1 else "parsing, many flows"])
+    return goal is not None and median(costs[name]) - floor > goal
+
+
+def read(entries: int) -> tuple[float, int]:
+    """CPU time of `sfc-sdnmon entries`, user and kernel, and what it prints, bytes."""
+    with tempfile.TemporaryDirectory() as folder, switched(Path(folder)) as tool:
+        tool("on", "--fields", FIVE_TUPLE, "--capacity", str(entries), "--benchmark", str(entries))
+        with Program(tool.state / "current" / "varied") as program:
+            program.run(udp_flow(0), repeat=entries)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        printed = tool.run("entries").stdout
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return cpu_s, len(printed)
+
+
+def measured(flows: int, options: tuple[str, ...]) -> float:
+    """Nanoseconds per packet."""
+    with tempfile.TemporaryDirectory() as folder, switched(Path(folder)) as tool:
+        sizes = ("--capacity", str(CAPACITY), "--benchmark", str(flows))
+        tool("on", "--fields", FIVE_TUPLE, *sizes, *options)
+        with Program(tool.state / "current" / "varied") as program:
+            program.run(udp_flow(0), repeat=2 * flows + 1000)  # entries are there, and caches warm
+            return program.run(udp_flow(0), repeat=REPEAT)
+
+
+if __name__ == "__main__":
+    main()

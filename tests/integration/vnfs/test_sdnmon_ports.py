@@ -1,0 +1,236 @@
+"""SDN-Mon at the ports of a switch: veths, by tcx and by clsact."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Dot1Q
+from support.network.wires import Lab, Port, eventually, ip, space
+from support.sdnmon.frames import ETHERNET, forms, random_frames, udp_flow, udp_flows
+from support.sdnmon.tool import FIVE_TUPLE, SECRET, Tool, layout_of, switched
+
+from sfcperf.hosts.process import inside
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sdnmon.model import Monitor, counts
+
+pytestmark = pytest.mark.root
+HOOKS = ("tcx", "clsact")
+
+
+@dataclass
+class Bench:
+    tool: Tool
+    lab: Lab
+    senders: list[Port]
+    ports: list[Port]
+    """Of the switch."""
+
+    @property
+    def names(self) -> list[str]:
+        return [port.interface for port in self.ports]
+
+    def send(self, frames: list[bytes], port: int = 0) -> None:
+        wire = self.senders[port].wire()
+        wire.send(frames)
+        wire.close()
+
+    def program_id(self) -> int:
+        """Of the program at the ports."""
+        pin = self.tool.state / "current" / "arrive"
+        return int(json.loads(bpftool("-j", "prog", "show", "pinned", str(pin)).stdout)["id"])
+
+
+def bpftool(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bpftool", *words], capture_output=True, text=True)
+
+
+def is_loaded(program: int) -> bool:
+    return bpftool("prog", "show", "id", str(program)).returncode == 0
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with Lab(tmp_path) as lab:
+        switch, sender = lab.host("switch"), lab.host("sender")
+        pairs = [lab.join((sender, f"s{n}"), (switch, f"p{n}")) for n in range(2)]
+        with switched(tmp_path, switch) as tool:
+            yield Bench(tool, lab, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("fields", [FIVE_TUPLE, "vlan_vid,vlan_pcp,ipv6_src,eth_type,tunnel_id"])
+def test_counted_equals_sent(bench: Bench, hook: str, fields: str) -> None:
+    """Also frames that are cut off, and tags that the kernel takes out."""
+    frames = [*forms().values(), *random_frames(5, 1000)]
+    # The kernel drops those that it takes for cut off before anybody sees them.
+    frames = [frame for frame in frames if len(frame) >= 18]
+    bench.tool.on(fields, "--attach", hook, ports=bench.names)
+    bench.send(frames)
+    bench.send(frames, 1)
+    monitor = Monitor(layout_of(fields), SECRET)
+    for frame in frames * 2:
+        monitor.receive(frame)
+    assert bench.tool.totals == {k: n for k, n in monitor.totals.items() if n}
+    assert bench.tool.counts(monitor.layout) == counts(monitor)
+    assert [port["attach"] for port in bench.tool.status["ports"]] == [hook] * 2
+
+
+def test_a_tag_is_part_of_the_bytes(bench: Bench) -> None:
+    frame = bytes(ETHERNET / Dot1Q(vlan=7) / IP(src="10.0.0.1") / UDP())
+    bench.tool.on("vlan_vid", ports=bench.names)
+    bench.send([frame])
+    (entry,) = bench.tool.entries
+    assert (entry["flow"], entry["bytes"]) == ({"vlan_vid": 0x1007}, len(frame))
+
+
+def _sent_segments(host: Port) -> int:
+    lines = host.host.run(["cat", "/proc/net/snmp"], timeout_s=10).stdout.decode().splitlines()
+    names, values = (line.split() for line in lines if line.startswith("Tcp:"))
+    return int(values[names.index("OutSegs")])
+
+
+def test_large_segments_count_as_the_packets_they_stand_for(bench: Bench) -> None:
+    """The judge is the sender's TCP."""
+    here, there = bench.senders[0], bench.ports[0]
+    ip("-n", space(here.host), "address", "add", "10.5.0.1/24", "dev", here.interface)
+    ip("-n", space(there.host), "address", "add", "10.5.0.2/24", "dev", there.interface)
+    assert there.host.namespace is not None
+    assert here.host.namespace is not None
+    with inside(there.host.namespace):
+        listener = socket.create_server(("10.5.0.2", 5000))
+    bench.tool.on("ip_proto", ports=[there.interface])
+    before, sent = _sent_segments(here), 4 << 20
+    with inside(here.host.namespace):
+        sender = socket.create_connection(("10.5.0.2", 5000))
+    receiver, _ = listener.accept()
+    feeder = threading.Thread(target=sender.sendall, args=(bytes(sent),))
+    feeder.start()
+    left = sent
+    while left:
+        left -= len(receiver.recv(left))
+    feeder.join()
+    entry = next(e for e in bench.tool.entries if e["flow"] == {"ip_proto": 6})
+    for each in (sender, receiver, listener):
+        each.close()
+    segments = _sent_segments(here) - before
+    # Packets that close the connection come later.
+    assert segments - 4 <= entry["packets"] <= segments
+    assert segments > sent / 1500
+    headers = entry["bytes"] - sent
+    assert 14 + 20 + 32 <= headers / entry["packets"] <= 14 + 20 + 40
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_resets_under_load_count_no_packet_twice(bench: Bench, hook: str) -> None:
+    """Afterwards the new program is at all ports, and its table is exact."""
+    bench.tool.on(FIVE_TUPLE, "--attach", hook, ports=bench.names)
+    frames = udp_flows(range(50)) * 400
+    sending = [threading.Thread(target=bench.send, args=(frames, port)) for port in range(2)]
+    for thread in sending:
+        thread.start()
+    received = 0
+    while any(thread.is_alive() for thread in sending):
+        received = max(received, bench.tool.totals.get("received", 0))
+        bench.tool("reset", "--fields", FIVE_TUPLE)
+    for thread in sending:
+        thread.join()
+    assert 0 < received <= 2 * len(frames)
+    bench.tool("reset", "--fields", FIVE_TUPLE)
+    bench.send(frames)
+    assert bench.tool.totals == {"received": len(frames), "monitored": len(frames)}
+    assert {entry["packets"] for entry in bench.tool.entries} == {400}
+
+
+def test_two_cpus_lose_no_packet_of_one_flow(bench: Bench) -> None:
+    """Epochs of 10 ms begin often, and on both CPUs."""
+    bench.tool.on(FIVE_TUPLE, "--query-interval-ms", "50", ports=bench.names)
+    frames = [udp_flow(1)] * 30_000
+    sending = [threading.Thread(target=bench.send, args=(frames, port)) for port in range(2)]
+    for thread in sending:
+        thread.start()
+    while any(thread.is_alive() for thread in sending):
+        for entry in bench.tool.entries:
+            covered = sum(packets for _, packets, _ in entry["intervals"])
+            assert covered <= entry["packets"]
+    for thread in sending:
+        thread.join()
+    (entry,) = bench.tool.entries
+    assert (entry["packets"], entry["bytes"]) == (60_000, 60_000 * len(frames[0]))
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_ports_come_and_go(bench: Bench, hook: str) -> None:
+    one, other = bench.names
+    bench.tool.on("ipv4_src", "--attach", hook)
+    bench.send([udp_flow(1)])
+    assert bench.tool.totals == {}
+    bench.tool("attach", one, "--attach", hook)
+    assert "is a port already" in bench.tool.run("attach", one).stderr
+    bench.send([udp_flow(1)] * 2)
+    bench.send([udp_flow(1)] * 4, 1)
+    assert bench.tool.totals["received"] == 2
+    bench.tool("attach", other, "--attach", hook)
+    bench.send([udp_flow(1)] * 8, 1)
+    bench.tool("detach", one)
+    bench.send([udp_flow(1)] * 16)
+    assert bench.tool.totals["received"] == 10
+    assert bench.tool.run("detach", one).stderr == f"sfc-sdnmon: {one} is no port\n"
+    assert [port["name"] for port in bench.tool.status["ports"]] == [other]
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_an_interface_that_is_gone_is_forgotten(bench: Bench, hook: str) -> None:
+    bench.tool.on("ipv4_src", "--attach", hook, ports=bench.names)
+    ip("-n", space(bench.ports[1].host), "link", "delete", bench.names[1])
+    bench.tool("reset", "--fields", "ipv4_dst")
+    assert [port["name"] for port in bench.tool.status["ports"]] == bench.names[:1]
+    bench.send([udp_flow(1)])
+    assert bench.tool.totals == {"received": 1, "monitored": 1}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_off_leaves_no_program(bench: Bench, hook: str) -> None:
+    bench.tool.on("ipv4_src", "--attach", hook, ports=bench.names)
+    program = bench.program_id()
+    assert is_loaded(program)
+    bench.tool("off")
+    assert eventually(lambda: not is_loaded(program))
+    assert not bench.tool.state.exists()
+
+
+def test_a_port_that_cannot_be_leaves_nothing(bench: Bench) -> None:
+    done = bench.tool.run("on", "--fields", "ipv4_src", bench.names[0], "no-such-port")
+    assert done.returncode == 1
+    assert "no-such-port" in done.stderr
+    assert not bench.tool.state.exists()
+
+
+def test_programs_of_others_see_the_packets_too(bench: Bench) -> None:
+    """Ours is first, and lets everything pass."""
+    receiver = bench.ports[0].wire()
+    bench.tool.on("ipv4_src", ports=bench.names)
+    bench.send([udp_flow(9)] * 3)
+    assert receiver.drain() == [udp_flow(9)] * 3
+    receiver.close()
+
+
+def test_waiting_for_notifications(bench: Bench) -> None:
+    bench.tool.on("ipv4_src", "--notify", "5", ports=bench.names)
+    argv = [binaries.find("sfc-sdnmon"), "--state", bench.tool.state, "events", "--wait"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as waiting:
+        assert waiting.stdout is not None
+        bench.send(udp_flows(range(20)))
+        assert '"entries": 6, "notify": 5' in waiting.stdout.readline()
+        bench.tool("reset", "--fields", "ipv4_src", "--notify", "3")
+        bench.send(udp_flows(range(20)))
+        assert '"entries": 4, "notify": 3' in waiting.stdout.readline()
+        bench.tool("off")
+        assert eventually(lambda: waiting.poll() == 0)

@@ -1,0 +1,1 @@
+"""SDN-Mon under test."""

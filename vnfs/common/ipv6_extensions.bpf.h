@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Extension headers of IPv6 that are skipped to find the transport header (RFC 8200, RFC 4302). */
+#pragma once
+
+#include <linux/in.h>
+#include <linux/types.h>
+#include <bpf/bpf_helpers.h>
+
+/* The first half of the others is alike: what comes next, and a length. */
+struct ipv6_fragment {
+	__u8 nexthdr;
+	__u8 reserved;
+	__be16 offset; /* in units of 8 bytes, then 3 bits of flags */
+	__be32 identification;
+};
+
+/* Bytes of the extension header of this protocol, 0 if it is none. */
+static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length)
+{
+	switch (protocol) {
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_DSTOPTS:
+		return (length + 1) * 8;
+	case IPPROTO_FRAGMENT:
+		return sizeof(struct ipv6_fragment);
+	case IPPROTO_AH:
+		return (length + 2) * 4;
+	default:
+		return 0;
+	}
+}

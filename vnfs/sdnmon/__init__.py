@@ -1,0 +1,1 @@
+"""SDN-Mon: monitoring of a switch by flows, apart from its forwarding."""

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/options.h"
+#include "fields.h"
+
+#define MOST_TEXT 2048
+
+enum form {
+	NUMBER,
+	HEXADECIMAL,
+	MAC,
+	IPV4,
+	IPV6,
+};
+
+/* A field takes `bytes` in a key; `bits` of them can be set. Packets have it if they have a header of
+ * `header`; 0: all have it. */
+static const struct field {
+	const char *name;
+	unsigned int bytes, bits;
+	enum form form;
+	__u16 header;
+	__u32 depth;
+	bool looks_into_tunnels;
+} fields[SDNMON_FIELDS] = {
+	[SDNMON_IPV6_SRC] = { "ipv6_src", 16, 128, IPV6, SDNMON_HAS_IPV6, SDNMON_TO_IP },
+	[SDNMON_IPV6_DST] = { "ipv6_dst", 16, 128, IPV6, SDNMON_HAS_IPV6, SDNMON_TO_IP },
+	[SDNMON_TUNNEL_ID] = { "tunnel_id", 8, 64, NUMBER, SDNMON_HAS_TUNNEL, SDNMON_TO_IP, true },
+	[SDNMON_IPV4_SRC] = { "ipv4_src", 4, 32, IPV4, SDNMON_HAS_IPV4, SDNMON_TO_IP },
+	[SDNMON_IPV4_DST] = { "ipv4_dst", 4, 32, IPV4, SDNMON_HAS_IPV4, SDNMON_TO_IP },
+	[SDNMON_NSH_SPI] = { "nsh_spi", 4, 24, NUMBER, SDNMON_HAS_NSH, SDNMON_TO_IP, true },
+	[SDNMON_ETH_DST] = { "eth_dst", 6, 48, MAC, 0, SDNMON_TO_LINK },
+	[SDNMON_ETH_SRC] = { "eth_src", 6, 48, MAC, 0, SDNMON_TO_LINK },
+	[SDNMON_ETH_TYPE] = { "eth_type", 2, 16, HEXADECIMAL, 0, SDNMON_TO_LINK },
+	[SDNMON_VLAN_VID] = { "vlan_vid", 2, 13, NUMBER, SDNMON_HAS_VLAN, SDNMON_TO_LINK },
+	[SDNMON_TP_SRC] = { "tp_src", 2, 16, NUMBER, SDNMON_HAS_PORTS, SDNMON_TO_TRANSPORT },
+	[SDNMON_TP_DST] = { "tp_dst", 2, 16, NUMBER, SDNMON_HAS_PORTS, SDNMON_TO_TRANSPORT },
+	[SDNMON_TCP_FLAGS] = { "tcp_flags", 2, 12, HEXADECIMAL, SDNMON_HAS_TCP,
+			       SDNMON_TO_TRANSPORT },
+	[SDNMON_PRESENCE] = { "presence", 2, 16, HEXADECIMAL, 0, SDNMON_TO_LINK },
+	[SDNMON_IP_PROTO] = { "ip_proto", 1, 8, NUMBER, SDNMON_HAS_IP, SDNMON_TO_IP },
+	[SDNMON_IP_DSCP] = { "ip_dscp", 1, 6, NUMBER, SDNMON_HAS_IP, SDNMON_TO_IP },
+	[SDNMON_IP_ECN] = { "ip_ecn", 1, 2, NUMBER, SDNMON_HAS_IP, SDNMON_TO_IP },
+	[SDNMON_VLAN_PCP] = { "vlan_pcp", 1, 3, NUMBER, SDNMON_HAS_VLAN, SDNMON_TO_LINK },
+	[SDNMON_ICMP_TYPE] = { "icmp_type", 1, 8, NUMBER, SDNMON_HAS_ICMP, SDNMON_TO_TRANSPORT },
+	[SDNMON_ICMP_CODE] = { "icmp_code", 1, 8, NUMBER, SDNMON_HAS_ICMP, SDNMON_TO_TRANSPORT },
+	[SDNMON_NSH_SI] = { "nsh_si", 1, 8, NUMBER, SDNMON_HAS_NSH, SDNMON_TO_IP, true },
+};
+
+/* --- values --- */
+
+static int read_number(const struct field *field, const char *text, __u8 *value)
+{
+	unsigned long long number, most = field->bits < 64 ? (1ULL << field->bits) - 1 : ~0ULL;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	number = strtoull(text, &end, text[0] == '0' && text[1] == 'x' ? 16 : 10);
+	if (*end || number > most)
+		return -1;
+	for (unsigned int i = field->bytes; i-- > 0; number >>= 8)
+		value[i] = (__u8)number;
+	return 0;
+}
+
+static int read_mac(const char *text, __u8 *value)
+{
+	int length = 0;
+
+	return sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &value[0], &value[1],
+		      &value[2], &value[3], &value[4], &value[5], &length) == 6 &&
+			       !text[length]
+		       ? 0
+		       : -1;
+}
+
+static int read_value(const struct field *field, const char *text, __u8 *value)
+{
+	switch (field->form) {
+	case MAC:
+		return read_mac(text, value);
+	case IPV4:
+		return inet_pton(AF_INET, text, value) == 1 ? 0 : -1;
+	case IPV6:
+		return inet_pton(AF_INET6, text, value) == 1 ? 0 : -1;
+	default:
+		return read_number(field, text, value);
+	}
+}
+
+/* A mask in the form of a value, or the length of a prefix. */
+static int read_mask(const struct field *field, const char *text, __u8 *mask)
+{
+	bool is_address = field->form == IPV4 || field->form == IPV6;
+	long prefix;
+
+	if (!is_address || parse_integer(text, 0, (long)field->bits, &prefix))
+		return read_value(field, text, mask);
+	for (unsigned int i = 0; i < field->bytes; i++, prefix -= 8)
+		mask[i] = prefix >= 8 ? 0xff : prefix <= 0 ? 0 : (__u8)(0xff << (8 - prefix));
+	return 0;
+}
+
+static void print_value(const struct field *field, const __u8 *value, FILE *out)
+{
+	char text[INET6_ADDRSTRLEN];
+	unsigned long long number = 0;
+
+	switch (field->form) {
+	case MAC:
+		fprintf(out, "\"%02x:%02x:%02x:%02x:%02x:%02x\"", value[0], value[1], value[2],
+			value[3], value[4], value[5]);
+		return;
+	case IPV4:
+	case IPV6:
+		inet_ntop(field->form == IPV4 ? AF_INET : AF_INET6, value, text, sizeof(text));
+		fprintf(out, "\"%s\"", text);
+		return;
+	default:
+		for (unsigned int i = 0; i < field->bytes; i++)
+			number = number << 8 | value[i];
+		fprintf(out, "%llu", number);
+	}
+}
+
+/* --- fields --- */
+
+static int find_field(const char *name)
+{
+	for (int i = 0; i < SDNMON_FIELDS; i++)
+		if (i != SDNMON_PRESENCE && strcmp(fields[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static void complain_of_field(const char *name)
+{
+	char known[512] = "";
+
+	for (int i = 0; i < SDNMON_FIELDS; i++) {
+		if (i == SDNMON_PRESENCE)
+			continue;
+		strcat(known, *known ? ", " : "");
+		strcat(known, fields[i].name);
+	}
+	complain("'%s' is no monitoring match field: %s", name, known);
+}
+
+static bool is_zero(const __u8 *bytes, unsigned int count)
+{
+	while (count > 0 && !bytes[count - 1])
+		count--;
+	return count == 0;
+}
+
+/* The bits of a field that can be set. */
+static void whole_mask(const struct field *field, __u8 *mask)
+{
+	for (unsigned int i = 0; i < field->bytes; i++) {
+		unsigned int above = 8 * (field->bytes - 1 - i); /* bits of later bytes */
+
+		mask[i] = field->bits >= above + 8 ? 0xff
+			  : field->bits <= above   ? 0
+						   : (__u8)((1 << (field->bits - above)) - 1);
+	}
+}
+
+static int choose(char *item, __u8 masks[SDNMON_FIELDS][16], bool *chosen)
+{
+	char *mask = strchr(item, '/');
+	int place;
+
+	if (mask)
+		*mask++ = '\0';
+	place = find_field(item);
+	if (place < 0) {
+		complain_of_field(item);
+		return -1;
+	}
+	if (chosen[place]) {
+		complain("the field '%s' is named twice", item);
+		return -1;
+	}
+	chosen[place] = true;
+	whole_mask(&fields[place], masks[place]);
+	if (mask && (read_mask(&fields[place], mask, masks[place]) ||
+		     is_zero(masks[place], fields[place].bytes))) {
+		complain("'%s' is no mask of %s, or has no bit set", mask, item);
+		return -1;
+	}
+	return 0;
+}
+
+static void lay_out(struct sdnmon_config *config, __u8 masks[SDNMON_FIELDS][16], const bool *chosen)
+{
+	__u8 at = 0;
+
+	memset(config->mask, 0, sizeof(config->mask));
+	config->depth = SDNMON_TO_LINK;
+	config->headers = 0;
+	config->looks_into_tunnels = config->has_link_fields = 0;
+	for (int i = 0; i < SDNMON_FIELDS; i++) {
+		config->offset[i] = SDNMON_NOT_CHOSEN;
+		if (!chosen[i])
+			continue;
+		config->offset[i] = at;
+		memcpy((__u8 *)config->mask + at, masks[i], fields[i].bytes);
+		at = (__u8)(at + fields[i].bytes);
+		config->headers |= fields[i].header;
+		config->has_link_fields |= i != SDNMON_PRESENCE && !fields[i].header;
+		config->looks_into_tunnels |= fields[i].looks_into_tunnels;
+		if (config->depth < fields[i].depth)
+			config->depth = fields[i].depth;
+	}
+	config->words = (at + 3U) / 4;
+}
+
+/* `text` may have been checked for its length already. 0, or -1 after complain(). */
+static int copy_text(char *copy, const char *text)
+{
+	if (strlen(text) < MOST_TEXT) {
+		strcpy(copy, text);
+		return 0;
+	}
+	complain("more than %d characters", MOST_TEXT - 1);
+	return -1;
+}
+
+int fields_parse(const char *text, struct sdnmon_config *config)
+{
+	__u8 masks[SDNMON_FIELDS][16] = { 0 };
+	bool chosen[SDNMON_FIELDS] = { [SDNMON_PRESENCE] = true };
+	char copy[MOST_TEXT], *rest = copy, *item;
+
+	if (copy_text(copy, text))
+		return -1;
+	whole_mask(&fields[SDNMON_PRESENCE], masks[SDNMON_PRESENCE]);
+	while ((item = strsep(&rest, ",")))
+		if (choose(item, masks, chosen))
+			return -1;
+	lay_out(config, masks, chosen);
+	return 0;
+}
+
+/* --- flows --- */
+
+static int set_value(char *item, const struct sdnmon_config *config, struct sdnmon_key *key,
+		     bool *given)
+{
+	char *text = strchr(item, '=');
+	const struct field *field;
+	__u8 value[16];
+	int place;
+
+	if (text)
+		*text++ = '\0';
+	place = find_field(item);
+	if (place < 0 || config->offset[place] == SDNMON_NOT_CHOSEN) {
+		complain("'%s' is no field of this table", item);
+		return -1;
+	}
+	field = &fields[place];
+	if (!text || given[place] || read_value(field, text, value)) {
+		complain("%s: one value, such as %s=%s", item, item,
+			 field->form == MAC    ? "02:00:00:00:00:01"
+			 : field->form == IPV4 ? "10.0.0.1"
+			 : field->form == IPV6 ? "fd00::1"
+					       : "1");
+		return -1;
+	}
+	given[place] = true;
+	memcpy((__u8 *)key->words + config->offset[place], value, field->bytes);
+	return 0;
+}
+
+/* Bits of headers whose fields are given; a packet of IPv4 or IPv6 is one of IP. */
+static __u16 headers_of(const bool *given)
+{
+	__u16 has = 0;
+
+	for (int i = 0; i < SDNMON_FIELDS; i++)
+		if (given[i])
+			has |= fields[i].header;
+	if (has & (SDNMON_HAS_IPV4 | SDNMON_HAS_IPV6 | SDNMON_HAS_PORTS | SDNMON_HAS_ICMP))
+		has |= SDNMON_HAS_IP;
+	if (has & SDNMON_HAS_TCP)
+		has |= SDNMON_HAS_PORTS | SDNMON_HAS_IP;
+	return has;
+}
+
+int fields_parse_flow(const char *text, const struct sdnmon_config *config, struct sdnmon_key *key)
+{
+	char copy[MOST_TEXT], *rest = copy, *item;
+	bool given[SDNMON_FIELDS] = { false };
+	__u16 has;
+
+	if (copy_text(copy, text))
+		return -1;
+	memset(key, 0, sizeof(*key));
+	while ((item = strsep(&rest, ",")))
+		if (set_value(item, config, key, given))
+			return -1;
+	has = htons(headers_of(given) & config->headers);
+	memcpy((__u8 *)key->words + config->offset[SDNMON_PRESENCE], &has, sizeof(has));
+	for (__u32 i = 0; i < config->words; i++)
+		key->words[i] &= config->mask[i];
+	return 0;
+}
+
+void fields_print(const struct sdnmon_config *config, FILE *out)
+{
+	const char *separator = "";
+
+	fputc('[', out);
+	for (int i = 0; i < SDNMON_FIELDS; i++) {
+		if (config->offset[i] == SDNMON_NOT_CHOSEN)
+			continue;
+		fprintf(out,
+			"%s{\"name\": \"%s\", \"offset\": %u, \"bytes\": %u, \"mask\": ", separator,
+			fields[i].name, config->offset[i], fields[i].bytes);
+		print_value(&fields[i], (const __u8 *)config->mask + config->offset[i], out);
+		fputc('}', out);
+		separator = ", ";
+	}
+	fputc(']', out);
+}
+
+void fields_print_flow(const struct sdnmon_config *config, const struct sdnmon_key *key, FILE *out)
+{
+	const char *separator = "";
+	__u16 has;
+
+	memcpy(&has, (const __u8 *)key->words + config->offset[SDNMON_PRESENCE], sizeof(has));
+	has = ntohs(has);
+	fputc('{', out);
+	for (int i = 0; i < SDNMON_FIELDS; i++) {
+		if (i == SDNMON_PRESENCE || config->offset[i] == SDNMON_NOT_CHOSEN ||
+		    (fields[i].header && !(fields[i].header & has)))
+			continue;
+		fprintf(out, "%s\"%s\": ", separator, fields[i].name);
+		print_value(&fields[i], (const __u8 *)key->words + config->offset[i], out);
+		separator = ", ";
+	}
+	fputc('}', out);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "../common/libbpf_log.h"
+#include "../common/report.h"
+#include "program.h"
+#include "sdnmon.skel.h"
+
+#define SECOND_NS 1000000000ULL
+#define CONFIG_PIN "config"
+#define LIVE_PIN "live"
+
+/* What is pinned, by its name, and where its descriptor is. */
+#define PINS(program)                                                                              \
+	{                                                                                          \
+		{ "table", &(program)->table }, { "excluded", &(program)->excluded },              \
+			{ "unmonitored", &(program)->unmonitored },                                \
+			{ "totals", &(program)->totals }, { "events", &(program)->events },        \
+			{ "arrive", &(program)->arrive },                                          \
+		{                                                                                  \
+			"change_table", &(program)->change_table                                   \
+		}                                                                                  \
+	}
+
+struct pin {
+	const char *name;
+	int *fd;
+};
+
+/* The clock of the programs. */
+static __u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (__u64)now.tv_sec * SECOND_NS + (__u64)now.tv_nsec;
+}
+
+__u64 program_epoch(const struct program *program)
+{
+	const struct sdnmon_clock *clock = &program->live->clocks[program->live->clock];
+	__u64 now = now_ns();
+
+	return clock->first +
+	       (now > clock->since_ns ? (now - clock->since_ns) / clock->interval_ns : 0);
+}
+
+void program_set_interval(const struct program *program, __u64 interval_ns)
+{
+	struct sdnmon_live *live = program->live;
+	__u64 other = !live->clock;
+
+	live->clocks[other] = (struct sdnmon_clock){
+		.since_ns = now_ns(),
+		.interval_ns = interval_ns,
+		.first = program_epoch(program) + 1,
+	};
+	__atomic_store_n(&live->clock, other, __ATOMIC_RELEASE);
+}
+
+static int set_sizes(struct sdnmon_bpf *skeleton, const struct sdnmon_config *config)
+{
+	__u32 key = config->words * (__u32)sizeof(__u32);
+	__u32 entry =
+		(__u32)(sizeof(struct sdnmon_entry) + config->slots * sizeof(struct sdnmon_slot));
+	/* A flow that sampling left out takes a place there: several times the entries. */
+	__u32 marked = config->mode == SDNMON_BLOOM ? 8 * config->capacity : 1;
+
+	return bpf_map__set_key_size(skeleton->maps.table, key) ||
+	       bpf_map__set_value_size(skeleton->maps.table, entry) ||
+	       bpf_map__set_max_entries(skeleton->maps.table, config->capacity) ||
+	       bpf_map__set_value_size(skeleton->maps.blank, entry) ||
+	       bpf_map__set_key_size(skeleton->maps.excluded, key) ||
+	       bpf_map__set_max_entries(skeleton->maps.excluded, config->capacity) ||
+	       bpf_map__set_value_size(skeleton->maps.unmonitored, key) ||
+	       bpf_map__set_max_entries(skeleton->maps.unmonitored, marked);
+}
+
+static int pin(const char *pins, const char *name, int fd)
+{
+	char path[PATH_MAX];
+	int error;
+
+	snprintf(path, sizeof(path), "%s/%s", pins, name);
+	error = bpf_obj_pin(fd, path);
+	if (error)
+		complain("cannot pin %s: %s", path, strerror(-error));
+	return error;
+}
+
+static int pin_all(const char *pins, const struct sdnmon_bpf *skeleton, bool benchmark)
+{
+	const struct {
+		const char *name;
+		int fd;
+	} all[] = {
+		{ "table", bpf_map__fd(skeleton->maps.table) },
+		{ "excluded", bpf_map__fd(skeleton->maps.excluded) },
+		{ "unmonitored", bpf_map__fd(skeleton->maps.unmonitored) },
+		{ "totals", bpf_map__fd(skeleton->maps.totals) },
+		{ "events", bpf_map__fd(skeleton->maps.events) },
+		{ "arrive", bpf_program__fd(skeleton->progs.arrive) },
+		{ "change_table", bpf_program__fd(skeleton->progs.change_table) },
+		{ LIVE_PIN, bpf_map__fd(skeleton->maps.data_sdnmon) },
+		{ CONFIG_PIN, bpf_map__fd(skeleton->maps.rodata_sdnmon) },
+	};
+
+	if (mkdir(pins, 0700)) {
+		complain("cannot make %s: %s", pins, strerror(errno));
+		return -1;
+	}
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (pin(pins, all[i].name, all[i].fd))
+			return -1;
+	return benchmark ? pin(pins, "varied", bpf_program__fd(skeleton->progs.varied)) : 0;
+}
+
+static int load(struct sdnmon_bpf *skeleton, const struct settings *settings)
+{
+	struct sdnmon_live *live = &skeleton->data_sdnmon->live;
+
+	memcpy((void *)&skeleton->rodata_sdnmon->config, &settings->config,
+	       sizeof(settings->config));
+	live->ratio = settings->ratio;
+	live->limit = settings->limit;
+	live->clocks[0] = (struct sdnmon_clock){
+		.since_ns = now_ns(),
+		.interval_ns = settings->interval_ns,
+		.first = 1,
+	};
+	bpf_program__set_autoload(skeleton->progs.varied, settings->config.varied_flows > 0);
+	if (set_sizes(skeleton, &settings->config) ||
+	    (settings->events >= 0 && bpf_map__reuse_fd(skeleton->maps.events, settings->events))) {
+		complain("cannot prepare the maps: %s", strerror(errno));
+		return -1;
+	}
+	if (sdnmon_bpf__load(skeleton)) {
+		libbpf_complain_of_load("the programs of SDN-Mon", errno);
+		return -1;
+	}
+	return 0;
+}
+
+int program_create(const char *pins, const struct settings *settings, struct program *program)
+{
+	struct sdnmon_bpf *skeleton = sdnmon_bpf__open();
+	int error;
+
+	if (!skeleton) {
+		complain("cannot open the BPF programs: %s", strerror(errno));
+		return -1;
+	}
+	error = load(skeleton, settings) ||
+		pin_all(pins, skeleton, settings->config.varied_flows > 0) ||
+		program_open(pins, program);
+	if (error)
+		program_unpin(pins);
+	sdnmon_bpf__destroy(skeleton);
+	return error ? -1 : 0;
+}
+
+static int open_pin(const char *pins, const char *name)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", pins, name);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		complain("cannot open %s: %s", path, strerror(-fd));
+	return fd;
+}
+
+static void *map_memory(const char *pins, const char *name, size_t bytes, int protection)
+{
+	int fd = open_pin(pins, name);
+	void *there;
+
+	if (fd < 0)
+		return NULL;
+	there = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+	if (there == MAP_FAILED)
+		complain("cannot map %s/%s: %s", pins, name, strerror(errno));
+	close(fd);
+	return there == MAP_FAILED ? NULL : there;
+}
+
+int program_open(const char *pins, struct program *program)
+{
+	const struct pin all[] = PINS(program);
+
+	program->config = map_memory(pins, CONFIG_PIN, sizeof(*program->config), PROT_READ);
+	program->live = map_memory(pins, LIVE_PIN, sizeof(*program->live), PROT_READ | PROT_WRITE);
+	if (!program->config || !program->live)
+		return -1;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if ((*all[i].fd = open_pin(pins, all[i].name)) < 0)
+			return -1;
+	return 0;
+}
+
+void program_unpin(const char *pins)
+{
+	DIR *folder = opendir(pins);
+	const struct dirent *file;
+
+	if (!folder)
+		return;
+	while ((file = readdir(folder)))
+		if (*file->d_name != '.')
+			unlinkat(dirfd(folder), file->d_name, 0);
+	closedir(folder);
+	rmdir(pins);
+}

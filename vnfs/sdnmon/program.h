@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The programs and maps of a monitored switch, pinned in a folder of a BPF file system, so that they
+ * stay when a process ends. Functions return 0, or -1 after complain(). */
+#pragma once
+
+#include "sdnmon.h"
+
+struct program {
+	const struct sdnmon_config *config;
+	struct sdnmon_live *live;
+	int table, excluded, unmonitored, totals, events, arrive, change_table;
+};
+
+/* What a table begins with. `hash_keys` and what follows from fields are set already. */
+struct settings {
+	struct sdnmon_config config;
+	__u64 ratio, limit, interval_ns;
+	int events; /* the ring of an earlier table, whose readers continue; -1: a new one */
+};
+
+/* Make the folder `pins`, with new programs and empty maps. */
+int program_create(const char *pins, const struct settings *settings, struct program *program);
+
+int program_open(const char *pins, struct program *program);
+
+/* Remove the pins and the folder, as far as they are there. */
+void program_unpin(const char *pins);
+
+/* Epoch of now. */
+__u64 program_epoch(const struct program *program);
+
+/* From now on: a new epoch of this interval. */
+void program_set_interval(const struct program *program, __u64 interval_ns);

@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sfc-sdnmon: switches monitoring at the ports of a switch on and off, changes it, and reads it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+#include <linux/magic.h>
+
+#include "../common/libbpf_log.h"
+#include "../common/options.h"
+#include "../common/percpu.h"
+#include "../common/report.h"
+#include "../common/signals.h"
+#include "fields.h"
+#include "hash.h"
+#include "ports.h"
+#include "program.h"
+#include "table.h"
+
+const char tool_name[] = "sfc-sdnmon";
+
+#define LEAST_INTERVAL_MS 10 /* the clock of the programs is as coarse as that */
+#define MOST_INTERVAL_MS (24L * 3600 * 1000)
+#define POLL_MS 200
+#define OUTPUT_BYTES (1 << 20)
+
+static const char documentation[] =
+	"Counts the packets that arrive at the ports of a switch, by flow (SDN-Mon).\v"
+	"Commands:\n"
+	"  on                 begin: new programs, an empty table (needs --fields)\n"
+	"  reset              the same for a switch that is monitored, at the same ports\n"
+	"  off                end, and remove everything\n"
+	"  attach PORT...     count at these interfaces, too\n"
+	"  detach PORT...     and no longer at these\n"
+	"  set                change --ratio, --query-interval-ms, --limit, --notify\n"
+	"  add FLOW...        monitor flows, whatever sampling says\n"
+	"  remove FLOW...     and these no longer\n"
+	"  prune              remove entries that are sampled no longer\n"
+	"  status             print the settings and how many packets there were\n"
+	"  entries            print the table\n"
+	"  events             print notifications that came since the last time\n"
+	"A FLOW is FIELD=VALUE,... with the fields of the table.";
+
+static const char *const modes[] = { "hash", "bloom", "parse", NULL };
+static const char *const attachments[] = { "auto", "tcx", "clsact", NULL };
+
+static struct {
+	const char *state, *fields, *key;
+	int mode, attach;
+	double ratio;
+	long slots, query_interval_ms, capacity, limit, notify, benchmark;
+	bool wait;
+} options = {
+	.ratio = 1,
+	.slots = 5,
+	.query_interval_ms = 10000,
+	.capacity = 131072,
+};
+
+static void take_ratio(const struct tool_option *option, const char *argument)
+{
+	if (parse_decimal(argument, 0, 1, option->value))
+		refuse("--%s: a number from 0 to 1, not '%s'", option->name, argument);
+}
+
+enum option_place {
+	STATE,
+	FIELDS,
+	MODE,
+	RATIO,
+	KEY,
+	SLOTS,
+	QUERY_INTERVAL,
+	CAPACITY,
+	LIMIT,
+	NOTIFY,
+	ATTACH,
+	WAIT,
+	BENCHMARK,
+};
+
+static struct tool_option descriptions[] = {
+	[STATE] = { "state", 's', "DIR", "Folder of this switch in a BPF file system (required)",
+		    take_text, &options.state, .required = true },
+	[FIELDS] = { "fields", 'f', "FIELD[/MASK],...", "Monitoring match fields", take_text,
+		     &options.fields },
+	[MODE] = { "mode", 'm', "MODE", "Sampling: hash (default), bloom", take_word, &options.mode,
+		   .words = modes },
+	[RATIO] = { "ratio", 'r', "RATIO", "Share of the flows that are monitored (default: 1)",
+		    take_ratio, &options.ratio },
+	[KEY] = { "key", 'k', "HEX",
+		  "Secret of the hash, 16 digits: switches with the same one sample the same flows "
+		  "(default: random)",
+		  take_text, &options.key },
+	[SLOTS] = { "slots", 'b', "COUNT", "Size of counter buffers (default: 5)", take_integer,
+		    &options.slots, .least = 1, .most = SDNMON_SLOTS },
+	[QUERY_INTERVAL] = { "query-interval-ms", 'q', "MS",
+			     "Time that the counter buffers cover (default: 10000)", take_integer,
+			     &options.query_interval_ms, .least = LEAST_INTERVAL_MS,
+			     .most = MOST_INTERVAL_MS },
+	[CAPACITY] = { "capacity", 'c', "COUNT",
+		       "Entries for which memory is taken (default: 131072)", take_integer,
+		       &options.capacity, .least = 1, .most = SDNMON_ENTRIES },
+	[LIMIT] = { "limit", 'l', "COUNT", "Entries, at most (default: the capacity)", take_integer,
+		    &options.limit, .least = 1, .most = SDNMON_ENTRIES },
+	[NOTIFY] = { "notify", 'n', "COUNT",
+		     "Notify when there are more entries (default: 0, never)", take_integer,
+		     &options.notify, .least = 0, .most = SDNMON_ENTRIES },
+	[ATTACH] = { "attach", 'a', "HOOK", "auto (default), tcx or clsact", take_word,
+		     &options.attach, .words = attachments },
+	[WAIT] = { "wait", 'w', NULL, "events: wait for more until SIGTERM", take_flag,
+		   &options.wait },
+	[BENCHMARK] = { "benchmark", 'B', "FLOWS",
+			"Load a program that varies packets to so many flows as well", take_integer,
+			&options.benchmark, .least = 1, .most = SDNMON_ENTRIES },
+	{ 0 },
+};
+
+static struct {
+	char **words;
+	unsigned int count;
+} arguments;
+
+static char current[PATH_MAX], next[PATH_MAX], ports[PATH_MAX];
+static struct program program;
+
+/* --- the state --- */
+
+static int set_paths(void)
+{
+	struct statfs where;
+	char parent[PATH_MAX], *slash;
+
+	if (strlen(options.state) > PATH_MAX - 16) {
+		complain("--state: the path is too long");
+		return -1;
+	}
+	sprintf(current, "%s/current", options.state);
+	sprintf(next, "%s/next", options.state);
+	sprintf(ports, "%s/ports", options.state);
+	strcpy(parent, options.state);
+	slash = strrchr(parent, '/');
+	if (slash && slash > parent)
+		*slash = '\0';
+	if (statfs(parent, &where) == 0 && (unsigned int)where.f_type == BPF_FS_MAGIC)
+		return 0;
+	complain(
+		"%s is in no BPF file system: mount one (mount -t bpf bpf DIR) that other commands "
+		"see as well; `ip netns exec` hides that of /sys",
+		parent);
+	return -1;
+}
+
+/* One command at a time. Ends with the process. */
+static int lock(void)
+{
+	int fd;
+
+	if (mkdir(options.state, 0700) && errno != EEXIST) {
+		complain("cannot make %s: %s", options.state, strerror(errno));
+		return -1;
+	}
+	fd = open(options.state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX)) {
+		complain("cannot lock %s: %s", options.state, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static bool is_on(void)
+{
+	return access(current, F_OK) == 0;
+}
+
+/* Open what is there, and undo a reset during which a process was killed. */
+static int open_state(void)
+{
+	if (access(options.state, F_OK) || !is_on()) {
+		complain("%s: monitoring is off", options.state);
+		return -1;
+	}
+	if (lock() || program_open(current, &program))
+		return -1;
+	if (access(next, F_OK) == 0) {
+		if (ports_use(ports, program.arrive))
+			return -1;
+		program_unpin(next);
+	}
+	return 0;
+}
+
+/* --- on, reset, off --- */
+
+static int set_hash_keys(struct sdnmon_config *config)
+{
+	__u64 state;
+	char *end;
+
+	if (!options.key) {
+		if (getrandom(&state, sizeof(state), 0) != sizeof(state)) {
+			complain("no random number: %s", strerror(errno));
+			return -1;
+		}
+	} else {
+		state = strtoull(options.key, &end, 16);
+		if (strlen(options.key) != 16 ||
+		    strspn(options.key, "0123456789abcdefABCDEF") != 16) {
+			complain("--key: 16 hexadecimal digits");
+			return -1;
+		}
+	}
+	for (int i = 0; i <= SDNMON_KEY_WORDS; i++)
+		config->hash_keys[i] = sdnmon_next_key(&state);
+	return 0;
+}
+
+static __u64 ratio_of_2_32(void)
+{
+	return (__u64)(options.ratio * (double)SDNMON_RATIO_ONE + 0.5);
+}
+
+static __u64 interval_ns(long slots)
+{
+	return (__u64)options.query_interval_ms * 1000000ULL / (__u64)slots;
+}
+
+static int check_interval(long slots)
+{
+	if (options.query_interval_ms >= LEAST_INTERVAL_MS * slots)
+		return 0;
+	complain("--query-interval-ms: at least %d for each of the %ld slots", LEAST_INTERVAL_MS,
+		 slots);
+	return -1;
+}
+
+static int check_limit(long capacity)
+{
+	if (options.limit <= capacity)
+		return 0;
+	complain("--limit: at most the capacity, which is %ld", capacity);
+	return -1;
+}
+
+/* Programs and an empty table in the folder `pins`. They keep the secret and the notifications of those
+ * that were there before; NULL: there were none. */
+static int create(const char *pins, const struct program *before, struct program *created)
+{
+	struct settings settings = {
+		.config = {
+			.slots = (__u32)options.slots,
+			.mode = (__u32)options.mode,
+			.capacity = (__u32)options.capacity,
+			.varied_flows = (__u32)options.benchmark,
+		},
+		.ratio = ratio_of_2_32(),
+		.limit = (__u64)(options.limit ? options.limit : options.capacity),
+		.interval_ns = interval_ns(options.slots),
+		.events = before ? before->events : -1,
+	};
+
+	if (!options.fields) {
+		complain("--fields is missing");
+		return -1;
+	}
+	if (before && !options.key)
+		memcpy(settings.config.hash_keys, before->config->hash_keys,
+		       sizeof(settings.config.hash_keys));
+	else if (set_hash_keys(&settings.config))
+		return -1;
+	if (fields_parse(options.fields, &settings.config) || check_interval(options.slots) ||
+	    check_limit(options.capacity) || program_create(pins, &settings, created))
+		return -1;
+	return table_set_notify(created, (__u64)options.notify);
+}
+
+static int attach_all(void)
+{
+	for (unsigned int i = 0; i < arguments.count; i++)
+		if (ports_attach(ports, arguments.words[i], program.arrive,
+				 (enum attachment)options.attach))
+			return -1;
+	return 0;
+}
+
+static void remove_all(void)
+{
+	ports_detach_all(ports);
+	program_unpin(next);
+	program_unpin(current);
+	rmdir(options.state);
+}
+
+static int switch_on(void)
+{
+	if (lock())
+		return -1;
+	if (is_on()) {
+		complain("%s: monitoring is on", options.state);
+		return -1;
+	}
+	program_unpin(next);
+	if (create(next, NULL, &program)) {
+		remove_all();
+		return -1;
+	}
+	if (rename(next, current)) {
+		complain("cannot name %s: %s", current, strerror(errno));
+		remove_all();
+		return -1;
+	}
+	if (attach_all()) {
+		remove_all();
+		return -1;
+	}
+	return 0;
+}
+
+/* The new table is there before the old one goes, and each packet is counted in one of them. */
+static int reset(void)
+{
+	struct program created;
+
+	if (open_state() || create(next, &program, &created))
+		return -1;
+	if (ports_use(ports, created.arrive) ||
+	    renameat2(AT_FDCWD, next, AT_FDCWD, current, RENAME_EXCHANGE)) {
+		complain("cannot put new programs in place of the old: %s", strerror(errno));
+		ports_use(ports, program.arrive);
+		program_unpin(next);
+		return -1;
+	}
+	program_unpin(next);
+	return 0;
+}
+
+static int switch_off(void)
+{
+	if (access(options.state, F_OK) == 0) {
+		if (lock())
+			return -1;
+		remove_all();
+	}
+	return 0;
+}
+
+/* --- changes --- */
+
+static int attach(void)
+{
+	return open_state() || attach_all() ? -1 : 0;
+}
+
+static int detach(void)
+{
+	if (open_state())
+		return -1;
+	for (unsigned int i = 0; i < arguments.count; i++)
+		if (ports_detach(ports, arguments.words[i]))
+			return -1;
+	return 0;
+}
+
+static int set(void)
+{
+	if (open_state())
+		return -1;
+	if ((descriptions[QUERY_INTERVAL].seen && check_interval((long)program.config->slots)) ||
+	    (descriptions[LIMIT].seen && check_limit((long)program.config->capacity)))
+		return -1;
+	if (descriptions[RATIO].seen)
+		__atomic_store_n(&program.live->ratio, ratio_of_2_32(), __ATOMIC_RELAXED);
+	if (descriptions[LIMIT].seen)
+		__atomic_store_n(&program.live->limit, (__u64)options.limit, __ATOMIC_RELAXED);
+	if (descriptions[QUERY_INTERVAL].seen)
+		program_set_interval(&program, interval_ns((long)program.config->slots));
+	return descriptions[NOTIFY].seen ? table_set_notify(&program, (__u64)options.notify) : 0;
+}
+
+/* Flows are read before the first one is changed. */
+static int change_flows(int (*change)(const struct program *, const struct sdnmon_key *,
+				      enum sdnmon_answer *))
+{
+	enum sdnmon_answer answer;
+	struct sdnmon_key key;
+	unsigned int changed = 0;
+
+	if (open_state())
+		return -1;
+	for (unsigned int i = 0; i < arguments.count; i++)
+		if (fields_parse_flow(arguments.words[i], program.config, &key))
+			return -1;
+	for (unsigned int i = 0; i < arguments.count; i++) {
+		fields_parse_flow(arguments.words[i], program.config, &key);
+		if (change(&program, &key, &answer))
+			return -1;
+		changed += answer == SDNMON_DONE;
+	}
+	printf("{\"event\": \"changed\", \"flows\": %u, \"entries\": %llu}\n", changed,
+	       program.live->entries);
+	return 0;
+}
+
+static int add(void)
+{
+	return change_flows(table_add);
+}
+
+static int remove_flows(void)
+{
+	return change_flows(table_remove);
+}
+
+static int prune(void)
+{
+	unsigned long removed;
+
+	if (open_state() || table_prune(&program, &removed))
+		return -1;
+	printf("{\"event\": \"changed\", \"flows\": %lu, \"entries\": %llu}\n", removed,
+	       program.live->entries);
+	return 0;
+}
+
+/* --- reading --- */
+
+static int print_totals(FILE *out)
+{
+	static const char *const names[SDNMON_TOTALS] = {
+		[SDNMON_RECEIVED] = "received",
+		[SDNMON_MONITORED] = "monitored",
+		[SDNMON_UNSAMPLED] = "unsampled",
+		[SDNMON_EXCLUDED] = "excluded",
+		[SDNMON_WITHOUT_FIELDS] = "without_fields",
+		[SDNMON_OVERFLOWED] = "overflowed",
+		[SDNMON_TRUNCATED] = "malformed_truncated",
+		[SDNMON_BAD_NSH] = "malformed_nsh",
+		[SDNMON_BAD_IP] = "malformed_ip",
+		[SDNMON_BAD_TRANSPORT] = "malformed_transport",
+		[SDNMON_TOO_LONG] = "too_many_headers",
+	};
+	struct sdnmon_totals totals;
+	__u32 only = 0;
+	int error = percpu_sum(program.totals, &only, totals.packets, SDNMON_TOTALS);
+
+	if (error) {
+		complain("cannot read the totals: %s", strerror(-error));
+		return -1;
+	}
+	fputs("{", out);
+	for (int i = 0; i < SDNMON_TOTALS; i++)
+		fprintf(out, "%s\"%s\": %llu", i ? ", " : "", names[i], totals.packets[i]);
+	fputs("}", out);
+	return 0;
+}
+
+static int status(void)
+{
+	const struct sdnmon_config *config;
+	const struct sdnmon_live *live;
+
+	if (open_state())
+		return -1;
+	config = program.config;
+	live = program.live;
+	printf("{\"event\": \"status\", \"mode\": \"%s\", \"ratio\": %.10g, \"slots\": %u, "
+	       "\"interval_ms\": %g, \"epoch\": %llu, \"capacity\": %u, \"limit\": %llu, "
+	       "\"notify\": %llu, \"entries\": %llu, \"notifications\": %llu, \"packets\": ",
+	       modes[config->mode], (double)live->ratio / (double)SDNMON_RATIO_ONE, config->slots,
+	       (double)live->clocks[live->clock].interval_ns / 1e6, program_epoch(&program),
+	       config->capacity, live->limit, live->notify, live->entries, live->notifications);
+	if (print_totals(stdout))
+		return -1;
+	fputs(", \"fields\": ", stdout);
+	fields_print(config, stdout);
+	fputs(", \"ports\": ", stdout);
+	ports_print(ports, stdout);
+	puts("}");
+	return 0;
+}
+
+static int entries(void)
+{
+	return open_state() || table_print(&program, stdout) ? -1 : 0;
+}
+
+static int print_event(void *context, void *data, size_t bytes)
+{
+	const struct sdnmon_event *event = data;
+
+	(void)context;
+	(void)bytes;
+	printf("{\"event\": \"overflow\", \"time_ns\": %llu, \"entries\": %llu, \"notify\": "
+	       "%llu}\n",
+	       event->time_ns, event->entries, event->notify);
+	return 0;
+}
+
+static volatile sig_atomic_t ended;
+
+static void end(int signal)
+{
+	(void)signal;
+	ended = 1;
+}
+
+/* What is read is gone. The lock is not kept: waiting takes long, and nothing is changed. */
+static int events(void)
+{
+	struct ring_buffer *ring;
+	int polled;
+
+	if (!is_on() || program_open(current, &program)) {
+		complain("%s: monitoring is off", options.state);
+		return -1;
+	}
+	ring = ring_buffer__new(program.events, print_event, NULL, NULL);
+	if (!ring) {
+		complain("cannot read notifications: %s", strerror(errno));
+		return -1;
+	}
+	signal(SIGTERM, end);
+	signal(SIGINT, end);
+	do {
+		polled = options.wait ? ring_buffer__poll(ring, POLL_MS)
+				      : ring_buffer__consume(ring);
+		fflush(stdout);
+	} while (options.wait && !ended && is_on() && (polled >= 0 || polled == -EINTR));
+	ring_buffer__free(ring);
+	return 0;
+}
+
+/* --- commands --- */
+
+static const struct tool_command {
+	const char *name;
+	int (*run)(void);
+	bool takes_words, needs_words;
+} commands[] = {
+	{ "on", switch_on, .takes_words = true },
+	{ "reset", reset },
+	{ "off", switch_off },
+	{ "attach", attach, true, true },
+	{ "detach", detach, true, true },
+	{ "set", set },
+	{ "add", add, true, true },
+	{ "remove", remove_flows, true, true },
+	{ "prune", prune },
+	{ "status", status },
+	{ "entries", entries },
+	{ "events", events },
+};
+
+static const struct tool_command *command;
+
+static void check(char **words, unsigned int count)
+{
+	require_options(descriptions);
+	if (!count)
+		refuse("a command is missing");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (strcmp(commands[i].name, words[0]) == 0)
+			command = &commands[i];
+	if (!command)
+		refuse("'%s' is no command", words[0]);
+	arguments.words = words + 1;
+	arguments.count = count - 1;
+	if (arguments.count && !command->takes_words)
+		refuse("%s: '%s' is one word too many", words[0], words[1]);
+	if (!arguments.count && command->needs_words)
+		refuse("%s: of what?", words[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command all = {
+		.documentation = documentation,
+		.arguments = "COMMAND [WORD...]",
+		.options = descriptions,
+		.check = check,
+	};
+
+	options_parse(argc, argv, &all);
+	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
+	libbpf_log_keep();
+	if (set_paths() || command->run()) {
+		fflush(stdout);
+		return 1;
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write: %s", strerror(errno));
+		return 1;
+	}
+	return 0;
+}
