@@ -19,7 +19,7 @@ from support.sdnmon.frames import ETHERNET, forms, random_frames, udp_flow, udp_
 from support.sdnmon.kernel import Program
 from support.sdnmon.tool import (
     FIVE_TUPLE,
-    SECRET,
+    HASH_KEY,
     Tool,
     bpf_file_system,
     key_of,
@@ -51,7 +51,7 @@ def _agree(tool: Tool, monitor: Monitor) -> None:
 
 
 def _fed(tool: Tool, layout: Layout, frames: list[bytes], **settings: Any) -> Monitor:
-    monitor = Monitor(layout, SECRET, **settings)
+    monitor = Monitor(layout, HASH_KEY, **settings)
     seen = tool.feed(frames)
     assert len(seen) > 0.9 * len(frames)
     for frame in seen:
@@ -174,7 +174,7 @@ def test_switches_with_one_key_sample_the_same_flows(tmp_path: Path) -> None:
         layout = layout_of("ipv4_src")
         keys = [set(tool.counts(layout)) for tool in (one, other, foreign)]
     assert keys[0] == keys[1] != keys[2]
-    assert all(is_sampled(key, SECRET, 0.3) for key in keys[0])
+    assert all(is_sampled(key, HASH_KEY, 0.3) for key in keys[0])
 
 
 def test_a_ratio_that_changes_samples_more_or_fewer_of_the_same_flows(tool: Tool) -> None:
@@ -240,7 +240,7 @@ def test_removed_flows_are_excluded_until_they_are_added(tool: Tool, mode: str) 
 def test_random_changes_agree_with_the_model(tool: Tool) -> None:
     draw = random.Random(7)
     layout = layout_of(FIVE_TUPLE)
-    monitor = Monitor(layout, SECRET, ratio=0.5, limit=60)
+    monitor = Monitor(layout, HASH_KEY, ratio=0.5, limit=60)
     tool.on(FIVE_TUPLE, "--ratio", "0.5", "--limit", "60")
     for _ in range(25):
         numbers = draw.sample(range(150), 40)
@@ -368,7 +368,7 @@ def test_reset_keeps_the_secret(tool: Tool) -> None:
         found.append(set(tool.counts(layout_of("ipv4_src"))))
         tool("reset", "--fields", "ipv4_src", "--ratio", "0.5")
     assert found[0] == found[1]
-    assert all(is_sampled(key, SECRET, 0.5) for key in found[0])
+    assert all(is_sampled(key, HASH_KEY, 0.5) for key in found[0])
 
 
 def test_a_large_table_is_read_whole(tool: Tool) -> None:

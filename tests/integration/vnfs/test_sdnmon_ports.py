@@ -15,7 +15,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q
 from support.network.wires import Lab, Port, eventually, ip, space
 from support.sdnmon.frames import ETHERNET, forms, random_frames, udp_flow, udp_flows
-from support.sdnmon.tool import FIVE_TUPLE, SECRET, Tool, layout_of, switched
+from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, Tool, layout_of, switched
 
 from sfcperf.hosts.process import inside
 from sfcperf.vnfs import binaries
@@ -75,7 +75,7 @@ def test_counted_equals_sent(bench: Bench, hook: str, fields: str) -> None:
     bench.tool.on(fields, "--attach", hook, ports=bench.names)
     bench.send(frames)
     bench.send(frames, 1)
-    monitor = Monitor(layout_of(fields), SECRET)
+    monitor = Monitor(layout_of(fields), HASH_KEY)
     for frame in frames * 2:
         monitor.receive(frame)
     assert bench.tool.totals == {k: n for k, n in monitor.totals.items() if n}

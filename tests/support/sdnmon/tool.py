@@ -16,7 +16,7 @@ from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sdnmon.fields import FIELDS, Layout
 from support.sdnmon.kernel import Program
 
-SECRET = 0x0123456789ABCDEF
+HASH_KEY = 0x0123456789ABCDEF
 FIVE_TUPLE = "ipv4_src,ipv4_dst,ip_proto,tp_src,tp_dst"
 _TIMEOUT_S = 60
 
@@ -52,7 +52,7 @@ class Tool:
 
     def on(self, fields: str, *options: str, ports: Iterable[str] = ()) -> None:
         """Begin, with a key that tests know."""
-        self("on", "--fields", fields, "--key", f"{SECRET:016x}", *options, *ports)
+        self("on", "--fields", fields, "--key", f"{HASH_KEY:016x}", *options, *ports)
 
     @property
     def status(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from sfcperf.vnfs.sdnmon.fields import NAMES
 from sfcperf.vnfs.sdnmon.frame import MalformedError, read
 from sfcperf.vnfs.sdnmon.model import hash64
 from support.sdnmon.frames import forms
-from support.sdnmon.tool import FIVE_TUPLE, SECRET, layout_of
+from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, layout_of
 
 DESCRIPTION = "Golden vectors of SDN-Mon: docs/reference/sdn-mon.md says what they mean."
 FIELD_SETS = (FIVE_TUPLE, ",".join(NAMES), "nsh_spi,nsh_si", "vlan_vid,eth_type")
@@ -25,7 +25,7 @@ def _vector(name: str, frame: bytes, fields: str) -> dict[str, Any]:
         key = read(frame, layout_of(fields))
     except MalformedError as problem:
         return {"name": name, "frame": frame.hex(), "total": str(problem)}
-    found = {"key": key.hex(), "hash": f"{hash64(key, SECRET):016x}"}
+    found = {"key": key.hex(), "hash": f"{hash64(key, HASH_KEY):016x}"}
     return {"name": name, "frame": frame.hex(), **found}
 
 
@@ -36,7 +36,7 @@ def vectors() -> dict[str, Any]:
         for made in [forms().items()]
         for fields in FIELD_SETS
     ]
-    return {"description": DESCRIPTION, "secret": f"{SECRET:016x}", "cases": cases}
+    return {"description": DESCRIPTION, "hash_key": f"{HASH_KEY:016x}", "cases": cases}
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from scapy.packet import Packet
 from scapy.utils import wrpcap
 from scipy.stats import binom, chisquare
 from support.sdnmon.frames import ETHERNET, forms, random_frames
-from support.sdnmon.tool import FIVE_TUPLE, SECRET, layout_of
+from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, layout_of
 from support.tiers import examples
 
 from sfcperf.vnfs.sdnmon import model
@@ -42,7 +42,7 @@ def test_golden_vectors(case: dict[str, Any]) -> None:
             assert str(problem) == vector["total"]
         else:
             assert key.hex() == vector["key"]
-            assert f"{hash64(key, int(VECTORS['secret'], 16)):016x}" == vector["hash"]
+            assert f"{hash64(key, int(VECTORS['hash_key'], 16)):016x}" == vector["hash"]
 
 
 def test_every_total_and_header_is_in_the_vectors() -> None:
@@ -210,4 +210,4 @@ def test_fields_of_every_layout_are_aligned() -> None:
         for field in layout_of(fields).fields:
             assert at % min(widths[field.name] & -widths[field.name], 8) == 0
             at += field.bytes
-    assert SECRET.bit_length() <= 64
+    assert HASH_KEY.bit_length() <= 64
