@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from math import sqrt
 from statistics import median
 from typing import NamedTuple
 
 from sfcperf.results.percentiles import percentiles
+from sfcperf.traffic.agreement import matthews
 from sfcperf.traffic.labels import BENIGN
 
 _NS_PER_MS = 1e6
@@ -148,16 +148,9 @@ def measures(by_label: Mapping[str, Blocked]) -> dict[str, float | None]:
 
 
 def _mcc(bad: Blocked, good: Blocked) -> float | None:
-    """Matthews correlation coefficient (Matthews 1975) of labels and hits over flows; 0 if all
-    flows have the same fate (Chicco & Jurman 2020), None if all have the same label."""
-    if not bad.flows or not good.flows:
-        return None
-    hit, missed = bad.flows_hit, bad.flows - bad.flows_hit
-    wrong, spared = good.flows_hit, good.flows - good.flows_hit
-    if not hit + wrong or not missed + spared:
-        return 0.0
-    product = (hit + wrong) * bad.flows * good.flows * (missed + spared)
-    return (hit * spared - wrong * missed) / sqrt(product)
+    """Of labels and hits, over flows."""
+    missed, spared = bad.flows - bad.flows_hit, good.flows - good.flows_hit
+    return matthews(bad.flows_hit, missed, good.flows_hit, spared)
 
 
 def _ratio(part: int, whole: int) -> float | None:

@@ -60,3 +60,53 @@ def make(
         raise InputError("there is something already", where=str(folder), allowed="a new folder")
     trace = make_trace(seed, duration_s, folder, say)
     print(table(trace))
+
+
+@app.command("label")
+def label(
+    pcap: Annotated[
+        Path, typer.Argument(metavar="PCAP", help="A capture, Ethernet.", show_default=False)
+    ],
+    output: Annotated[
+        Path,
+        typer.Argument(metavar="LABELS", help="A new file for the labels.", show_default=False),
+    ],
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--rules",
+            metavar="FILE",
+            help="Rules of Suricata instead of those of SFCPerf; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", metavar="FILE", help="Configuration of Suricata.", show_default=False
+        ),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            "--truth",
+            metavar="FILE",
+            help="True labels: print how far the new ones agree with them.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Label a capture by the alerts of Suricata, and tell how far they agree with true labels.
+
+    The flow of an alert gets its category as its label; all other packets are benign.
+    """
+    from sfcperf.traffic import agreement, labels, suricata
+
+    if output.exists():
+        raise InputError("there is something already", where=str(output), allowed="a new file")
+    known = None if truth is None else labels.read(truth)
+    found = suricata.rows(pcap, rules or (suricata.RULES,), config or suricata.CONFIG)
+    labels.write(output, found)
+    print(f"{output}: {len(found) - 1} flows are attacks")
+    if known is not None:
+        print(agreement.table(agreement.agreement(pcap, known, labels.Labels(found))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,21 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfcperf.services.classifier.features import EARLY, FEATURES
+from sfcperf.traffic.agreement import matthews
 from sfcperf.traffic.labels import BENIGN
-
-
-def matthews(
-    true_positives: int, false_negatives: int, false_positives: int, true_negatives: int
-) -> float | None:
-    """Matthews correlation coefficient (Matthews 1975); None where a row or a column is empty."""
-    rows = (true_positives + false_negatives, false_positives + true_negatives)
-    columns = (true_positives + false_positives, false_negatives + true_negatives)
-    product = math.prod(rows) * math.prod(columns)
-    if product == 0:
-        return None
-    return (true_positives * true_negatives - false_positives * false_negatives) / math.sqrt(
-        product
-    )
 
 
 def ratio(part: int, whole: int) -> float | None:

@@ -26,7 +26,6 @@ from sfcperf.services.classifier.metrics import evaluation
 from sfcperf.traffic import labels as labelling
 from sfcperf.traffic import making
 from sfcperf.traffic.labels import BENIGN
-from sfcperf.traffic.making import Trace
 
 MANIFEST = "model.json"
 VERSION = 5
@@ -42,8 +41,8 @@ class Source:
     seed: int
     """Of the split into flows that train and the rest."""
     share: float
-    further: tuple[Trace, ...] = ()
-    """Traces of which all flows train."""
+    further: tuple[tuple[Path, Path], ...] = ()
+    """Captures with labels, all flows of which train."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str]
         "seed": source.seed,
         "share": source.share,
         "further": [
-            (making.sha256(trace.pcap), making.sha256(trace.labels)) for trace in source.further
+            (making.sha256(pcap), making.sha256(labels)) for pcap, labels in source.further
         ],
         **asdict(how),
     }
@@ -115,8 +114,8 @@ def _train(
     labels = labelling.read(source.labels)
     found = parts(source.pcap, labels, how, source.seed, source.share)
     further = [
-        parts(trace.pcap, labelling.read(trace.labels), how, source.seed, 1).training
-        for trace in source.further
+        parts(pcap, labelling.read(file), how, source.seed, 1).training
+        for pcap, file in source.further
     ]
     training = joined([found.training, *further])
     present = np.unique(training.labels)

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import retry, waiting
-from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError, SfcperfError
+from sfcperf.errors import (
+    DeploymentError,
+    EnvironmentLacks,
+    InputError,
+    MeasurementError,
+    SfcperfError,
+)
 from sfcperf.hosts import clock
 from sfcperf.management.deployment import Deployment, ServiceFunction
 from sfcperf.services.base import RunningService, ServiceContext
@@ -20,8 +26,8 @@ from sfcperf.services.classifier.kafka_client import TopicEnds
 from sfcperf.services.classifier.models import Model, Source
 from sfcperf.services.classifier.serving_client import ServingLayer
 from sfcperf.services.kafka.service import RunningKafka
+from sfcperf.traffic import suricata
 from sfcperf.traffic.kept import kept
-from sfcperf.traffic.making import Trace
 from sfcperf.workflow.model import FunctionSpec, Scenario
 
 CAUGHT_UP_S = 60.0
@@ -181,18 +187,32 @@ class RunningClassifier(RunningService):
         training, share = parameters["training"], float(parameters["share"])
         seed = int(training["seed"])
         if training["pcap"]:
-            pcap, labels = Path(training["pcap"]), Path(training["labels"])
-            for file in (pcap, labels):
+            pcap, labels = Path(training["pcap"]), training["labels"]
+            files = [pcap, *(Path(labels) for labels in [labels] if labels)]
+            for file in (*files, *map(Path, training["suricata_rules"])):
                 if not os.access(file, os.R_OK):
                     raise EnvironmentLacks("what trains the model cannot be read", where=str(file))
+            first = self._labelled(files, training)
         else:
-            trace = self._kept(seed, training)
-            pcap, labels = trace.pcap, trace.labels
+            first = self._kept(seed, training)
         further = tuple(self._kept(int(seed), training) for seed in training["further_seeds"])
-        return Source(pcap, labels, seed, share, further)
+        return Source(*first, seed, share, further)
 
-    def _kept(self, seed: int, training: Mapping[str, Any]) -> Trace:
-        return kept(seed, float(training["duration_s"]), self._context.log)
+    def _kept(self, seed: int, training: Mapping[str, Any]) -> tuple[Path, Path]:
+        trace = kept(seed, float(training["duration_s"]), self._context.log)
+        return self._labelled([trace.pcap, trace.labels], training)
+
+    def _labelled(self, files: Sequence[Path], training: Mapping[str, Any]) -> tuple[Path, Path]:
+        """A capture, and the file of the labels that train. `files`: the capture, and those of the
+        user or the true ones."""
+        if training["labeller"] == settings.FILE:
+            pcap, labels = files
+            return pcap, labels
+        rules = [Path(rule) for rule in training["suricata_rules"]] or [suricata.RULES]
+        try:
+            return files[0], suricata.kept(files[0], rules)
+        except InputError as error:
+            raise EnvironmentLacks(error.message, where=error.where, hint=error.hint) from error
 
     # --- trials ---
 

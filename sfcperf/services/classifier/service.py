@@ -40,6 +40,10 @@ class Classifier(Service):
             from sfcperf.traffic import activities
 
             needs += activities.requirements()
+        if training["labeller"] == settings.SURICATA:
+            from sfcperf.traffic import suricata
+
+            needs.append(suricata.requirement())
         return needs + (engine_class(parameters).requirements(parameters) if needs[0].met else [])
 
     @classmethod

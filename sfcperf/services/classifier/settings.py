@@ -16,6 +16,7 @@ ENGINES: Mapping[str, str] = {
     "spark": "sfcperf.services.classifier.spark.engine:SparkEngine",
 }
 """Name -> class."""
+FILE, SURICATA = "file", "suricata"
 FLOWS, FLOWS_AND_SOURCES = "flows", "flows-and-sources"
 _MOST_SEED = 2**53 - 1
 
@@ -46,6 +47,18 @@ _TRAINING = object_schema(
             "default": "",
             "description": "The file with its labels: an absolute path.",
         },
+        "labeller": choice(
+            "Whose labels train. `file`: the true ones of a trace that is made, or your own file. "
+            "`suricata`: those that Suricata's alerts give (how-to/label-traffic).",
+            (FILE, SURICATA),
+            default=FILE,
+        ),
+        "suricata_rules": array(
+            "Absolute paths of Suricata's rules; none: those of SFCPerf.",
+            {"type": "string", "minLength": 1},
+            default=[],
+            maxItems=100,
+        ),
     },
     description="What the model is trained with.",
     default={},
@@ -105,18 +118,27 @@ PER_CHAIN = frozenset(
 def check(parameters: Mapping[str, Any]) -> None:
     """Refuse what does not fit together. Raises InputError."""
     training = parameters["training"]
-    if bool(training.get("pcap")) != bool(training.get("labels")):
+    own_labels = training["labeller"] == FILE
+    if (own_labels or training["labels"]) and bool(training["pcap"]) != bool(training["labels"]):
         missing = "labels" if training.get("pcap") else "pcap"
         raise InputError(
             "a capture of your own needs both `pcap` and `labels`", where=f"training/{missing}"
         )
-    for name in ("pcap", "labels"):
-        if training.get(name) and not Path(training[name]).is_absolute():
+    named = {f"training/{name}": training[name] for name in ("pcap", "labels")}
+    rules = training["suricata_rules"]
+    named |= {f"training/suricata_rules/{i}": rule for i, rule in enumerate(rules)}
+    for where, path in named.items():
+        if path and not Path(path).is_absolute():
             raise InputError(
-                f"{training[name]!r} is no absolute path",
-                where=f"training/{name}",
+                f"{path!r} is no absolute path",
+                where=where,
                 hint="a run may be resumed in another folder",
             )
+    if rules and own_labels:
+        raise InputError(
+            "rules are for Suricata, which does not label", where="training/suricata_rules",
+            allowed=f"with `labeller` `{SURICATA}`",
+        )  # fmt: skip
 
 
 def limits(parameters: Mapping[str, Any]) -> Limits:

@@ -27,7 +27,6 @@ from sfcperf.services.classifier.metrics import evaluation
 from sfcperf.services.classifier.models import Source
 from sfcperf.services.classifier.scikit import ScikitEngine, Tree
 from sfcperf.traffic import labels
-from sfcperf.traffic.making import Trace
 from sfcperf.traffic.split import trains
 
 HOW = Extraction(window_ms=1000, slide_ms=0, early_packets=4, early_flows=16)
@@ -133,13 +132,8 @@ def test_a_model_is_trained_once(engine: ScikitEngine, source: Source) -> None:
     assert set(manifest["training_records"]) == {"benign", "syn-flood", "udp-flood"}
 
 
-def test_all_flows_of_further_traces_train(
-    engine: ScikitEngine, source: Source, tmp_path: Path
-) -> None:
-    (tmp_path / "further").mkdir()
-    for path, name in ((source.pcap, "traffic.pcap"), (source.labels, "labels.csv")):
-        (tmp_path / "further" / name).write_bytes(path.read_bytes())
-    more = replace(source, further=(Trace(tmp_path / "further"),))
+def test_all_flows_of_further_traces_train(engine: ScikitEngine, source: Source) -> None:
+    more = replace(source, further=((source.pcap, source.labels),))
     one, two, three = (
         train(engine, each).manifest["training_records"]
         for each in (source, replace(source, share=1.0), more)

@@ -35,9 +35,18 @@ def test_defaults() -> None:
         ({"labels": "/a.csv"}, "training/pcap"),
         ({"pcap": "a.pcap", "labels": "/a.csv"}, "training/pcap"),
         ({"pcap": "/a.pcap", "labels": "a.csv"}, "training/labels"),
+        ({"labels": "/a.csv", "labeller": "suricata"}, "training/pcap"),
+        ({"labeller": "suricata", "suricata_rules": ["/a", "b"]}, "training/suricata_rules/1"),
+        ({"suricata_rules": ["/a.rules"]}, "training/suricata_rules"),
     ],
 )
 def test_captures_come_with_labels_and_places(training: dict[str, str], where: str) -> None:
     with pytest.raises(InputError) as refused:
         Classifier.check(given(training=training))
     assert refused.value.where == where
+
+
+def test_suricata_labels_captures_without_labels() -> None:
+    parameters = given(training={"pcap": "/a.pcap", "labeller": "suricata"})
+    Classifier.check(parameters)
+    assert "suricata" in [need.name for need in Classifier.requirements(parameters)]

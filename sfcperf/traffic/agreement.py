@@ -1,0 +1,85 @@
+"""How far labels agree with those that are known to be true, over the packets of a capture."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import sqrt
+from pathlib import Path
+
+from sfcperf.packets.five_tuple import Flow
+from sfcperf.traffic.labelled import labelled_packets
+from sfcperf.traffic.labels import BENIGN, Labels
+from sfcperf.traffic.summary import UNLABELLED
+
+_NS_PER_S = 1e9
+
+
+def matthews(
+    true_positives: int, false_negatives: int, false_positives: int, true_negatives: int
+) -> float | None:
+    """Matthews correlation coefficient (Matthews 1975); 0 if all are judged alike (Chicco & Jurman
+    2020), None if all are of one kind."""
+    bad, good = true_positives + false_negatives, false_positives + true_negatives
+    if not bad or not good:
+        return None
+    alarms, passed = true_positives + false_positives, false_negatives + true_negatives
+    if not alarms or not passed:
+        return 0.0
+    product = bad * good * alarms * passed
+    return (true_positives * true_negatives - false_positives * false_negatives) / sqrt(product)
+
+
+@dataclass
+class Alarmed:
+    """Of one true label: what there is, and what other labels call an attack."""
+
+    packets: int = 0
+    packets_alarmed: int = 0
+    flows: set[Flow] = field(default_factory=set)
+    """Both directions as one."""
+    flows_alarmed: set[Flow] = field(default_factory=set)
+    """Those with at least one packet that is called an attack."""
+
+
+def agreement(pcap: Path, truth: Labels, judged: Labels) -> dict[str, Alarmed]:
+    """By true label, most packets first. A packet without a label is called no attack. Raises
+    MeasurementError for a damaged capture."""
+    found: defaultdict[str, Alarmed] = defaultdict(Alarmed)
+    for packet in labelled_packets(pcap, truth):
+        of, flow = found[packet.label or UNLABELLED], packet.flow.canonical
+        alarm = judged.of(packet.flow, packet.time_ns / _NS_PER_S) not in (BENIGN, None)
+        of.packets += 1
+        of.packets_alarmed += alarm
+        of.flows.add(flow)
+        if alarm:
+            of.flows_alarmed.add(flow)
+    return dict(sorted(found.items(), key=lambda item: -item[1].packets))
+
+
+def flows_mcc(found: dict[str, Alarmed]) -> float | None:
+    """Matthews correlation coefficient over flows: attack or benign, called an attack or not."""
+    good = found.get(BENIGN, Alarmed())
+    bad = [one for label, one in found.items() if label not in (BENIGN, UNLABELLED)]
+    flows = sum(len(one.flows) for one in bad)
+    hit = sum(len(one.flows_alarmed) for one in bad)
+    wrong = len(good.flows_alarmed)
+    return matthews(hit, flows - hit, wrong, len(good.flows) - wrong)
+
+
+def table(found: dict[str, Alarmed]) -> str:
+    """The same as text."""
+    lines = [
+        f"{'true label':20}{'packets':>10}{'called attack':>16}{'flows':>10}{'called attack':>16}"
+    ]
+    for label, one in found.items():
+        packets = f"{one.packets:>10}{_percent(one.packets_alarmed, one.packets):>16}"
+        flows = f"{len(one.flows):>10}{_percent(len(one.flows_alarmed), len(one.flows)):>16}"
+        lines.append(f"{label:20}{packets}{flows}")
+    mcc = flows_mcc(found)
+    lines.append(f"MCC of flows: {'-' if mcc is None else f'{mcc:.3f}'}")
+    return "\n".join(lines)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
