@@ -329,9 +329,11 @@ _PORT = struct.Struct("!II16s")
 
 
 def _read_status(content: bytes) -> Status | Off:
-    if not content[0]:
+    if content == bytes(4):
         return Off()
-    (_, mode, slots, interval_ms, ratio, *numbers) = _STATUS.unpack_from(content)
+    on, mode, slots, interval_ms, ratio, *numbers = _STATUS.unpack_from(content)
+    if not on:
+        raise ValueError("it is off, and yet has settings")
     epoch, capacity, limit, threshold, entries, notifications, ports, fields, *totals = numbers
     layout, at = _read_fields(content, _STATUS.size, fields)
     if len(content) != at + ports * _PORT.size:

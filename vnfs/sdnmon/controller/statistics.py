@@ -33,11 +33,14 @@ class Part:
 
 def entry_type(key_bytes: int, slots: int) -> np.dtype[Any]:
     """An entry in a message: `key`, `flags`, `packets` and `bytes` since the start, and `slots`,
-    (slots,) of packets and bytes by epoch, oldest first."""
-    counts = [("packets", ">u8"), ("bytes", ">u8")]
-    head = [("key", f"V{key_bytes}"), ("flags", ">u4"), *counts]
-    # numpy makes other shapes of 0 and of 1 without a tuple.
-    return np.dtype([*head, ("slots", counts, (slots,))] if slots else head)
+    (slots, 2): packets and bytes by epoch, oldest first."""
+    head: list[Any] = [
+        ("key", f"V{key_bytes}"),
+        ("flags", ">u4"),
+        ("packets", ">u8"),
+        ("bytes", ">u8"),
+    ]
+    return np.dtype([*head, ("slots", ">u8", (slots, 2))] if slots else head)
 
 
 def read_part(content: bytes) -> Part:
@@ -101,12 +104,12 @@ class Statistics:
         flags: NDArray[np.bool_] = self._column("flags") & _ADDED != 0
         return flags
 
-    def interval_counts(self, name: str) -> NDArray[np.uint64]:
-        """(entries, slots) of `packets` or `bytes` by epoch, oldest first; the last is `epoch`."""
+    @property
+    def intervals(self) -> NDArray[np.uint64]:
+        """(entries, slots, 2): packets and bytes by epoch, oldest first; the last is `epoch`."""
         if not self.slots:
-            return np.zeros((len(self), 0), np.uint64)
-        counts: NDArray[np.uint64] = self._column("slots")[name].astype(np.uint64)
-        return counts
+            return np.zeros((len(self), 0, 2), np.uint64)
+        return self._column("slots").astype(np.uint64)
 
     def flows(self) -> Iterator[dict[str, Any]]:
         """One entry after the other: `flow`, `packets`, `bytes`, `added`, and `intervals` as

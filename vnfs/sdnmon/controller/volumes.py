@@ -17,8 +17,6 @@ from scipy.stats import norm
 
 from sfcperf.errors import InputError
 
-FEW_FLOWS = 30
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -33,11 +31,6 @@ class Estimate:
     effective_flows: float
     """(sum x^2)^2 / sum x^4 of the sampled flows: as many flows of equal size would have this
     variance. Below some 30 the interval has the total less often than it says."""
-
-    @property
-    def is_normal(self) -> bool:
-        """Whether so many flows make up the variance that the interval holds what it says."""
-        return self.effective_flows >= FEW_FLOWS
 
 
 def total_of_all_flows(
