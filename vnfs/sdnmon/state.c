@@ -17,6 +17,8 @@
 #include "state.h"
 #include "table.h"
 
+#define LOCK_PAUSE_MS 5
+
 int state_init(struct state *state, const char *folder)
 {
 	struct statfs where;
@@ -54,8 +56,24 @@ static bool is_there_still(const struct state *state)
 	       locked.st_ino == there.st_ino;
 }
 
-int state_lock(struct state *state)
+/* 0, or -errno. */
+static int take(int fd, int wait_ms)
 {
+	if (wait_ms < 0)
+		return flock(fd, LOCK_EX) ? -errno : 0;
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK || wait_ms <= 0)
+			return -errno;
+		usleep(LOCK_PAUSE_MS * 1000);
+		wait_ms -= LOCK_PAUSE_MS;
+	}
+	return 0;
+}
+
+int state_lock(struct state *state, int wait_ms)
+{
+	int error;
+
 	do {
 		state_unlock(state);
 		if (mkdir(state->folder, 0700) && errno != EEXIST) {
@@ -63,12 +81,17 @@ int state_lock(struct state *state)
 			return -1;
 		}
 		state->locked = open(state->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (state->locked < 0 ? errno != ENOENT : flock(state->locked, LOCK_EX)) {
-			complain("cannot lock %s: %s", state->folder, strerror(errno));
-			return -1;
-		}
-	} while (state->locked < 0 || !is_there_still(state));
-	return 0;
+		if (state->locked < 0)
+			error = errno == ENOENT ? 0 : -errno;
+		else
+			error = take(state->locked, wait_ms);
+	} while (!error && (state->locked < 0 || !is_there_still(state)));
+	if (!error)
+		return 0;
+	complain("cannot lock %s: %s", state->folder,
+		 error == -EWOULDBLOCK ? "another command takes too long" : strerror(-error));
+	state_unlock(state);
+	return -1;
 }
 
 void state_unlock(struct state *state)
@@ -92,6 +115,11 @@ static ino_t number_of(const char *folder)
 	return stat(folder, &found) ? 0 : found.st_ino;
 }
 
+bool state_is_current(const struct state *state)
+{
+	return state->is_open && number_of(state->current) == state->opened;
+}
+
 int state_open(struct state *state)
 {
 	if (!state_is_on(state)) {
@@ -99,7 +127,7 @@ int state_open(struct state *state)
 		complain("%s: monitoring is off", state->folder);
 		return -1;
 	}
-	if (state->is_open && number_of(state->current) == state->opened)
+	if (state_is_current(state))
 		return 0;
 	state_close(state);
 	if (program_open(state->current, &state->program))

@@ -25,11 +25,15 @@ struct state {
 /* Refuses a folder that is in no BPF file system. */
 int state_init(struct state *state, const char *folder);
 
-/* One process at a time. Makes the folder, which state_remove() removes. Ends with the process. */
-int state_lock(struct state *state);
+/* One process at a time. Makes the folder, which state_remove() removes. Ends with the process. Waits so
+ * long for others; negative: for ever. */
+int state_lock(struct state *state, int wait_ms);
 void state_unlock(struct state *state);
 
 bool state_is_on(const struct state *state);
+
+/* Is what is open still what is there? */
+bool state_is_current(const struct state *state);
 
 /* Open what is there, if it is not open yet, and undo a reset during which a process was killed. The
  * caller has the lock. */

@@ -129,7 +129,7 @@ static int open_state(void)
 		complain("%s: monitoring is off", options.state);
 		return -1;
 	}
-	return state_lock(&state) || state_open(&state) ? -1 : 0;
+	return state_lock(&state, -1) || state_open(&state) ? -1 : 0;
 }
 
 /* --- on, reset, off --- */
@@ -224,7 +224,7 @@ static int switch_on(void)
 {
 	struct settings settings;
 
-	if (state_lock(&state))
+	if (state_lock(&state, -1))
 		return -1;
 	if (state_is_on(&state)) {
 		complain("%s: monitoring is on", options.state);
@@ -250,7 +250,7 @@ static int reset(void)
 static int switch_off(void)
 {
 	if (access(options.state, F_OK) == 0) {
-		if (state_lock(&state))
+		if (state_lock(&state, -1))
 			return -1;
 		state_remove(&state);
 	}
@@ -311,6 +311,11 @@ static int change_flows(int (*change)(const struct program *, const struct sdnmo
 		fields_parse_flow(arguments.words[i], state.program.config, &key);
 		if (change(&state.program, &key, &answer))
 			return -1;
+		if (answer == SDNMON_NO_ROOM) {
+			complain("the monitoring table is full: %llu entries",
+				 state.program.live->limit);
+			return -1;
+		}
 		changed += answer == SDNMON_DONE;
 	}
 	printf("{\"event\": \"changed\", \"flows\": %u, \"entries\": %llu}\n", changed,
