@@ -22,7 +22,7 @@ class Controller:
     """The process; `start` starts it again after `end`, at the same places."""
 
     def __init__(self, folder: Path, *words: str, namespace: Path | None = None) -> None:
-        """`words`: further options."""
+        """`words`: further options. In a namespace, REST is at a Unix socket."""
         self.token = secrets.token_hex(16)
         self._token_file = folder / "token"
         self._token_file.touch(0o600)
@@ -30,6 +30,8 @@ class Controller:
         self._words = words
         self._namespace = namespace
         self.openflow, self.url = "127.0.0.1:0", "127.0.0.1:0"
+        if namespace is not None:
+            self.url = f"unix:{folder / 'rest.sock'}"
         self.start()
 
     @property
@@ -52,7 +54,13 @@ class Controller:
         event = json.loads(line)
         assert event["event"] == "ready"
         self.openflow, self.url = event["openflow"], event["rest"]
-        self.client = httpx.Client(base_url=self.url, headers=self.headers, timeout=REQUEST_S)
+        uds = self.url.removeprefix("unix:") if self.url.startswith("unix:") else None
+        self.client = httpx.Client(
+            transport=httpx.HTTPTransport(uds=uds),
+            base_url="http://controller" if uds else self.url,
+            headers=self.headers,
+            timeout=REQUEST_S,
+        )
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Send a signal; gives the exit code and what it said on stderr."""

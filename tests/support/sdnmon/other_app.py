@@ -45,7 +45,7 @@ class OtherApp(OSKenApp):  # type: ignore[misc]
     def _monitor(self, switch: int) -> None:
         mon: Any = lookup_service_brick("SdnMon")
         try:
-            mon.setMonitoringModeOn("ip_proto,tp_dst", 5, 1000, switch, threshold=2, capacity=100)
+            mon.setMonitoringModeOn("ip_proto,tp_dst", 5, 1000, switch, threshold=3, capacity=100)
             mon.addMonitoringEntry({"ip_proto": 6, "tp_dst": 9}, switch)
             found = mon.requestStatistics(switch)
             self._say(event="monitoring", switch=switch, entries=len(found))

@@ -117,9 +117,9 @@ class Bench:
 
 
 @contextmanager
-def bench(folder: Path, *, binary: Path | None = None, options: Sequence[str] = ()) -> Iterator[
-    Bench
-]:
+def bench(
+    folder: Path, *, binary: Path | None = None, options: Sequence[str] = ()
+) -> Iterator[Bench]:
     """Everything that a test needs; nothing is left."""
     with Lab(folder) as lab, bpf_file_system(folder) as pins:
         host, sender = lab.host("switch"), lab.host("sender")
