@@ -18,7 +18,8 @@ EXPERIMENTER = 0x004E534D
 VERSION_1_3, VERSION_1_5 = 4, 6
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, OF_EXPERIMENTER = range(5)
 FEATURES_REQUEST, FEATURES_REPLY = 5, 6
-PORT_STATUS, BARRIER_REQUEST, BARRIER_REPLY = 12, 20, 21
+PORT_STATUS, MULTIPART_REQUEST, MULTIPART_REPLY, BARRIER_REQUEST, BARRIER_REPLY = 12, 18, 19, 20, 21
+PORT_DESC = 13
 REPLY = 0x8000
 (
     FEATURES,
@@ -163,7 +164,9 @@ def parsed_statistics(replies: Iterable[bytes]) -> Statistics:
         for at in range(24, len(content), size):
             mark, packets, octets = struct.unpack_from("!IQQ", content, at + key)
             numbers = struct.unpack_from(f"!{2 * slots}Q", content, at + key + 20)
-            entry = Entry(mark == 1, packets, octets, tuple(zip(numbers[::2], numbers[1::2], strict=True)))
+            entry = Entry(
+                mark == 1, packets, octets, tuple(zip(numbers[::2], numbers[1::2], strict=True))
+            )
             assert content[at : at + key] not in whole.entries
             whole.entries[content[at : at + key]] = entry
         if not flags & 1:
@@ -200,9 +203,7 @@ def parsed_status(content: bytes) -> Status:
         names.append(content[at + 8 : at + 24].rstrip(b"\0").decode())
         at += 24
     assert at == len(content)
-    settings = Settings(
-        masks, mode, slots, interval_ms, ratio, None, capacity, limit, threshold
-    )
+    settings = Settings(masks, mode, slots, interval_ms, ratio, None, capacity, limit, threshold)
     counts = dict(zip(TOTALS, totals, strict=True))
     return Status(True, settings, epoch, entries, notified, counts, tuple(sorted(names)))
 
@@ -226,6 +227,17 @@ class Connection:
         self.send(HELLO)
         self.receive(lambda message: message.type == HELLO)
 
+    def has_ended(self) -> bool:
+        """Whether the other end closes the connection; what comes before is thrown away."""
+        try:
+            while self.stream.recv(1 << 16):
+                pass
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            return False
+        return True
+
     def send(self, kind: int, body: bytes = b"", xid: int | None = None) -> int:
         """Send a message; its xid."""
         xid = next(self._xids) if xid is None else xid
@@ -233,13 +245,9 @@ class Connection:
         return xid
 
     def send_request(self, exp_type: int, content: bytes = b"", xid: int | None = None) -> int:
-        return self.send(
-            OF_EXPERIMENTER, struct.pack("!II", EXPERIMENTER, exp_type) + content, xid
-        )
+        return self.send(OF_EXPERIMENTER, struct.pack("!II", EXPERIMENTER, exp_type) + content, xid)
 
-    def receive(
-        self, wanted: Callable[[Message], bool], patience_s: float = PATIENCE_S
-    ) -> Message:
+    def receive(self, wanted: Callable[[Message], bool], patience_s: float = PATIENCE_S) -> Message:
         """The next message that is wanted; others are kept."""
         for message in [*self.others]:
             if wanted(message):
