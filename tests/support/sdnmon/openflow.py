@@ -18,7 +18,8 @@ EXPERIMENTER = 0x004E534D
 VERSION_1_3, VERSION_1_5 = 4, 6
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, OF_EXPERIMENTER = range(5)
 FEATURES_REQUEST, FEATURES_REPLY = 5, 6
-PORT_STATUS, BARRIER_REQUEST, BARRIER_REPLY = 12, 20, 21
+PORT_STATUS, MULTIPART_REQUEST, MULTIPART_REPLY, BARRIER_REQUEST, BARRIER_REPLY = 12, 18, 19, 20, 21
+PORT_DESC = 13
 REPLY = 0x8000
 (
     FEATURES,
@@ -225,6 +226,17 @@ class Connection:
         """Say HELLO with this version alone, and take that of the switch."""
         self.send(HELLO)
         self.receive(lambda message: message.type == HELLO)
+
+    def has_ended(self) -> bool:
+        """Whether the other end closes the connection; what comes before is thrown away."""
+        try:
+            while self.stream.recv(1 << 16):
+                pass
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            return False
+        return True
 
     def send(self, kind: int, body: bytes = b"", xid: int | None = None) -> int:
         """Send a message; its xid."""
