@@ -157,6 +157,46 @@ static int detach_one(const struct port *port, void *context)
 	return 0;
 }
 
+struct interfaces {
+	int *numbers;
+	unsigned int count, most;
+};
+
+static int keep_one(const struct port *port, void *context)
+{
+	const struct interfaces *kept = context;
+
+	for (unsigned int i = 0; i < kept->count; i++)
+		if (kept->numbers[i] == port->ifindex)
+			return 0;
+	detach(port);
+	return 0;
+}
+
+void ports_keep(const char *folder, const int *ifindexes, unsigned int count)
+{
+	struct interfaces kept = { (int *)ifindexes, count, count };
+
+	for_each(folder, keep_one, &kept);
+}
+
+static int list_one(const struct port *port, void *context)
+{
+	struct interfaces *list = context;
+
+	if (list->count < list->most)
+		list->numbers[list->count++] = port->ifindex;
+	return 0;
+}
+
+unsigned int ports_list(const char *folder, int *ifindexes, unsigned int most)
+{
+	struct interfaces list = { ifindexes, 0, most };
+
+	for_each(folder, list_one, &list);
+	return list.count;
+}
+
 void ports_detach_all(const char *folder)
 {
 	for_each(folder, detach_one, NULL);
@@ -204,6 +244,13 @@ static bool find(const char *folder, int ifindex, struct port *port)
 			return true;
 	}
 	return false;
+}
+
+bool ports_have(const char *folder, int ifindex)
+{
+	struct port port;
+
+	return find(folder, ifindex, &port);
 }
 
 int ports_attach(const char *folder, const char *name, int program, enum attachment how)

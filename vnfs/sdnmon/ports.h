@@ -4,6 +4,7 @@
  * interface. Functions return 0, or -1 after complain(). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum attachment {
@@ -17,6 +18,14 @@ int ports_detach(const char *folder, const char *interface);
 
 /* Have all ports use this program. Interfaces that are gone are forgotten. */
 int ports_use(const char *folder, int program);
+
+bool ports_have(const char *folder, int ifindex);
+
+/* Detach ports at other interfaces than these. */
+void ports_keep(const char *folder, const int *ifindexes, unsigned int count);
+
+/* Numbers of up to `most` interfaces. How many they are. */
+unsigned int ports_list(const char *folder, int *ifindexes, unsigned int most);
 
 void ports_detach_all(const char *folder);
 

@@ -44,6 +44,7 @@ enum sdnmon_header {
 	SDNMON_HAS_TUNNEL = 1 << 8,
 };
 
+#define SDNMON_FIELD_BYTES 16 /* of the longest field */
 #define SDNMON_KEY_WORDS 22 /* all fields: 83 bytes */
 #define SDNMON_NOT_CHOSEN 0xff /* offset of a field that is no part of the key */
 #define SDNMON_SLOTS 64 /* of the counter buffers, at most */
