@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sfcperf.hosts.namespace import NamespaceHost
 from support.sdnmon.agent import Agent
 from support.sdnmon.openflow import (
     HELLO,
@@ -21,8 +22,6 @@ from support.sdnmon.openflow import (
     Controller,
 )
 from support.sdnmon.tool import Tool, bpf_file_system
-
-from sfcperf.hosts.namespace import NamespaceHost
 
 
 def introduce(switch: Connection, controller: Connection) -> None:
