@@ -436,7 +436,7 @@ def test_ovs_ofctl_by_the_agent(tmp_path: Path) -> None:
     reads is as without the agent."""
     listen = f"unix:{tmp_path}/ofctl.sock"
     options = ["--port", "p0", "--relay", f"{listen}=unix:{tmp_path}/{BRIDGE}.mgmt"]
-    with bench(tmp_path, options=options) as made:
+    with bench(tmp_path, options=options):
         direct = f"unix:{tmp_path}/{BRIDGE}.mgmt"
 
         def ofctl(target: str, *words: str, stdin: str | None = None) -> str:

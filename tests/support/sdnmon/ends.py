@@ -59,12 +59,12 @@ class Ends:
 
 @contextmanager
 def ends(
-    folder: Path, *, binary: Path | None = None, options: Sequence[str] = ()
+    folder: Path, *, command: Sequence[str] = (), options: Sequence[str] = ()
 ) -> Iterator[Ends]:
     """The agent runs in this network namespace."""
     with bpf_file_system(folder) as pins:
         tool = Tool(pins / "switch")
-        agent = Agent(NamespaceHost("here", None, folder), folder, tool.state, binary)
+        agent = Agent(NamespaceHost("here", None, folder), folder, tool.state, command)
         controller = Controller(agent.controller)
         made = Ends(agent, tool, controller)
         try:

@@ -82,7 +82,8 @@ class Message:
     @property
     def exp_type(self) -> int | None:
         """Of SDN-Mon, or None."""
-        if self.type != OF_EXPERIMENTER or self.body[:4] != struct.pack("!I", EXPERIMENTER):
+        ours = struct.pack("!I", EXPERIMENTER)
+        if self.type != OF_EXPERIMENTER or self.body[:4] != ours or len(self.body) < 8:
             return None
         return int(struct.unpack_from("!I", self.body, 4)[0])
 
