@@ -97,7 +97,6 @@ def _attack(target: Target, messages: int, seed: int) -> None:
             controller.stream.sendall(cut(draw, sent))
             controller.close()
             assert switch.has_ended()
-            switch.close()
             switch, controller = target.connected()
             continue
         controller.stream.sendall(b"".join(message.packed for message in sent))
