@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.sdnmon import openflow as of
 from support.sdnmon.frames import udp_flow
-from support.sdnmon.mutations import cut, is_request, mutated
+from support.sdnmon.mutations import SETTINGS, cut, is_request, mutated
 from support.sdnmon.openflow import Connection, Controller, Message, Refused, Settings
 from support.sdnmon.sanitized import sanitized
 from support.sdnmon.switch import Bench, bench
@@ -93,6 +93,9 @@ def _attack(target: Target, messages: int, seed: int) -> None:
     switch, controller = target.connected()
     for first in range(1, messages, BATCH):
         sent = [mutated(draw, xid) for xid in range(first, first + BATCH)]
+        # Most are looked at further if monitoring is on. That it is on already is an error.
+        begun = controller.send_request(of.MODE_ON, SETTINGS, xid=(1 << 32) - 2)
+        controller.receive(lambda message, xid=begun: message.xid == xid)
         if draw.random() < 0.2:
             controller.stream.sendall(cut(draw, sent))
             controller.close()
