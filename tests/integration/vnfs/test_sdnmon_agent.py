@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import signal
+import socket
 import struct
 import subprocess
 import time
@@ -15,11 +16,13 @@ import pytest
 from scapy.contrib.openflow3 import OFPETExperimenter, OFPTExperimenter
 from support.network.wires import eventually, ip, space
 from support.sdnmon import openflow as of
+from support.sdnmon.agent import TOOL
 from support.sdnmon.frames import udp_flow, udp_flows
 from support.sdnmon.openflow import Connection, Refused, Settings, packed_keys
 from support.sdnmon.switch import BRIDGE, Bench, bench
-from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, layout_of
+from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, bpf_file_system, layout_of
 
+from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sdnmon.fields import FIELDS
 from sfcperf.vnfs.sdnmon.model import is_sampled
 
@@ -556,8 +559,13 @@ def test_ports_of_the_options(tmp_path: Path) -> None:
         controller.ask(of.MODE_ON, FIVE.packed)
         assert controller.status().ports == ("p1",)
         assert made.tool.status["ports"][0]["attach"] == "clsact"
+        switch = space(made.host)
+        ip("-n", switch, "link", "delete", "p1")
+        assert eventually(lambda: controller.status().ports == ())
+        ip("-n", switch, "link", "add", "p1", "type", "veth")
+        assert eventually(lambda: controller.status().ports == ("p1",))
         controller.ask(of.MODE_OFF)
-        ip("-n", space(made.host), "link", "delete", "p1")
+        ip("-n", switch, "link", "delete", "p1")
         with pytest.raises(Refused) as refused:
             controller.ask(of.MODE_ON, FIVE.packed)
         assert refused.value.code == of.FAILED
@@ -617,3 +625,45 @@ def test_the_switch_forwards_without_the_agent(fresh: Bench) -> None:
     assert receiver.drain() == [udp_flow(1)]
     receiver.close()
     assert json.dumps(fresh.tool.totals) == '{"received": 1, "monitored": 1}'
+
+
+# --- the command line ---
+
+
+def _refused(*words: str) -> tuple[int, str]:
+    done = subprocess.run([binaries.find(TOOL), *words], capture_output=True, text=True, timeout=20)
+    return done.returncode, done.stderr.splitlines()[0]
+
+
+_ADDRESSES = (
+    *(
+        "",
+        "tcp:1.2.3.4",
+        "tcp:1.2.3.4:0",
+        "tcp:1.2.3.4:65536",
+        "tcp::1",
+        "tcp:[::1:1",
+        "tcp:host:1",
+    ),
+    *("unix:", "unix:" + "b" * 200, "ssl:1.2.3.4:1"),
+)
+
+
+@pytest.mark.parametrize("relay", ["", "unix:/a", *(f"unix:/a={one}" for one in _ADDRESSES),
+                                   *(f"{one}=unix:/a" for one in _ADDRESSES)])  # fmt: skip
+def test_relays_that_are_none(relay: str) -> None:
+    status, says = _refused("--state", "/nowhere/switch", "--relay", relay)
+    assert status == 2
+    assert "--relay: LISTEN=CONTROLLER, each tcp:IP:PORT or unix:PATH" in says
+
+
+def test_what_it_cannot_begin_with(tmp_path: Path) -> None:
+    relay = f"--relay=unix:{tmp_path}/agent=unix:{tmp_path}/controller"
+    assert _refused(relay) == (2, f"{TOOL}: --state is missing")
+    assert _refused("--state", "/a") == (2, f"{TOOL}: --relay is missing")
+    status, says = _refused("--state", f"{tmp_path}/switch", relay)
+    assert (status, "is in no BPF file system" in says) == (1, True)
+    with bpf_file_system(tmp_path) as pins, socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"tcp:127.0.0.1:{taken.getsockname()[1]}"
+        status, says = _refused("--state", f"{pins}/switch", f"--relay={address}=unix:/nowhere")
+        assert (status, says) == (1, f"{TOOL}: cannot listen at {address}: Address already in use")

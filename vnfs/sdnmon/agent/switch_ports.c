@@ -137,12 +137,22 @@ void switch_ports_status(struct switch_ports *ports, const __u8 *message, size_t
 
 /* --- attaching --- */
 
+void switch_ports_look(struct switch_ports *ports)
+{
+	for (unsigned int i = 0; i < ports->now.count; i++) {
+		const struct switch_port *port = &ports->now.ports[i];
+
+		ports->changed |= (int)if_nametoindex(port->name) != port->interface;
+	}
+}
+
 /* Number of the interface at which packets of a port are counted now, or 0. Complaints come once. */
 static int attach(struct switch_port *port, enum attachment how, const struct state *state)
 {
 	int interface = (int)if_nametoindex(port->name);
 	int refused = port->refused;
 
+	port->interface = interface;
 	port->refused = 0;
 	if (!interface) {
 		if (refused != NONE_THERE)

@@ -13,6 +13,7 @@
 struct switch_port {
 	__u32 number; /* of OpenFlow */
 	char name[IF_NAMESIZE];
+	int interface; /* that had its name when ports were attached; 0: none */
 	int refused; /* interface of which was complained; -1: that there is none; 0: of none */
 };
 
@@ -40,6 +41,9 @@ void switch_ports_described(struct switch_ports *ports, const __u8 *message, siz
 
 /* Read a PORT_STATUS message. */
 void switch_ports_status(struct switch_ports *ports, const __u8 *message, size_t bytes);
+
+/* Find out whether interfaces came or went under the names of ports. */
+void switch_ports_look(struct switch_ports *ports);
 
 /* Attach ports that came, and detach those that went. The caller has the lock and an open state. -1 if
  * one of the options' ports cannot be attached. */
