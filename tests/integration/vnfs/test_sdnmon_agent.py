@@ -17,6 +17,7 @@ from scapy.contrib.openflow3 import OFPETExperimenter, OFPTExperimenter
 from support.network.wires import eventually, ip, space
 from support.sdnmon import openflow as of
 from support.sdnmon.agent import TOOL
+from support.sdnmon.ends import ends
 from support.sdnmon.frames import udp_flow, udp_flows
 from support.sdnmon.openflow import Connection, Refused, Settings, packed_keys
 from support.sdnmon.switch import BRIDGE, Bench, bench
@@ -511,11 +512,44 @@ def test_notifications_wait_for_a_controller_that_wants_them(fresh: Bench) -> No
     assert second.status().notifications == 1
     second.ask(of.FEATURES)
     assert second.notification()[1:] == (6, 5)
-    fresh.vsctl(
-        "--", "set-controller", BRIDGE, fresh.agent.address, "unix:/nowhere",
-    )  # fmt: skip
     second.barrier()
     assert second.others == []
+
+
+def _notifications(controller: Connection) -> list[bytes]:
+    """Contents of those that have come."""
+    controller.ask(of.STATUS)
+    return [m.body[8:] for m in controller.others if m.exp_type == of.OVERFLOW_NOTIFICATION]
+
+
+def test_each_crossing_is_notified_once_on_each_connection(tmp_path: Path) -> None:
+    """Entries that come and go above nine tenths of the threshold are one crossing."""
+    with ends(tmp_path) as made:
+        wanting = [made.introduced()[1] for _ in range(3)]
+        silent = made.introduced()[1]
+        for controller in wanting:
+            controller.ask(of.FEATURES)
+        silent.ask(of.MODE_ON, dataclasses.replace(FIVE, threshold=10).packed)
+        for kept, crossings in (
+            (10, 0),
+            (11, 1),
+            (10, 1),
+            (20, 1),
+            (9, 1),
+            (11, 2),
+            (0, 2),
+            (30, 3),
+        ):
+            there = len(silent.statistics().entries)
+            kind = of.ADD_ENTRIES if kept > there else of.REMOVE_ENTRIES
+            keys = _keys(range(min(kept, there), max(kept, there)))
+            silent.ask(kind, packed_keys(keys))
+            assert eventually(
+                lambda n=crossings: [len(_notifications(c)) for c in wanting] == [n] * 3
+            )
+        assert _notifications(silent) == []
+        for one in _notifications(wanting[0]):
+            assert struct.unpack("!II", one[8:]) == (11, 10)
 
 
 # --- ports ---
