@@ -104,6 +104,7 @@ def test_features(off: tuple[Bench, Connection]) -> None:
     assert made.tool.status["mode"] == "hash"
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -610,7 +611,9 @@ def test_ports_of_the_options(tmp_path: Path) -> None:
 # --- its end ---
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.exhaustive)]
+)
 def test_started_again_it_goes_on(fresh: Bench, number: int) -> None:
     """Packets are counted meanwhile, ports that came and went are found, the switch forwards."""
     fresh.connect()
