@@ -27,6 +27,7 @@ from sfcperf.drivers.local.layout import (
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
 from sfcperf.drivers.local.sff_ebpf import EbpfSff
+from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
 from sfcperf.drivers.local.sff_watches import LocalSff
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -36,6 +37,7 @@ from sfcperf.management.deployment import (
     Deployment,
     Endpoint,
     Hop,
+    OpenFlowSwitch,
     ServiceFunction,
     TraversalProof,
     WatchableSff,
@@ -248,6 +250,11 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         facts=built.facts(),
         sffs={name: sff for name, sff in sffs.items() if isinstance(sff, EbpfSff | Bmv2Sff)},
         watchable_sffs=dict(_watchable(built)),
+        openflow_switches={
+            f"sff@{node}": OpenFlowSwitch(built.hosts[f"sff@{node}"], sff.address, sff.ports)
+            for node, sff in built.sffs.items()
+            if isinstance(sff, OpenVSwitchSff)
+        },
         show_packets=built.show_packets,
     )
 

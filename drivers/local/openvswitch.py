@@ -89,7 +89,7 @@ class OpenVSwitch:
 
     def add_flows(self, bridge: str, flows: Sequence[str]) -> None:
         """Install flows, all or none. Raises DeploymentError."""
-        target = self._management(bridge)
+        target = self.listens_at(bridge)
         argv = ["ovs-ofctl", f"-O{OPENFLOW}", "--bundle", "add-flows", target, "-"]
         self._run(argv, stdin="\n".join(flows) + "\n")
 
@@ -111,7 +111,7 @@ class OpenVSwitch:
         """(SPI, SI) -> packets that the bridge has looked up with them."""
         # Statistics of cached flows reach OpenFlow with a delay; a purge updates them now.
         self._appctl("revalidator/purge")
-        dump = self._run(["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self._management(bridge)])
+        dump = self._run(["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self.listens_at(bridge)])
         found = re.findall(r"table=10, n_packets=(\d+),.*nsh_spi=(\w+),nsh_si=(\d+) actions=", dump)
         return {(int(spi, 0), int(si)): int(packets) for packets, spi, si in found}
 
@@ -162,7 +162,8 @@ class OpenVSwitch:
         database = f"--db=unix:{self._folder}/db.sock"
         return self._run(["ovs-vsctl", database, f"--timeout={COMMAND_TIMEOUT_S}", *arguments])
 
-    def _management(self, bridge: str) -> str:
+    def listens_at(self, bridge: str) -> str:
+        """Where OpenFlow controllers can connect to, `unix:/path`."""
         return f"unix:{self._folder}/{bridge}.mgmt"
 
     def _appctl(self, *arguments: str) -> str:

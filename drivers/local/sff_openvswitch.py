@@ -62,6 +62,18 @@ class OpenVSwitchSff(Sff):
         """See Sff.watched_at."""
         return watched_ports(self.layout, self.scenario, self.node)
 
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """Interfaces of the bridge with the flows, on the node's side."""
+        tunnelled = tunnelled_ports(self.layout, self.node.name)
+        ports = self.layout.ports(self.node.name)
+        return tuple(port.outer for port in ports if port not in tunnelled)
+
+    @property
+    def address(self) -> str:
+        """Where it listens for OpenFlow controllers."""
+        return self._switch.listens_at("sff")
+
     def problem(self) -> str | None:
         """See Sff.problem."""
         return self._switch.problem()

@@ -145,6 +145,18 @@ class WatchableSff(Protocol):
 
 
 @dataclass(frozen=True)
+class OpenFlowSwitch:
+    """A switch that further OpenFlow controllers can talk to while it forwards."""
+
+    host: Host
+    """In the network namespace of the ports, outside the control group of the SFF."""
+    address: str
+    """Where the switch listens for them, `unix:/path` or `tcp:address:port` on its host."""
+    ports: tuple[str, ...]
+    """Interfaces through which packets arrive from endpoints and SFs."""
+
+
+@dataclass(frozen=True)
 class RuleInterface:
     """The REST interface of a function whose rules can be changed while it works."""
 
@@ -232,6 +244,8 @@ class Deployment:
     """By name, `sff@NODE`: those SFFs that count what they do."""
     watchable_sffs: Mapping[str, WatchableSff] = field(default_factory=dict)
     """By name, `sff@NODE`: those SFFs where SFCMon can monitor."""
+    openflow_switches: Mapping[str, OpenFlowSwitch] = field(default_factory=dict)
+    """By name, `sff@NODE`: those SFFs that are switches with an OpenFlow channel."""
     show_packets: Callable[[bool], None] = _always_shown
     """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
     forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises

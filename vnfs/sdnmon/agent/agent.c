@@ -19,7 +19,8 @@ static const char documentation[] =
 	"Answers a controller's SDN-Mon messages on the OpenFlow channel of a switch, and lets all "
 	"others pass.\v"
 	"An address is tcp:IP:PORT or unix:PATH. The switch connects to LISTEN as if it were its "
-	"controller. Without --port, packets are counted at the ports that the switch says it has, "
+	"controller; a switch that listens (ptcp: and punix: of Open vSwitch) is connected to. "
+	"Without --port, packets are counted at the ports that the switch says it has, "
 	"other than its local one; their names must be those of interfaces here.";
 
 static const char *const attachments[] = { "auto", "tcx", "clsact", NULL };
@@ -39,8 +40,8 @@ static void take_relay(const struct tool_option *option, const char *argument)
 	char *copy = strdup(argument);
 
 	if (!copy || relay_add(&relays, copy))
-		refuse("--%s: LISTEN=CONTROLLER, each tcp:IP:PORT or unix:PATH, at most %d times, "
-		       "not '%s'",
+		refuse("--%s: LISTEN=CONTROLLER or to:SWITCH=CONTROLLER, each tcp:IP:PORT or "
+		       "unix:PATH, at most %d times, not '%s'",
 		       option->name, MOST_RELAYS, argument);
 }
 
@@ -55,7 +56,8 @@ static struct tool_option descriptions[] = {
 	{ "state", 's', "DIR", "Folder of this switch in a BPF file system (required)", take_text,
 	  &options.state, .required = true },
 	{ "relay", 'r', "LISTEN=CONTROLLER",
-	  "Listen for the switch, and connect to its controller (required; may be repeated)",
+	  "Listen for the switch, and connect to its controller; to:SWITCH=CONTROLLER connects to "
+	  "both (required; may be repeated)",
 	  take_relay, .required = true },
 	{ "port", 'p', "INTERFACE",
 	  "Count packets here (may be repeated; default: at the switch's ports)", take_port },
@@ -156,6 +158,7 @@ static int run(void)
 			looked = now;
 			monitoring_follow(&monitoring);
 			relays_serve(&relays);
+			relays_connect(&relays);
 		}
 		relays_clean(&relays);
 		watch_notifications();

@@ -305,7 +305,9 @@ static void finish_connecting(struct channel *channel, struct peer *peer)
 
 	peer->connecting = false;
 	if (getsockopt(peer->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 && error) {
-		complain("cannot connect to the controller %s: %s", channel->name, strerror(error));
+		complain("cannot connect to the %s %s: %s",
+			 peer == &channel->peers[SWITCH] ? "switch of" : "controller",
+			 channel->name, strerror(error));
 		channel->closed = true;
 	}
 }
@@ -339,9 +341,10 @@ struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, i
 	const int sockets[] = { to_switch, to_controller };
 	int error = channel ? 0 : -1;
 
+	/* One that is connected already says so at once. */
 	for (int end = SWITCH; channel && end <= CONTROLLER; end++) {
 		channel->watches[end] = (struct watch){ ready, channel };
-		error |= peer_open(&channel->peers[end], sockets[end], end == CONTROLLER);
+		error |= peer_open(&channel->peers[end], sockets[end], true);
 	}
 	if (error) {
 		complain("no memory for a channel to %s", name);
@@ -356,7 +359,7 @@ struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, i
 	for (int end = SWITCH; end <= CONTROLLER; end++) {
 		struct peer *peer = &channel->peers[end];
 
-		peer->interest = end == SWITCH ? EPOLLIN : EPOLLOUT;
+		peer->interest = EPOLLOUT;
 		loop_add(loop, peer->fd, &channel->watches[end], peer->interest);
 	}
 	return channel;

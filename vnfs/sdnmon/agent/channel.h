@@ -34,7 +34,7 @@ enum end {
 	CONTROLLER,
 };
 
-/* A channel of these sockets, which are its own from now on; that to the controller connects still.
+/* A channel of these sockets, which are its own from now on; they may connect still.
  * NULL after complain(). */
 struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, int to_switch,
 			     int to_controller, const char *name);

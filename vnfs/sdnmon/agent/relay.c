@@ -5,9 +5,12 @@
 #include "../../common/report.h"
 #include "relay.h"
 
+#define TO_SWITCH "to:"
+
 int relay_add(struct relays *relays, char *text)
 {
 	struct relay *relay = &relays->list[relays->count];
+	bool connects = strncmp(text, TO_SWITCH, strlen(TO_SWITCH)) == 0;
 	char *controller = strstr(text, "=tcp:");
 
 	if (!controller)
@@ -15,7 +18,8 @@ int relay_add(struct relays *relays, char *text)
 	if (!controller || relays->count == MOST_RELAYS)
 		return -1;
 	*controller++ = '\0';
-	*relay = (struct relay){ .listener = -1, .all = relays };
+	*relay = (struct relay){ .listener = -1, .connects = connects, .all = relays };
+	text += connects ? strlen(TO_SWITCH) : 0;
 	if (address_parse(text, &relay->listen) || address_parse(controller, &relay->controller))
 		return -1;
 	relays->count++;
@@ -46,6 +50,8 @@ static void begin(struct relay *relay, int to_switch)
 			       relay->controller.text);
 	if (!channel)
 		return;
+	if (relay->connects)
+		relay->channel = channel;
 	channel->next = all->channels;
 	all->channels = channel;
 	all->channel_count++;
@@ -76,6 +82,9 @@ void relays_clean(struct relays *relays)
 			continue;
 		}
 		*place = channel->next;
+		for (unsigned int i = 0; i < relays->count; i++)
+			if (relays->list[i].channel == channel)
+				relays->list[i].channel = NULL;
 		channel_free(channel);
 		relays->channel_count--;
 	}
@@ -114,17 +123,38 @@ void relays_notify(struct relays *relays, const struct sdnmon_event *event)
 
 /* --- all of them --- */
 
+void relays_connect(struct relays *relays)
+{
+	for (unsigned int i = 0; i < relays->count; i++) {
+		struct relay *relay = &relays->list[i];
+		int to_switch;
+
+		if (!relay->connects || relay->channel)
+			continue;
+		to_switch = address_connect(&relay->listen);
+		if (to_switch >= 0)
+			begin(relay, to_switch);
+		else if (!relay->has_complained)
+			complain("cannot connect to the switch %s: %s; trying again",
+				 relay->listen.text, strerror(-to_switch));
+		relay->has_complained = to_switch < 0;
+	}
+}
+
 int relays_open(struct relays *relays)
 {
 	for (unsigned int i = 0; i < relays->count; i++) {
 		struct relay *relay = &relays->list[i];
 
+		if (relay->connects)
+			continue;
 		relay->listener = address_listen(&relay->listen);
 		if (relay->listener < 0)
 			return -1;
 		relay->watch = (struct watch){ ready, relay };
 		loop_add(relays->loop, relay->listener, &relay->watch, EPOLLIN);
 	}
+	relays_connect(relays);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the switch connects to, and which controller it comes to from there. */
+/* Where the switch connects to, or listens, and which controller it comes to from there. */
 #pragma once
 
 #include "address.h"
@@ -10,7 +10,10 @@
 
 struct relay {
 	struct address listen, controller;
-	int listener;
+	int listener; /* -1: none */
+	bool connects; /* to the switch, at `listen`, instead */
+	bool has_complained;
+	struct channel *channel; /* of one that connects */
 	struct watch watch;
 	struct relays *all;
 };
@@ -24,11 +27,14 @@ struct relays {
 	unsigned int channel_count;
 };
 
-/* Read LISTEN=CONTROLLER, which is changed and stays the caller's. 0, or -1 if it is none. */
+/* Read LISTEN=CONTROLLER or to:SWITCH=CONTROLLER, which is changed and stays the caller's. 0, or -1 if it is none. */
 int relay_add(struct relays *relays, char *text);
 
 /* Listen. 0, or -1 after complain(). */
 int relays_open(struct relays *relays);
+
+/* Connect to the switches that listen themselves, as far as there is no channel. */
+void relays_connect(struct relays *relays);
 void relays_close(struct relays *relays);
 
 /* Free channels that were closed. */
