@@ -8,14 +8,16 @@
 struct program {
 	const struct sdnmon_config *config;
 	struct sdnmon_live *live;
-	int table, excluded, unmonitored, totals, events, arrive, change_table;
+	int table, excluded, unmonitored, totals, events, arrive, arrive_xdp, forwarders,
+		change_table;
 };
 
 /* What a table begins with. `hash_keys` and what follows from fields are set already. */
 struct settings {
 	struct sdnmon_config config;
 	__u64 ratio, limit, interval_ns;
-	int events; /* the ring of an earlier table, whose readers continue; -1: a new one */
+	/* Of an earlier table, whose readers and ports go on; -1: new ones. */
+	int events, forwarders;
 };
 
 /* Make the folder `pins`, with new programs and empty maps. */

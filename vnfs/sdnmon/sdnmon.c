@@ -50,7 +50,7 @@ static const char documentation[] =
 	"A FLOW is FIELD=VALUE,... with the fields of the table.";
 
 static const char *const modes[] = { "hash", "bloom", "parse", NULL };
-static const char *const attachments[] = { "auto", "tcx", "clsact", NULL };
+static const char *const attachments[] = { "auto", "tcx", "clsact", "xdp", NULL };
 
 static struct {
 	const char *state, *fields, *key;
@@ -114,7 +114,7 @@ static struct tool_option descriptions[] = {
 	[NOTIFY] = { "notify", 'n', "COUNT",
 		     "Notify when there are more entries (default: 0, never)", take_integer,
 		     &options.notify, .least = 0, .most = SDNMON_ENTRIES },
-	[ATTACH] = { "attach", 'a', "HOOK", "auto (default), tcx or clsact", take_word,
+	[ATTACH] = { "attach", 'a', "HOOK", "auto (default), tcx, clsact or xdp", take_word,
 		     &options.attach, .words = attachments },
 	[WAIT] = { "wait", 'w', NULL, "events: wait for more until SIGTERM", take_flag,
 		   &options.wait },
@@ -191,7 +191,7 @@ static int open_state(void)
 	if (lock() || program_open(current, &program))
 		return -1;
 	if (access(next, F_OK) == 0) {
-		if (ports_use(ports, program.arrive))
+		if (ports_use(ports, &program))
 			return -1;
 		program_unpin(next);
 	}
@@ -265,6 +265,7 @@ static int create(const char *pins, const struct program *before, struct program
 		.limit = (__u64)(options.limit ? options.limit : options.capacity),
 		.interval_ns = interval_ns(options.slots),
 		.events = before ? before->events : -1,
+		.forwarders = before ? before->forwarders : -1,
 	};
 
 	if (!options.fields) {
@@ -285,7 +286,7 @@ static int create(const char *pins, const struct program *before, struct program
 static int attach_all(void)
 {
 	for (unsigned int i = 0; i < arguments.count; i++)
-		if (ports_attach(ports, arguments.words[i], program.arrive,
+		if (ports_attach(ports, arguments.words[i], &program,
 				 (enum attachment)options.attach))
 			return -1;
 	return 0;
@@ -331,10 +332,10 @@ static int reset(void)
 
 	if (open_state() || create(next, &program, &created))
 		return -1;
-	if (ports_use(ports, created.arrive) ||
+	if (ports_use(ports, &created) ||
 	    renameat2(AT_FDCWD, next, AT_FDCWD, current, RENAME_EXCHANGE)) {
 		complain("cannot put new programs in place of the old: %s", strerror(errno));
-		ports_use(ports, program.arrive);
+		ports_use(ports, &program);
 		program_unpin(next);
 		return -1;
 	}
