@@ -211,7 +211,20 @@ static void *map_memory(const char *pins, const char *name, size_t bytes, int pr
 	return there == MAP_FAILED ? NULL : there;
 }
 
-int program_open(const char *pins, struct program *program)
+void program_close(struct program *program)
+{
+	const struct pin all[] = PINS(program);
+
+	if (program->config)
+		munmap((void *)program->config, sizeof(*program->config));
+	if (program->live)
+		munmap(program->live, sizeof(*program->live));
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (*all[i].fd >= 0)
+			close(*all[i].fd);
+}
+
+static int open_all(const char *pins, struct program *program)
 {
 	const struct pin all[] = PINS(program);
 
@@ -223,6 +236,20 @@ int program_open(const char *pins, struct program *program)
 		if ((*all[i].fd = open_pin(pins, all[i].name)) < 0)
 			return -1;
 	return 0;
+}
+
+int program_open(const char *pins, struct program *program)
+{
+	const struct pin all[] = PINS(program);
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		*all[i].fd = -1;
+	program->config = NULL;
+	program->live = NULL;
+	if (open_all(pins, program) == 0)
+		return 0;
+	program_close(program);
+	return -1;
 }
 
 void program_unpin(const char *pins)

@@ -16,6 +16,7 @@ struct program {
 struct settings {
 	struct sdnmon_config config;
 	__u64 ratio, limit, interval_ns;
+	__u64 notify; /* for state_begin() and state_reset() */
 	/* Of an earlier table, whose readers and ports go on; -1: new ones. */
 	int events, forwarders;
 };
@@ -24,6 +25,7 @@ struct settings {
 int program_create(const char *pins, const struct settings *settings, struct program *program);
 
 int program_open(const char *pins, struct program *program);
+void program_close(struct program *program);
 
 /* Remove the pins and the folder, as far as they are there. */
 void program_unpin(const char *pins);
