@@ -37,6 +37,7 @@ from sfcperf.management.deployment import (
     Endpoint,
     Hop,
     ServiceFunction,
+    Switch,
     TraversalProof,
     WatchableSff,
 )
@@ -117,6 +118,7 @@ class LocalDriver(Driver):
         return Observable(
             counting_sffs=tuple(node for node, plane in planes.items() if plane in counting),
             watchable_sffs=tuple(planes),
+            switches=tuple(planes),
         )
 
     def deploy(self, scenario: Scenario) -> Deployment:
@@ -248,6 +250,10 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         facts=built.facts(),
         sffs={name: sff for name, sff in sffs.items() if isinstance(sff, EbpfSff | Bmv2Sff)},
         watchable_sffs=dict(_watchable(built)),
+        switches={
+            f"sff@{node}": Switch(built.hosts[f"sff@{node}"], layout.interfaces(node))
+            for node in built.sffs
+        },
         show_packets=built.show_packets,
     )
 

@@ -145,6 +145,16 @@ class WatchableSff(Protocol):
 
 
 @dataclass(frozen=True)
+class Switch:
+    """Where packets arrive at an SFF, for programs of the kernel that look at them."""
+
+    host: Host
+    """In the network namespace of the interfaces."""
+    interfaces: tuple[str, ...]
+    """All of its ports: attachments and links."""
+
+
+@dataclass(frozen=True)
 class RuleInterface:
     """The REST interface of a function whose rules can be changed while it works."""
 
@@ -232,6 +242,8 @@ class Deployment:
     """By name, `sff@NODE`: those SFFs that count what they do."""
     watchable_sffs: Mapping[str, WatchableSff] = field(default_factory=dict)
     """By name, `sff@NODE`: those SFFs where SFCMon can monitor."""
+    switches: Mapping[str, Switch] = field(default_factory=dict)
+    """By name, `sff@NODE`: those whose ports are interfaces of this machine."""
     show_packets: Callable[[bool], None] = _always_shown
     """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
     forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises

@@ -13,5 +13,7 @@ class Observable:
     """Deployment.sffs, by node."""
     watchable_sffs: tuple[str, ...] = ()
     """Deployment.watchable_sffs, by node."""
+    switches: tuple[str, ...] = ()
+    """Deployment.switches, by node."""
     outer_ends: bool = False
     """Whether functions have ServiceFunction.outer."""
