@@ -54,7 +54,8 @@ def main() -> None:
     for entries in TABLES:
         cpu_s, size_bytes = read(entries)
         print(
-            f"reading {entries:,} entries as JSON: {cpu_s * 1e3:.0f} ms of CPU, {size_bytes:,} bytes"
+            f"reading {entries:,} entries as JSON: {cpu_s * 1e3:.0f} ms of CPU, "
+            f"{size_bytes:,} bytes"
         )
     if missed:
         raise SystemExit(f"over the goal: {', '.join(missed)}")

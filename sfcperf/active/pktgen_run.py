@@ -82,7 +82,7 @@ PARAMETERS: Mapping[str, Any] = {
         "Number of flows, by source port: 1024 is that of the first.", (1, MOST_FLOWS), default=1
     ),
     "source_addresses": integer(
-        "Number of source addresses, each with all `flows`, so that there are as many times as many "
+        "Number of source addresses, each with all `flows`, so that there are as many times more "
         "flows. The second one is the client's plus 256 (10.0.1.1 for 10.0.0.1), and so on; the "
         "classifier must match them. All flows send a packet from one, then from the next.",
         (1, MOST_SOURCES),

@@ -50,19 +50,22 @@ class SdnMonMonitor(Monitor):
     """Counts packets by flow where they arrive at the ports of each SFF, as SDN-Mon does: any match
     fields, a sample of the flows, counter buffers. All switches sample the same flows.
 
-    Flows go to `flows.parquet`: a row for each slot of a flow's counter buffer, and one for the time
-    before them, so that the rows of a flow add up to all that was counted of it. Columns of fields
-    that are not monitored, or that the packets do not have, are empty; fields without a column are
-    not there. At the end, telemetry has for each switch, `sff@node1`: `received_packets` (they
-    arrived), and of these `unsampled_packets`, `overflowed_packets` and so on (docs/reference/sdn-mon.md);
+    Flows go to `flows.parquet`: a row for each slot of a flow's counter buffer, and one for the
+    time before them, so that the rows of a flow add up to all that was counted of it. Columns of
+    fields that are not monitored, or that the packets do not have, are empty; fields without a
+    column are not there.
+
+    At the end, telemetry has for each switch, `sff@node1`: `received_packets` (they arrived), and
+    of these `unsampled_packets`, `overflowed_packets` and so on (docs/reference/sdn-mon.md);
     `monitored_packets` of each slot; `entries` of the table, and `unlisted_flows` of these, which
-    `most_flows` leaves out of `flows.parquet`; `notifications`; `port_packets`, which the interfaces of the
-    ports have counted themselves meanwhile, in frames; `rx_pps`. If `flows` is given, `sampled_ratio`
-    is the share of them that has an entry, between `sampled_ratio_low` and `sampled_ratio_high` with a
-    probability of 99.9999 %.
+    `most_flows` leaves out of `flows.parquet`; `notifications`; `port_packets`, which the
+    interfaces of the ports have counted themselves meanwhile, in frames; `rx_pps`. If `flows` is
+    given, `sampled_ratio` is the share of them that has an entry, between `sampled_ratio_low` and
+    `sampled_ratio_high` with a probability of 99.9999 %.
 
     The source `chain` has `cpu_ns_per_packet`: CPU time of all instances by the packets that the
-    ports have counted. With the mode `none`, this and `port_packets` are all there is: the baseline.
+    ports have counted. With the mode `none`, this and `port_packets` are all there is: the
+    baseline.
 
     A trial fails if fewer packets were counted than the ports have.
     """
@@ -70,8 +73,8 @@ class SdnMonMonitor(Monitor):
     name = "sdn-mon"
     title = "SDN-Mon: flows, or a sample of them, at the ports of each SFF"
     cost = (
-        "each frame that arrives at a port takes 50 to 100 ns longer if its flow is not sampled, and "
-        "up to 400 ns if it is one of 200,000 (vnfs/sdnmon/README.md); tables are read after the probe"
+        "each frame that arrives at a port takes about 50 ns longer if its flow is not sampled, and "
+        "up to 400 ns if it is one of 200,000 (vnfs/sdnmon/README.md); tables are read afterwards"
     )
     parameters = object_schema(
         {
@@ -93,7 +96,8 @@ class SdnMonMonitor(Monitor):
                 "S_b: slots of the counter buffer of each flow.", (1, _MOST_SLOTS), default=5
             ),
             "query_interval_ms": integer(
-                f"ΔT_q: time that a counter buffer covers, ms; at least {_LEAST_SLOT_MS} for each slot.",
+                "ΔT_q: time that a counter buffer covers, ms; at least "
+                f"{_LEAST_SLOT_MS} for each slot.",
                 (_LEAST_SLOT_MS, _DAY_MS),
                 default=10_000,
             ),
@@ -109,8 +113,8 @@ class SdnMonMonitor(Monitor):
             "hash_key": {
                 "type": "string",
                 "pattern": "^[0-9a-f]{16}$",
-                "description": "With which all switches hash. Default: a random one, the same for all "
-                "trials of a run.",
+                "description": "With which all switches hash. Default: a random one, the same for "
+                "all trials of a run.",
             },
             "nodes": array(
                 "At the SFFs of these nodes. All by default.",
@@ -258,7 +262,8 @@ class SdnMonMonitor(Monitor):
         received = status["packets"]["received"]
         if received < port_packets:
             raise MeasurementError(
-                f"SDN-Mon counted {received} packets at {name}, whose ports received {port_packets}",
+                f"SDN-Mon counted {received} packets at {name}, whose ports received "
+                f"{port_packets}",
                 hint="was a port, or the switch, started again meanwhile?",
             )
         return status

@@ -52,7 +52,7 @@ class Ends:
         capture = folder / "sink.pcap"
         argv = ["ip", "netns", "exec", space(self.sink.host), "tcpdump", "-i", self.sink.interface]
         argv += ["-B", "65536", "--immediate-mode", "-U", "-w", str(capture)]
-        argv += ["ip", "and", "src", "net", "198.18.0.0/15"]
+        argv += ["ip", "and", "dst", SINK]
         tcpdump = subprocess.Popen(argv, stderr=subprocess.PIPE)
         assert tcpdump.stderr is not None
         try:

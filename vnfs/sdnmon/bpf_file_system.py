@@ -1,5 +1,5 @@
-"""A BPF file system of this process, which has no place in the tree of files: what is pinned in it is
-gone when the process ends, however it ends."""
+"""A BPF file system of this process, which has no place in the tree of files: what is pinned in it
+is gone when the process ends, however it ends."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class MonitoredSwitch:
 
 
 def _entry(line: Mapping[str, Any], first: int, oldest: int) -> Entry:
-    """`first`: what the window of an epoch is numbered from; the one before `oldest` has the rest."""
+    """`first`: epoch of the first window; the one before `oldest` has what slots do not have."""
     windows = [(epoch - first, packets, size) for epoch, packets, size in line["intervals"][::-1]]
     packets = line["packets"] - sum(count for _, count, _ in windows)
     size_bytes = line["bytes"] - sum(size for *_, size in windows)

@@ -192,6 +192,7 @@ def test_source_addresses_take_turns_with_all_flows(
     assert sent["packets"] == len(seen) >= 60
     assert [verdict.wrong for verdict in judge(seen, tmp_path)] == [()] * len(seen)
     first = ip_address(SOURCE)
-    assert [(ip_address(frame[26:30]), port) for frame, port in zip(seen, source_ports(seen))] == [
-        (first + 256 * (number // 10 % 3), 1024 + number % 10) for number in range(len(seen))
-    ]
+    assert [
+        (ip_address(frame[26:30]), port)
+        for frame, port in zip(seen, source_ports(seen), strict=True)
+    ] == [(first + 256 * (number // 10 % 3), 1024 + number % 10) for number in range(len(seen))]

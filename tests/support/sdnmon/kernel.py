@@ -55,7 +55,18 @@ class Program:
         context = ctypes.create_string_buffer(bytes(skb), len(skb))
         place = ctypes.addressof(data), ctypes.addressof(context)
         packed = _ATTRIBUTES.pack(
-            self._fd, 0, len(frame), 0, place[0], 0, repeat, 0, len(skb), 0, place[1] if gso else 0, 0
+            self._fd,
+            0,
+            len(frame),
+            0,
+            place[0],
+            0,
+            repeat,
+            0,
+            len(skb),
+            0,
+            place[1] if gso else 0,
+            0,
         )
         attributes = ctypes.create_string_buffer(packed.ljust(128, b"\0"), 128)
         _bpf(_TEST_RUN, attributes)
