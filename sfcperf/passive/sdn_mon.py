@@ -73,7 +73,7 @@ class SdnMonMonitor(Monitor):
     name = "sdn-mon"
     title = "SDN-Mon: flows, or a sample of them, at the ports of each SFF"
     cost = (
-        "each frame that arrives at a port takes about 50 ns longer if its flow is not sampled, and "
+        "each frame that arrives at a port takes some 50 ns longer if its flow is not sampled, and "
         "up to 400 ns if it is one of 200,000 (vnfs/sdnmon/README.md); tables are read afterwards"
     )
     parameters = object_schema(

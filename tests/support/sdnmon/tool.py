@@ -79,7 +79,8 @@ class Tool:
 
     def feed(self, frames: Iterable[bytes], program: str = "arrive") -> list[bytes]:
         """Let the program see frames, `arrive` as tc has them and `arrive_xdp` as XDP. Without
-        those that these ways of the kernel refuse: both want a whole header of Ethernet, and tc of IP."""
+        those that these ways of the kernel refuse: both want a whole header of Ethernet, and tc of
+        IP."""
         seen = []
         with Program(self.state / "current" / program) as loaded:
             for frame in frames:
