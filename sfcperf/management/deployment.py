@@ -144,6 +144,17 @@ class WatchableSff(Protocol):
         file `output`. Raises DeploymentError, EnvironmentLacks."""
 
 
+class FlowExporter(Protocol):
+    """A switch with sFlow and IPFIX of its own."""
+
+    def begin(self, kind: str, collector: str, one_in: int) -> None:
+        """Send samples (`sflow`) or flow records (`ipfix`) of one packet in so many to IP:PORT.
+        Raises DeploymentError."""
+
+    def end(self) -> None:
+        """Send no longer. Raises DeploymentError."""
+
+
 @dataclass(frozen=True)
 class Switch:
     """Where packets arrive at an SFF, for programs of the kernel that look at them."""
@@ -152,6 +163,8 @@ class Switch:
     """In the network namespace of the interfaces."""
     interfaces: tuple[str, ...]
     """All of its ports: attachments and links."""
+    exporter: FlowExporter | None = None
+    """None: it has neither."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from sfcperf.management.deployment import Deployment, Switch
 from sfcperf.management.observable import Observable
 from sfcperf.passive import sdn_mon_counts
 from sfcperf.passive.base import Monitor
+from sfcperf.passive.sdn_mon_exports import KINDS, ExportingSwitch
 from sfcperf.plugins import Requirement, array, choice, integer, number, object_schema
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
@@ -65,7 +66,8 @@ class SdnMonMonitor(Monitor):
 
     The source `chain` has `cpu_ns_per_packet`: CPU time of all instances by the packets that the
     ports have counted. With the mode `none`, this and `port_packets` are all there is: the
-    baseline.
+    baseline. With `sflow` and `ipfix`, each switch has `export_datagrams`, `export_bytes` and
+    `export_records` as well, which a collector has counted beside it.
 
     A trial fails if fewer packets were counted than the ports have.
     """
@@ -79,9 +81,10 @@ class SdnMonMonitor(Monitor):
     parameters = object_schema(
         {
             "mode": choice(
-                "Sampling by a keyed `hash`, or by the paper's `bloom` filter; `none` monitors "
-                "nothing, to compare with.",
-                ("hash", "bloom", "none"),
+                "Sampling by a keyed `hash`, or by the paper's `bloom` filter. To compare with: "
+                "`none` monitors nothing; `sflow` and `ipfix` are those of Open vSwitch, of a "
+                "share `ratio` of the packets.",
+                ("hash", "bloom", "none", *KINDS),
                 default="hash",
             ),
             "fields": array(
@@ -137,6 +140,7 @@ class SdnMonMonitor(Monitor):
         super().__init__(parameters)
         self._open = ExitStack()
         self._switches: dict[str, MonitoredSwitch] = {}
+        self._exporting: dict[str, ExportingSwitch] = {}
         self._tables: dict[str, Table] = {}
         self._cpu_s = 0.0
 
@@ -162,6 +166,13 @@ class SdnMonMonitor(Monitor):
                 )
         seen = observable()
         asked = parameters.get("nodes", there)
+        mode = parameters["mode"]
+        if seen is not None and mode in KINDS and not set(asked) <= set(seen.exporting_switches):
+            raise InputError(
+                f"not all of these switches have {mode}",
+                where="mode",
+                hint="Open vSwitch has it: the local driver's data plane `ovs`",
+            )
         if seen is not None and not set(asked) <= set(seen.switches):
             raise InputError(
                 "SDN-Mon cannot monitor the switches of this infrastructure",
@@ -179,7 +190,11 @@ class SdnMonMonitor(Monitor):
         }
         if not self._places:
             raise CannotBeMeasured("this deployment has no switch that SDN-Mon can monitor")
-        if self.parameters["mode"] != "none":
+        if (mode := self.parameters["mode"]) in KINDS:
+            for name, switch in self._places.items():
+                ratio = self.parameters["ratio"]
+                self._exporting[name] = ExportingSwitch(switch, mode, ratio)
+        elif mode != "none":
             file_system = self._open.enter_context(BpfFileSystem())
             for number_, (name, switch) in enumerate(self._places.items()):
                 monitored = MonitoredSwitch(switch.host, file_system.folder / str(number_))
@@ -194,6 +209,9 @@ class SdnMonMonitor(Monitor):
         try:
             return self._ended()
         finally:
+            for exporting in self._exporting.values():
+                with suppress(MeasurementError):
+                    exporting.stop()
             for switch in self._switches.values():
                 # The first error counts; and with the file system, everything goes.
                 with suppress(MeasurementError):
@@ -215,6 +233,11 @@ class SdnMonMonitor(Monitor):
             found += sdn_mon_counts.of_switch(
                 now_ns, name, statuses[name], table, self.parameters, elapsed_s
             )
+        for name, exporting in self._exporting.items():
+            exporting.stop()
+            self._cpu_s += exporting.cpu_s
+            for metric, count in exporting.counts.items():
+                found.append(Observation(now_ns, name, metric, "1", count))
         for name, count in ports.items():
             found.append(Observation(now_ns, name, "port_packets", "1", count))
         if all_packets := sum(ports.values()):
@@ -277,6 +300,13 @@ def _check(parameters: Mapping[str, Any]) -> None:
                 where=f"fields/{place}",
                 allowed=", ".join(fields.NAMES),
             )
+    if parameters["mode"] in KINDS and not parameters["ratio"]:
+        raise InputError(
+            f"{parameters['mode']} of no packets",
+            where="ratio",
+            allowed="more than 0",
+            hint="the mode `none` is the baseline",
+        )
     least_ms = _LEAST_SLOT_MS * parameters["counter_buffer_size"]
     if parameters["query_interval_ms"] < least_ms:
         raise InputError(

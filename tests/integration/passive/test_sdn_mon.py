@@ -186,3 +186,20 @@ def test_nodes_are_chosen(driver: LocalDriver, tmp_path: Path) -> None:
     watched = Watched(driver, scenario([], where=topology("T2")), tmp_path, nodes=["node2"])
     watched.end()
     assert {source for source, metric in watched.seen if metric == "entries"} == {"sff@node2"}
+
+
+@pytest.mark.parametrize("driver", ["ovs"], indirect=True)
+@pytest.mark.parametrize("mode", ["sflow", "ipfix"])
+def test_what_open_vswitch_exports(driver: LocalDriver, tmp_path: Path, mode: str) -> None:
+    """Of each packet; it ends with the trial, and can begin again."""
+    watched = Watched(driver, scenario([]), tmp_path, mode=mode)
+    watched.send(FLOWS, EACH)
+    time.sleep(0.3)
+    watched.end()
+    assert watched.seen["sff@node1", "export_datagrams"] > 0
+    assert watched.seen["sff@node1", "export_bytes"] > 0
+    if mode == "sflow":
+        assert watched.seen["sff@node1", "export_records"] >= FLOWS * EACH
+    again = SdnMonMonitor(with_defaults(SdnMonMonitor.parameters, {"mode": mode}))
+    again.start(watched.deployment, tmp_path)
+    assert {o.metric for o in again.stop()} >= {"export_datagrams", "monitor_cpu_s"}
