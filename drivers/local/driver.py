@@ -37,8 +37,8 @@ from sfcperf.management.deployment import (
     Deployment,
     Endpoint,
     Hop,
-    OpenFlowSwitch,
     ServiceFunction,
+    Switch,
     TraversalProof,
     WatchableSff,
 )
@@ -119,6 +119,8 @@ class LocalDriver(Driver):
         return Observable(
             counting_sffs=tuple(node for node, plane in planes.items() if plane in counting),
             watchable_sffs=tuple(planes),
+            switches=tuple(planes),
+            exporting_switches=tuple(n for n, plane in planes.items() if plane == dataplane.OVS),
         )
 
     def deploy(self, scenario: Scenario) -> Deployment:
@@ -250,10 +252,13 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         facts=built.facts(),
         sffs={name: sff for name, sff in sffs.items() if isinstance(sff, EbpfSff | Bmv2Sff)},
         watchable_sffs=dict(_watchable(built)),
-        openflow_switches={
-            f"sff@{node}": OpenFlowSwitch(built.hosts[f"sff@{node}"], sff.address, sff.ports)
+        switches={
+            f"sff@{node}": Switch(
+                built.hosts[f"sff@{node}"],
+                layout.interfaces(node),
+                *((sff, sff.address) if isinstance(sff, OpenVSwitchSff) else ()),
+            )
             for node, sff in built.sffs.items()
-            if isinstance(sff, OpenVSwitchSff)
         },
         show_packets=built.show_packets,
     )

@@ -87,6 +87,26 @@ class OpenVSwitch:
         self._vsctl(*command)
         self._check_ports(interfaces)
 
+    def export(self, bridges: Sequence[str], kind: str, collector: str, one_in: int) -> None:
+        """Have bridges send what they know of one packet in so many to a collector, IP:PORT, by
+        `sflow` or `ipfix`. Raises DeploymentError."""
+        target = f'targets="{collector}"'
+        settings = {
+            "sflow": ["agent=lo", target, f"sampling={one_in}", "polling=0", "header=128"],
+            "ipfix": [target, f"sampling={one_in}"],
+        }
+        command = ["--", "--id=@exporter", "create", kind, *settings[kind]]
+        for bridge in bridges:
+            command += ["--", "set", "bridge", bridge, f"{kind}=@exporter"]
+        self._vsctl(*command)
+
+    def end_export(self, bridges: Sequence[str]) -> None:
+        """No longer. Raises DeploymentError."""
+        command: list[str] = []
+        for bridge in bridges:
+            command += ["--", "clear", "bridge", bridge, "sflow", "ipfix"]
+        self._vsctl(*command)
+
     def add_flows(self, bridge: str, flows: Sequence[str]) -> None:
         """Install flows, all or none. Raises DeploymentError."""
         target = self.listens_at(bridge)

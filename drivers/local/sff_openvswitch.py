@@ -63,16 +63,21 @@ class OpenVSwitchSff(Sff):
         return watched_ports(self.layout, self.scenario, self.node)
 
     @property
-    def ports(self) -> tuple[str, ...]:
-        """Interfaces of the bridge with the flows, on the node's side."""
-        tunnelled = tunnelled_ports(self.layout, self.node.name)
-        ports = self.layout.ports(self.node.name)
-        return tuple(port.outer for port in ports if port not in tunnelled)
-
-    @property
     def address(self) -> str:
         """Where it listens for OpenFlow controllers."""
         return self._switch.listens_at("sff")
+
+    def begin(self, kind: str, collector: str, one_in: int) -> None:
+        """See FlowExporter.begin. Of the bridge where all of the packets arrive."""
+        self._switch.export([self._outer_bridge], kind, collector, one_in)
+
+    def end(self) -> None:
+        """See FlowExporter.end."""
+        self._switch.end_export([self._outer_bridge])
+
+    @property
+    def _outer_bridge(self) -> str:
+        return "und" if self.layout.needs_underlay else "sff"
 
     def problem(self) -> str | None:
         """See Sff.problem."""

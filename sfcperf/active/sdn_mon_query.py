@@ -76,14 +76,14 @@ class SdnMonQuery(Probe):
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start agent and controller, and add the entries. Raises CannotBeMeasured without a switch
         that has an OpenFlow channel, MeasurementError."""
-        switches = deployment.openflow_switches
+        switches = [each for each in deployment.switches.values() if each.openflow is not None]
         if not switches:
             raise CannotBeMeasured(
                 "no switch of this chain has an OpenFlow channel",
                 hint="use the data plane `ovs` of the local driver",
             )
-        first, asked = next(iter(switches.values())), self.parameters
-        self._switch = ControlledSwitch(first, raw_dir)
+        asked = self.parameters
+        self._switch = ControlledSwitch(switches[0], raw_dir)
         slots = {name: asked[name] for name in ("counter_buffer_size", "query_interval_ms")}
         self._switch.ask("begin", ratio=0.0, capacity=max(asked["entries"], 1), **slots)
         ends = {"source": deployment.client.address, "destination": deployment.server.address}

@@ -10,7 +10,7 @@ from typing import Any
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Conversation, Process
-from sfcperf.management.deployment import OpenFlowSwitch
+from sfcperf.management.deployment import Switch
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sdnmon.bpf_file_system import BpfFileSystem
 
@@ -27,7 +27,7 @@ class ControlledSwitch:
     """A context: while it is open, the switch has a further controller. Monitoring ends with it,
     also if this process is killed."""
 
-    def __init__(self, switch: OpenFlowSwitch, outputs: Path) -> None:
+    def __init__(self, switch: Switch, outputs: Path) -> None:
         """`outputs`: a folder for what the agent says. Raises MeasurementError."""
         self._switch = switch
         self._process: Process | None = None
@@ -45,8 +45,8 @@ class ControlledSwitch:
         out, err = outputs / "agent.out", outputs / "agent.err"
         out.unlink(missing_ok=True)
         argv = [host.program(binaries.find(AGENT)), "--state", f"{self._pins.folder}/switch"]
-        argv += [f"--relay=to:{self._switch.address}=tcp:{controller}"]
-        argv += [f"--port={port}" for port in self._switch.ports]
+        argv += [f"--relay=to:{self._switch.openflow}=tcp:{controller}"]
+        argv += [f"--port={port}" for port in self._switch.interfaces]
         self._process = host.spawn(argv, stdout=out, stderr=err)
         ready = self._process.becomes(
             lambda: out.exists() and "ready" in out.read_text(),

@@ -8,7 +8,8 @@
 struct program {
 	const struct sdnmon_config *config;
 	struct sdnmon_live *live;
-	int table, excluded, unmonitored, totals, events, arrive, change_table;
+	int table, excluded, unmonitored, totals, events, arrive, arrive_xdp, forwarders,
+		change_table;
 };
 
 /* What a table begins with. `hash_keys` and what follows from fields are set already. */
@@ -16,7 +17,8 @@ struct settings {
 	struct sdnmon_config config;
 	__u64 ratio, limit, interval_ns;
 	__u64 notify; /* for state_begin() and state_reset() */
-	int events; /* the ring of an earlier table, whose readers continue; -1: a new one */
+	/* Of an earlier table, whose readers and ports go on; -1: new ones. */
+	int events, forwarders;
 };
 
 /* Make the folder `pins`, with new programs and empty maps. */

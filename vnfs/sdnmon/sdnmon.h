@@ -52,6 +52,9 @@ enum sdnmon_header {
 #define SDNMON_MARK_BITS (1 << 20)
 #define SDNMON_RATIO_ONE (1ULL << 32)
 #define SDNMON_BLOOM_HASHES 5
+#define SDNMON_XDP_PLACES (1 << 16)
+/* Where the XDP program of an interface is kept. */
+#define SDNMON_XDP_PLACE(ifindex) ((__u32)(ifindex) % SDNMON_XDP_PLACES)
 
 enum sdnmon_mode {
 	SDNMON_HASH,

@@ -135,7 +135,7 @@ int state_open(struct state *state)
 	state->is_open = true;
 	state->opened = number_of(state->current);
 	if (access(state->next, F_OK) == 0) {
-		if (ports_use(state->ports, state->program.arrive))
+		if (ports_use(state->ports, &state->program))
 			return -1;
 		program_unpin(state->next);
 	}
@@ -187,14 +187,15 @@ int state_reset(struct state *state, const struct settings *settings)
 	int error;
 
 	continued.events = state->program.events;
+	continued.forwarders = state->program.forwarders;
 	if (program_create(state->next, &continued, &created))
 		return -1;
 	error = table_set_notify(&created, settings->notify);
 	if (!error &&
-	    (ports_use(state->ports, created.arrive) ||
+	    (ports_use(state->ports, &created) ||
 	     renameat2(AT_FDCWD, state->next, AT_FDCWD, state->current, RENAME_EXCHANGE))) {
 		complain("cannot put new programs in place of the old: %s", strerror(errno));
-		ports_use(state->ports, state->program.arrive);
+		ports_use(state->ports, &state->program);
 		error = -1;
 	}
 	program_unpin(state->next);

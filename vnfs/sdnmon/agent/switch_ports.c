@@ -177,7 +177,7 @@ static int attach(struct switch_port *port, enum attachment how, const struct st
 	if (ports_have(state->ports, interface))
 		return interface;
 	if (refused != interface &&
-	    ports_attach(state->ports, port->name, state->program.arrive, how) == 0)
+	    ports_attach(state->ports, port->name, &state->program, how) == 0)
 		return interface;
 	port->refused = interface;
 	return 0;

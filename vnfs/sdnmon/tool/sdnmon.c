@@ -40,7 +40,7 @@ static const char documentation[] =
 	"A FLOW is FIELD=VALUE,... with the fields of the table.";
 
 static const char *const modes[] = { "hash", "bloom", "parse", NULL };
-static const char *const attachments[] = { "auto", "tcx", "clsact", NULL };
+static const char *const attachments[] = { "auto", "tcx", "clsact", "xdp", NULL };
 
 static struct {
 	const char *state, *fields, *key;
@@ -104,7 +104,7 @@ static struct tool_option descriptions[] = {
 	[NOTIFY] = { "notify", 'n', "COUNT",
 		     "Notify when there are more entries (default: 0, never)", take_integer,
 		     &options.notify, .least = 0, .most = SDNMON_ENTRIES },
-	[ATTACH] = { "attach", 'a', "HOOK", "auto (default), tcx or clsact", take_word,
+	[ATTACH] = { "attach", 'a', "HOOK", "auto (default), tcx, clsact or xdp", take_word,
 		     &options.attach, .words = attachments },
 	[WAIT] = { "wait", 'w', NULL, "events: wait for more until SIGTERM", take_flag,
 		   &options.wait },
@@ -195,6 +195,7 @@ static int read_settings(struct settings *settings, const struct sdnmon_config *
 		.interval_ns = interval_ns(options.slots),
 		.notify = (__u64)options.notify,
 		.events = -1,
+		.forwarders = -1,
 	};
 	if (!options.fields) {
 		complain("--fields is missing");
@@ -214,7 +215,7 @@ static int read_settings(struct settings *settings, const struct sdnmon_config *
 static int attach_all(void)
 {
 	for (unsigned int i = 0; i < arguments.count; i++)
-		if (ports_attach(state.ports, arguments.words[i], state.program.arrive,
+		if (ports_attach(state.ports, arguments.words[i], &state.program,
 				 (enum attachment)options.attach))
 			return -1;
 	return 0;
