@@ -173,6 +173,7 @@ int request_settings(const struct request *request, struct settings *settings, b
 		.ratio = get64(content + 8),
 		.notify = get32(content + 32),
 		.events = -1,
+		.forwarders = -1,
 	};
 	settings->limit = limit ? limit : settings->config.capacity;
 	*has_secret = content[1] & SECRET_GIVEN;
