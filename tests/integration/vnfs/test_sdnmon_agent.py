@@ -691,7 +691,7 @@ _ADDRESSES = (
 def test_relays_that_are_none(relay: str) -> None:
     status, says = _refused("--state", "/nowhere/switch", "--relay", relay)
     assert status == 2
-    assert "--relay: LISTEN=CONTROLLER, each tcp:IP:PORT or unix:PATH" in says
+    assert "--relay: LISTEN=CONTROLLER or to:SWITCH=CONTROLLER, each tcp:IP:PORT or unix:PATH" in says
 
 
 def test_what_it_cannot_begin_with(tmp_path: Path) -> None:
