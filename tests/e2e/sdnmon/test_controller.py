@@ -32,7 +32,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
         yield made
         assert made.controller.process.poll() is None
         for agent in made.agents.values():
-            said = agent.errors.splitlines()
+            said = agent.complaints.splitlines()
             # While a test killed the controller.
             assert all("Connection refused" in line for line in said), said
 
@@ -317,7 +317,7 @@ def _kill(net: Network, restart: Callable[[], None]) -> None:
 
 def test_an_agent_that_is_killed(net: Network) -> None:
     def restart() -> None:
-        net.agents[1].stop(grace_s=0)
+        net.agents[1].signal(9)
         net.controller.await_switches(2)
         status, error = net.controller.refused("GET", path(1, "status"))
         assert (status, "no switch with this ID" in error) == (404, True)
@@ -359,6 +359,6 @@ def test_beside_another_application(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         net.send([extra])
         assert eventually(lambda: bool(said("overflow")))
         assert [each["entries"] for each in said("overflow")] == [4]
-        net.agents[1].stop(grace_s=0)
+        net.agents[1].signal(9)
         assert eventually(lambda: [each["there"] for each in said("switch")] == [True, False])
         assert net.controller.end() == (0, "")

@@ -2,12 +2,12 @@
 
 # Without `from __future__ import annotations`: FastAPI reads the annotations of nested functions.
 
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 from fastapi import Body, FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -272,7 +272,7 @@ class _Streamed(StreamingResponse):
     """Statistics as JSON Lines; makes room for others when it has ended, however it ends."""
 
     def __init__(self, statistics: Statistics, room: threading.BoundedSemaphore) -> None:
-        super().__init__(_lines(statistics), media_type="application/jsonl")
+        super().__init__(json_lines(statistics), media_type="application/jsonl")
         self._room = room
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -283,7 +283,8 @@ class _Streamed(StreamingResponse):
             self._room.release()
 
 
-def _lines(statistics: Statistics) -> Iterator[bytes]:
+def json_lines(statistics: Statistics) -> Iterator[bytes]:
+    """As JSON Lines, some at a time."""
     head = {
         "entries": len(statistics),
         "epoch": statistics.epoch,
@@ -291,14 +292,14 @@ def _lines(statistics: Statistics) -> Iterator[bytes]:
         "ratio": statistics.ratio,
         "fields": fields_of(statistics.layout),
     }
-    lines = [json.dumps(head)]
+    lines = [msgspec.json.encode(head)]
     for entry in statistics.flows():
-        lines.append(json.dumps(entry))
+        lines.append(msgspec.json.encode(entry))
         if len(lines) >= _LINES_AT_ONCE:
-            yield ("\n".join(lines) + "\n").encode()
+            yield b"\n".join(lines) + b"\n"
             lines.clear()
     if lines:
-        yield ("\n".join(lines) + "\n").encode()
+        yield b"\n".join(lines) + b"\n"
 
 
 def _volume(statistics: Statistics) -> models.VolumeAnswer:
