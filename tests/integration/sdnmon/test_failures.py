@@ -331,7 +331,8 @@ def test_notifications(controller: Controller, connect: Connect):
 # --- the REST interface ---
 
 
-@pytest.mark.parametrize("switch", [0, 1])
+@pytest.mark.gate_runs(1)
+@pytest.mark.parametrize("switch", [1, 0])
 def test_whatever_is_sent(controller: Controller, connect: Connect, switch: int):
     """No 500; answers are as OpenAPI says; nothing is done without a token. Of no switch, and of
     one that answers."""
