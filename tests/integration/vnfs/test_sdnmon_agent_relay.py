@@ -182,11 +182,6 @@ def test_a_message_that_is_none_closes_the_channel(
     )
 
 
-def _memory_kb(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0])
-
-
 def _sent_without_reader(sender: Connection, data: bytes) -> int:
     """Bytes that are taken until the sender would wait for long."""
     sender.stream.settimeout(0.3)
@@ -207,7 +202,7 @@ def test_one_end_waits_for_the_other(between: Ends, by_switch: bool) -> None:
     sender, receiver = (switch, controller) if by_switch else (controller, switch)
     data = Message(VERSION_1_5, FLOW_MOD, 1, bytes(1000)).packed * 1000
     sent = _sent_without_reader(sender, data)
-    assert _memory_kb(between.agent.pid) < MOST_MEMORY_KB
+    assert between.agent.memory_kb < MOST_MEMORY_KB
     whole, received = sent - sent % 1008, 0
     while received < whole:
         received += len(receiver.stream.recv(1 << 20))
@@ -219,7 +214,7 @@ def test_a_controller_that_reads_no_replies_is_asked_no_more(between: Ends) -> N
     body = struct.pack("!II", EXPERIMENTER, ADD_ENTRIES)
     request = Message(VERSION_1_5, OF_EXPERIMENTER, 1, body).packed
     sent = _sent_without_reader(controller, request * 1000)
-    assert _memory_kb(between.agent.pid) < MOST_MEMORY_KB
+    assert between.agent.memory_kb < MOST_MEMORY_KB
     xid = switch.send(ECHO_REQUEST)
     echo = controller.receive(lambda message: message.type == ECHO_REQUEST)
     assert echo.xid == xid
@@ -239,7 +234,7 @@ def test_what_was_sent_before_the_end_arrives(between: Ends) -> None:
 
 
 def test_a_controller_that_is_not_there(between: Ends) -> None:
-    """The switch's connection ends, and the next attempt finds the controller that is there then."""
+    """The switch's connection ends; the next attempt finds the controller that is there then."""
     hidden = between.controller.path.rename(between.controller.path.with_suffix(".away"))
     with socket.socket(socket.AF_UNIX) as stream:
         stream.settimeout(10)

@@ -18,10 +18,11 @@ class Agent:
     """The process, which can be started again."""
 
     def __init__(
-        self, host: NamespaceHost, folder: Path, state: Path, binary: Path | None = None
+        self, host: NamespaceHost, folder: Path, state: Path, command: Sequence[str] = ()
     ) -> None:
+        """`command`: another program than that of the tree."""
         self._host, self._folder, self._state = host, folder, state
-        self._binary = binary or binaries.find(TOOL)
+        self._command = command or [str(binaries.find(TOOL))]
         self._process: Process | None = None
         self.address = f"unix:{folder}/agent.sock"
         """For the switch."""
@@ -33,6 +34,12 @@ class Agent:
         return self._process.pid
 
     @property
+    def memory_kb(self) -> int:
+        """Resident."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0])
+
+    @property
     def complaints(self) -> str:
         return (self._folder / "agent.err").read_text()
 
@@ -41,7 +48,7 @@ class Agent:
         out = self._folder / "agent.out"
         out.unlink(missing_ok=True)
         relays = relays or [f"{self.address}=unix:{self.controller}"]
-        argv = [str(self._binary), "--state", str(self._state), *options]
+        argv = [*self._command, "--state", str(self._state), *options]
         argv += [f"--relay={relay}" for relay in relays]
         self._process = self._host.spawn(argv, stdout=out, stderr=self._folder / "agent.err")
         assert eventually(lambda: out.exists() and "ready" in out.read_text()), self.complaints

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sfcperf.hosts.namespace import NamespaceHost
 from support.sdnmon.agent import Agent
 from support.sdnmon.openflow import (
     HELLO,
@@ -21,8 +22,6 @@ from support.sdnmon.openflow import (
     Controller,
 )
 from support.sdnmon.tool import Tool, bpf_file_system
-
-from sfcperf.hosts.namespace import NamespaceHost
 
 
 def introduce(switch: Connection, controller: Connection) -> None:
@@ -60,12 +59,12 @@ class Ends:
 
 @contextmanager
 def ends(
-    folder: Path, *, binary: Path | None = None, options: Sequence[str] = ()
+    folder: Path, *, command: Sequence[str] = (), options: Sequence[str] = ()
 ) -> Iterator[Ends]:
     """The agent runs in this network namespace."""
     with bpf_file_system(folder) as pins:
         tool = Tool(pins / "switch")
-        agent = Agent(NamespaceHost("here", None, folder), folder, tool.state, binary)
+        agent = Agent(NamespaceHost("here", None, folder), folder, tool.state, command)
         controller = Controller(agent.controller)
         made = Ends(agent, tool, controller)
         try:

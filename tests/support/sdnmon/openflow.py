@@ -9,6 +9,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,7 +83,8 @@ class Message:
     @property
     def exp_type(self) -> int | None:
         """Of SDN-Mon, or None."""
-        if self.type != OF_EXPERIMENTER or self.body[:4] != struct.pack("!I", EXPERIMENTER):
+        ours = struct.pack("!I", EXPERIMENTER)
+        if self.type != OF_EXPERIMENTER or self.body[:4] != ours or len(self.body) < 8:
             return None
         return int(struct.unpack_from("!I", self.body, 4)[0])
 
@@ -228,14 +230,15 @@ class Connection:
         self.receive(lambda message: message.type == HELLO)
 
     def has_ended(self) -> bool:
-        """Whether the other end closes the connection; what comes before is thrown away."""
-        try:
-            while self.stream.recv(1 << 16):
-                pass
-        except ConnectionResetError:
-            pass
-        except TimeoutError:
-            return False
+        """Whether the other end closes the connection, which is then closed here as well; what comes
+        before is thrown away."""
+        with suppress(ConnectionResetError):
+            try:
+                while self.stream.recv(1 << 16):
+                    pass
+            except TimeoutError:
+                return False
+        self.close()
         return True
 
     def send(self, kind: int, body: bytes = b"", xid: int | None = None) -> int:

@@ -70,7 +70,7 @@ class Bench:
 
 @contextmanager
 def bench(
-    folder: Path, *, binary: Path | None = None, options: Sequence[str] = ()
+    folder: Path, *, command: Sequence[str] = (), options: Sequence[str] = ()
 ) -> Iterator[Bench]:
     """Everything that a test needs; nothing is left."""
     with Lab(folder) as lab, bpf_file_system(folder) as pins:
@@ -79,7 +79,7 @@ def bench(
         tool = Tool(pins / "switch", host)
         create_database(host, folder / "empty.db")
         switch = OpenVSwitch(host, folder)
-        agent = Agent(host, folder, tool.state, binary)
+        agent = Agent(host, folder, tool.state, command)
         controller = Controller(agent.controller)
         ports = [pair[1] for pair in pairs]
         made = Bench(lab, host, [p[0] for p in pairs], ports, tool, agent, controller, folder)

@@ -171,6 +171,10 @@ static bool examine(struct channel *channel, enum end end)
 	bool any = false;
 	int bytes;
 
+	if (channel->lingers) {
+		peer_clear(peer);
+		return false;
+	}
 	while ((bytes = peer_next(peer, &message)) > 0) {
 		size_t length = (size_t)bytes;
 
@@ -210,21 +214,31 @@ static void continue_statistics(struct channel *channel)
 		statistics_continue(statistics, &controller->own);
 }
 
-/* An end that is gone takes the other one with it, when that has taken all that came before. */
+/* Has the other end taken all whole messages? */
+static bool is_drained(const struct peer *peer)
+{
+	const __u8 *message;
+
+	return peer->start == peer->examined && peer_next(peer, &message) == 0;
+}
+
+/* An end that is gone takes the other one with it, when that has taken all that came before. Its
+ * connection is closed when it does so itself: at once, what it did not read yet would be lost. */
 static void judge(struct channel *channel)
 {
 	for (int end = SWITCH; end <= CONTROLLER; end++) {
-		const struct peer *peer = &channel->peers[end];
-		const struct peer *to = other(channel, (enum end)end);
+		struct peer *peer = &channel->peers[end];
+		struct peer *to = other(channel, (enum end)end);
 
 		if (!peer->ended)
 			continue;
 		if (!channel->ended_ns)
 			channel->ended_ns = loop_now_ns();
-		if (to->mute || to->ended || peer->start == peer->end ||
-		    (peer->start == peer->examined &&
-		     peer_next(peer, &(const __u8 *){ NULL }) == 0) ||
-		    loop_now_ns() - channel->ended_ns > END_WAIT_NS)
+		if (!channel->lingers && (to->mute || is_drained(peer))) {
+			channel->lingers = peer->mute = to->mute = true;
+			shutdown(to->fd, SHUT_WR);
+		}
+		if (to->ended || loop_now_ns() - channel->ended_ns > END_WAIT_NS)
 			channel->closed = true;
 	}
 }
@@ -247,18 +261,30 @@ static void set_interest(struct channel *channel, enum end end, struct loop *loo
 	peer->interest = interest;
 }
 
+/* Ends of which the kernel says all the time that they are over may have sent more. */
+static bool read_hung(struct channel *channel)
+{
+	bool any = false;
+
+	for (int end = SWITCH; end <= CONTROLLER; end++) {
+		struct peer *peer = &channel->peers[end];
+
+		if (peer->hung && peer_can_read(peer))
+			any |= peer_read(peer);
+	}
+	return any;
+}
+
 void channel_serve(struct channel *channel)
 {
 	struct peer *to_switch = &channel->peers[SWITCH];
 	struct peer *controller = &channel->peers[CONTROLLER];
 	bool progress;
 
-	for (int end = SWITCH; end <= CONTROLLER; end++)
-		if (channel->peers[end].hung && peer_can_read(&channel->peers[end]))
-			peer_read(&channel->peers[end]);
 	continue_statistics(channel);
 	do {
-		progress = examine(channel, CONTROLLER);
+		progress = read_hung(channel);
+		progress |= examine(channel, CONTROLLER);
 		ask_for_ports(channel);
 		progress |= examine(channel, SWITCH);
 		progress |= peer_send(to_switch, controller) > 0;

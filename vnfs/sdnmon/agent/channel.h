@@ -25,6 +25,7 @@ struct channel {
 	bool described; /* part of which has come */
 	__u32 xid; /* of that request */
 	__u64 asked_ns, ended_ns;
+	bool lingers; /* one end is gone, and the other one is awaited */
 	bool closed; /* it can be freed */
 };
 

@@ -8,8 +8,9 @@
 
 #define LOCK_WAIT_MS 1000 /* meanwhile the OpenFlow channel stands still */
 
-/* The ring stays when a table is reset, but its descriptor is another one. */
-static void follow_notifications(struct monitoring *monitoring)
+/* After another state was opened. Its ring may be that of the one before, but the descriptor is another
+ * one. Its ports may be others than those of the switch. */
+static void follow_state(struct monitoring *monitoring)
 {
 	const struct state *state = &monitoring->state;
 	ino_t opened = state->is_open ? state->opened : 0;
@@ -21,6 +22,7 @@ static void follow_notifications(struct monitoring *monitoring)
 	monitoring->followed = opened;
 	if (!opened)
 		return;
+	monitoring->ports.changed = true;
 	monitoring->notifications = ring_buffer__new(state->program.events, monitoring->notified,
 						     monitoring->context, NULL);
 	if (!monitoring->notifications)
@@ -35,7 +37,7 @@ static int refuse_failed(struct refusal *refusal)
 static int refuse_off(struct monitoring *monitoring, struct refusal *refusal)
 {
 	state_close(&monitoring->state);
-	follow_notifications(monitoring);
+	follow_state(monitoring);
 	return refuse_request(refusal, SDNMON_IS_OFF, "monitoring is off: MODE_ON begins it");
 }
 
@@ -62,7 +64,7 @@ int monitoring_change(struct monitoring *monitoring, struct refusal *refusal)
 void monitoring_changed(struct monitoring *monitoring)
 {
 	state_unlock(&monitoring->state);
-	follow_notifications(monitoring);
+	follow_state(monitoring);
 }
 
 int monitoring_read(struct monitoring *monitoring, struct refusal *refusal)
@@ -123,7 +125,7 @@ int monitoring_open(struct monitoring *monitoring, const char *folder)
 void monitoring_close(struct monitoring *monitoring)
 {
 	state_close(&monitoring->state);
-	follow_notifications(monitoring);
+	follow_state(monitoring);
 }
 
 void monitoring_remove(struct monitoring *monitoring)

@@ -46,7 +46,7 @@ static void make_room(struct peer *peer)
 	peer->start = 0;
 }
 
-void peer_read(struct peer *peer)
+bool peer_read(struct peer *peer)
 {
 	ssize_t bytes;
 
@@ -56,6 +56,7 @@ void peer_read(struct peer *peer)
 		peer->end += (size_t)bytes;
 	else if (bytes == 0 || (errno != EAGAIN && errno != EINTR))
 		peer->ended = true;
+	return bytes > 0 || peer->ended;
 }
 
 int peer_next(const struct peer *peer, const __u8 **message)
@@ -87,6 +88,11 @@ void peer_take(struct peer *peer, size_t bytes)
 {
 	peer->examined += bytes;
 	drop(peer, bytes);
+}
+
+void peer_clear(struct peer *peer)
+{
+	peer->start = peer->examined = peer->end = 0;
 }
 
 /* --- output --- */

@@ -31,8 +31,8 @@ void peer_close(struct peer *peer);
 
 bool peer_can_read(const struct peer *peer);
 
-/* Read once. */
-void peer_read(struct peer *peer);
+/* Read once. Whether something came, or the end. */
+bool peer_read(struct peer *peer);
 
 /* The message that was not examined yet, if it is whole: its length, 0 if there is none, -1 if none can
  * be so short. */
@@ -41,6 +41,9 @@ int peer_next(const struct peer *peer, const __u8 **message);
 /* It goes on; or it was taken out, for which nothing may be before it. */
 void peer_pass(struct peer *peer, size_t bytes);
 void peer_take(struct peer *peer, size_t bytes);
+
+/* Forget what came. */
+void peer_clear(struct peer *peer);
 
 /* Send the messages of `from`, and the agent's own, in turns, until the kernel takes no more. Bytes that
  * were sent. */
