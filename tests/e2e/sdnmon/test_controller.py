@@ -351,8 +351,11 @@ def test_beside_another_application(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return [e for e in map(json.loads, lines) if e["event"] == kind and e.get("switch") == 1]
 
     with network(tmp_path, "--app", app, forward=False) as net:
-        assert eventually(lambda: bool(said("monitoring")))
-        assert said("monitoring") == [{"event": "monitoring", "switch": 1, "entries": 1}]
+        assert eventually(lambda: bool(said("refused")))
+        assert said("refused") == [{"event": "refused", "switch": 1, "reason": "ON"}]
+        assert said("monitoring") == [
+            {"event": "monitoring", "switch": 1, "entries": 1, "threshold": 3}
+        ]
         net.send(frames(7, 2, 10))
         assert not said("overflow")
         extra = bytes(Ether() / IP(src="10.0.0.1") / UDP(sport=1, dport=99))

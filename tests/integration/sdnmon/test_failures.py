@@ -284,6 +284,41 @@ def test_statistics_that_are_wrong(controller: Controller, connect: Connect, bod
     assert status == 502
 
 
+def test_a_reply_without_an_end(controller: Controller, connect: Connect):
+    def endless(switch: StandIn, xid: int, content: bytes) -> None:
+        body = wire.statistics([(bytes(8), 0, 1, 60, [])] * 1500, 8, 0, 9, more=True)
+        while True:  # until the connection is closed, or nobody reads any more
+            switch.reply(Kind.STATISTICS, xid, body)
+
+    connect({Kind.STATISTICS: endless})
+    status, _ = controller.refused("GET", path(1, "statistics?buffers=false"))
+    assert status == 502
+
+
+def test_readers_that_are_slow(controller: Controller, connect: Connect):
+    """Each holds a table; when they leave, there is room again."""
+
+    def many(switch: StandIn, xid: int, _: bytes) -> None:
+        count = 1000
+        entries = [(number.to_bytes(8), 0, 1, 60, []) for number in range(count)]
+        for last in range(100):
+            body = wire.statistics(entries, 8, 0, 9, more=last < 99)
+            switch.reply(Kind.STATISTICS, xid, body)
+
+    connect({Kind.STATISTICS: many})
+    where = f"{controller.url}{path(1, 'statistics')}"
+    slow = [
+        requests.get(where, headers=controller.headers, stream=True, timeout=REQUEST_S)
+        for _ in range(4)
+    ]
+    assert [answer.status_code for answer in slow] == [200] * 4
+    status, error = controller.refused("GET", path(1, "statistics"))
+    assert (status, "4 answers with statistics" in error) == (503, True)
+    for answer in slow:
+        answer.close()
+    assert eventually(lambda: controller.client.get(path(1, "volume")).status_code == 200)
+
+
 def test_a_switch_that_connects_again(controller: Controller, connect: Connect):
     """Its old connection may not be noticed to be dead yet."""
     before = connect({Kind.MODE_OFF: lambda *_: None})

@@ -13,12 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sfcperf.vnfs.sdnmon.controller.errors import CallError, NoAnswer, SwitchLeft, WrongAnswer
-from sfcperf.vnfs.sdnmon.controller.messages import Kind, Message, Request
+from sfcperf.vnfs.sdnmon.controller.messages import MOST_ENTRIES, Kind, Message, Request
 from sfcperf.vnfs.sdnmon.controller.statistics import Part
 
 Answer = Message | list[Part]
 """All parts of a statistics reply are one answer."""
 MOST_XID = (1 << 32) - 1
+_MOST_IN_REPLY = 2 * MOST_ENTRIES
+"""Entries and messages of a statistics reply: more than flows that come and go can make of it."""
 
 
 @dataclass
@@ -29,6 +31,8 @@ class Call:
     xid: int
     answer: Future[Answer] = field(default_factory=Future)
     parts: list[Part] = field(default_factory=list)
+    taken: int = 0
+    """Entries and messages in `parts`."""
     heard_at_s: float = field(default_factory=time.monotonic)
     """When the request was sent, or the last part of its answer came."""
 
@@ -85,7 +89,10 @@ class Calls:
             self.failed(xid, WrongAnswer("parts of a reply differ in what their entries are"))
             return
         call.parts.append(message)
-        if not message.more:
+        call.taken += len(message.entries) + 1
+        if call.taken > _MOST_IN_REPLY:
+            self.failed(xid, WrongAnswer("the reply has more entries than a table"))
+        elif not message.more:
             self._resolve(call, call.parts)
 
     def failed(self, xid: int, error: CallError) -> None:
