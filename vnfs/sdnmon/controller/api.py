@@ -118,14 +118,14 @@ def _add_switches(app: FastAPI, mon: SdnMon) -> None:
 
     @app.get("/notifications", tags=["switches"], operation_id="list_notifications")
     def list_notifications(
-        after: Annotated[int, Query(ge=0, le=(1 << 53) - 1)] = 0,
+        which: Annotated[models.Which, Query()],
     ) -> list[models.NotificationAnswer]:
         """Overflow notifications with numbers greater than `after`; the last 1,000 are kept."""
         return [
             models.NotificationAnswer(
                 number=each.number, switch=f"{each.switch_id:016x}", **asdict(each.overflow)
             )
-            for each in mon.notifications.after(after)
+            for each in mon.notifications.after(which.after)
         ]
 
 
@@ -251,11 +251,11 @@ def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
         response_class=StreamingResponse,
         **shared,
     )
-    def get_statistics(switch: _Id, buffers: Annotated[bool, Query()] = True) -> StreamingResponse:
+    def get_statistics(switch: _Id, how: Annotated[models.How, Query()]) -> StreamingResponse:
         """All entries. The first line has their number, the last epoch and the length of a slot;
         the following ones a flow, its counts, and with `buffers` its intervals: epoch, packets and
         bytes, the latest first, without those that have no packets."""
-        return _Streamed(read(switch, buffers), room)
+        return _Streamed(read(switch, how.buffers), room)
 
     @app.get("/switches/{switch}/volume", operation_id="get_volume", responses=_CALL, **shared)
     def get_volume(switch: _Id) -> models.VolumeAnswer:
