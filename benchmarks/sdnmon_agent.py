@@ -5,7 +5,7 @@ reply, with a reader that only counts entries; with and without counter buffers 
 
 The keys are 5-tuples of IPv4. Besides, the CPU time of the agent, and, as a floor, the time in
 which as many bytes pass from one process to another by the same kind of socket. Cases are measured
-in turn.
+in turn. The goal is judged by the CPU time, as other processes may run.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def main() -> None:
             buffers = "with buffers" if slots else "without"
             print(
                 f"{entries:,} entries, {buffers}: {wall_ms:.1f} ms [{low:.1f}, {high:.1f}], "
-                f"CPU of the agent {cpu_ms:.0f} ms, {octets:,} bytes, which alone take "
-                f"{floor_ms:.1f} ms (goal: {goal_ms})"
+                f"CPU of the agent {cpu_ms:.1f} ms (goal: {goal_ms}); {octets:,} bytes, which "
+                f"alone take {floor_ms:.1f} ms"
             )
-            if wall_ms > goal_ms:
+            if cpu_ms > goal_ms:
                 missed.append(f"{entries:,} {buffers}")
     if missed:
         raise SystemExit(f"over the goal: {', '.join(missed)}")

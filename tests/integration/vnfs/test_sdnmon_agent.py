@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import signal
+import socket
 import struct
 import subprocess
 import time
@@ -15,11 +16,14 @@ import pytest
 from scapy.contrib.openflow3 import OFPETExperimenter, OFPTExperimenter
 from support.network.wires import eventually, ip, space
 from support.sdnmon import openflow as of
+from support.sdnmon.agent import TOOL
+from support.sdnmon.ends import ends
 from support.sdnmon.frames import udp_flow, udp_flows
 from support.sdnmon.openflow import Connection, Refused, Settings, packed_keys
 from support.sdnmon.switch import BRIDGE, Bench, bench
-from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, layout_of
+from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, bpf_file_system, layout_of
 
+from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sdnmon.fields import FIELDS
 from sfcperf.vnfs.sdnmon.model import is_sampled
 
@@ -100,6 +104,7 @@ def test_features(off: tuple[Bench, Connection]) -> None:
     assert made.tool.status["mode"] == "hash"
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -508,11 +513,44 @@ def test_notifications_wait_for_a_controller_that_wants_them(fresh: Bench) -> No
     assert second.status().notifications == 1
     second.ask(of.FEATURES)
     assert second.notification()[1:] == (6, 5)
-    fresh.vsctl(
-        "--", "set-controller", BRIDGE, fresh.agent.address, "unix:/nowhere",
-    )  # fmt: skip
     second.barrier()
     assert second.others == []
+
+
+def _notifications(controller: Connection) -> list[bytes]:
+    """Contents of those that have come."""
+    controller.ask(of.STATUS)
+    return [m.body[8:] for m in controller.others if m.exp_type == of.OVERFLOW_NOTIFICATION]
+
+
+def test_each_crossing_is_notified_once_on_each_connection(tmp_path: Path) -> None:
+    """Entries that come and go above nine tenths of the threshold are one crossing."""
+    with ends(tmp_path) as made:
+        wanting = [made.introduced()[1] for _ in range(3)]
+        silent = made.introduced()[1]
+        for controller in wanting:
+            controller.ask(of.FEATURES)
+        silent.ask(of.MODE_ON, dataclasses.replace(FIVE, threshold=10).packed)
+        for kept, crossings in (
+            (10, 0),
+            (11, 1),
+            (10, 1),
+            (20, 1),
+            (9, 1),
+            (11, 2),
+            (0, 2),
+            (30, 3),
+        ):
+            there = len(silent.statistics().entries)
+            kind = of.ADD_ENTRIES if kept > there else of.REMOVE_ENTRIES
+            keys = _keys(range(min(kept, there), max(kept, there)))
+            silent.ask(kind, packed_keys(keys))
+            assert eventually(
+                lambda n=crossings: [len(_notifications(c)) for c in wanting] == [n] * 3
+            )
+        assert _notifications(silent) == []
+        for one in _notifications(wanting[0]):
+            assert struct.unpack("!II", one[8:]) == (11, 10)
 
 
 # --- ports ---
@@ -556,8 +594,13 @@ def test_ports_of_the_options(tmp_path: Path) -> None:
         controller.ask(of.MODE_ON, FIVE.packed)
         assert controller.status().ports == ("p1",)
         assert made.tool.status["ports"][0]["attach"] == "clsact"
+        switch = space(made.host)
+        ip("-n", switch, "link", "delete", "p1")
+        assert eventually(lambda: controller.status().ports == ())
+        ip("-n", switch, "link", "add", "p1", "type", "veth")
+        assert eventually(lambda: controller.status().ports == ("p1",))
         controller.ask(of.MODE_OFF)
-        ip("-n", space(made.host), "link", "delete", "p1")
+        ip("-n", switch, "link", "delete", "p1")
         with pytest.raises(Refused) as refused:
             controller.ask(of.MODE_ON, FIVE.packed)
         assert refused.value.code == of.FAILED
@@ -568,7 +611,9 @@ def test_ports_of_the_options(tmp_path: Path) -> None:
 # --- its end ---
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.exhaustive)]
+)
 def test_started_again_it_goes_on(fresh: Bench, number: int) -> None:
     """Packets are counted meanwhile, ports that came and went are found, the switch forwards."""
     fresh.connect()
@@ -617,3 +662,45 @@ def test_the_switch_forwards_without_the_agent(fresh: Bench) -> None:
     assert receiver.drain() == [udp_flow(1)]
     receiver.close()
     assert json.dumps(fresh.tool.totals) == '{"received": 1, "monitored": 1}'
+
+
+# --- the command line ---
+
+
+def _refused(*words: str) -> tuple[int, str]:
+    done = subprocess.run([binaries.find(TOOL), *words], capture_output=True, text=True, timeout=20)
+    return done.returncode, done.stderr.splitlines()[0]
+
+
+_ADDRESSES = (
+    *(
+        "",
+        "tcp:1.2.3.4",
+        "tcp:1.2.3.4:0",
+        "tcp:1.2.3.4:65536",
+        "tcp::1",
+        "tcp:[::1:1",
+        "tcp:host:1",
+    ),
+    *("unix:", "unix:" + "b" * 200, "ssl:1.2.3.4:1"),
+)
+
+
+@pytest.mark.parametrize("relay", ["", "unix:/a", *(f"unix:/a={one}" for one in _ADDRESSES),
+                                   *(f"{one}=unix:/a" for one in _ADDRESSES)])  # fmt: skip
+def test_relays_that_are_none(relay: str) -> None:
+    status, says = _refused("--state", "/nowhere/switch", "--relay", relay)
+    assert status == 2
+    assert "--relay: LISTEN=CONTROLLER, each tcp:IP:PORT or unix:PATH" in says
+
+
+def test_what_it_cannot_begin_with(tmp_path: Path) -> None:
+    relay = f"--relay=unix:{tmp_path}/agent=unix:{tmp_path}/controller"
+    assert _refused(relay) == (2, f"{TOOL}: --state is missing")
+    assert _refused("--state", "/a") == (2, f"{TOOL}: --relay is missing")
+    status, says = _refused("--state", f"{tmp_path}/switch", relay)
+    assert (status, "is in no BPF file system" in says) == (1, True)
+    with bpf_file_system(tmp_path) as pins, socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"tcp:127.0.0.1:{taken.getsockname()[1]}"
+        status, says = _refused("--state", f"{pins}/switch", f"--relay={address}=unix:/nowhere")
+        assert (status, says) == (1, f"{TOOL}: cannot listen at {address}: Address already in use")

@@ -7,13 +7,15 @@ import dataclasses
 import random
 import signal
 import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.sdnmon import openflow as of
+from support.sdnmon.ends import Ends, ends
 from support.sdnmon.frames import udp_flow
-from support.sdnmon.mutations import cut, is_request, mutated
+from support.sdnmon.mutations import SETTINGS, cut, is_request, mutated
 from support.sdnmon.openflow import Connection, Controller, Message, Refused, Settings
 from support.sdnmon.sanitized import sanitized
 from support.sdnmon.switch import Bench, bench
@@ -93,6 +95,9 @@ def _attack(target: Target, messages: int, seed: int) -> None:
     switch, controller = target.connected()
     for first in range(1, messages, BATCH):
         sent = [mutated(draw, xid) for xid in range(first, first + BATCH)]
+        # Most are looked at further if monitoring is on. That it is on already is an error.
+        begun = controller.send_request(of.MODE_ON, SETTINGS, xid=(1 << 32) - 2)
+        controller.receive(lambda message, xid=begun: message.xid == xid)
         if draw.random() < 0.2:
             controller.stream.sendall(cut(draw, sent))
             controller.close()
@@ -134,3 +139,64 @@ def test_mutated_messages(attacked: tuple[Bench, Target], messages: int) -> None
     assert made.agent.signal(signal.SIGTERM) == 0, made.agent.complaints
     assert "Sanitizer" not in made.agent.complaints
     assert "runtime error" not in made.agent.complaints
+
+
+_ASKED = (of.MULTIPART_REQUEST, of.BARRIER_REQUEST)
+
+
+def _hello(draw: random.Random) -> bytes:
+    """With elements, which may be damaged."""
+    body = struct.pack("!HHI", 1, 8, 0b1110000)
+    for _ in range(draw.randrange(4)):
+        at = draw.randrange(len(body) + 1)
+        body = body[:at] + draw.randbytes(draw.randrange(12)) + body[at + draw.randrange(9) :]
+    return body
+
+
+def _ports(draw: random.Random, version: int) -> bytes:
+    """Of a switch, with numbers, lengths and names that may be wrong."""
+    ports = b""
+    for _ in range(draw.randrange(8)):
+        name = draw.choice([b"lo", b"none", draw.randbytes(16)]).ljust(16, b"\0")
+        length = draw.choice([72, 72, 72, draw.randrange(1 << 16)]) if version > 4 else 0
+        number = draw.choice([1, 2, 3, 0xFFFFFFFE, draw.randrange(1 << 32)])
+        port = struct.pack("!IHH8s16s", number, length, 0, b"", name)
+        ports += port + bytes((64 if version == 4 else 72) - len(port))
+    return ports[: draw.choice([len(ports), draw.randrange(len(ports) + 1)])]
+
+
+def _introduced(made: Ends, draw: random.Random) -> tuple[Connection, Connection]:
+    version = draw.choice([of.VERSION_1_3, of.VERSION_1_5])
+    switch, controller = made.connected(version)
+    for one in (switch, controller):
+        one.send(of.HELLO, _hello(draw))
+    for one in (switch, controller):
+        one.receive(lambda message: message.type == of.HELLO)
+    return switch, controller
+
+
+@pytest.mark.parametrize("channels", [200, pytest.param(10_000, marks=pytest.mark.exhaustive)])
+def test_mutated_messages_of_a_switch(tmp_path: Path, channels: int) -> None:
+    """HELLO and descriptions of ports; all reaches the controller but the replies to the agent."""
+    draw = random.Random(channels)
+    with ends(tmp_path, command=sanitized()) as made:
+        for _ in range(channels):
+            switch, controller = _introduced(made, draw)
+            controller.send(of.BARRIER_REQUEST)
+            asked = switch.receive(lambda message: message.type in _ASKED)
+            if asked.type == of.MULTIPART_REQUEST:
+                for more in (draw.random() < 0.3, False):
+                    body = struct.pack("!HHI", of.PORT_DESC, more, 0) + _ports(draw, asked.version)
+                    switch.send(of.MULTIPART_REPLY, body, asked.xid)
+                    if not more:
+                        break
+            for reason in (0, 1, 2):
+                status = bytes((reason,)).ljust(8, b"\0") + _ports(draw, asked.version)
+                switch.send(of.PORT_STATUS, status)
+            switch.send(of.BARRIER_REPLY, xid=7)
+            controller.receive(lambda message: message.type == of.BARRIER_REPLY)
+            kinds = [message.type for message in controller.others]
+            assert kinds == [of.PORT_STATUS] * 3
+            for one in (switch, controller):
+                one.close()
+        assert made.agent.signal(signal.SIGTERM) == 0, made.agent.complaints

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.network.wires import eventually
-from support.sdnmon.ends import Ends, ends
+from support.sdnmon.ends import Ends, ends, introduce
 from support.sdnmon.openflow import (
     ADD_ENTRIES,
     ECHO_REQUEST,
@@ -283,3 +283,26 @@ def test_after_all_of_this_there_is_nothing_left(between: Ends) -> None:
     descriptors = Path(f"/proc/{between.agent.pid}/fd")
     assert eventually(lambda: len(list(descriptors.iterdir())) < 10)
     assert between.introduced()[1].ask(FEATURES)
+
+
+def _free_port(host: str) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, 0), family=family) as taken:
+        return int(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_addresses_of_tcp(tmp_path: Path, host: str) -> None:
+    """On both sides, and beside another relay."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    written = f"tcp:[{host}]" if ":" in host else f"tcp:{host}"
+    port = _free_port(host)
+    with socket.create_server((host, 0), family=family) as listener:
+        relay = f"{written}:{port}={written}:{listener.getsockname()[1]}"
+        with ends(tmp_path, options=["--relay", relay]) as made:
+            switch = Connection(socket.create_connection((host, port), timeout=20))
+            controller = Connection(listener.accept()[0])
+            made.opened += (switch, controller)
+            introduce(switch, controller)
+            assert controller.ask(FEATURES)
+            assert made.introduced()[1].ask(FEATURES)

@@ -14,10 +14,14 @@ _HEADER = 8
 _NUMBERS = (0, 1, 2, 7, 8, 15, 16, 63, 64, 65, 127, 128, 255, 256, 65535, 1 << 31, (1 << 32) - 1)
 
 
+_LAYOUT = layout_of(FIVE_TUPLE)
+SETTINGS = Settings(_LAYOUT.masks, capacity=64).packed
+
+
 def _seeds() -> list[bytes]:
     """Contents, with what precedes them behind the header. Most do not load programs."""
-    settings = Settings(layout_of(FIVE_TUPLE).masks, capacity=64).packed
-    keys = [bytes(range(n, n + 16)) for n in range(4)] + [bytes(16)]
+    headers = ("ip", "ipv4", "ports")
+    keys = [_LAYOUT.key({"ipv4_src": n, "tp_dst": n}, headers) for n in range(5)]
     cheap = [
         (of.FEATURES, b""),
         (of.ADD_ENTRIES, packed_keys(keys)),
@@ -32,7 +36,7 @@ def _seeds() -> list[bytes]:
         (of.STATISTICS, bytes((1, 0, 0, 0))),
         (of.STATISTICS, bytes(4)),
     ]
-    dear = [(of.MODE_ON, settings), (of.RESET_TABLE, settings), (of.MODE_OFF, b"")]
+    dear = [(of.MODE_ON, SETTINGS), (of.RESET_TABLE, SETTINGS)] * 2 + [(of.MODE_OFF, b"")]
     return [
         struct.pack("!II", of.EXPERIMENTER, kind) + content for kind, content in cheap * 40 + dear
     ]

@@ -230,8 +230,8 @@ class Connection:
         self.receive(lambda message: message.type == HELLO)
 
     def has_ended(self) -> bool:
-        """Whether the other end closes the connection, which is then closed here as well; what comes
-        before is thrown away."""
+        """Whether the other end closes the connection. What comes before is thrown away, and the
+        connection is closed here as well."""
         with suppress(ConnectionResetError):
             try:
                 while self.stream.recv(1 << 16):

@@ -96,7 +96,6 @@ static void ask_for_ports(struct channel *channel)
 	put_header(to, channel->version, OFPT_MULTIPART_REQUEST, bytes, channel->xid);
 	output->end += bytes;
 	channel->has_asked = channel->asks = true;
-	channel->described = false;
 	channel->asked_ns = loop_now_ns();
 }
 
@@ -121,9 +120,8 @@ static void take_reply(struct channel *channel, const __u8 *message, size_t byte
 		return;
 	}
 	more = get16(message + OPENFLOW_HEADER + 2) & OFPMP_REPLY_MORE;
-	switch_ports_described(&channel->monitoring->ports, message, bytes, !channel->described,
+	switch_ports_described(&channel->monitoring->ports, &channel->described, message, bytes,
 			       !more);
-	channel->described = true;
 	channel->asks = more;
 }
 
@@ -186,7 +184,8 @@ static bool examine(struct channel *channel, enum end end)
 				return any;
 		} else {
 			if (end == SWITCH && channel->version && message[1] == OFPT_PORT_STATUS)
-				switch_ports_status(&channel->monitoring->ports, message, length);
+				switch_ports_status(&channel->monitoring->ports,
+						    &channel->described, message, length);
 			peer_pass(peer, length);
 		}
 		any = true;
@@ -366,6 +365,7 @@ struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, i
 void channel_free(struct channel *channel)
 {
 	statistics_end(&channel->session.statistics);
+	free(channel->described.ports);
 	peer_close(&channel->peers[SWITCH]);
 	peer_close(&channel->peers[CONTROLLER]);
 	free(channel);

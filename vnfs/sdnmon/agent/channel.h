@@ -22,7 +22,7 @@ struct channel {
 	__u8 version; /* of OpenFlow, when both have said HELLO; 0: messages just pass */
 	bool has_asked; /* for the switch's ports */
 	bool asks; /* and waits for the reply */
-	bool described; /* part of which has come */
+	struct port_list described; /* by the part of it that has come */
 	__u32 xid; /* of that request */
 	__u64 asked_ns, ended_ns;
 	bool lingers; /* one end is gone, and the other one is awaited */

@@ -95,6 +95,8 @@ void monitoring_follow(struct monitoring *monitoring)
 	const struct state *state = &monitoring->state;
 	struct refusal refusal;
 
+	if (!monitoring->ports.changed && state->is_open)
+		switch_ports_look(&monitoring->ports);
 	if (state_is_on(state) ? state_is_current(state) && !monitoring->ports.changed
 			       : !state->is_open)
 		return;

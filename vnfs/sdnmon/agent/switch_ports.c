@@ -12,6 +12,7 @@
 #define PORT_BYTES_1_3 64 /* later versions say how long a port is */
 #define PORT_BYTES_AT 4
 
+#define MOST_PORTS 4096
 #define NONE_THERE (-1)
 
 /* --- lists --- */
@@ -42,6 +43,18 @@ static struct switch_port *append(struct port_list *list, __u32 number)
 	return grown;
 }
 
+static bool is_full(const struct port_list *list)
+{
+	static bool is_said;
+
+	if (list->count < MOST_PORTS)
+		return false;
+	if (!is_said)
+		complain("the switch has more than %d ports: others are not monitored", MOST_PORTS);
+	is_said = true;
+	return true;
+}
+
 /* What arrives at the local port's interface was sent by the switch. */
 static void put(struct port_list *list, const __u8 *described)
 {
@@ -49,7 +62,7 @@ static void put(struct port_list *list, const __u8 *described)
 	struct switch_port *port = find(list, number);
 	char name[IF_NAMESIZE];
 
-	if (number == OFPP_LOCAL)
+	if (number == OFPP_LOCAL || (!port && is_full(list)))
 		return;
 	if (!port)
 		port = append(list, number);
@@ -89,53 +102,62 @@ static size_t port_bytes(__u8 version, const __u8 *described, size_t left)
 }
 
 /* What was complained of is not complained of again. */
-static void replace(struct switch_ports *ports)
+static void replace(struct switch_ports *ports, struct port_list *described)
 {
 	struct port_list before = ports->now;
 
 	for (unsigned int i = 0; i < before.count; i++) {
-		struct switch_port *port = find(&ports->described, before.ports[i].number);
+		struct switch_port *port = find(described, before.ports[i].number);
 
 		if (port && strcmp(port->name, before.ports[i].name) == 0)
 			port->refused = before.ports[i].refused;
 	}
-	ports->now = ports->described;
-	ports->described = before;
+	ports->now = *described;
 	ports->known = ports->changed = true;
+	*described = before;
+	described->count = 0;
 }
 
-void switch_ports_described(struct switch_ports *ports, const __u8 *message, size_t bytes,
-			    bool first, bool last)
+void switch_ports_described(struct switch_ports *ports, struct port_list *described,
+			    const __u8 *message, size_t bytes, bool last)
 {
 	size_t at = MULTIPART_HEADER, port;
 
-	if (first)
-		ports->described.count = 0;
 	while (at < bytes && (port = port_bytes(message[0], message + at, bytes - at))) {
-		put(&ports->described, message + at);
+		put(described, message + at);
 		at += port;
 	}
 	if (last)
-		replace(ports);
+		replace(ports, described);
 }
 
-void switch_ports_status(struct switch_ports *ports, const __u8 *message, size_t bytes)
+void switch_ports_status(struct switch_ports *ports, struct port_list *described,
+			 const __u8 *message, size_t bytes)
 {
-	const __u8 *described = message + PORT_STATUS_HEADER;
-	struct port_list *const lists[] = { &ports->now, &ports->described };
+	const __u8 *port = message + PORT_STATUS_HEADER;
+	struct port_list *const lists[] = { &ports->now, described };
 
 	if (ports->fixed || bytes < PORT_STATUS_HEADER ||
-	    !port_bytes(message[0], described, bytes - PORT_STATUS_HEADER))
+	    !port_bytes(message[0], port, bytes - PORT_STATUS_HEADER))
 		return;
 	for (int i = 0; i < 2; i++)
 		if (message[REASON_AT] == OFPPR_DELETE)
-			forget(lists[i], get32(described));
+			forget(lists[i], get32(port));
 		else
-			put(lists[i], described);
+			put(lists[i], port);
 	ports->changed = true;
 }
 
 /* --- attaching --- */
+
+void switch_ports_look(struct switch_ports *ports)
+{
+	for (unsigned int i = 0; i < ports->now.count; i++) {
+		const struct switch_port *port = &ports->now.ports[i];
+
+		ports->changed |= (int)if_nametoindex(port->name) != port->interface;
+	}
+}
 
 /* Number of the interface at which packets of a port are counted now, or 0. Complaints come once. */
 static int attach(struct switch_port *port, enum attachment how, const struct state *state)
@@ -143,6 +165,7 @@ static int attach(struct switch_port *port, enum attachment how, const struct st
 	int interface = (int)if_nametoindex(port->name);
 	int refused = port->refused;
 
+	port->interface = interface;
 	port->refused = 0;
 	if (!interface) {
 		if (refused != NONE_THERE)
