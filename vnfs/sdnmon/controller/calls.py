@@ -56,9 +56,12 @@ class Calls:
             call = Call(request.kind, next(self._xids) % MOST_XID + 1)
             if not self._ended:
                 self._waiting[call.xid] = call
-        if self._ended or not self._send(request, call.xid):
+        try:
+            if self._ended or not self._send(request, call.xid):
+                raise SwitchLeft("the switch is not connected any more", where=self._name)
+        except BaseException:
             self.forget(call)
-            raise SwitchLeft("the switch is not connected any more", where=self._name)
+            raise
         return call
 
     def wait(self, call: Call, timeout_s: float) -> Answer:
