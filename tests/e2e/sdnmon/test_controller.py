@@ -336,6 +336,21 @@ def test_a_controller_that_is_killed(net: Network) -> None:
     _kill(net, restart)
 
 
+def test_a_switch_without_agent(net: Network) -> None:
+    """Open vSwitch answers by itself."""
+    controller, name = net.controller, f"{2:016x}"
+
+    def problem() -> str:
+        return controller.request("GET", "/switches").get(name, {}).get("problem") or ""
+
+    net.connect(2, controller.openflow)
+    assert eventually(lambda: "it has no agent" in problem())
+    status, error = controller.refused("GET", path(2, "status"))
+    assert (status, "it has no agent" in error) == (409, True)
+    net.connect(2)
+    controller.await_switches(1, 2)
+
+
 # --- beside another application of os-ken ---
 
 

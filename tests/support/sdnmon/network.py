@@ -47,6 +47,10 @@ class Network:
     """Of each switch."""
     openvswitch: OpenVSwitch
 
+    def connect(self, number: int, address: str | None = None) -> None:
+        """Let a switch connect to this address alone; None: to its agent."""
+        _connect(self.openvswitch, number, address or f"127.0.0.1:{_PORT + number}")
+
     def send(self, frames: Sequence[bytes]) -> None:
         """And wait until they have crossed both switches. A few at a time: Open vSwitch drops what
         comes while it is busy."""
@@ -108,8 +112,13 @@ def _open_vswitch(host: NamespaceHost, folder: Path, ports: dict[int, list[str]]
     )
     for number, bridge in _BRIDGES.items():
         switch._vsctl("set", "bridge", bridge, f"other-config:datapath-id={number:016x}")
-        switch._vsctl(
-            *("--", "set-controller", bridge, f"tcp:127.0.0.1:{_PORT + number}"),
-            *("--", "set", "controller", bridge, "max_backoff=1000"),
-        )
+        _connect(switch, number, f"127.0.0.1:{_PORT + number}")
     return switch
+
+
+def _connect(switch: OpenVSwitch, number: int, address: str) -> None:
+    bridge = _BRIDGES[number]
+    switch._vsctl(
+        *("--", "set-controller", bridge, f"tcp:{address}"),
+        *("--", "set", "controller", bridge, "max_backoff=1000"),
+    )
