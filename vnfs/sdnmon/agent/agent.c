@@ -2,6 +2,7 @@
 /* sfc-sdnmon-agent: on the OpenFlow channel between a switch and its controller. Answers the messages of
  * SDN-Mon, and lets all others pass. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -38,10 +39,11 @@ static void take_relay(const struct tool_option *option, const char *argument)
 {
 	char *copy = strdup(argument);
 
-	if (!copy || relay_add(&relays, copy))
-		refuse("--%s: LISTEN=CONTROLLER, each tcp:IP:PORT or unix:PATH, at most %d times, "
-		       "not '%s'",
-		       option->name, MOST_RELAYS, argument);
+	if (copy && relay_add(&relays, copy) == 0)
+		return;
+	free(copy);
+	refuse("--%s: LISTEN=CONTROLLER, each tcp:IP:PORT or unix:PATH, at most %d times, not '%s'",
+	       option->name, MOST_RELAYS, argument);
 }
 
 static void take_port(const struct tool_option *option, const char *argument)
