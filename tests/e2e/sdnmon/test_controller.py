@@ -32,7 +32,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
         yield made
         assert made.controller.process.poll() is None
         for agent in made.agents.values():
-            said = agent.errors.splitlines()
+            said = agent.complaints.splitlines()
             # While a test killed the controller.
             assert all("Connection refused" in line for line in said), said
 
@@ -317,7 +317,7 @@ def _kill(net: Network, restart: Callable[[], None]) -> None:
 
 def test_an_agent_that_is_killed(net: Network) -> None:
     def restart() -> None:
-        net.agents[1].stop(grace_s=0)
+        net.agents[1].signal(9)
         net.controller.await_switches(2)
         status, error = net.controller.refused("GET", path(1, "status"))
         assert (status, "no switch with this ID" in error) == (404, True)
@@ -336,6 +336,21 @@ def test_a_controller_that_is_killed(net: Network) -> None:
     _kill(net, restart)
 
 
+def test_a_switch_without_agent(net: Network) -> None:
+    """Open vSwitch answers by itself."""
+    controller, name = net.controller, f"{2:016x}"
+
+    def problem() -> str:
+        return controller.request("GET", "/switches").get(name, {}).get("problem") or ""
+
+    net.connect(2, controller.openflow)
+    assert eventually(lambda: "it has no agent" in problem())
+    status, error = controller.refused("GET", path(2, "status"))
+    assert (status, "it has no agent" in error) == (409, True)
+    net.connect(2)
+    controller.await_switches(1, 2)
+
+
 # --- beside another application of os-ken ---
 
 
@@ -351,14 +366,17 @@ def test_beside_another_application(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return [e for e in map(json.loads, lines) if e["event"] == kind and e.get("switch") == 1]
 
     with network(tmp_path, "--app", app, forward=False) as net:
-        assert eventually(lambda: bool(said("monitoring")))
-        assert said("monitoring") == [{"event": "monitoring", "switch": 1, "entries": 1}]
+        assert eventually(lambda: bool(said("refused")))
+        assert said("refused") == [{"event": "refused", "switch": 1, "reason": "ON"}]
+        assert said("monitoring") == [
+            {"event": "monitoring", "switch": 1, "entries": 1, "threshold": 3}
+        ]
         net.send(frames(7, 2, 10))
         assert not said("overflow")
         extra = bytes(Ether() / IP(src="10.0.0.1") / UDP(sport=1, dport=99))
         net.send([extra])
         assert eventually(lambda: bool(said("overflow")))
         assert [each["entries"] for each in said("overflow")] == [4]
-        net.agents[1].stop(grace_s=0)
+        net.agents[1].signal(9)
         assert eventually(lambda: [each["there"] for each in said("switch")] == [True, False])
         assert net.controller.end() == (0, "")

@@ -9,46 +9,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch, create_database
-from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs import binaries
 from support.network.wires import Lab, Port, ip, space
+from support.sdnmon.agent import Agent
 from support.sdnmon.controller import Controller
 from support.sdnmon.tool import Tool, switched
 
 _AT_ONCE = 100
+_PORT = 7000
 FORWARD = "priority=1,actions=NORMAL"
 _BRIDGES = {1: "br1", 2: "br2"}
 
 
-class Agent:
-    """The process before one bridge; `start` starts it again after `stop`."""
+class BridgeAgent(Agent):
+    """The agent before one bridge; `start` starts it again after it was stopped or killed."""
 
-    def __init__(self, host: NamespaceHost, number: int, tool: Tool, controller: str) -> None:
+    def __init__(self, host: NamespaceHost, folder: Path, tool: Tool, relay: str) -> None:
+        folder.mkdir()
+        super().__init__(host, folder, tool.state)
         self.tool = tool
-        self._host = host
-        self._folder = tool.state.parent.parent
-        self.port = 7000 + number
-        self._argv = [
-            str(binaries.find("sfc-sdnmon-agent")),
-            *("--state", str(tool.state)),
-            *("--relay", f"tcp:127.0.0.1:{self.port}=tcp:{controller}"),
-        ]
-        self._errors = self._folder / f"agent{number}.err"
-        self.process: Process
+        self._relay = relay
         self.start()
 
-    def start(self) -> None:
-        self.process = self._host.spawn(self._argv, stderr=self._errors)
-
-    def stop(self, grace_s: float = 2.0) -> None:
-        """Ask it to end, or kill it at once (`grace_s` 0)."""
-        self.process.stop(grace_s)
-
-    @property
-    def errors(self) -> str:
-        """What it said."""
-        return self._errors.read_text()
+    def start(self, *options: str, relays: Sequence[str] = ()) -> None:
+        super().start(*options, relays=relays or [self._relay])
 
 
 @dataclass
@@ -56,12 +40,16 @@ class Network:
     """The switches are 1 and 2; packets cross both from `sender` to `receiver`."""
 
     controller: Controller
-    agents: dict[int, Agent]
+    agents: dict[int, BridgeAgent]
     sender: Port
     receiver: Port
     ports: dict[int, list[str]]
     """Of each switch."""
     openvswitch: OpenVSwitch
+
+    def connect(self, number: int, address: str | None = None) -> None:
+        """Let a switch connect to this address alone; None: to its agent."""
+        _connect(self.openvswitch, number, address or f"127.0.0.1:{_PORT + number}")
 
     def send(self, frames: Sequence[bytes]) -> None:
         """And wait until they have crossed both switches. A few at a time: Open vSwitch drops what
@@ -98,9 +86,10 @@ def network(folder: Path, *words: str, forward: bool = True) -> Iterator[Network
         agents = {}
         for number in _BRIDGES:
             tool = stack.enter_context(switched(folder, net))
-            agents[number] = Agent(net, number, tool, controller.openflow)
+            relay = f"tcp:127.0.0.1:{_PORT + number}=tcp:{controller.openflow}"
+            agents[number] = BridgeAgent(net, folder / f"agent{number}", tool, relay)
             stack.callback(agents[number].stop)
-        switch = _open_vswitch(net, folder, ports, agents)
+        switch = _open_vswitch(net, folder, ports)
         stack.callback(switch.stop)
         if forward:
             for bridge in _BRIDGES.values():
@@ -108,9 +97,7 @@ def network(folder: Path, *words: str, forward: bool = True) -> Iterator[Network
         yield Network(controller, agents, sender, receiver, ports, switch)
 
 
-def _open_vswitch(
-    host: NamespaceHost, folder: Path, ports: dict[int, list[str]], agents: dict[int, Agent]
-) -> OpenVSwitch:
+def _open_vswitch(host: NamespaceHost, folder: Path, ports: dict[int, list[str]]) -> OpenVSwitch:
     database = folder / "empty.db"
     create_database(host, database)
     switch = OpenVSwitch(host, folder)
@@ -125,8 +112,13 @@ def _open_vswitch(
     )
     for number, bridge in _BRIDGES.items():
         switch._vsctl("set", "bridge", bridge, f"other-config:datapath-id={number:016x}")
-        switch._vsctl(
-            *("--", "set-controller", bridge, f"tcp:127.0.0.1:{agents[number].port}"),
-            *("--", "set", "controller", bridge, "max_backoff=1000"),
-        )
+        _connect(switch, number, f"127.0.0.1:{_PORT + number}")
     return switch
+
+
+def _connect(switch: OpenVSwitch, number: int, address: str) -> None:
+    bridge = _BRIDGES[number]
+    switch._vsctl(
+        *("--", "set-controller", bridge, f"tcp:{address}"),
+        *("--", "set", "controller", bridge, "max_backoff=1000"),
+    )

@@ -16,8 +16,11 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import MAIN_DISPATCHER, set_ev_cls
 from os_ken.lib import hub
 
-from sfcperf.vnfs.sdnmon.controller.errors import CallError
+from sfcperf.vnfs.sdnmon.controller.errors import Refused
 from sfcperf.vnfs.sdnmon.controller.events import EventSendToController, EventSwitch
+from sfcperf.vnfs.sdnmon.controller.messages import status_request
+
+_TIMEOUT_S = 10
 
 
 class OtherApp(OSKenApp):  # type: ignore[misc]
@@ -48,9 +51,13 @@ class OtherApp(OSKenApp):  # type: ignore[misc]
             mon.setMonitoringModeOn("ip_proto,tp_dst", 5, 1000, switch, threshold=3, capacity=100)
             mon.addMonitoringEntry({"ip_proto": 6, "tp_dst": 9}, switch)
             found = mon.requestStatistics(switch)
-            self._say(event="monitoring", switch=switch, entries=len(found))
-        except CallError as error:
-            self._say(event="refused", switch=switch, error=str(error))
+            status = mon.sendToSwitch(status_request(), switch).result(_TIMEOUT_S)
+            self._say(
+                event="monitoring", switch=switch, entries=len(found), threshold=status.threshold
+            )
+            mon.setMonitoringModeOn("ip_proto", 5, 1000, switch)
+        except Refused as error:
+            self._say(event="refused", switch=switch, reason=error.reason.name)
 
     @set_ev_cls(EventSendToController)  # type: ignore[untyped-decorator]
     def _notified(self, event: EventSendToController) -> None:

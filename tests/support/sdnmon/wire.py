@@ -6,35 +6,10 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sfcperf.vnfs.sdnmon.controller.messages import MODES, TOTALS, Settings, Status
+from sfcperf.vnfs.sdnmon.controller.messages import MODES, TOTALS, Status
 from sfcperf.vnfs.sdnmon.fields import FIELDS, Layout
 
 EXPERIMENTER = 0x004E534D
-
-
-def read_settings(content: bytes) -> Settings:
-    """The content of MODE_ON and RESET_TABLE."""
-    mode, flags = content[0], content[1]
-    slots, interval_ms = struct.unpack_from("!HI", content, 2)
-    ratio, secret = struct.unpack_from("!QQ", content, 8)
-    capacity, limit, threshold, count, zero = struct.unpack_from("!IIIHH", content, 24)
-    assert (flags & ~1, zero) == (0, 0)
-    at, masks = 40, {}
-    for _ in range(count):
-        field = FIELDS[content[at]]
-        assert content[at + 1] == field.bytes
-        masks[field.name] = int.from_bytes(content[at + 2 : at + 2 + field.bytes])
-        at += 2 + field.bytes
-    assert (at, len(masks)) == (len(content), count)
-    return Settings(
-        Layout(masks),
-        slots,
-        interval_ms,
-        MODES[mode],
-        ratio / (1 << 32),
-        secret if flags else None,
-        *(capacity, limit, threshold),
-    )
 
 
 def _masks(layout: Layout) -> bytes:

@@ -2,12 +2,12 @@
 
 # Without `from __future__ import annotations`: FastAPI reads the annotations of nested functions.
 
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 from fastapi import Body, FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -118,14 +118,14 @@ def _add_switches(app: FastAPI, mon: SdnMon) -> None:
 
     @app.get("/notifications", tags=["switches"], operation_id="list_notifications")
     def list_notifications(
-        after: Annotated[int, Query(ge=0, le=(1 << 53) - 1)] = 0,
+        which: Annotated[models.Which, Query()],
     ) -> list[models.NotificationAnswer]:
         """Overflow notifications with numbers greater than `after`; the last 1,000 are kept."""
         return [
             models.NotificationAnswer(
                 number=each.number, switch=f"{each.switch_id:016x}", **asdict(each.overflow)
             )
-            for each in mon.notifications.after(after)
+            for each in mon.notifications.after(which.after)
         ]
 
 
@@ -251,11 +251,11 @@ def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
         response_class=StreamingResponse,
         **shared,
     )
-    def get_statistics(switch: _Id, buffers: Annotated[bool, Query()] = True) -> StreamingResponse:
+    def get_statistics(switch: _Id, how: Annotated[models.How, Query()]) -> StreamingResponse:
         """All entries. The first line has their number, the last epoch and the length of a slot;
         the following ones a flow, its counts, and with `buffers` its intervals: epoch, packets and
         bytes, the latest first, without those that have no packets."""
-        return _Streamed(read(switch, buffers), room)
+        return _Streamed(read(switch, how.buffers), room)
 
     @app.get("/switches/{switch}/volume", operation_id="get_volume", responses=_CALL, **shared)
     def get_volume(switch: _Id) -> models.VolumeAnswer:
@@ -272,7 +272,7 @@ class _Streamed(StreamingResponse):
     """Statistics as JSON Lines; makes room for others when it has ended, however it ends."""
 
     def __init__(self, statistics: Statistics, room: threading.BoundedSemaphore) -> None:
-        super().__init__(_lines(statistics), media_type="application/jsonl")
+        super().__init__(json_lines(statistics), media_type="application/jsonl")
         self._room = room
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -283,7 +283,8 @@ class _Streamed(StreamingResponse):
             self._room.release()
 
 
-def _lines(statistics: Statistics) -> Iterator[bytes]:
+def json_lines(statistics: Statistics) -> Iterator[bytes]:
+    """As JSON Lines, some at a time."""
     head = {
         "entries": len(statistics),
         "epoch": statistics.epoch,
@@ -291,14 +292,14 @@ def _lines(statistics: Statistics) -> Iterator[bytes]:
         "ratio": statistics.ratio,
         "fields": fields_of(statistics.layout),
     }
-    lines = [json.dumps(head)]
+    lines = [msgspec.json.encode(head)]
     for entry in statistics.flows():
-        lines.append(json.dumps(entry))
+        lines.append(msgspec.json.encode(entry))
         if len(lines) >= _LINES_AT_ONCE:
-            yield ("\n".join(lines) + "\n").encode()
+            yield b"\n".join(lines) + b"\n"
             lines.clear()
     if lines:
-        yield ("\n".join(lines) + "\n").encode()
+        yield b"\n".join(lines) + b"\n"
 
 
 def _volume(statistics: Statistics) -> models.VolumeAnswer:

@@ -13,12 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sfcperf.vnfs.sdnmon.controller.errors import CallError, NoAnswer, SwitchLeft, WrongAnswer
-from sfcperf.vnfs.sdnmon.controller.messages import Kind, Message, Request
+from sfcperf.vnfs.sdnmon.controller.messages import MOST_ENTRIES, Kind, Message, Request
 from sfcperf.vnfs.sdnmon.controller.statistics import Part
 
 Answer = Message | list[Part]
 """All parts of a statistics reply are one answer."""
 MOST_XID = (1 << 32) - 1
+_MOST_IN_REPLY = 2 * MOST_ENTRIES
+"""Entries and messages of a statistics reply: more than flows that come and go can make of it."""
 
 
 @dataclass
@@ -29,6 +31,8 @@ class Call:
     xid: int
     answer: Future[Answer] = field(default_factory=Future)
     parts: list[Part] = field(default_factory=list)
+    taken: int = 0
+    """Entries and messages in `parts`."""
     heard_at_s: float = field(default_factory=time.monotonic)
     """When the request was sent, or the last part of its answer came."""
 
@@ -52,9 +56,12 @@ class Calls:
             call = Call(request.kind, next(self._xids) % MOST_XID + 1)
             if not self._ended:
                 self._waiting[call.xid] = call
-        if self._ended or not self._send(request, call.xid):
+        try:
+            if self._ended or not self._send(request, call.xid):
+                raise SwitchLeft("the switch is not connected any more", where=self._name)
+        except BaseException:
             self.forget(call)
-            raise SwitchLeft("the switch is not connected any more", where=self._name)
+            raise
         return call
 
     def wait(self, call: Call, timeout_s: float) -> Answer:
@@ -85,7 +92,10 @@ class Calls:
             self.failed(xid, WrongAnswer("parts of a reply differ in what their entries are"))
             return
         call.parts.append(message)
-        if not message.more:
+        call.taken += len(message.entries) + 1
+        if call.taken > _MOST_IN_REPLY:
+            self.failed(xid, WrongAnswer("the reply has more entries than a table"))
+        elif not message.more:
             self._resolve(call, call.parts)
 
     def failed(self, xid: int, error: CallError) -> None:

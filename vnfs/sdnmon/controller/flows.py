@@ -6,6 +6,7 @@ import re
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from sfcperf.errors import InputError
 from sfcperf.vnfs.sdnmon.fields import FIELDS, HEADERS, NAMES, PRESENCE, Field, Layout
@@ -74,11 +75,11 @@ def _mask(field: Field, given: object) -> int | None:
     return _value(field, given) or None
 
 
-def text_of(field: Field, value: int) -> str | int:
-    """As `sfc-sdnmon` prints it."""
+def _shown(field: Field) -> Callable[[bytes], str | int]:
+    """Turns a value in a key into what `sfc-sdnmon` prints."""
     if is_address(field):
-        return socket.inet_ntop(_FAMILIES[field.bytes], value.to_bytes(field.bytes))
-    return value.to_bytes(_MAC_BYTES).hex(":") if is_mac(field) else value
+        return partial(socket.inet_ntop, _FAMILIES[field.bytes])
+    return (lambda value: value.hex(":")) if is_mac(field) else int.from_bytes
 
 
 # --- fields ---
@@ -109,7 +110,8 @@ def _fields_of_text(text: str) -> list[tuple[str, str | None]]:
 
 def fields_of(layout: Layout) -> dict[str, str | int]:
     """Its fields in the order of a key, with their masks."""
-    return {name: text_of(BY_NAME[name], layout.masks[name]) for name in in_order(layout)}
+    fields = [BY_NAME[name] for name in in_order(layout)]
+    return {f.name: _shown(f)(layout.masks[f.name].to_bytes(f.bytes)) for f in fields}
 
 
 def in_order(layout: Layout) -> list[str]:
@@ -157,19 +159,18 @@ def reader(layout: Layout) -> Callable[[bytes], dict[str, str | int]]:
     """Turns keys of a table into flows, as `sfc-sdnmon` prints them."""
     places, at = [], 0
     for field in layout.fields:
+        place = slice(at, at + field.bytes)
         if field is PRESENCE:
-            presence = at
+            presence = place
         else:
             bit = 1 << HEADERS.index(field.header) if field.header else 0
-            places.append((field, bit, at, at + field.bytes))
+            places.append((field.name, bit, place, _shown(field)))
         at += field.bytes
 
     def flow(key: bytes) -> dict[str, str | int]:
-        has = int.from_bytes(key[presence : presence + PRESENCE.bytes])
+        has = int.from_bytes(key[presence])
         return {
-            field.name: text_of(field, int.from_bytes(key[begin:end]))
-            for field, bit, begin, end in places
-            if not bit or bit & has
+            name: shown(key[place]) for name, bit, place, shown in places if not bit or bit & has
         }
 
     return flow

@@ -110,6 +110,20 @@ class FlowsBody(_Body):
     """Each as `ipv4_src=10.0.0.1,tp_dst=53`, or as an object."""
 
 
+class Which(_Body):
+    """Notifications."""
+
+    after: Annotated[int, Field(ge=0, le=(1 << 53) - 1)] = 0
+    """`number` of the last one that is known."""
+
+
+class How(_Body):
+    """Statistics."""
+
+    buffers: bool = True
+    """With counter buffers."""
+
+
 class FeaturesAnswer(Answer):
     """What the agent of a switch can do."""
 

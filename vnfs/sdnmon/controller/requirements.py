@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from sfcperf.plugins import Requirement
 
-_LIBRARIES = ("fastapi", "os_ken", "pydantic", "uvicorn")
+_LIBRARIES = ("fastapi", "msgspec", "os_ken", "pydantic", "uvicorn")
 
 
 def requirement() -> Requirement:

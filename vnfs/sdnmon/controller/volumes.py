@@ -9,11 +9,11 @@ Wretman, *Model Assisted Survey Sampling*, Springer 1992, section 3.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from sfcperf.errors import InputError
 
@@ -65,7 +65,7 @@ def total_of_all_flows(
     known = 0.0 if added is None else float(np.asarray(added, float).sum())
     seen, squares = float(x.sum()), float((x**2).sum())
     value = known + seen / ratio
-    half = float(norm.ppf((1 + confidence) / 2)) * (squares * (1 - ratio)) ** 0.5 / ratio
+    half = NormalDist().inv_cdf((1 + confidence) / 2) * (squares * (1 - ratio)) ** 0.5 / ratio
     fourth = float((x**4).sum())
     effective = squares**2 / fourth if fourth else 0.0
     return Estimate(value, max(value - half, known + seen), value + half, confidence, effective)
