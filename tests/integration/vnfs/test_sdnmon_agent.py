@@ -691,7 +691,9 @@ _ADDRESSES = (
 def test_relays_that_are_none(relay: str) -> None:
     status, says = _refused("--state", "/nowhere/switch", "--relay", relay)
     assert status == 2
-    assert "--relay: LISTEN=CONTROLLER or to:SWITCH=CONTROLLER, each tcp:IP:PORT or unix:PATH" in says
+    assert (
+        "--relay: LISTEN=CONTROLLER or to:SWITCH=CONTROLLER, each tcp:IP:PORT or unix:PATH" in says
+    )
 
 
 def test_what_it_cannot_begin_with(tmp_path: Path) -> None:
@@ -704,3 +706,27 @@ def test_what_it_cannot_begin_with(tmp_path: Path) -> None:
         address = f"tcp:127.0.0.1:{taken.getsockname()[1]}"
         status, says = _refused("--state", f"{pins}/switch", f"--relay={address}=unix:/nowhere")
         assert (status, says) == (1, f"{TOOL}: cannot listen at {address}: Address already in use")
+
+
+def test_a_switch_that_listens(fresh: Bench) -> None:
+    """It is connected to, also after it was away; its flows stay."""
+    listens = f"unix:{fresh.folder}/{BRIDGE}.mgmt"
+    fresh.agent.stop()
+    fresh.agent.start(relays=[f"to:{listens}=unix:{fresh.agent.controller}"])
+    flows = fresh.ofctl("dump-flows", "--no-stats")
+    controller = fresh.accepted()
+    controller.ask(of.MODE_ON, FIVE.packed)
+    assert fresh.tool.status["ports"] != []
+    assert fresh.ofctl("dump-flows", "--no-stats") == flows
+    controller.close()
+    assert fresh.accepted().status().on, "a new channel, within half a second"
+    assert fresh.agent.complaints == ""
+
+
+def test_a_switch_that_does_not_listen(fresh: Bench) -> None:
+    fresh.agent.stop()
+    place = f"unix:{fresh.folder}/nobody"
+    fresh.agent.start(relays=[f"to:{place}=unix:{fresh.agent.controller}"])
+    time.sleep(1.2)  # two attempts
+    said = f"cannot connect to the switch {place}: No such file or directory; trying again"
+    assert fresh.agent.complaints.count(said) == 1
