@@ -34,7 +34,6 @@ _LEAST_SLOT_MS = 10
 _DAY_MS = 24 * 3600 * 1000
 _UNDER_WAY_S = 2.0
 """In which packets that a port has counted reach the programs, also on a busy machine."""
-_NS_PER_S = 1e9
 _OPTIONS = {
     "mode": "mode",
     "ratio": "ratio",
@@ -64,10 +63,12 @@ class SdnMonMonitor(Monitor):
     given, `sampled_ratio` is the share of them that has an entry, between `sampled_ratio_low` and
     `sampled_ratio_high` with a probability of 99.9999 %.
 
-    The source `chain` has `cpu_ns_per_packet`: CPU time of all instances by the packets that the
-    ports have counted. With the mode `none`, this and `port_packets` are all there is: the
-    baseline. With `sflow` and `ipfix`, each switch has `export_datagrams`, `export_bytes` and
-    `export_records` as well, which a collector has counted beside it.
+    The source `chain` has `cpu_ns_per_packet`: CPU time of all instances, endpoints included, by
+    the packets that the ports have counted; each switch has its own, in which that of programs of
+    the kernel may be missing: they run in the sender's time. With the mode `none`, this and
+    `port_packets` are all there is: the baseline. With `sflow` and `ipfix`, each switch has
+    `export_datagrams`, `export_bytes` and `export_records` as well, which a collector has counted
+    beside it.
 
     A trial fails if fewer packets were counted than the ports have.
     """
@@ -240,9 +241,8 @@ class SdnMonMonitor(Monitor):
                 found.append(Observation(now_ns, name, metric, "1", count))
         for name, count in ports.items():
             found.append(Observation(now_ns, name, "port_packets", "1", count))
-        if all_packets := sum(ports.values()):
-            cost_ns = (after[0] - self._before[0]) / all_packets * _NS_PER_S
-            found.append(Observation(now_ns, "chain", "cpu_ns_per_packet", "ns", cost_ns))
+        used_s = {name: cpu_s - self._before[0][name] for name, cpu_s in after[0].items()}
+        found += sdn_mon_counts.cpu_time(now_ns, used_s, ports)
         self._cpu_s += time.thread_time() - began_s
         found.append(Observation(now_ns, self.name, "monitor_cpu_s", "s", self._cpu_s))
         return sorted(found, key=lambda observation: observation.time_ns)
@@ -263,9 +263,9 @@ class SdnMonMonitor(Monitor):
                 options += [f"--{option}", str(self.parameters[parameter])]
         return options
 
-    def _measured(self) -> tuple[float, dict[str, int], float]:
-        """CPU time of all instances, seconds; by switch, what its ports have received; when."""
-        cpu_s = sum(meter.cpu_s() for meter in self._deployment.meters.values())
+    def _measured(self) -> tuple[dict[str, float], dict[str, int], float]:
+        """CPU time by instance, seconds; by switch, what its ports have received; when."""
+        cpu_s = {name: meter.cpu_s() for name, meter in self._deployment.meters.items()}
         counted = {}
         for name, switch in self._places.items():
             there = interface_counters(switch.host.read_text("/proc/net/dev"))

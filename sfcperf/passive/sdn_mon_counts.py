@@ -12,6 +12,7 @@ from sfcperf.results.values import Observation
 from sfcperf.vnfs.sdnmon.switch import Entry, Table
 
 _CHANCE = 1 - 1e-6
+_NS_PER_S = 1e9
 _COUNTED_APART = ("received", "monitored")
 _COLUMNS = {
     "spi": "nsh_spi",
@@ -66,6 +67,18 @@ def _sampled(
     low, high = binom.interval(_CHANCE, there, ratio) if 0 < ratio < 1 else (ratio * there,) * 2
     for metric, count in (("", entries), ("_low", low), ("_high", high)):
         yield Observation(time_ns, name, f"sampled_ratio{metric}", "1", float(count) / there)
+
+
+def cpu_time(
+    time_ns: int, used_s: Mapping[str, float], ports: Mapping[str, int]
+) -> Iterator[Observation]:
+    """CPU time by packets: `used_s` is by instance, `ports` what those of a switch received."""
+    costs = {name: (used_s[name], count) for name, count in ports.items() if name in used_s}
+    costs["chain"] = (sum(used_s.values()), sum(ports.values()))
+    for source, (cpu_s, count) in costs.items():
+        if count:
+            cost_ns = cpu_s / count * _NS_PER_S
+            yield Observation(time_ns, source, "cpu_ns_per_packet", "ns", cost_ns)
 
 
 def records(name: str, table: Table, most: int) -> Iterator[FlowRecord]:

@@ -165,3 +165,10 @@ def test_an_empty_table() -> None:
     table = _table(_end(0), epoch=1)
     assert table.entries == ()
     assert [type(window) for window in table.windows] == [Window]
+
+
+def test_cpu_time_by_packets() -> None:
+    used_s = {"client": 1.0, "server": 0.5, "sff@node1": 2.0}
+    found = {o.source: o.value for o in sdn_mon_counts.cpu_time(7, used_s, {"sff@node1": 1000})}
+    assert found == {"chain": 3_500_000, "sff@node1": 2_000_000}
+    assert list(sdn_mon_counts.cpu_time(7, used_s, {"sff@node1": 0})) == []
