@@ -49,8 +49,8 @@ def version() -> str:
 class Bmv2Switch:
     """A switch in a network namespace that has no address but loopback's.
 
-    P4Runtime listens at a socket in the host's folder, which `address` names by way of the process:
-    a socket's path may not be longer than 107 bytes, a folder's may. Thrift listens in the namespace.
+    P4Runtime listens at a socket in the host's folder. `address` names it by way of the process,
+    because a socket's path may not be longer than 107 bytes. Thrift listens in the namespace.
     """
 
     def __init__(self, host: NamespaceHost, process: Process, address: str, log: Path) -> None:
