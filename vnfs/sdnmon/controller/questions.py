@@ -41,13 +41,7 @@ _UDP = 17
 def udp_keys(layout: Layout, source: str, destination: str, port: int, count: int) -> list[bytes]:
     """Keys of UDP flows from source port 1024 on; after the last source port, they begin again with
     the next destination port."""
-    first = {
-        "ipv4_src": source,
-        "ipv4_dst": destination,
-        "ip_proto": _UDP,
-        "tp_src": 0,
-        "tp_dst": 0,
-    }
+    first = f"ipv4_src={source},ipv4_dst={destination},ip_proto={_UDP},tp_src=0,tp_dst=0"
     key = np.frombuffer(key_of(layout, first), np.uint8)
     keys = np.tile(key, (count, 1))
     numbers = np.arange(count)
