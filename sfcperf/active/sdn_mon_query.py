@@ -31,7 +31,7 @@ _METRICS = (
 
 
 class SdnMonQuery(Probe):
-    """Reads the whole monitoring table of the first switch, as often as asked for, by the OpenFlow
+    """Reads the whole monitoring table of the first switch, `queries` times, by the OpenFlow
     channel (SDN-Mon paper, section 4.3): a controller with os-ken asks, the switch's agent answers.
     Both run in the switch's network namespace.
 

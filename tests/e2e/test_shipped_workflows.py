@@ -35,6 +35,8 @@ FIGURES = {
     "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
     "sdn-mon-fig5": {"fig5", "fig5-cpu"},
     "sdn-mon-fig6": {"fig6", "fig6-cpu", "fig6-ratio"},
+    "sdn-mon-fig7": {"fig7"},
+    "sdn-mon-fig8": {"fig8"},
     "sfcmon-chain": {"flows", "tcp-rate"},
     "sfcmon-fig3": {"fig3"},
     "sfcmon-fig4": {"fig4a", "fig4b"},
@@ -48,6 +50,8 @@ FIGURES = {
 FIXED_LENGTHS = {
     "sdn-mon-fig5": 0,
     "sdn-mon-fig6": 0,
+    "sdn-mon-fig7": 0,
+    "sdn-mon-fig8": 0,
     "sfcperf-blocking": 2,
     "sfcperf-table1": 2,
     "firewall-chain": 2,
