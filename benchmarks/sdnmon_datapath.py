@@ -27,6 +27,8 @@ MANY = 200_000
 CAPACITY = 262_144
 TABLES = (7_950, 100_000, 1_000_000)
 """Entries that are read; the paper has up to 7,950."""
+TC, XDP = "varied", "varied_xdp"
+"""Programs: frames come as tc has them, and as XDP."""
 CASES: dict[str, tuple[int, tuple[str, ...], int | None]] = {
     "parsing": (1, ("--mode", "parse"), None),
     "unsampled, hash": (1, ("--ratio", "0"), 15),
@@ -41,33 +43,40 @@ CASES: dict[str, tuple[int, tuple[str, ...], int | None]] = {
 
 def main() -> None:
     """Print a line for each case."""
-    costs: dict[str, list[float]] = {name: [] for name in CASES}
+    costs: dict[str, dict[str, list[float]]] = {
+        program: {name: [] for name in CASES} for program in (TC, XDP)
+    }
     for _ in range(ROUNDS):
         for name, (flows, options, _) in CASES.items():
-            costs[name].append(measured(flows, options))
+            for program, cost_ns in measured(flows, options).items():
+                costs[program][name].append(cost_ns)
+    missed = [name for program in (TC, XDP) for name in printed(program, costs[program])]
+    for entries in TABLES:
+        cpu_s, size_bytes = read(entries)
+        print(
+            f"reading {entries:,} entries as JSON: {cpu_s * 1e3:.0f} ms of CPU, "
+            f"{size_bytes:,} bytes"
+        )
+    if missed:
+        raise SystemExit(f"over the goal: {', '.join(missed)}")
+
+
+def printed(hook: str, costs: dict[str, list[float]]) -> list[str]:
+    """Print the cases of a program; those that miss their goals."""
+    missed = []
     for name, (flows, _, goal) in CASES.items():
         floor = costs["parsing" if flows == 1 else "parsing, many flows"]
         above = [cost - base for cost, base in zip(costs[name], floor, strict=True)]
         low, _, high = quantiles(above)
         aim = f" (goal: {goal})" if goal else ""
+        where = "XDP" if hook == XDP else "tc"
         print(
-            f"{name}: {median(costs[name]):.0f} ns, above parsing {median(above):.0f} ns "
+            f"{where}, {name}: {median(costs[name]):.0f} ns, above parsing {median(above):.0f} ns "
             f"[{low:.0f}, {high:.0f}]{aim}"
         )
-    for entries in TABLES:
-        cpu_s, printed = read(entries)
-        print(
-            f"reading {entries:,} entries as JSON: {cpu_s * 1e3:.0f} ms of CPU, {printed:,} bytes"
-        )
-    missed = [name for name, case in CASES.items() if over(name, costs, case[0], case[2])]
-    if missed:
-        raise SystemExit(f"over the goal: {', '.join(missed)}")
-
-
-def over(name: str, costs: dict[str, list[float]], flows: int, goal: int | None) -> bool:
-    """Whether a case misses its goal."""
-    floor = median(costs["parsing" if flows == 1 else "parsing, many flows"])
-    return goal is not None and median(costs[name]) - floor > goal
+        if goal is not None and median(costs[name]) - median(floor) > goal:
+            missed.append(f"{where}, {name}")
+    return missed
 
 
 def read(entries: int) -> tuple[float, int]:
@@ -77,20 +86,24 @@ def read(entries: int) -> tuple[float, int]:
         with Program(tool.state / "current" / "varied") as program:
             program.run(udp_flow(0), repeat=entries)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        printed = tool.run("entries").stdout
+        lines = tool.run("entries").stdout
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return cpu_s, len(printed)
+    return cpu_s, len(lines)
 
 
-def measured(flows: int, options: tuple[str, ...]) -> float:
-    """Nanoseconds per packet."""
+def measured(flows: int, options: tuple[str, ...]) -> dict[str, float]:
+    """Nanoseconds per packet, by program."""
+    found = {}
     with tempfile.TemporaryDirectory() as folder, switched(Path(folder)) as tool:
         sizes = ("--capacity", str(CAPACITY), "--benchmark", str(flows))
         tool("on", "--fields", FIVE_TUPLE, *sizes, *options)
-        with Program(tool.state / "current" / "varied") as program:
-            program.run(udp_flow(0), repeat=2 * flows + 1000)  # entries are there, and caches warm
-            return program.run(udp_flow(0), repeat=REPEAT)
+        for hook in (TC, XDP):
+            with Program(tool.state / "current" / hook) as program:
+                # Entries are there, and caches warm.
+                program.run(udp_flow(0), repeat=2 * flows + 1000)
+                found[hook] = program.run(udp_flow(0), repeat=REPEAT)
+    return found
 
 
 if __name__ == "__main__":

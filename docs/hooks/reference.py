@@ -102,6 +102,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/rule-interface.openapi.json": json.dumps(rule_api(), indent=2),
         "reference/classifier-interface.md": "\n".join(rest_interface("classifier-interface")),
         "reference/classifier-interface.openapi.json": json.dumps(classifier_api(), indent=2),
+        "reference/sdn-mon-controller.md": "\n".join(rest_interface("sdn-mon-controller")),
+        "reference/sdn-mon-controller.openapi.json": json.dumps(sdnmon_api(), indent=2),
         "reference/workflow.schema.json": json.dumps(effective_schema(), indent=2),
     }
     for kind in KINDS:
@@ -199,6 +201,11 @@ def rest_interface(name: str) -> Iterator[str]:
             "[Run the SFC controller](../how-to/run-the-sfc-controller.md)",
             controller_api,
         ),
+        "sdn-mon-controller": (
+            "REST interface of the SDN-Mon controller",
+            "[Control SDN-Mon](../how-to/control-sdn-mon.md)",
+            sdnmon_api,
+        ),
         "rule-interface": (
             "REST interface for rules",
             "[Block by REST](../how-to/block-by-rest.md)",
@@ -271,6 +278,13 @@ def flow_features() -> Iterator[str]:
 def controller_api() -> Schema:
     """Its OpenAPI description."""
     from sfcperf.vnfs.sfcmon.controller.api import description
+
+    return description()
+
+
+def sdnmon_api() -> Schema:
+    """The OpenAPI description of the SDN-Mon controller."""
+    from sfcperf.vnfs.sdnmon.controller.api import description
 
     return description()
 

@@ -27,6 +27,7 @@ from sfcperf.drivers.local.layout import (
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
 from sfcperf.drivers.local.sff_ebpf import EbpfSff
+from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
 from sfcperf.drivers.local.sff_watches import LocalSff
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -37,6 +38,7 @@ from sfcperf.management.deployment import (
     Endpoint,
     Hop,
     ServiceFunction,
+    Switch,
     TraversalProof,
     WatchableSff,
 )
@@ -117,6 +119,8 @@ class LocalDriver(Driver):
         return Observable(
             counting_sffs=tuple(node for node, plane in planes.items() if plane in counting),
             watchable_sffs=tuple(planes),
+            switches=tuple(planes),
+            exporting_switches=tuple(n for n, plane in planes.items() if plane == dataplane.OVS),
         )
 
     def deploy(self, scenario: Scenario) -> Deployment:
@@ -248,6 +252,14 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
         facts=built.facts(),
         sffs={name: sff for name, sff in sffs.items() if isinstance(sff, EbpfSff | Bmv2Sff)},
         watchable_sffs=dict(_watchable(built)),
+        switches={
+            f"sff@{node}": Switch(
+                built.hosts[f"sff@{node}"],
+                layout.interfaces(node),
+                *((sff, sff.address) if isinstance(sff, OpenVSwitchSff) else ()),
+            )
+            for node, sff in built.sffs.items()
+        },
         show_packets=built.show_packets,
     )
 

@@ -155,6 +155,13 @@ class Layout:
         everything = [self.client, self.server, *(p for f in self.functions for p in f.ports)]
         return [port for port in everything if port.node == node]
 
+    def interfaces(self, node: str) -> tuple[str, ...]:
+        """All ports of a node's SFF: attachments and links."""
+        links = (
+            link.interfaces[link.nodes.index(node)] for link in self.links if node in link.nodes
+        )
+        return (*(port.outer for port in self.ports(node)), *links)
+
 
 def lay_out(scenario: Scenario, tag: str, wire_mtu: int = WIRE_MTU) -> Layout:
     """The layout of a scenario in the run with this tag."""

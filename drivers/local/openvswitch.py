@@ -87,9 +87,29 @@ class OpenVSwitch:
         self._vsctl(*command)
         self._check_ports(interfaces)
 
+    def export(self, bridges: Sequence[str], kind: str, collector: str, one_in: int) -> None:
+        """Have bridges send what they know of one packet in so many to a collector, IP:PORT, by
+        `sflow` or `ipfix`. Raises DeploymentError."""
+        target = f'targets="{collector}"'
+        settings = {
+            "sflow": ["agent=lo", target, f"sampling={one_in}", "polling=0", "header=128"],
+            "ipfix": [target, f"sampling={one_in}"],
+        }
+        command = ["--", "--id=@exporter", "create", kind, *settings[kind]]
+        for bridge in bridges:
+            command += ["--", "set", "bridge", bridge, f"{kind}=@exporter"]
+        self._vsctl(*command)
+
+    def end_export(self, bridges: Sequence[str]) -> None:
+        """No longer. Raises DeploymentError."""
+        command: list[str] = []
+        for bridge in bridges:
+            command += ["--", "clear", "bridge", bridge, "sflow", "ipfix"]
+        self._vsctl(*command)
+
     def add_flows(self, bridge: str, flows: Sequence[str]) -> None:
         """Install flows, all or none. Raises DeploymentError."""
-        target = self._management(bridge)
+        target = self.listens_at(bridge)
         argv = ["ovs-ofctl", f"-O{OPENFLOW}", "--bundle", "add-flows", target, "-"]
         self._run(argv, stdin="\n".join(flows) + "\n")
 
@@ -111,7 +131,7 @@ class OpenVSwitch:
         """(SPI, SI) -> packets that the bridge has looked up with them."""
         # Statistics of cached flows reach OpenFlow with a delay; a purge updates them now.
         self._appctl("revalidator/purge")
-        dump = self._run(["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self._management(bridge)])
+        dump = self._run(["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self.listens_at(bridge)])
         found = re.findall(r"table=10, n_packets=(\d+),.*nsh_spi=(\w+),nsh_si=(\d+) actions=", dump)
         return {(int(spi, 0), int(si)): int(packets) for packets, spi, si in found}
 
@@ -162,7 +182,8 @@ class OpenVSwitch:
         database = f"--db=unix:{self._folder}/db.sock"
         return self._run(["ovs-vsctl", database, f"--timeout={COMMAND_TIMEOUT_S}", *arguments])
 
-    def _management(self, bridge: str) -> str:
+    def listens_at(self, bridge: str) -> str:
+        """Where OpenFlow controllers can connect to, `unix:/path`."""
         return f"unix:{self._folder}/{bridge}.mgmt"
 
     def _appctl(self, *arguments: str) -> str:

@@ -62,6 +62,23 @@ class OpenVSwitchSff(Sff):
         """See Sff.watched_at."""
         return watched_ports(self.layout, self.scenario, self.node)
 
+    @property
+    def address(self) -> str:
+        """Where it listens for OpenFlow controllers."""
+        return self._switch.listens_at("sff")
+
+    def begin(self, kind: str, collector: str, one_in: int) -> None:
+        """See FlowExporter.begin. Of the bridge where all of the packets arrive."""
+        self._switch.export([self._outer_bridge], kind, collector, one_in)
+
+    def end(self) -> None:
+        """See FlowExporter.end."""
+        self._switch.end_export([self._outer_bridge])
+
+    @property
+    def _outer_bridge(self) -> str:
+        return "und" if self.layout.needs_underlay else "sff"
+
     def problem(self) -> str | None:
         """See Sff.problem."""
         return self._switch.problem()

@@ -35,6 +35,7 @@ IMIX = "imix"
 SIMPLE_IMIX = ((64, 7), (570, 4), (1518, 1))
 USUAL_PORT = 9
 MOST_FLOWS = 64_512
+MOST_SOURCES = 256
 MOST_PPS = 100_000_000
 _MOST_WEIGHT = 64
 _FRAME_LIMITS = (64, 1518)
@@ -79,6 +80,13 @@ PARAMETERS: Mapping[str, Any] = {
     ),
     "flows": integer(
         "Number of flows, by source port: 1024 is that of the first.", (1, MOST_FLOWS), default=1
+    ),
+    "source_addresses": integer(
+        "Number of source addresses, each with all `flows`, so that there are as many times more "
+        "flows. The second one is the client's plus 256 (10.0.1.1 for 10.0.0.1), and so on; the "
+        "classifier must match them. All flows send a packet from one, then from the next.",
+        (1, MOST_SOURCES),
+        default=1,
     ),
     "distribution": choice(
         "Whose flow the next packet is: `uniform`, flows take turns; `zipf`, it is drawn at "
@@ -224,7 +232,9 @@ class PktgenRun:
         return [
             *("--protocol", self._asked["protocol"], "--port", str(self._port)),
             *("--frames", frames, "--rate", str(rate_pps)),
-            *("--flows", str(self._asked["flows"]), "--zipf", f"{float(zipf):.6f}"),
+            *("--flows", str(self._asked["flows"])),
+            *("--sources", str(self._asked["source_addresses"])),
+            *("--zipf", f"{float(zipf):.6f}"),
         ]
 
     def _send(

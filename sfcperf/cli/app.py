@@ -24,6 +24,7 @@ from sfcperf.cli.verbs import (
     resume,
     run,
     runs,
+    sdnmon,
     sfcmon,
     show,
     traffic,
@@ -56,6 +57,7 @@ app.command("runs")(runs.runs)
 app.command("export")(export.export)
 app.command("index")(index.index)
 app.add_typer(kibana.app, name="kibana")
+app.add_typer(sdnmon.app, name="sdnmon")
 app.add_typer(sfcmon.app, name="sfcmon")
 app.add_typer(traffic.app, name="traffic")
 app.command("pack")(pack.pack)

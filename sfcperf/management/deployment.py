@@ -144,6 +144,32 @@ class WatchableSff(Protocol):
         file `output`. Raises DeploymentError, EnvironmentLacks."""
 
 
+class FlowExporter(Protocol):
+    """A switch with sFlow and IPFIX of its own."""
+
+    def begin(self, kind: str, collector: str, one_in: int) -> None:
+        """Send samples (`sflow`) or flow records (`ipfix`) of one packet in so many to IP:PORT.
+        Raises DeploymentError."""
+
+    def end(self) -> None:
+        """Send no longer. Raises DeploymentError."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Where packets arrive at an SFF, for programs of the kernel that look at them."""
+
+    host: Host
+    """In the network namespace of the interfaces."""
+    interfaces: tuple[str, ...]
+    """All of its ports: attachments and links."""
+    exporter: FlowExporter | None = None
+    """None: it has neither."""
+    openflow: str | None = None
+    """Where it listens for further OpenFlow controllers, `unix:/path` or `tcp:address:port` on its
+    host; None: nowhere."""
+
+
 @dataclass(frozen=True)
 class RuleInterface:
     """The REST interface of a function whose rules can be changed while it works."""
@@ -232,6 +258,8 @@ class Deployment:
     """By name, `sff@NODE`: those SFFs that count what they do."""
     watchable_sffs: Mapping[str, WatchableSff] = field(default_factory=dict)
     """By name, `sff@NODE`: those SFFs where SFCMon can monitor."""
+    switches: Mapping[str, Switch] = field(default_factory=dict)
+    """By name, `sff@NODE`: those whose ports are interfaces of this machine."""
     show_packets: Callable[[bool], None] = _always_shown
     """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
     forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises

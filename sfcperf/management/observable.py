@@ -13,5 +13,9 @@ class Observable:
     """Deployment.sffs, by node."""
     watchable_sffs: tuple[str, ...] = ()
     """Deployment.watchable_sffs, by node."""
+    switches: tuple[str, ...] = ()
+    """Deployment.switches, by node."""
+    exporting_switches: tuple[str, ...] = ()
+    """Those of them with sFlow and IPFIX, by node."""
     outer_ends: bool = False
     """Whether functions have ServiceFunction.outer."""

@@ -182,7 +182,7 @@ def _row(row: Sequence[Any], all_trials: int) -> FlowRow:
     share = f"{min(100 * packets / of_packets, 100):.3g} %" if of_packets else "–"
     return FlowRow(
         flows.flow_name(source, source_port, destination, destination_port, protocol),
-        f"SPI {spi}, SI {si}",
+        "–" if spi is None else f"SPI {spi}, SI {si}",
         f"{sign}{packets:,}",
         sign + units.scale_for([size_bytes], "B").quantity(size_bytes),
         f"{sign}{share} of {of_packets:,.0f}",

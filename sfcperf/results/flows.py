@@ -56,25 +56,28 @@ FLOWS = TrialRows(
 class FlowCount:
     """A flow with what was counted of it."""
 
-    spi: int
-    si: int
-    """As packets reached the function."""
-    source_address: str
-    destination_address: str
-    protocol: int
+    spi: int | None
+    si: int | None
+    """As packets reached the function. None, here and below: it is no part of what makes a flow, or
+    the packets have none."""
+    source_address: str | None
+    destination_address: str | None
+    protocol: int | None
     """Its number (RFC 5237)."""
-    source_port: int
+    source_port: int | None
     """0 where the protocol has no ports."""
-    destination_port: int
+    destination_port: int | None
     packets: int
     bytes: int
-    """Of IP packets."""
+    """Of IP packets; SDN-Mon: of Ethernet frames."""
     certainty: str
     """`exact`, `unverified` or `at most` (docs/reference/sfcmon.md, Listing)."""
 
     @property
-    def protocol_name(self) -> str:
+    def protocol_name(self) -> str | None:
         """`tcp`; `protocol 200` for those that are rare."""
+        if self.protocol is None:
+            return None
         return _PROTOCOLS.get(self.protocol, f"protocol {self.protocol}")
 
 
@@ -90,14 +93,20 @@ class FlowRecord(FlowCount):
 
 
 def flow_name(
-    source: str, source_port: int, destination: str, destination_port: int, protocol: str
+    source: str | None,
+    source_port: int | None,
+    destination: str | None,
+    destination_port: int | None,
+    protocol: str | None,
 ) -> str:
     """`10.0.0.1:1000 > 10.0.1.1:80 tcp`, `[fd00::1]:1000 > ...`; without ports where the protocol
-    has none."""
-    return f"{_end(source, source_port)} > {_end(destination, destination_port)} {protocol}"
+    has none, and `*` for what is None."""
+    ends = f"{_end(source, source_port)} > {_end(destination, destination_port)}"
+    return f"{ends} {protocol}" if protocol else ends
 
 
-def _end(address: str, port: int) -> str:
+def _end(address: str | None, port: int | None) -> str:
+    address = address or "*"
     if not port:
         return address
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

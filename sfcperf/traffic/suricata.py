@@ -13,6 +13,7 @@ from typing import Any
 
 from sfcperf.environment.state_root import state_root
 from sfcperf.environment.tools import tool, versions
+from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.plugins import Requirement
@@ -100,7 +101,14 @@ def _run(pcap: Path, rules: Path, folder: Path, config: Path) -> None:
     # Captures on a sender have checksums that its network card was to set.
     argv = [COMMAND, "-c", str(config), "-r", str(pcap), "-S", str(rules), "-l", str(folder)]
     argv += ["-k", "none", "--runmode", "single", "--init-errors-fatal"]
-    done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        argv,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env=without_secrets(),
+    )
     said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("E")]
     if done.returncode or said:
         raise InputError(

@@ -33,6 +33,10 @@ FIGURES = {
     "pptmon-fig8": {"fig8", "fig8-http"},
     "pptmon-fig9": {"fig9"},
     "quickstart": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
+    "sdn-mon-fig5": {"fig5", "fig5-cpu"},
+    "sdn-mon-fig6": {"fig6", "fig6-cpu", "fig6-ratio"},
+    "sdn-mon-fig7": {"fig7"},
+    "sdn-mon-fig8": {"fig8"},
     "sfcmon-chain": {"flows", "tcp-rate"},
     "sfcmon-fig3": {"fig3"},
     "sfcmon-fig4": {"fig4a", "fig4b"},
@@ -44,6 +48,10 @@ FIGURES = {
     "sfcperf-table1": {"table1", "mcc", "time-to-block"},
 }
 FIXED_LENGTHS = {
+    "sdn-mon-fig5": 0,
+    "sdn-mon-fig6": 0,
+    "sdn-mon-fig7": 0,
+    "sdn-mon-fig8": 0,
     "sfcperf-blocking": 2,
     "sfcperf-table1": 2,
     "firewall-chain": 2,

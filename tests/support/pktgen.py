@@ -51,18 +51,8 @@ class Ends:
         """What the sender says, and all IPv4 frames that came, by tcpdump."""
         capture = folder / "sink.pcap"
         argv = ["ip", "netns", "exec", space(self.sink.host), "tcpdump", "-i", self.sink.interface]
-        argv += [
-            "-B",
-            "65536",
-            "--immediate-mode",
-            "-U",
-            "-w",
-            str(capture),
-            "ip",
-            "and",
-            "src",
-            SOURCE,
-        ]
+        argv += ["-B", "65536", "--immediate-mode", "-U", "-w", str(capture)]
+        argv += ["ip", "and", "dst", SINK]
         tcpdump = subprocess.Popen(argv, stderr=subprocess.PIPE)
         assert tcpdump.stderr is not None
         try:

@@ -94,6 +94,7 @@ def test_links_to_files_lead_somewhere(page: str) -> None:
         "flow-features.md",
         "sfc-controller.md",
         "rule-interface.md",
+        "sdn-mon-controller.md",
         "classifier-interface.md",
     }
     for target in re.findall(r"\]\(([^)#\s]+)", (TREE / page).read_text()):

@@ -28,9 +28,13 @@ static const char *const mode_names[] = { "auto", "native", "generic", NULL };
 static const char *const protocol_names[] = { "udp", "tcp-syn", NULL };
 static const int protocols[] = { IPPROTO_UDP, IPPROTO_TCP };
 
-static struct job job = {
-	.role = -1, .port = 9, .duration_ms = 1000, .flows = 1, .sizes = { 60 }, .size_count = 1
-};
+static struct job job = { .role = -1,
+			  .port = 9,
+			  .duration_ms = 1000,
+			  .flows = 1,
+			  .sources = 1,
+			  .sizes = { 60 },
+			  .size_count = 1 };
 static int protocol;
 
 static void take_address(const struct tool_option *option, const char *argument)
@@ -100,6 +104,11 @@ static struct tool_option descriptions[] = {
 	  &job.rate, .most = 100000000 },
 	{ "flows", 'f', "NUMBER", "number of source ports, from 1024 on (default: 1)", take_integer,
 	  &job.flows, .least = 1, .most = PKTGEN_MOST_FLOWS },
+	{ "sources", 0, "NUMBER",
+	  "number of source addresses, each 256 behind the one before, from which all flows send "
+	  "in "
+	  "turn (default: 1)",
+	  take_integer, &job.sources, .least = 1, .most = PKTGEN_MOST_SOURCES },
 	{ "zipf", 'z', "EXPONENT", "draw flows by Zipf's law; 0 (default): they take turns",
 	  take_exponent, &job.zipf },
 	{ "frames", 0, "BYTES[:WEIGHT],...",

@@ -24,6 +24,7 @@ struct job {
 	long rate; /* packets per second; 0: as many as the engine makes */
 	long duration_ms;
 	long flows;
+	long sources; /* addresses */
 	double zipf; /* exponent; 0: flows take turns */
 	__u32 sizes[PKTGEN_MOST_SIZES]; /* bytes without FCS, as often as its weight says */
 	__u32 size_count;

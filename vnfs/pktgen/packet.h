@@ -83,11 +83,15 @@ pktgen_write(struct pktgen_packet *packet, const struct pktgen_settings *setting
 {
 	__u32 total = size - ETH_HLEN, length = total - sizeof(struct iphdr);
 	__u32 port = PKTGEN_FIRST_PORT + flow;
-	__u32 sum = settings->transport_sum + pktgen_words(sequence) + flow + port + length;
+	__u32 turn = settings->sources > 1 ? sequence / settings->flows % settings->sources : 0;
+	__u32 source = settings->source + turn * PKTGEN_SOURCE_STEP;
+	__u32 sum = settings->transport_sum + pktgen_words(source) + pktgen_words(sequence) + flow +
+		    port + length;
 
 	__builtin_memcpy(packet, settings->head, sizeof(*packet));
 	packet->ip.tot_len = bpf_htons((__u16)total);
-	packet->ip.check = pktgen_fold(settings->ip_sum + total);
+	packet->ip.saddr = bpf_htonl(source);
+	packet->ip.check = pktgen_fold(settings->ip_sum + pktgen_words(source) + total);
 	if (settings->protocol == IPPROTO_UDP) {
 		packet->udp.source = bpf_htons((__u16)port);
 		packet->udp.len = bpf_htons((__u16)length);

@@ -7,6 +7,8 @@
 #define PKTGEN_HEAD_BYTES 60 /* headers and stamp: the least Ethernet frame, without FCS */
 #define PKTGEN_FIRST_PORT 1024
 #define PKTGEN_MOST_FLOWS 64512 /* one source port each */
+#define PKTGEN_MOST_SOURCES 256
+#define PKTGEN_SOURCE_STEP 256 /* from one source address to the next */
 #define PKTGEN_PICKS 65536 /* next power of two */
 #define PKTGEN_MOST_SIZES 64
 #define PKTGEN_TICKS 16 /* binary digits behind the nanosecond in the schedule */
@@ -25,10 +27,12 @@ struct pktgen_pick {
 
 struct pktgen_settings {
 	__u8 head[PKTGEN_HEAD_BYTES]; /* each packet starts as this */
-	__u32 ip_sum; /* of the header's 16-bit words that never change */
+	__u32 ip_sum; /* of the header's 16-bit words that never change: all but source and length */
 	__u32 transport_sum; /* the same, with pseudo header and stamp */
 	__u32 protocol;
 	__u32 flows;
+	__u32 source; /* the first address */
+	__u32 sources; /* addresses: each takes its turn with all flows */
 	__u32 zipf; /* 0: flows take turns */
 	__u32 size_count;
 	__u32 sizes[PKTGEN_MOST_SIZES]; /* bytes without FCS; one is drawn for each packet */

@@ -35,7 +35,6 @@ static void make_head(const struct job *job, const struct path *path, struct pkt
 	packet->ip.ttl = TTL;
 	packet->ip.frag_off = htons(PKTGEN_DONT_FRAGMENT);
 	packet->ip.protocol = (__u8)job->protocol;
-	packet->ip.saddr = path->from.s_addr;
 	packet->ip.daddr = path->to.s_addr;
 	if (job->protocol == IPPROTO_UDP) {
 		packet->udp.dest = htons((__u16)job->port);
@@ -62,9 +61,11 @@ void settings_make(const struct job *job, const struct interface *interface,
 	settings->ip_sum = sum_words(&packet.ip, sizeof(packet.ip));
 	settings->transport_sum =
 		sum_words((__u8 *)&packet + transport, sizeof(packet) - transport) +
-		sum_words(&packet.ip.saddr, 2 * sizeof(packet.ip.saddr)) + packet.ip.protocol;
+		sum_words(&packet.ip.daddr, sizeof(packet.ip.daddr)) + packet.ip.protocol;
 	settings->protocol = (__u32)job->protocol;
 	settings->flows = (__u32)job->flows;
+	settings->source = ntohl(path->from.s_addr);
+	settings->sources = (__u32)job->sources;
 	settings->zipf = job->zipf > 0;
 	settings->size_count = job->size_count;
 	memcpy(settings->sizes, job->sizes, sizeof(job->sizes));

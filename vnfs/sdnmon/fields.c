@@ -170,8 +170,10 @@ static void whole_mask(const struct field *field, __u8 *mask)
 	}
 }
 
-static int choose(char *item, __u8 masks[SDNMON_FIELDS][16], bool *chosen)
+static int choose(char *item, struct fields_chosen *fields_chosen)
 {
+	bool *chosen = fields_chosen->chosen;
+	__u8(*masks)[SDNMON_FIELD_BYTES] = fields_chosen->masks;
 	char *mask = strchr(item, '/');
 	int place;
 
@@ -196,9 +198,15 @@ static int choose(char *item, __u8 masks[SDNMON_FIELDS][16], bool *chosen)
 	return 0;
 }
 
-static void lay_out(struct sdnmon_config *config, __u8 masks[SDNMON_FIELDS][16], const bool *chosen)
+/* Presence is in every key. */
+static bool is_chosen(const struct fields_chosen *chosen, int field)
 {
-	__u8 at = 0;
+	return field == SDNMON_PRESENCE || chosen->chosen[field];
+}
+
+void fields_lay_out(const struct fields_chosen *chosen, struct sdnmon_config *config)
+{
+	__u8 at = 0, *mask;
 
 	memset(config->mask, 0, sizeof(config->mask));
 	config->depth = SDNMON_TO_LINK;
@@ -206,10 +214,14 @@ static void lay_out(struct sdnmon_config *config, __u8 masks[SDNMON_FIELDS][16],
 	config->looks_into_tunnels = config->has_link_fields = 0;
 	for (int i = 0; i < SDNMON_FIELDS; i++) {
 		config->offset[i] = SDNMON_NOT_CHOSEN;
-		if (!chosen[i])
+		if (!is_chosen(chosen, i))
 			continue;
 		config->offset[i] = at;
-		memcpy((__u8 *)config->mask + at, masks[i], fields[i].bytes);
+		mask = (__u8 *)config->mask + at;
+		if (i == SDNMON_PRESENCE)
+			whole_mask(&fields[i], mask);
+		else
+			memcpy(mask, chosen->masks[i], fields[i].bytes);
 		at = (__u8)(at + fields[i].bytes);
 		config->headers |= fields[i].header;
 		config->has_link_fields |= i != SDNMON_PRESENCE && !fields[i].header;
@@ -233,18 +245,37 @@ static int copy_text(char *copy, const char *text)
 
 int fields_parse(const char *text, struct sdnmon_config *config)
 {
-	__u8 masks[SDNMON_FIELDS][16] = { 0 };
-	bool chosen[SDNMON_FIELDS] = { [SDNMON_PRESENCE] = true };
+	struct fields_chosen chosen = { 0 };
 	char copy[MOST_TEXT], *rest = copy, *item;
 
 	if (copy_text(copy, text))
 		return -1;
-	whole_mask(&fields[SDNMON_PRESENCE], masks[SDNMON_PRESENCE]);
 	while ((item = strsep(&rest, ",")))
-		if (choose(item, masks, chosen))
+		if (choose(item, &chosen))
 			return -1;
-	lay_out(config, masks, chosen);
+	fields_lay_out(&chosen, config);
 	return 0;
+}
+
+const char *fields_name(unsigned int field)
+{
+	return field < SDNMON_FIELDS && field != SDNMON_PRESENCE ? fields[field].name : NULL;
+}
+
+unsigned int fields_bytes(unsigned int field)
+{
+	return fields[field].bytes;
+}
+
+bool fields_have_mask(unsigned int field, const __u8 *mask)
+{
+	__u8 whole[SDNMON_FIELD_BYTES];
+
+	whole_mask(&fields[field], whole);
+	for (unsigned int i = 0; i < fields[field].bytes; i++)
+		if (mask[i] & ~whole[i])
+			return false;
+	return !is_zero(mask, fields[field].bytes);
 }
 
 /* --- flows --- */
@@ -254,7 +285,7 @@ static int set_value(char *item, const struct sdnmon_config *config, struct sdnm
 {
 	char *text = strchr(item, '=');
 	const struct field *field;
-	__u8 value[16];
+	__u8 value[SDNMON_FIELD_BYTES];
 	int place;
 
 	if (text)
@@ -312,6 +343,29 @@ int fields_parse_flow(const char *text, const struct sdnmon_config *config, stru
 	return 0;
 }
 
+static __u16 presence_of(const struct sdnmon_config *config, const struct sdnmon_key *key)
+{
+	__u16 has;
+
+	memcpy(&has, (const __u8 *)key->words + config->offset[SDNMON_PRESENCE], sizeof(has));
+	return ntohs(has);
+}
+
+bool fields_allow_key(const struct sdnmon_config *config, const struct sdnmon_key *key)
+{
+	const __u16 has = presence_of(config, key);
+
+	for (__u32 i = 0; i < config->words; i++)
+		if (key->words[i] & ~config->mask[i])
+			return false;
+	for (int i = 0; i < SDNMON_FIELDS; i++)
+		if (config->offset[i] != SDNMON_NOT_CHOSEN && fields[i].header &&
+		    !(fields[i].header & has) &&
+		    !is_zero((const __u8 *)key->words + config->offset[i], fields[i].bytes))
+			return false;
+	return !(has & ~config->headers);
+}
+
 void fields_print(const struct sdnmon_config *config, FILE *out)
 {
 	const char *separator = "";
@@ -332,11 +386,9 @@ void fields_print(const struct sdnmon_config *config, FILE *out)
 
 void fields_print_flow(const struct sdnmon_config *config, const struct sdnmon_key *key, FILE *out)
 {
+	const __u16 has = presence_of(config, key);
 	const char *separator = "";
-	__u16 has;
 
-	memcpy(&has, (const __u8 *)key->words + config->offset[SDNMON_PRESENCE], sizeof(has));
-	has = ntohs(has);
 	fputc('{', out);
 	for (int i = 0; i < SDNMON_FIELDS; i++) {
 		if (i == SDNMON_PRESENCE || config->offset[i] == SDNMON_NOT_CHOSEN ||

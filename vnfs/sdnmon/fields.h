@@ -18,3 +18,25 @@ int fields_parse_flow(const char *text, const struct sdnmon_config *config, stru
 /* Print the fields of a table as an array of objects, and those of a flow as members of one. */
 void fields_print(const struct sdnmon_config *config, FILE *out);
 void fields_print_flow(const struct sdnmon_config *config, const struct sdnmon_key *key, FILE *out);
+
+/* Chosen by number (enum sdnmon_field) instead of by text. */
+struct fields_chosen {
+	bool chosen[SDNMON_FIELDS];
+	__u8 masks[SDNMON_FIELDS][SDNMON_FIELD_BYTES];
+};
+
+/* NULL if there is no such field, or if nobody chooses it. */
+const char *fields_name(unsigned int field);
+
+/* Bytes of a field that can be chosen. */
+unsigned int fields_bytes(unsigned int field);
+
+/* Has a mask bits of this field, and none that it does not have? */
+bool fields_have_mask(unsigned int field, const __u8 *mask);
+
+/* What follows from the fields is written to `config`. */
+void fields_lay_out(const struct fields_chosen *chosen, struct sdnmon_config *config);
+
+/* Can a packet have this key: no bits beyond the masks, no headers that have none of the fields, and
+ * zero where a header is absent? */
+bool fields_allow_key(const struct sdnmon_config *config, const struct sdnmon_key *key);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a frame to its key, check by check as docs/reference/sdn-mon.md lists them. */
+/* From a frame to its key, check by check as docs/reference/sdn-mon.md lists them. read.bpf.h puts the
+ * parts together. */
 #pragma once
 
 #include <linux/if_ether.h>
@@ -425,39 +426,6 @@ static __always_inline int read_ipv6(struct cursor *cursor, struct sdnmon_frame 
 	return read_transport(cursor, frame, protocol, left);
 }
 
-/* --- all of it --- */
-
-/* Global functions: the verifier looks at each of them once, not at all ways through both. */
-
-static __always_inline void begin(struct __sk_buff *skb, const struct sdnmon_frame *frame,
-				  struct cursor *cursor)
-{
-	cursor->start = (void *)(long)skb->data;
-	cursor->end = (void *)(long)skb->data_end;
-	cursor->at = frame->at;
-	cursor->limit = frame->limit;
-	cursor->protocol = frame->protocol;
-}
-
-/* Ethernet, tunnels, NSH. */
-__noinline int sdnmon_read_outside(struct __sk_buff *skb, struct sdnmon_frame *frame)
-{
-	struct cursor cursor;
-	int reason;
-
-	if (!frame || !config.looks_into_tunnels) /* then they are not needed */
-		return SDNMON_TRUNCATED;
-	begin(skb, frame, &cursor);
-	reason = read_link(&cursor, frame, true);
-	if (reason == SDNMON_READ)
-		reason = cursor.protocol == bpf_htons(NSH_ETHERTYPE) ? read_nsh(&cursor, frame)
-								     : enter_tunnel(&cursor, frame);
-	frame->at = cursor.at;
-	frame->limit = cursor.limit;
-	frame->protocol = cursor.protocol;
-	return reason;
-}
-
 static __always_inline int read_ip(struct cursor *cursor, struct sdnmon_frame *frame)
 {
 	if (cursor->protocol == bpf_htons(ETH_P_IP))
@@ -467,51 +435,7 @@ static __always_inline int read_ip(struct cursor *cursor, struct sdnmon_frame *f
 	return SDNMON_READ;
 }
 
-/* IP, and what it carries. */
-__noinline int sdnmon_read_ip(struct __sk_buff *skb, struct sdnmon_frame *frame)
-{
-	struct cursor cursor;
-
-	if (!frame || !config.looks_into_tunnels) /* then they are not needed */
-		return SDNMON_TRUNCATED;
-	begin(skb, frame, &cursor);
-	return read_ip(&cursor, frame);
-}
-
 static __always_inline bool reads_ip(const struct sdnmon_frame *frame)
 {
 	return config.depth > SDNMON_TO_LINK || frame->merged;
-}
-
-/* Without tunnels there are few ways, and one function is faster. */
-static __noinline int read_plain(struct __sk_buff *skb, struct sdnmon_frame *frame)
-{
-	struct cursor cursor;
-	int reason;
-
-	begin(skb, frame, &cursor);
-	reason = read_link(&cursor, frame, true);
-	return reason == SDNMON_READ && reads_ip(frame) ? read_ip(&cursor, frame) : reason;
-}
-
-/* SDNMON_READ, or why the frame has no key (enum sdnmon_total), or SDNMON_NOT_LINEAR. */
-static __always_inline int read_frame(struct __sk_buff *skb, struct sdnmon_frame *frame)
-{
-	int reason;
-
-	__builtin_memset(&frame->key, 0, sizeof(frame->key));
-	frame->has = 0;
-	frame->header = 0;
-	frame->at = 0;
-	frame->limit = frame->length;
-	frame->protocol = OTHER_PROTOCOL;
-	if (!config.looks_into_tunnels) {
-		reason = read_plain(skb, frame);
-	} else {
-		reason = sdnmon_read_outside(skb, frame);
-		if (reason == SDNMON_READ && reads_ip(frame))
-			reason = sdnmon_read_ip(skb, frame);
-	}
-	PUT(&frame->key, SDNMON_PRESENCE, __u16, bpf_htons(frame->has & config.headers));
-	return reason;
 }

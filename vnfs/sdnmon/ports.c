@@ -15,6 +15,7 @@
 #include "../common/report.h"
 #include "../common/tc_filter.h"
 #include "ports.h"
+#include "xdp_port.h"
 
 /* enum bpf_attach_type and flag of Linux 6.6, newer than the headers of Debian 12. */
 #define TCX_INGRESS ((enum bpf_attach_type)46)
@@ -22,15 +23,21 @@
 
 #define TC_PRIORITY 0x3000
 
+static const char *const hooks[] = {
+	[ATTACH_TCX] = "tcx",
+	[ATTACH_CLSACT] = "clsact",
+	[ATTACH_XDP] = "xdp",
+};
+
 struct port {
-	bool tcx;
+	enum attachment hook;
 	int ifindex;
 	char path[PATH_MAX];
 };
 
 static void set_path(struct port *port, const char *folder)
 {
-	snprintf(port->path, sizeof(port->path), "%s/%s_%d", folder, port->tcx ? "tcx" : "clsact",
+	snprintf(port->path, sizeof(port->path), "%s/%s_%d", folder, hooks[port->hook],
 		 port->ifindex);
 }
 
@@ -56,6 +63,18 @@ static int attach_clsact(const struct port *port, int program)
 
 	if (!error)
 		error = tc_attach(port->ifindex, TC_PRIORITY, program);
+	if (error)
+		unlink(port->path);
+	return error;
+}
+
+/* Here as well. */
+static int attach_xdp(const struct port *port, const struct program *program)
+{
+	int error = bpf_obj_pin(program->forwarders, port->path);
+
+	if (!error)
+		error = xdp_put_in_front(port->ifindex, program);
 	if (error)
 		unlink(port->path);
 	return error;
@@ -92,21 +111,61 @@ static int use_clsact(const struct port *port, int program)
 	return bpf_obj_pin(program, port->path);
 }
 
+static int use_xdp(const struct port *port, const struct program *program)
+{
+	int error = xdp_put_in_front(port->ifindex, program);
+
+	if (error != -ENOENT)
+		return error;
+	/* Who forwarded is gone, or the interface. */
+	xdp_take_away(port->ifindex, program->forwarders);
+	return -ENODEV;
+}
+
+static void detach_xdp(const struct port *port)
+{
+	int forwarders = bpf_obj_get(port->path);
+
+	if (forwarders < 0)
+		return;
+	xdp_take_away(port->ifindex, forwarders);
+	close(forwarders);
+}
+
 /* At once, not when the kernel has time to free the link. */
+static void detach_tcx(const struct port *port)
+{
+	int link = bpf_obj_get(port->path);
+
+	if (link < 0)
+		return;
+	bpf_link_detach(link);
+	close(link);
+}
+
 static void detach(const struct port *port)
 {
-	int link = port->tcx ? bpf_obj_get(port->path) : -1;
-
-	if (link >= 0) {
-		bpf_link_detach(link);
-		close(link);
-	} else if (!port->tcx) {
+	if (port->hook == ATTACH_TCX)
+		detach_tcx(port);
+	else if (port->hook == ATTACH_XDP)
+		detach_xdp(port);
+	else
 		tc_detach(port->ifindex, TC_PRIORITY);
-	}
 	unlink(port->path);
 }
 
 /* --- all of them --- */
+
+/* Read the name of a file: HOOK_IFINDEX. */
+static bool read_name(const char *name, struct port *port)
+{
+	const char *number = strchr(name, '_');
+
+	for (port->hook = ATTACH_TCX; number && port->hook <= ATTACH_XDP; port->hook++)
+		if (strncmp(name, hooks[port->hook], (size_t)(number - name)) == 0)
+			return sscanf(number + 1, "%d", &port->ifindex) == 1;
+	return false;
+}
 
 typedef int (*port_visitor)(const struct port *port, void *context);
 
@@ -119,9 +178,9 @@ static int for_each(const char *folder, port_visitor visit, void *context)
 	if (!files)
 		return 0;
 	while (!error && (file = readdir(files))) {
-		struct port port = { .tcx = strncmp(file->d_name, "tcx_", 4) == 0 };
+		struct port port;
 
-		if (sscanf(file->d_name, port.tcx ? "tcx_%d" : "clsact_%d", &port.ifindex) != 1)
+		if (!read_name(file->d_name, &port))
 			continue;
 		set_path(&port, folder);
 		error = visit(&port, context);
@@ -132,8 +191,10 @@ static int for_each(const char *folder, port_visitor visit, void *context)
 
 static int use_one(const struct port *port, void *context)
 {
-	int program = *(int *)context;
-	int error = port->tcx ? use_tcx(port, program) : use_clsact(port, program);
+	const struct program *program = context;
+	int error = port->hook == ATTACH_TCX   ? use_tcx(port, program->arrive)
+		    : port->hook == ATTACH_XDP ? use_xdp(port, program)
+					       : use_clsact(port, program->arrive);
 
 	if (!error)
 		return 0;
@@ -145,9 +206,9 @@ static int use_one(const struct port *port, void *context)
 	return -1;
 }
 
-int ports_use(const char *folder, int program)
+int ports_use(const char *folder, const struct program *program)
 {
-	return for_each(folder, use_one, &program);
+	return for_each(folder, use_one, (void *)program);
 }
 
 static int detach_one(const struct port *port, void *context)
@@ -155,6 +216,46 @@ static int detach_one(const struct port *port, void *context)
 	(void)context;
 	detach(port);
 	return 0;
+}
+
+struct interfaces {
+	int *numbers;
+	unsigned int count, most;
+};
+
+static int keep_one(const struct port *port, void *context)
+{
+	const struct interfaces *kept = context;
+
+	for (unsigned int i = 0; i < kept->count; i++)
+		if (kept->numbers[i] == port->ifindex)
+			return 0;
+	detach(port);
+	return 0;
+}
+
+void ports_keep(const char *folder, const int *ifindexes, unsigned int count)
+{
+	struct interfaces kept = { (int *)ifindexes, count, count };
+
+	for_each(folder, keep_one, &kept);
+}
+
+static int list_one(const struct port *port, void *context)
+{
+	struct interfaces *list = context;
+
+	if (list->count < list->most)
+		list->numbers[list->count++] = port->ifindex;
+	return 0;
+}
+
+unsigned int ports_list(const char *folder, int *ifindexes, unsigned int most)
+{
+	struct interfaces list = { ifindexes, 0, most };
+
+	for_each(folder, list_one, &list);
+	return list.count;
 }
 
 void ports_detach_all(const char *folder)
@@ -179,7 +280,7 @@ static int print_one(const struct port *port, void *context)
 		json_string(printing->out, name);
 	else
 		fputs("null", printing->out);
-	fprintf(printing->out, ", \"attach\": \"%s\"}", port->tcx ? "tcx" : "clsact");
+	fprintf(printing->out, ", \"attach\": \"%s\"}", hooks[port->hook]);
 	printing->separator = ", ";
 	return 0;
 }
@@ -197,8 +298,7 @@ void ports_print(const char *folder, FILE *out)
 static bool find(const char *folder, int ifindex, struct port *port)
 {
 	port->ifindex = ifindex;
-	for (int tcx = 0; tcx <= 1; tcx++) {
-		port->tcx = tcx;
+	for (port->hook = ATTACH_TCX; port->hook <= ATTACH_XDP; port->hook++) {
 		set_path(port, folder);
 		if (access(port->path, F_OK) == 0)
 			return true;
@@ -206,11 +306,64 @@ static bool find(const char *folder, int ifindex, struct port *port)
 	return false;
 }
 
-int ports_attach(const char *folder, const char *name, int program, enum attachment how)
+bool ports_have(const char *folder, int ifindex)
+{
+	struct port port;
+
+	return find(folder, ifindex, &port);
+}
+
+static int has_place_of(const struct port *port, void *context)
+{
+	const struct port *other = context;
+
+	return port->hook == ATTACH_XDP &&
+	       SDNMON_XDP_PLACE(port->ifindex) == SDNMON_XDP_PLACE(other->ifindex);
+}
+
+static int attach_by(struct port *port, const char *folder, const struct program *program,
+		     enum attachment hook)
+{
+	if (hook == ATTACH_XDP && for_each(folder, has_place_of, port))
+		return -EBUSY;
+	port->hook = hook;
+	set_path(port, folder);
+	if (hook == ATTACH_TCX)
+		return attach_tcx(port, program->arrive);
+	if (hook == ATTACH_XDP)
+		return attach_xdp(port, program);
+	return attach_clsact(port, program->arrive);
+}
+
+static int attach_port(struct port *port, const char *folder, const struct program *program,
+		       enum attachment how)
+{
+	int error;
+
+	if (how != ATTACH_AUTO)
+		return attach_by(port, folder, program, how);
+	if (has_xdp(port->ifindex))
+		return attach_by(port, folder, program, ATTACH_XDP);
+	error = attach_by(port, folder, program, ATTACH_TCX);
+	/* A kernel without tcx refuses its number. */
+	return error == -EINVAL ? attach_by(port, folder, program, ATTACH_CLSACT) : error;
+}
+
+static const char *attach_error(const struct port *port, int error)
+{
+	if (port->hook == ATTACH_XDP && error == -ENOENT)
+		return "there is no XDP program that takes its frames";
+	if (port->hook == ATTACH_XDP && error == -EINVAL)
+		return "its XDP program cannot be called by another one";
+	return strerror(-error);
+}
+
+int ports_attach(const char *folder, const char *name, const struct program *program,
+		 enum attachment how)
 {
 	struct interface interface;
 	struct port port;
-	int error = -EINVAL;
+	int error;
 
 	if (find_interface(name, &interface))
 		return -1;
@@ -222,19 +375,9 @@ int ports_attach(const char *folder, const char *name, int program, enum attachm
 		complain("cannot make %s: %s", folder, strerror(errno));
 		return -1;
 	}
-	if (how != ATTACH_CLSACT) {
-		port.tcx = true;
-		set_path(&port, folder);
-		error = attach_tcx(&port, program);
-	}
-	/* A kernel without tcx refuses its number. */
-	if (how == ATTACH_CLSACT || (how == ATTACH_AUTO && error == -EINVAL)) {
-		port.tcx = false;
-		set_path(&port, folder);
-		error = attach_clsact(&port, program);
-	}
+	error = attach_port(&port, folder, program, how);
 	if (error)
-		complain("cannot attach to %s: %s", name, strerror(-error));
+		complain("cannot attach to %s: %s", name, attach_error(&port, error));
 	return error ? -1 : 0;
 }
 

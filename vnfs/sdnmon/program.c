@@ -28,6 +28,8 @@
 			{ "unmonitored", &(program)->unmonitored },                                \
 			{ "totals", &(program)->totals }, { "events", &(program)->events },        \
 			{ "arrive", &(program)->arrive },                                          \
+			{ "arrive_xdp", &(program)->arrive_xdp },                                  \
+			{ "forwarders", &(program)->forwarders },                                  \
 		{                                                                                  \
 			"change_table", &(program)->change_table                                   \
 		}                                                                                  \
@@ -111,6 +113,8 @@ static int pin_all(const char *pins, const struct sdnmon_bpf *skeleton, bool ben
 		{ "totals", bpf_map__fd(skeleton->maps.totals) },
 		{ "events", bpf_map__fd(skeleton->maps.events) },
 		{ "arrive", bpf_program__fd(skeleton->progs.arrive) },
+		{ "arrive_xdp", bpf_program__fd(skeleton->progs.arrive_xdp) },
+		{ "forwarders", bpf_map__fd(skeleton->maps.forwarders) },
 		{ "change_table", bpf_program__fd(skeleton->progs.change_table) },
 		{ LIVE_PIN, bpf_map__fd(skeleton->maps.data_sdnmon) },
 		{ CONFIG_PIN, bpf_map__fd(skeleton->maps.rodata_sdnmon) },
@@ -123,7 +127,16 @@ static int pin_all(const char *pins, const struct sdnmon_bpf *skeleton, bool ben
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (pin(pins, all[i].name, all[i].fd))
 			return -1;
-	return benchmark ? pin(pins, "varied", bpf_program__fd(skeleton->progs.varied)) : 0;
+	if (!benchmark)
+		return 0;
+	return pin(pins, "varied", bpf_program__fd(skeleton->progs.varied)) ||
+	       pin(pins, "varied_xdp", bpf_program__fd(skeleton->progs.varied_xdp));
+}
+
+/* A map of an earlier table, if there is one. */
+static int reuse(struct bpf_map *map, int fd)
+{
+	return fd >= 0 && bpf_map__reuse_fd(map, fd);
 }
 
 static int load(struct sdnmon_bpf *skeleton, const struct settings *settings)
@@ -140,8 +153,10 @@ static int load(struct sdnmon_bpf *skeleton, const struct settings *settings)
 		.first = 1,
 	};
 	bpf_program__set_autoload(skeleton->progs.varied, settings->config.varied_flows > 0);
+	bpf_program__set_autoload(skeleton->progs.varied_xdp, settings->config.varied_flows > 0);
 	if (set_sizes(skeleton, &settings->config) ||
-	    (settings->events >= 0 && bpf_map__reuse_fd(skeleton->maps.events, settings->events))) {
+	    reuse(skeleton->maps.events, settings->events) ||
+	    reuse(skeleton->maps.forwarders, settings->forwarders)) {
 		complain("cannot prepare the maps: %s", strerror(errno));
 		return -1;
 	}
@@ -196,7 +211,20 @@ static void *map_memory(const char *pins, const char *name, size_t bytes, int pr
 	return there == MAP_FAILED ? NULL : there;
 }
 
-int program_open(const char *pins, struct program *program)
+void program_close(struct program *program)
+{
+	const struct pin all[] = PINS(program);
+
+	if (program->config)
+		munmap((void *)program->config, sizeof(*program->config));
+	if (program->live)
+		munmap(program->live, sizeof(*program->live));
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (*all[i].fd >= 0)
+			close(*all[i].fd);
+}
+
+static int open_all(const char *pins, struct program *program)
 {
 	const struct pin all[] = PINS(program);
 
@@ -208,6 +236,20 @@ int program_open(const char *pins, struct program *program)
 		if ((*all[i].fd = open_pin(pins, all[i].name)) < 0)
 			return -1;
 	return 0;
+}
+
+int program_open(const char *pins, struct program *program)
+{
+	const struct pin all[] = PINS(program);
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		*all[i].fd = -1;
+	program->config = NULL;
+	program->live = NULL;
+	if (open_all(pins, program) == 0)
+		return 0;
+	program_close(program);
+	return -1;
 }
 
 void program_unpin(const char *pins)

@@ -6,6 +6,14 @@
 
 #include "table.bpf.h"
 
+#define SDNMON_CONTEXT struct __sk_buff
+#define SDNMON_NAMED(name) name##_skb
+#include "read.bpf.h"
+
+#define SDNMON_CONTEXT struct xdp_md
+#define SDNMON_NAMED(name) name##_xdp
+#include "read.bpf.h"
+
 #define LINEAR_BYTES 256 /* where headers are, when the kernel is asked to put them in front */
 
 /* Packets for which a frame stands, and their bytes: each has the headers. */
@@ -30,62 +38,118 @@ static __always_inline void add(struct sdnmon_totals *mine, enum sdnmon_total to
 		mine->packets[total] += packets;
 }
 
-static __always_inline void observe(struct __sk_buff *skb)
+/* Count a frame that was read: `reason` says how. */
+static __always_inline void observe(struct sdnmon_frame *frame, int reason, __u64 packets,
+				    __u64 bytes)
 {
-	struct sdnmon_frame frame;
 	struct sdnmon_totals *mine;
-	__u64 packets, bytes, hash;
 	__u32 only = 0;
-	int reason;
+	__u64 hash;
 
 	mine = bpf_map_lookup_elem(&totals, &only);
 	if (!mine)
 		return;
-	frame.length = skb->len;
-	frame.tagged = skb->vlan_present;
-	frame.tci = skb->vlan_tci;
-	frame.merged = skb->gso_size != 0;
-	reason = read_frame(skb, &frame);
-	if (reason == SDNMON_NOT_LINEAR) {
-		bpf_skb_pull_data(skb, skb->len < LINEAR_BYTES ? skb->len : LINEAR_BYTES);
-		reason = read_frame(skb, &frame);
-		if (reason == SDNMON_NOT_LINEAR)
-			reason = SDNMON_TOO_LONG;
-	}
-	packets = packets_of(skb, &frame, &bytes);
 	add(mine, SDNMON_RECEIVED, packets);
-	if (reason == SDNMON_READ && !config.has_link_fields && !(frame.has & config.headers))
+	if (reason == SDNMON_READ && !config.has_link_fields && !(frame->has & config.headers))
 		reason = SDNMON_WITHOUT_FIELDS;
 	if (reason == SDNMON_READ && config.mode != SDNMON_PARSE) {
-		hash = hash_key(&frame.key);
-		reason = monitor(&frame.key, hash, packets, bytes);
+		hash = hash_key(&frame->key);
+		reason = monitor(&frame->key, hash, packets, bytes);
 	}
 	if (reason != SDNMON_READ)
 		add(mine, (enum sdnmon_total)reason, packets);
 }
 
+static __always_inline void observe_skb(struct __sk_buff *skb)
+{
+	struct sdnmon_frame frame;
+	__u64 packets, bytes;
+	int reason;
+
+	frame.length = skb->len;
+	frame.tagged = skb->vlan_present;
+	frame.tci = skb->vlan_tci;
+	frame.merged = skb->gso_size != 0;
+	reason = read_frame_skb(skb, &frame);
+	if (reason == SDNMON_NOT_LINEAR) {
+		bpf_skb_pull_data(skb, skb->len < LINEAR_BYTES ? skb->len : LINEAR_BYTES);
+		reason = read_frame_skb(skb, &frame);
+		if (reason == SDNMON_NOT_LINEAR)
+			reason = SDNMON_TOO_LONG;
+	}
+	packets = packets_of(skb, &frame, &bytes);
+	observe(&frame, reason, packets, bytes);
+}
+
+/* All of the frame is in one piece, its tags in it, and it is one packet. */
+static __always_inline void observe_xdp(struct xdp_md *ctx)
+{
+	struct sdnmon_frame frame;
+	int reason;
+
+	frame.length = (__u32)(ctx->data_end - ctx->data);
+	frame.tagged = false;
+	frame.tci = 0;
+	frame.merged = false;
+	reason = read_frame_xdp(ctx, &frame);
+	observe(&frame, reason == SDNMON_NOT_LINEAR ? SDNMON_TOO_LONG : reason, 1, frame.length);
+}
+
 SEC("tc")
 int arrive(struct __sk_buff *skb)
 {
-	observe(skb);
+	observe_skb(skb);
 	return TC_ACT_UNSPEC; /* programs of others come next */
+}
+
+/* Programs that were at interfaces before `arrive_xdp`, and decide what becomes of their frames. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, SDNMON_XDP_PLACES);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} forwarders SEC(".maps");
+
+/* In front of an XDP program that takes frames before tc. */
+SEC("xdp")
+int arrive_xdp(struct xdp_md *ctx)
+{
+	observe_xdp(ctx);
+	bpf_tail_call(ctx, &forwarders, SDNMON_XDP_PLACE(ctx->ingress_ifindex));
+	return XDP_PASS; /* it is gone */
 }
 
 /* Of the benchmark: the source address of an IPv4 packet is another one each time. */
 __u32 varied_turn;
 
-SEC("tc")
-int varied(struct __sk_buff *skb)
+static __always_inline int vary(void *start, const void *end)
 {
-	struct iphdr *ip = (void *)(long)skb->data + sizeof(struct ethhdr);
+	struct iphdr *ip = start + sizeof(struct ethhdr);
 
-	if ((void *)(ip + 1) > (void *)(long)skb->data_end)
-		return TC_ACT_SHOT;
+	if ((void *)(ip + 1) > end)
+		return -1;
 	/* In an order that no cache foresees. */
 	varied_turn = (varied_turn + 7919) % config.varied_flows;
 	ip->saddr = varied_turn;
-	observe(skb);
+	return 0;
+}
+
+SEC("tc")
+int varied(struct __sk_buff *skb)
+{
+	if (vary((void *)(long)skb->data, (void *)(long)skb->data_end))
+		return TC_ACT_SHOT;
+	observe_skb(skb);
 	return TC_ACT_UNSPEC;
+}
+
+SEC("xdp")
+int varied_xdp(struct xdp_md *ctx)
+{
+	if (vary((void *)(long)ctx->data, (void *)(long)ctx->data_end))
+		return XDP_ABORTED;
+	observe_xdp(ctx);
+	return XDP_PASS;
 }
 
 /* --- changes of the table --- */

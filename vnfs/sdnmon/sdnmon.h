@@ -44,6 +44,7 @@ enum sdnmon_header {
 	SDNMON_HAS_TUNNEL = 1 << 8,
 };
 
+#define SDNMON_FIELD_BYTES 16 /* of the longest field */
 #define SDNMON_KEY_WORDS 22 /* all fields: 83 bytes */
 #define SDNMON_NOT_CHOSEN 0xff /* offset of a field that is no part of the key */
 #define SDNMON_SLOTS 64 /* of the counter buffers, at most */
@@ -51,6 +52,9 @@ enum sdnmon_header {
 #define SDNMON_MARK_BITS (1 << 20)
 #define SDNMON_RATIO_ONE (1ULL << 32)
 #define SDNMON_BLOOM_HASHES 5
+#define SDNMON_XDP_PLACES (1 << 16)
+/* Where the XDP program of an interface is kept. */
+#define SDNMON_XDP_PLACE(ifindex) ((__u32)(ifindex) % SDNMON_XDP_PLACES)
 
 enum sdnmon_mode {
 	SDNMON_HASH,

@@ -32,11 +32,11 @@ int table_add(const struct program *program, const struct sdnmon_key *key,
 	struct sdnmon_change asked = { .operation = SDNMON_ADD, .key = *key };
 	int answered = change(program, &asked);
 
+	*answer = (enum sdnmon_answer)answered;
 	if (answered == SDNMON_NO_ROOM)
-		complain("the monitoring table is full: %llu entries", program->live->limit);
+		return 0;
 	if (answered != SDNMON_DONE && answered != SDNMON_THERE_ALREADY)
 		return -1;
-	*answer = (enum sdnmon_answer)answered;
 	/* Only now: the flow has an entry, so that packets do not ask for exclusions. */
 	bpf_map_delete_elem(program->excluded, key);
 	return 0;

@@ -6,7 +6,8 @@
 
 #include "program.h"
 
-/* Monitor a flow, whatever sampling says. `*answer` is SDNMON_DONE or SDNMON_THERE_ALREADY. */
+/* Monitor a flow, whatever sampling says. `*answer` is SDNMON_DONE, SDNMON_THERE_ALREADY or
+ * SDNMON_NO_ROOM. */
 int table_add(const struct program *program, const struct sdnmon_key *key,
 	      enum sdnmon_answer *answer);
 

@@ -49,6 +49,7 @@ def doctor(
         requirements_for,
     )
     from sfcperf.environment.tools import versions
+    from sfcperf.vnfs.sdnmon.controller import requirements as sdnmon
     from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
     from sfcperf.vnfs.sfcmon.controller import requirements
 
@@ -68,7 +69,13 @@ def doctor(
     for need in needed:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
     # Only workflows that ask for them need these.
-    optional = [switch.requirement(), compile.requirement(), requirements.requirement(), *services]
+    optional = [
+        switch.requirement(),
+        compile.requirement(),
+        requirements.requirement(),
+        sdnmon.requirement(),
+        *services,
+    ]
     for need in optional:
         table.add_row("ok" if need.met else "optional", need.name, need.detail)
     out = console()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path
 
 import numpy as np
@@ -180,3 +181,18 @@ def test_an_interrupted_sender_says_what_it_sent(pair: Ends, tmp_path: Path) -> 
     wire.close()
     assert process.stop() == 0
     assert '"complete": false' in stdout.read_text()
+
+
+@pytest.mark.parametrize("engine", ["xdp", "packet"])
+def test_source_addresses_take_turns_with_all_flows(
+    pair: Ends, tmp_path: Path, engine: str
+) -> None:
+    options = ["--engine", engine, "--flows", "10", "--sources", "3", "--rate", "20000"]
+    sent, seen = pair.captured(tmp_path, *options, "--duration-ms", "10", "--port", str(PORT))
+    assert sent["packets"] == len(seen) >= 60
+    assert [verdict.wrong for verdict in judge(seen, tmp_path)] == [()] * len(seen)
+    first = ip_address(SOURCE)
+    assert [
+        (ip_address(frame[26:30]), port)
+        for frame, port in zip(seen, source_ports(seen), strict=True)
+    ] == [(first + 256 * (number // 10 % 3), 1024 + number % 10) for number in range(len(seen))]

@@ -35,6 +35,8 @@ from sfcperf.vnfs.sdnmon.model import Monitor, counts, is_sampled
 pytestmark = pytest.mark.root
 VECTORS = json.loads((Path(model.__file__).parent / "vectors.json").read_text())
 FORMS = forms()
+both_hooks = pytest.mark.parametrize("program", ["arrive", "arrive_xdp"])
+"""Frames come as tc has them, and as XDP."""
 
 
 @pytest.fixture
@@ -50,9 +52,9 @@ def _agree(tool: Tool, monitor: Monitor) -> None:
     assert tool.status["entries"] == len(monitor.table)
 
 
-def _fed(tool: Tool, layout: Layout, frames: list[bytes], **settings: Any) -> Monitor:
-    monitor = Monitor(layout, HASH_KEY, **settings)
-    seen = tool.feed(frames)
+def _fed(tool: Tool, layout: Layout, frames: list[bytes], program: str) -> Monitor:
+    monitor = Monitor(layout, HASH_KEY)
+    seen = tool.feed(frames, program)
     assert len(seen) > 0.9 * len(frames)
     for frame in seen:
         monitor.receive(frame)
@@ -62,19 +64,23 @@ def _fed(tool: Tool, layout: Layout, frames: list[bytes], **settings: Any) -> Mo
 # --- reading ---
 
 
+@both_hooks
 @pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["fields"])
-def test_golden_vectors(tool: Tool, case: dict[str, Any]) -> None:
+def test_golden_vectors(tool: Tool, case: dict[str, Any], program: str) -> None:
     tool.on(case["fields"])
-    seen = {frame.hex() for frame in tool.feed(bytes.fromhex(f["frame"]) for f in case["frames"])}
+    frames = [bytes.fromhex(frame["frame"]) for frame in case["frames"]]
+    seen = {frame.hex() for frame in tool.feed(frames, program)}
     assert len(seen) >= len(case["frames"]) - 1
     layout = layout_of(case["fields"])
-    frames = [frame for frame in case["frames"] if frame["frame"] in seen]
-    wanted = Counter(frame.get("key", frame.get("total")) for frame in frames)
+    wanted = Counter(
+        frame.get("key", frame.get("total")) for frame in case["frames"] if frame["frame"] in seen
+    )
     found = {key.hex(): packets for key, (packets, _) in tool.counts(layout).items()}
     malformed = {k: n for k, n in tool.totals.items() if k not in ("received", "monitored")}
     assert found | malformed == wanted
 
 
+@both_hooks
 @pytest.mark.parametrize(
     "fields",
     [
@@ -85,15 +91,18 @@ def test_golden_vectors(tool: Tool, case: dict[str, Any]) -> None:
         ",".join(NAMES),
     ],
 )
-def test_frames_of_all_forms_are_read_as_the_model_reads_them(tool: Tool, fields: str) -> None:
+def test_frames_of_all_forms_are_read_as_the_model_reads_them(
+    tool: Tool, fields: str, program: str
+) -> None:
     frames = [*FORMS.values(), *random_frames(1, 2000)]
     tool.on(fields)
-    _agree(tool, _fed(tool, layout_of(fields), frames))
+    _agree(tool, _fed(tool, layout_of(fields), frames, program))
 
 
 @pytest.mark.gate_runs(2)
 @pytest.mark.parametrize("seed", range(10))
 def test_random_fields_and_masks(tool: Tool, seed: int) -> None:
+    """One after the other by tc and by XDP."""
     draw = random.Random(seed)
     chosen = draw.sample([f for f in FIELDS if f.name in NAMES], draw.randrange(1, 12))
     masks = {f.name: draw.randrange(1, f.mask + 1) for f in chosen if f.bits not in (48, 128, 32)}
@@ -109,7 +118,8 @@ def test_random_fields_and_masks(tool: Tool, seed: int) -> None:
         for f in chosen
     ]  # fmt: skip
     tool.on(",".join(words))
-    _agree(tool, _fed(tool, Layout(masks), random_frames(seed + 50, 2000)))
+    program = ("arrive", "arrive_xdp")[seed % 2]
+    _agree(tool, _fed(tool, Layout(masks), random_frames(seed + 50, 2000), program))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,20 +113,21 @@ def udp(source_port: int, size: int = 18) -> Packet:
 
 @pytest.fixture
 def make(lab: Lab) -> Callable[..., Bench]:
-    def make(encapsulation: str = "nsh-eth", **knobs: Any) -> Bench:
-        sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-        ip("-n", space(sf.host), "link", "set", "lo", "up")
-        ip("-n", space(sf.host), "address", "add", f"{ADDRESS}/24", "dev", sf.interface)
-        known = with_defaults(Sfcmon.parameters, {**ALL, **knobs})
-        Sfcmon.check(known)
-        function = Sfcmon.start(sf.host, attachment(sf.interface, lab, encapsulation), known)
-        lab.at_end(function.stop)
-        assert isinstance(function, RunningBmv2)
-        wire = sff.wire()
-        lab.at_end(wire.close)
-        return Bench(function, wire, encapsulation, sf.host, sf.mac)
+    return partial(start, lab)
 
-    return make
+
+def start(lab: Lab, encapsulation: str = "nsh-eth", **knobs: Any) -> Bench:
+    sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
+    ip("-n", space(sf.host), "link", "set", "lo", "up")
+    ip("-n", space(sf.host), "address", "add", f"{ADDRESS}/24", "dev", sf.interface)
+    known = with_defaults(Sfcmon.parameters, {**ALL, **knobs})
+    Sfcmon.check(known)
+    function = Sfcmon.start(sf.host, attachment(sf.interface, lab, encapsulation), known)
+    lab.at_end(function.stop)
+    assert isinstance(function, RunningBmv2)
+    wire = sff.wire()
+    lab.at_end(wire.close)
+    return Bench(function, wire, encapsulation, sf.host, sf.mac)
 
 
 def attachment(interface: str, lab: Lab, encapsulation: str = "nsh-eth") -> Attachment:
@@ -272,6 +274,16 @@ def test_it_leaves_the_host_as_it_was(make: Callable[..., Bench]) -> None:
     bench.function.stop()
     assert f"{ADDRESS}/24" in ip("-n", name, "address")
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_the_path_of_its_folder_may_be_long(tmp_path: Path) -> None:
+    """That of a socket may have 107 bytes."""
+    folder = tmp_path / ("long" * 50)
+    folder.mkdir()
+    with Lab(folder) as lab:
+        bench = start(lab)
+        bench.exchange([bench.frame(udp(1))] * 3)
+        assert bench.counters() == {"received": 3, "forwarded": 3}
 
 
 def test_a_missing_interface_is_explained(lab: Lab) -> None:

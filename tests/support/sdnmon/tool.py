@@ -77,14 +77,15 @@ class Tool:
             for entry in self.entries
         }
 
-    def feed(self, frames: Iterable[bytes]) -> list[bytes]:
-        """Let the program see frames, without those that this way of the kernel refuses: it wants
-        whole headers of Ethernet and IP."""
+    def feed(self, frames: Iterable[bytes], program: str = "arrive") -> list[bytes]:
+        """Let the program see frames, `arrive` as tc has them and `arrive_xdp` as XDP. Without
+        those that these ways of the kernel refuse: both want a whole header of Ethernet, and tc of
+        IP."""
         seen = []
-        with Program(self.state / "current" / "arrive") as program:
+        with Program(self.state / "current" / program) as loaded:
             for frame in frames:
                 with suppress(OSError):
-                    program.run(frame)
+                    loaded.run(frame)
                     seen.append(frame)
         return seen
 

@@ -108,7 +108,6 @@ class Bmv2Bench:
     the switch is the SF itself."""
 
     def __init__(self, program: Program = Program.SKETCHES) -> None:
-        # The path of P4Runtime's socket must be short.
         self.folder = Path(tempfile.mkdtemp(prefix="bmv2-"))
         self.lab = Lab(self.folder)
         self.lab.at_end(lambda: shutil.rmtree(self.folder, ignore_errors=True))

@@ -49,7 +49,8 @@ def version() -> str:
 class Bmv2Switch:
     """A switch in a network namespace that has no address but loopback's.
 
-    P4Runtime listens at a socket in the host's folder, `address`; Thrift in the namespace.
+    P4Runtime listens at a socket in the host's folder. `address` names it by way of the process,
+    because a socket's path may not be longer than 107 bytes. Thrift listens in the namespace.
     """
 
     def __init__(self, host: NamespaceHost, process: Process, address: str, log: Path) -> None:
@@ -77,18 +78,18 @@ class Bmv2Switch:
         socket, log = host.workdir / f"{name}.sock", host.workdir / f"{name}.log"
         # It looks into /sys for the state of its interfaces: `ip` mounts that of the namespace.
         inside = ["ip", "netns", "exec", host.namespace.name] if host.namespace else []
-        argv = [*inside, found.detail, "--no-p4", "--device-id", str(device)]
+        argv = ["env", f"--chdir={host.workdir}", *inside, found.detail]
+        argv += ["--no-p4", "--device-id", str(device)]
         argv += ["--thrift-port", str(THRIFT_PORT)]
         # Otherwise it formats messages for each packet and writes none: three times slower.
         argv += ["--log-console", "--log-level", "error"]
         for port, interface in interfaces.items():
             argv += ["-i", f"{port}@{interface}"]
-        argv += ["--", "--grpc-server-addr", f"unix:{socket}"]
-        running = cls(host, host.spawn(argv, stdout=log, stderr=log), f"unix:{socket}", log)
+        argv += ["--", "--grpc-server-addr", f"unix:{socket.name}"]
+        process = host.spawn(argv, stdout=log, stderr=log)
+        running = cls(host, process, f"unix:/proc/{process.pid}/cwd/{socket.name}", log)
         try:
             running._wait_ready(socket)
-            with running.registers() as registers:
-                registers.set_queue_depth(QUEUE_DEPTH)
         except BaseException:
             running.stop()
             raise
@@ -103,11 +104,15 @@ class Bmv2Switch:
         self.process.stop()
 
     def _wait_ready(self, socket: Path) -> None:
+        """Until its queues are as deep as they must be."""
+
         def ready() -> bool:
             if not socket.exists():
                 return False
             try:
-                self.registers().close()
+                # Thrift takes connections some time before it knows the service of the queues.
+                with self.registers() as registers:
+                    registers.set_queue_depth(QUEUE_DEPTH)
             except MeasurementError:
                 return False
             return True

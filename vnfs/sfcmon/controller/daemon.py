@@ -10,13 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sfcperf.rest.access import read_token
 from sfcperf.rest.server import Server
+from sfcperf.vnfs.listening import listening, url_of
 from sfcperf.vnfs.sfcmon.controller.api import SETTLE_S, application
 from sfcperf.vnfs.sfcmon.controller.fleet import Fleet
-from sfcperf.vnfs.sfcmon.controller.listening import listening
 from sfcperf.vnfs.sfcmon.controller.store import Store
 from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog
 
@@ -53,7 +52,7 @@ async def _serve(
 ) -> None:
     fleet = Fleet(log)
     app = application(store, fleet, token)
-    server = Server(app, lambda: ready(_name(opened)))
+    server = Server(app, lambda: ready(url_of(opened)))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _end, server)
     writing = asyncio.create_task(fleet.run())
@@ -71,11 +70,3 @@ async def _serve(
 
 def _end(server: Server) -> None:
     server.should_exit = True
-
-
-def _name(opened: socket.socket) -> str:
-    name: Any = opened.getsockname()
-    if opened.family == socket.AF_UNIX:
-        return f"unix:{name}"
-    host = f"[{name[0]}]" if opened.family == socket.AF_INET6 else name[0]
-    return f"http://{host}:{name[1]}"

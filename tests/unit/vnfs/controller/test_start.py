@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from sfcperf.errors import InputError, SfcperfError
+from sfcperf.vnfs.listening import listening
 from sfcperf.vnfs.sfcmon.controller import requirements
 from sfcperf.vnfs.sfcmon.controller.daemon import Options, serve
-from sfcperf.vnfs.sfcmon.controller.listening import listening
 from sfcperf.vnfs.sfcmon.controller.model import State
 from sfcperf.vnfs.sfcmon.controller.references import problems
 

@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-sdnmon: switches monitoring at the ports of a switch on and off, changes it, and reads it. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
-#include <linux/magic.h>
 
-#include "../common/libbpf_log.h"
-#include "../common/options.h"
-#include "../common/percpu.h"
-#include "../common/report.h"
-#include "../common/signals.h"
-#include "fields.h"
-#include "hash.h"
-#include "ports.h"
-#include "program.h"
-#include "table.h"
+#include "../../common/libbpf_log.h"
+#include "../../common/options.h"
+#include "../../common/percpu.h"
+#include "../../common/report.h"
+#include "../../common/signals.h"
+#include "../fields.h"
+#include "../ports.h"
+#include "../state.h"
+#include "../table.h"
 
 const char tool_name[] = "sfc-sdnmon";
 
-#define LEAST_INTERVAL_MS 10 /* the clock of the programs is as coarse as that */
-#define MOST_INTERVAL_MS (24L * 3600 * 1000)
 #define POLL_MS 200
 #define OUTPUT_BYTES (1 << 20)
 
@@ -50,7 +40,7 @@ static const char documentation[] =
 	"A FLOW is FIELD=VALUE,... with the fields of the table.";
 
 static const char *const modes[] = { "hash", "bloom", "parse", NULL };
-static const char *const attachments[] = { "auto", "tcx", "clsact", NULL };
+static const char *const attachments[] = { "auto", "tcx", "clsact", "xdp", NULL };
 
 static struct {
 	const char *state, *fields, *key;
@@ -114,7 +104,7 @@ static struct tool_option descriptions[] = {
 	[NOTIFY] = { "notify", 'n', "COUNT",
 		     "Notify when there are more entries (default: 0, never)", take_integer,
 		     &options.notify, .least = 0, .most = SDNMON_ENTRIES },
-	[ATTACH] = { "attach", 'a', "HOOK", "auto (default), tcx or clsact", take_word,
+	[ATTACH] = { "attach", 'a', "HOOK", "auto (default), tcx, clsact or xdp", take_word,
 		     &options.attach, .words = attachments },
 	[WAIT] = { "wait", 'w', NULL, "events: wait for more until SIGTERM", take_flag,
 		   &options.wait },
@@ -129,97 +119,37 @@ static struct {
 	unsigned int count;
 } arguments;
 
-static char current[PATH_MAX], next[PATH_MAX], ports[PATH_MAX];
-static struct program program;
+static struct state state;
 
 /* --- the state --- */
 
-static int set_paths(void)
-{
-	struct statfs where;
-	char parent[PATH_MAX], *slash;
-
-	if (strlen(options.state) > PATH_MAX - 16) {
-		complain("--state: the path is too long");
-		return -1;
-	}
-	sprintf(current, "%s/current", options.state);
-	sprintf(next, "%s/next", options.state);
-	sprintf(ports, "%s/ports", options.state);
-	strcpy(parent, options.state);
-	slash = strrchr(parent, '/');
-	if (slash && slash > parent)
-		*slash = '\0';
-	if (statfs(parent, &where) == 0 && (unsigned int)where.f_type == BPF_FS_MAGIC)
-		return 0;
-	complain(
-		"%s is in no BPF file system: mount one (mount -t bpf bpf DIR) that other commands "
-		"see as well; `ip netns exec` hides that of /sys",
-		parent);
-	return -1;
-}
-
-/* One command at a time. Ends with the process. */
-static int lock(void)
-{
-	int fd;
-
-	if (mkdir(options.state, 0700) && errno != EEXIST) {
-		complain("cannot make %s: %s", options.state, strerror(errno));
-		return -1;
-	}
-	fd = open(options.state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || flock(fd, LOCK_EX)) {
-		complain("cannot lock %s: %s", options.state, strerror(errno));
-		return -1;
-	}
-	return 0;
-}
-
-static bool is_on(void)
-{
-	return access(current, F_OK) == 0;
-}
-
-/* Open what is there, and undo a reset during which a process was killed. */
 static int open_state(void)
 {
-	if (access(options.state, F_OK) || !is_on()) {
+	if (!state_is_on(&state)) {
 		complain("%s: monitoring is off", options.state);
 		return -1;
 	}
-	if (lock() || program_open(current, &program))
-		return -1;
-	if (access(next, F_OK) == 0) {
-		if (ports_use(ports, program.arrive))
-			return -1;
-		program_unpin(next);
-	}
-	return 0;
+	return state_lock(&state, -1) || state_open(&state) ? -1 : 0;
 }
 
 /* --- on, reset, off --- */
 
-static int set_hash_keys(struct sdnmon_config *config)
+static int set_secret(struct sdnmon_config *config)
 {
-	__u64 state;
-	char *end;
+	__u64 secret;
 
 	if (!options.key) {
-		if (getrandom(&state, sizeof(state), 0) != sizeof(state)) {
-			complain("no random number: %s", strerror(errno));
+		if (state_draw_secret(&secret))
 			return -1;
-		}
 	} else {
-		state = strtoull(options.key, &end, 16);
+		secret = strtoull(options.key, NULL, 16);
 		if (strlen(options.key) != 16 ||
 		    strspn(options.key, "0123456789abcdefABCDEF") != 16) {
 			complain("--key: 16 hexadecimal digits");
 			return -1;
 		}
 	}
-	for (int i = 0; i <= SDNMON_KEY_WORDS; i++)
-		config->hash_keys[i] = sdnmon_next_key(&state);
+	state_set_secret(config, secret);
 	return 0;
 }
 
@@ -250,11 +180,10 @@ static int check_limit(long capacity)
 	return -1;
 }
 
-/* Programs and an empty table in the folder `pins`. They keep the secret and the notifications of those
- * that were there before; NULL: there were none. */
-static int create(const char *pins, const struct program *before, struct program *created)
+/* What the options say. Without a secret that of the table `before` stays; NULL: there is none. */
+static int read_settings(struct settings *settings, const struct sdnmon_config *before)
 {
-	struct settings settings = {
+	*settings = (struct settings){
 		.config = {
 			.slots = (__u32)options.slots,
 			.mode = (__u32)options.mode,
@@ -264,90 +193,67 @@ static int create(const char *pins, const struct program *before, struct program
 		.ratio = ratio_of_2_32(),
 		.limit = (__u64)(options.limit ? options.limit : options.capacity),
 		.interval_ns = interval_ns(options.slots),
-		.events = before ? before->events : -1,
+		.notify = (__u64)options.notify,
+		.events = -1,
+		.forwarders = -1,
 	};
-
 	if (!options.fields) {
 		complain("--fields is missing");
 		return -1;
 	}
 	if (before && !options.key)
-		memcpy(settings.config.hash_keys, before->config->hash_keys,
-		       sizeof(settings.config.hash_keys));
-	else if (set_hash_keys(&settings.config))
+		memcpy(settings->config.hash_keys, before->hash_keys,
+		       sizeof(settings->config.hash_keys));
+	else if (set_secret(&settings->config))
 		return -1;
-	if (fields_parse(options.fields, &settings.config) || check_interval(options.slots) ||
-	    check_limit(options.capacity) || program_create(pins, &settings, created))
-		return -1;
-	return table_set_notify(created, (__u64)options.notify);
+	return fields_parse(options.fields, &settings->config) || check_interval(options.slots) ||
+			       check_limit(options.capacity)
+		       ? -1
+		       : 0;
 }
 
 static int attach_all(void)
 {
 	for (unsigned int i = 0; i < arguments.count; i++)
-		if (ports_attach(ports, arguments.words[i], program.arrive,
+		if (ports_attach(state.ports, arguments.words[i], &state.program,
 				 (enum attachment)options.attach))
 			return -1;
 	return 0;
 }
 
-static void remove_all(void)
-{
-	ports_detach_all(ports);
-	program_unpin(next);
-	program_unpin(current);
-	rmdir(options.state);
-}
-
 static int switch_on(void)
 {
-	if (lock())
+	struct settings settings;
+
+	if (state_lock(&state, -1))
 		return -1;
-	if (is_on()) {
+	if (state_is_on(&state)) {
 		complain("%s: monitoring is on", options.state);
 		return -1;
 	}
-	program_unpin(next);
-	if (create(next, NULL, &program)) {
-		remove_all();
-		return -1;
-	}
-	if (rename(next, current)) {
-		complain("cannot name %s: %s", current, strerror(errno));
-		remove_all();
-		return -1;
-	}
-	if (attach_all()) {
-		remove_all();
+	if (read_settings(&settings, NULL) || state_begin(&state, &settings) || attach_all()) {
+		state_remove(&state);
 		return -1;
 	}
 	return 0;
 }
 
-/* The new table is there before the old one goes, and each packet is counted in one of them. */
 static int reset(void)
 {
-	struct program created;
+	struct settings settings;
 
-	if (open_state() || create(next, &program, &created))
-		return -1;
-	if (ports_use(ports, created.arrive) ||
-	    renameat2(AT_FDCWD, next, AT_FDCWD, current, RENAME_EXCHANGE)) {
-		complain("cannot put new programs in place of the old: %s", strerror(errno));
-		ports_use(ports, program.arrive);
-		program_unpin(next);
-		return -1;
-	}
-	program_unpin(next);
-	return 0;
+	return open_state() || read_settings(&settings, state.program.config) ||
+			       state_reset(&state, &settings)
+		       ? -1
+		       : 0;
 }
 
 static int switch_off(void)
 {
 	if (access(options.state, F_OK) == 0) {
-		if (lock())
+		if (state_lock(&state, -1))
 			return -1;
-		remove_all();
+		state_remove(&state);
 	}
 	return 0;
 }
@@ -364,7 +270,7 @@ static int detach(void)
 	if (open_state())
 		return -1;
 	for (unsigned int i = 0; i < arguments.count; i++)
-		if (ports_detach(ports, arguments.words[i]))
+		if (ports_detach(state.ports, arguments.words[i]))
 			return -1;
 	return 0;
 }
@@ -373,16 +279,20 @@ static int set(void)
 {
 	if (open_state())
 		return -1;
-	if ((descriptions[QUERY_INTERVAL].seen && check_interval((long)program.config->slots)) ||
-	    (descriptions[LIMIT].seen && check_limit((long)program.config->capacity)))
+	if ((descriptions[QUERY_INTERVAL].seen &&
+	     check_interval((long)state.program.config->slots)) ||
+	    (descriptions[LIMIT].seen && check_limit((long)state.program.config->capacity)))
 		return -1;
 	if (descriptions[RATIO].seen)
-		__atomic_store_n(&program.live->ratio, ratio_of_2_32(), __ATOMIC_RELAXED);
+		__atomic_store_n(&state.program.live->ratio, ratio_of_2_32(), __ATOMIC_RELAXED);
 	if (descriptions[LIMIT].seen)
-		__atomic_store_n(&program.live->limit, (__u64)options.limit, __ATOMIC_RELAXED);
+		__atomic_store_n(&state.program.live->limit, (__u64)options.limit,
+				 __ATOMIC_RELAXED);
 	if (descriptions[QUERY_INTERVAL].seen)
-		program_set_interval(&program, interval_ns((long)program.config->slots));
-	return descriptions[NOTIFY].seen ? table_set_notify(&program, (__u64)options.notify) : 0;
+		program_set_interval(&state.program,
+				     interval_ns((long)state.program.config->slots));
+	return descriptions[NOTIFY].seen ? table_set_notify(&state.program, (__u64)options.notify)
+					 : 0;
 }
 
 /* Flows are read before the first one is changed. */
@@ -396,16 +306,21 @@ static int change_flows(int (*change)(const struct program *, const struct sdnmo
 	if (open_state())
 		return -1;
 	for (unsigned int i = 0; i < arguments.count; i++)
-		if (fields_parse_flow(arguments.words[i], program.config, &key))
+		if (fields_parse_flow(arguments.words[i], state.program.config, &key))
 			return -1;
 	for (unsigned int i = 0; i < arguments.count; i++) {
-		fields_parse_flow(arguments.words[i], program.config, &key);
-		if (change(&program, &key, &answer))
+		fields_parse_flow(arguments.words[i], state.program.config, &key);
+		if (change(&state.program, &key, &answer))
 			return -1;
+		if (answer == SDNMON_NO_ROOM) {
+			complain("the monitoring table is full: %llu entries",
+				 state.program.live->limit);
+			return -1;
+		}
 		changed += answer == SDNMON_DONE;
 	}
 	printf("{\"event\": \"changed\", \"flows\": %u, \"entries\": %llu}\n", changed,
-	       program.live->entries);
+	       state.program.live->entries);
 	return 0;
 }
 
@@ -423,10 +338,10 @@ static int prune(void)
 {
 	unsigned long removed;
 
-	if (open_state() || table_prune(&program, &removed))
+	if (open_state() || table_prune(&state.program, &removed))
 		return -1;
 	printf("{\"event\": \"changed\", \"flows\": %lu, \"entries\": %llu}\n", removed,
-	       program.live->entries);
+	       state.program.live->entries);
 	return 0;
 }
 
@@ -449,7 +364,7 @@ static int print_totals(FILE *out)
 	};
 	struct sdnmon_totals totals;
 	__u32 only = 0;
-	int error = percpu_sum(program.totals, &only, totals.packets, SDNMON_TOTALS);
+	int error = percpu_sum(state.program.totals, &only, totals.packets, SDNMON_TOTALS);
 
 	if (error) {
 		complain("cannot read the totals: %s", strerror(-error));
@@ -469,27 +384,27 @@ static int status(void)
 
 	if (open_state())
 		return -1;
-	config = program.config;
-	live = program.live;
+	config = state.program.config;
+	live = state.program.live;
 	printf("{\"event\": \"status\", \"mode\": \"%s\", \"ratio\": %.10g, \"slots\": %u, "
 	       "\"interval_ms\": %g, \"epoch\": %llu, \"capacity\": %u, \"limit\": %llu, "
 	       "\"notify\": %llu, \"entries\": %llu, \"notifications\": %llu, \"packets\": ",
 	       modes[config->mode], (double)live->ratio / (double)SDNMON_RATIO_ONE, config->slots,
-	       (double)live->clocks[live->clock].interval_ns / 1e6, program_epoch(&program),
+	       (double)live->clocks[live->clock].interval_ns / 1e6, program_epoch(&state.program),
 	       config->capacity, live->limit, live->notify, live->entries, live->notifications);
 	if (print_totals(stdout))
 		return -1;
 	fputs(", \"fields\": ", stdout);
 	fields_print(config, stdout);
 	fputs(", \"ports\": ", stdout);
-	ports_print(ports, stdout);
+	ports_print(state.ports, stdout);
 	puts("}");
 	return 0;
 }
 
 static int entries(void)
 {
-	return open_state() || table_print(&program, stdout) ? -1 : 0;
+	return open_state() || table_print(&state.program, stdout) ? -1 : 0;
 }
 
 static int print_event(void *context, void *data, size_t bytes)
@@ -518,11 +433,11 @@ static int events(void)
 	struct ring_buffer *ring;
 	int polled;
 
-	if (!is_on() || program_open(current, &program)) {
+	if (!state_is_on(&state) || program_open(state.current, &state.program)) {
 		complain("%s: monitoring is off", options.state);
 		return -1;
 	}
-	ring = ring_buffer__new(program.events, print_event, NULL, NULL);
+	ring = ring_buffer__new(state.program.events, print_event, NULL, NULL);
 	if (!ring) {
 		complain("cannot read notifications: %s", strerror(errno));
 		return -1;
@@ -533,7 +448,8 @@ static int events(void)
 		polled = options.wait ? ring_buffer__poll(ring, POLL_MS)
 				      : ring_buffer__consume(ring);
 		fflush(stdout);
-	} while (options.wait && !ended && is_on() && (polled >= 0 || polled == -EINTR));
+	} while (options.wait && !ended && state_is_on(&state) &&
+		 (polled >= 0 || polled == -EINTR));
 	ring_buffer__free(ring);
 	return 0;
 }
@@ -591,7 +507,7 @@ int main(int argc, char **argv)
 	options_parse(argc, argv, &all);
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
 	libbpf_log_keep();
-	if (set_paths() || command->run()) {
+	if (state_init(&state, options.state) || command->run()) {
 		fflush(stdout);
 		return 1;
 	}

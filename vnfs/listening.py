@@ -1,4 +1,4 @@
-"""Where the REST interface listens: a Unix socket, or an address and a port."""
+"""Where a server listens: a Unix socket, or an address and a port."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.ownership import check_place
 
-_FORMS = "unix:/path/of/a/socket, address:port or [address]:port"
+INTERNET_FORMS = "address:port or [address]:port"
+FORMS = f"unix:/path/of/a/socket, {INTERNET_FORMS}"
 
 
 @contextmanager
-def listening(where: str) -> Iterator[socket.socket]:
+def listening(where: str, option: str = "--listen") -> Iterator[socket.socket]:
     """A listening socket; a Unix socket is for this user alone, and removed afterwards. Raises
-    InputError."""
+    InputError, which names the option."""
     if where.startswith("unix:/"):
         path = Path(where.removeprefix("unix:"))
         opened = _unix(path)
@@ -30,7 +32,7 @@ def listening(where: str) -> Iterator[socket.socket]:
             with suppress(OSError):
                 path.unlink()
         return
-    with _internet(where) as opened:
+    with internet_socket(where, option) as opened:
         yield opened
 
 
@@ -69,11 +71,27 @@ def _remove_dead(path: Path) -> None:
     raise InputError("somebody listens there already", where=str(path))
 
 
-def _internet(where: str) -> socket.socket:
+def internet_socket(where: str, option: str, forms: str = FORMS) -> socket.socket:
+    """Listens at an address and a port (0: any). Raises InputError, which names the option."""
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.%a-z]+)\]|([0-9.]+|localhost)):([0-9]{1,5})", where)
     if found is None or int(found[3]) > 65535:
-        raise InputError(f"{where!r} is no place to listen", where="--listen", allowed=_FORMS)
+        raise InputError(f"{where!r} is no place to listen", where=option, allowed=forms)
     host, port = found[1] or found[2], int(found[3])
-    with system_errors_as(InputError, f"cannot listen at {where}", where="--listen"):
+    with system_errors_as(InputError, f"cannot listen at {where}", where=option):
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family)
+
+
+def name_of(opened: socket.socket) -> str:
+    """`unix:/path`, `address:port` or `[address]:port`."""
+    name: Any = opened.getsockname()
+    if opened.family == socket.AF_UNIX:
+        return f"unix:{name}"
+    host = f"[{name[0]}]" if opened.family == socket.AF_INET6 else name[0]
+    return f"{host}:{name[1]}"
+
+
+def url_of(opened: socket.socket) -> str:
+    """Of a REST interface: `unix:/path`, or `http://...`."""
+    name = name_of(opened)
+    return name if name.startswith("unix:") else f"http://{name}"

@@ -1,0 +1,112 @@
+"""sdn_mon_query: how long the controller of SDN-Mon needs for a statistics query."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.active.pktgen_run import USUAL_PORT
+from sfcperf.errors import CannotBeMeasured, MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Requirement, flag, integer, number, object_schema, port
+from sfcperf.results.values import Metric
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sdnmon.controlled_switch import AGENT, ControlledSwitch
+from sfcperf.vnfs.sdnmon.controller.requirements import requirement
+
+_QUERY_TAKES_S = 0.05
+_METRICS = (
+    Metric(
+        "query_ms", "ms",
+        "from the controller's request to all entries as arrays, median of the queries",
+        better="lower", primary=True,
+    ),
+    Metric("query_max_ms", "ms", "the slowest of the queries", better="lower"),
+    Metric("packets", "1", "packets of all entries at the last query"),
+)  # fmt: skip
+
+
+class SdnMonQuery(Probe):
+    """Reads the whole monitoring table of the first switch, `queries` times, by the OpenFlow
+    channel (SDN-Mon paper, section 4.3): a controller with os-ken asks, the switch's agent answers.
+    Both run in the switch's network namespace.
+
+    The controller adds the entries before: UDP flows from client to server, as the monitor
+    `background` sends them, the first source port being 1024. Match fields are the 5-tuple of IPv4.
+    Packets of other flows are not monitored.
+    """
+
+    name = "sdn_mon_query"
+    reported = _METRICS
+    title = "Time of a statistics query of SDN-Mon, from the controller to the parsed reply"
+    parameters = object_schema(
+        {
+            "entries": integer("Of the monitoring table.", (0, 1_000_000), default=7950),
+            "queries": integer("How many, one after the other.", (1, 1000), default=5),
+            "pause_s": number("Before each query, seconds.", (0, 60), default=0.2),
+            "buffers": flag("Whether replies have the counter buffers.", default=True),
+            "counter_buffer_size": integer("Slots of each entry, S_b.", (1, 64), default=5),
+            "query_interval_ms": integer(
+                "Time that the slots of an entry cover, ΔT_q, ms.", (10, 86_400_000), default=10_000
+            ),
+            "port": port("Destination port of the flows.", default=USUAL_PORT),
+        }
+    )
+    _switch: ControlledSwitch | None = None
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """The agent, and os-ken."""
+        return [binaries.requirement(AGENT), requirement()]
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """Mostly the pauses."""
+        return float(parameters["queries"] * (parameters["pause_s"] + _QUERY_TAKES_S))
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """It sends none."""
+        return 0
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start agent and controller, and add the entries. Raises CannotBeMeasured without a switch
+        that has an OpenFlow channel, MeasurementError."""
+        switches = [each for each in deployment.switches.values() if each.openflow is not None]
+        if not switches:
+            raise CannotBeMeasured(
+                "no switch of this chain has an OpenFlow channel",
+                hint="use the data plane `ovs` of the local driver",
+            )
+        asked = self.parameters
+        self._switch = ControlledSwitch(switches[0], raw_dir)
+        slots = {name: asked[name] for name in ("counter_buffer_size", "query_interval_ms")}
+        self._switch.ask("begin", ratio=0.0, capacity=max(asked["entries"], 1), **slots)
+        ends = {"source": deployment.client.address, "destination": deployment.server.address}
+        self._switch.ask("add", port=asked["port"], count=asked["entries"], **ends)
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Ask. Raises MeasurementError for a reply that lacks entries."""
+        assert self._switch is not None, "prepare comes first"
+        asked, times_ms, packets = self.parameters, [], 0
+        for _ in range(asked["queries"]):
+            time.sleep(asked["pause_s"])
+            found = self._switch.ask("query", buffers=asked["buffers"])
+            if found["entries"] != asked["entries"]:
+                raise MeasurementError(
+                    f"the reply has {found['entries']} of {asked['entries']} entries"
+                )
+            times_ms.append(found["ms"])
+            packets = found["packets"]
+        values = {"query_ms": median(times_ms), "query_max_ms": max(times_ms), "packets": packets}
+        return ProbeResult(samples(_METRICS, values), series={"query_ms": times_ms})
+
+    def cleanup(self) -> None:
+        """End agent and controller."""
+        if self._switch is not None:
+            self._switch.close()
+            self._switch = None

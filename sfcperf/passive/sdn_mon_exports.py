@@ -1,0 +1,81 @@
+"""What SDN-Mon is compared with: sFlow and IPFIX of a switch, and a collector that counts them."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sfcperf.errors import CannotBeMeasured
+from sfcperf.hosts.process import inside
+from sfcperf.management.deployment import Switch
+
+KINDS = ("sflow", "ipfix")
+_MOST_BYTES = 65_535
+_POLL_S = 0.1
+_RECEIVE_BUFFER_BYTES = 1 << 23
+_SO_RCVBUFFORCE = 33
+_SAMPLES_AT = 24
+"""Number of samples in a datagram of sFlow version 5 whose agent has an IPv4 address."""
+_SEQUENCE_AT = 8
+"""Of an IPFIX message: data records that came before it (RFC 7011, section 3.1)."""
+_COMMAND_S = 5
+
+
+class ExportingSwitch:
+    """A switch that exports to a collector in its own network namespace, on one thread."""
+
+    def __init__(self, switch: Switch, kind: str, ratio: float) -> None:
+        """`ratio`: of the packets. Raises CannotBeMeasured."""
+        if switch.exporter is None:
+            raise CannotBeMeasured(f"this switch has no {kind}", hint="Open vSwitch has it")
+        namespace: Any = getattr(switch.host, "namespace", None)
+        switch.host.run(["ip", "link", "set", "lo", "up"], timeout_s=_COMMAND_S)
+        with inside(namespace if namespace is None else Path(namespace)):
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
+        self._socket.bind(("127.0.0.1", 0))
+        self._socket.settimeout(_POLL_S)
+        self._exporter = switch.exporter
+        self._kind = kind
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._collect, name=f"collect-{kind}", daemon=True)
+        self.counts = {"export_datagrams": 0, "export_bytes": 0, "export_records": 0}
+        """Datagrams, their bytes, and samples or flow records in them. Of IPFIX, the records of the
+        last message are missing, and lost datagrams are not."""
+        self.cpu_s = 0.0
+        port = self._socket.getsockname()[1]
+        try:
+            self._exporter.begin(kind, f"127.0.0.1:{port}", max(1, round(1 / ratio)))
+        except BaseException:
+            self._socket.close()
+            raise
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End. Harmless when it has ended."""
+        if self._ended.is_set():
+            return
+        self._exporter.end()
+        self._ended.set()
+        self._thread.join()
+        self._socket.close()
+
+    def _collect(self) -> None:
+        while not self._ended.is_set():
+            with suppress(TimeoutError):
+                self._count(self._socket.recv(_MOST_BYTES))
+        self.cpu_s = time.thread_time()
+
+    def _count(self, datagram: bytes) -> None:
+        self.counts["export_datagrams"] += 1
+        self.counts["export_bytes"] += len(datagram)
+        if self._kind == "sflow":
+            samples = int.from_bytes(datagram[_SAMPLES_AT : _SAMPLES_AT + 4], "big")
+            self.counts["export_records"] += samples
+        else:
+            before = int.from_bytes(datagram[_SEQUENCE_AT : _SEQUENCE_AT + 4], "big")
+            self.counts["export_records"] = max(before, self.counts["export_records"])

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of OpenFlow connections, as Open vSwitch writes them: tcp:IP:PORT (IPv6 in brackets) and
+ * unix:PATH. */
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <netinet/in.h>
+
+struct address {
+	const char *text;
+	socklen_t bytes;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in ipv4;
+		struct sockaddr_in6 ipv6;
+		struct sockaddr_un local;
+		struct sockaddr_storage storage;
+	};
+};
+
+/* 0, or -1 if it is none. The text stays the caller's. */
+int address_parse(const char *text, struct address *address);
+
+/* A socket that listens there, and does not block; -1 after complain(). */
+int address_listen(const struct address *address);
+
+/* Accept a connection: a socket that does not block, or -1. */
+int address_accept(const struct address *address, int listener);
+
+/* A socket that does not block and connects to there; -errno if this fails at once. */
+int address_connect(const struct address *address);
+
+/* Remove what address_listen() made. */
+void address_remove(const struct address *address);

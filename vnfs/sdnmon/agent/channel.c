@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../common/report.h"
+#include "channel.h"
+
+#define HELLO_ELEMENT_HEADER 4
+#define MULTIPART_HEADER 16
+#define ASK_WAIT_NS 1000000000ULL /* for the switch's ports, at most */
+#define END_WAIT_NS 10000000000ULL /* for an end to take what the other one sent before it ended */
+
+static struct peer *other(struct channel *channel, enum end end)
+{
+	return &channel->peers[!end];
+}
+
+/* --- HELLO --- */
+
+/* The bitmap of versions that a HELLO may have, or 0. */
+static __u64 bitmap_of(const __u8 *message, size_t bytes)
+{
+	size_t at = OPENFLOW_HEADER;
+
+	while (bytes - at >= HELLO_ELEMENT_HEADER) {
+		__u16 type = get16(message + at), length = get16(message + at + 2);
+
+		if (length < HELLO_ELEMENT_HEADER || length > bytes - at)
+			return 0;
+		if (type == OFPHET_VERSIONBITMAP)
+			return length >= 8 ? get32(message + at + 4) : 0;
+		length = (__u16)((length + 7) & ~7); /* padded */
+		if (length > bytes - at || !length)
+			return 0;
+		at += length;
+	}
+	return 0;
+}
+
+/* The version that both ends come to (OpenFlow 1.3.5, 6.3.1). */
+static __u8 negotiated(const struct channel *channel)
+{
+	__u64 common = channel->hello[SWITCH] & channel->hello[CONTROLLER];
+	__u64 least = channel->hello[SWITCH] < channel->hello[CONTROLLER]
+			      ? channel->hello[SWITCH]
+			      : channel->hello[CONTROLLER];
+
+	if (!channel->hello[SWITCH] || !channel->hello[CONTROLLER])
+		return 0;
+	if (channel->has_bitmap[SWITCH] && channel->has_bitmap[CONTROLLER])
+		return common ? (__u8)(63 - __builtin_clzll(common)) : 0;
+	return (__u8)(63 - __builtin_clzll(least));
+}
+
+static void read_hello(struct channel *channel, enum end end, const __u8 *message, size_t bytes)
+{
+	__u64 bitmap = bitmap_of(message, bytes);
+	const struct peer *peer = &channel->peers[end];
+
+	channel->has_begun[end] = true;
+	if (message[1] != OFPT_HELLO)
+		return;
+	channel->has_bitmap[end] = bitmap != 0;
+	/* The highest bit is that of the header. */
+	channel->hello[end] = bitmap ? bitmap : 1ULL << (message[0] & 63);
+	if (end == CONTROLLER)
+		channel->hello_ends = peer->passed + (peer->examined - peer->start) + bytes;
+	channel->version = negotiated(channel);
+	if (channel->version < OPENFLOW_1_3)
+		channel->version = 0;
+	channel->session.version = channel->version;
+}
+
+/* --- the switch's ports --- */
+
+/* Behind the controller's HELLO: the switch takes no other message before. */
+static void ask_for_ports(struct channel *channel)
+{
+	struct output *output = &channel->peers[SWITCH].own;
+	__u8 *to = output->bytes + output->end;
+	size_t bytes = MULTIPART_HEADER;
+
+	if (channel->has_asked || !channel->version || channel->monitoring->ports.fixed ||
+	    channel->peers[CONTROLLER].passed < channel->hello_ends)
+		return;
+	if (getrandom(&channel->xid, sizeof(channel->xid), 0) != sizeof(channel->xid))
+		channel->xid = (__u32)loop_now_ns();
+	memset(to, 0, MULTIPART_HEADER);
+	put16(to + OPENFLOW_HEADER, OFPMP_PORT_DESC);
+	if (channel->version >= OPENFLOW_1_5) {
+		put32(put32(to + bytes, OFPP_ANY), 0);
+		bytes += 8;
+	}
+	put_header(to, channel->version, OFPT_MULTIPART_REQUEST, bytes, channel->xid);
+	output->end += bytes;
+	channel->has_asked = channel->asks = true;
+	channel->asked_ns = loop_now_ns();
+}
+
+/* Is this a reply to our own request? */
+static bool is_for_us(const struct channel *channel, const __u8 *message, size_t bytes)
+{
+	if (!channel->asks || get32(message + 4) != channel->xid)
+		return false;
+	return message[1] == OFPT_ERROR ||
+	       (message[1] == OFPT_MULTIPART_REPLY && bytes >= MULTIPART_HEADER &&
+		get16(message + OPENFLOW_HEADER) == OFPMP_PORT_DESC);
+}
+
+static void take_reply(struct channel *channel, const __u8 *message, size_t bytes)
+{
+	bool more;
+
+	if (message[1] == OFPT_ERROR) {
+		complain("%s: the switch does not say its ports: name them by --port",
+			 channel->name);
+		channel->asks = false;
+		return;
+	}
+	more = get16(message + OPENFLOW_HEADER + 2) & OFPMP_REPLY_MORE;
+	switch_ports_described(&channel->monitoring->ports, &channel->described, message, bytes,
+			       !more);
+	channel->asks = more;
+}
+
+/* --- messages --- */
+
+/* Those of before the versions are known are not looked at. */
+static bool is_request(const struct channel *channel, const __u8 *message, size_t bytes)
+{
+	return channel->version && message[0] == channel->version &&
+	       message[1] == OFPT_EXPERIMENTER && bytes >= SDNMON_HEADER &&
+	       get32(message + OPENFLOW_HEADER) == SDNMON_EXPERIMENTER;
+}
+
+/* Requests wait until the switch has said its ports, so that these are monitored when they are
+ * answered, and for the controller to read earlier replies. */
+static bool can_answer(const struct channel *channel)
+{
+	return output_has_room(&channel->peers[CONTROLLER].own) &&
+	       !(channel->asks && loop_now_ns() - channel->asked_ns < ASK_WAIT_NS);
+}
+
+/* Take a message that does not go on. False: it cannot be taken yet. */
+static bool take(struct channel *channel, enum end end, const __u8 *message, size_t bytes)
+{
+	struct peer *peer = &channel->peers[end];
+
+	if (peer->start != peer->examined || (end == CONTROLLER && !can_answer(channel)))
+		return false;
+	if (end == SWITCH) {
+		take_reply(channel, message, bytes);
+	} else {
+		if (channel->monitoring->ports.changed)
+			monitoring_follow(channel->monitoring);
+		session_answer(&channel->session, channel->monitoring, message, bytes);
+	}
+	peer_take(peer, bytes);
+	return true;
+}
+
+/* Look at what came from one end. Whether there was anything. */
+static bool examine(struct channel *channel, enum end end)
+{
+	struct peer *peer = &channel->peers[end];
+	const __u8 *message;
+	bool any = false;
+	int bytes;
+
+	if (channel->lingers) {
+		peer_clear(peer);
+		return false;
+	}
+	while ((bytes = peer_next(peer, &message)) > 0) {
+		size_t length = (size_t)bytes;
+
+		if (!channel->has_begun[end])
+			read_hello(channel, end, message, length);
+		if (end == SWITCH ? is_for_us(channel, message, length)
+				  : is_request(channel, message, length)) {
+			if (!take(channel, end, message, length))
+				return any;
+		} else {
+			if (end == SWITCH && channel->version && message[1] == OFPT_PORT_STATUS)
+				switch_ports_status(&channel->monitoring->ports,
+						    &channel->described, message, length);
+			peer_pass(peer, length);
+		}
+		any = true;
+	}
+	if (bytes < 0) {
+		complain("%s: the %s sent a message of %u bytes, which is none", channel->name,
+			 end == SWITCH ? "switch" : "controller", get16(message + 2));
+		channel->closed = true;
+	}
+	return any;
+}
+
+/* --- serving --- */
+
+static void continue_statistics(struct channel *channel)
+{
+	struct statistics *statistics = &channel->session.statistics;
+	struct peer *controller = &channel->peers[CONTROLLER];
+
+	if (!statistics->active)
+		return;
+	if (controller->mute)
+		statistics_end(statistics);
+	else if (output_is_empty(&controller->own))
+		statistics_continue(statistics, &controller->own);
+}
+
+/* Has the other end taken all whole messages? */
+static bool is_drained(const struct peer *peer)
+{
+	const __u8 *message;
+
+	return peer->start == peer->examined && peer_next(peer, &message) == 0;
+}
+
+/* An end that is gone takes the other one with it, when that has taken all that came before. Its
+ * connection is closed when it does so itself: at once, what it did not read yet would be lost. */
+static void judge(struct channel *channel)
+{
+	for (int end = SWITCH; end <= CONTROLLER; end++) {
+		struct peer *peer = &channel->peers[end];
+		struct peer *to = other(channel, (enum end)end);
+
+		if (!peer->ended)
+			continue;
+		if (!channel->ended_ns)
+			channel->ended_ns = loop_now_ns();
+		if (!channel->lingers && (to->mute || is_drained(peer))) {
+			channel->lingers = peer->mute = to->mute = true;
+			shutdown(to->fd, SHUT_WR);
+		}
+		if (to->ended || loop_now_ns() - channel->ended_ns > END_WAIT_NS)
+			channel->closed = true;
+	}
+}
+
+static void set_interest(struct channel *channel, enum end end, struct loop *loop)
+{
+	struct peer *peer = &channel->peers[end];
+	__u32 interest = 0;
+
+	if (peer->hung)
+		return;
+	if (peer_can_read(peer))
+		interest |= EPOLLIN;
+	if (peer->blocked || (end == CONTROLLER && channel->session.statistics.active) ||
+	    peer_has_to_send(peer, other(channel, end)))
+		interest |= EPOLLOUT;
+	if (interest == peer->interest)
+		return;
+	loop_change(loop, peer->fd, &channel->watches[end], interest);
+	peer->interest = interest;
+}
+
+/* Ends of which the kernel says all the time that they are over may have sent more. */
+static bool read_hung(struct channel *channel)
+{
+	bool any = false;
+
+	for (int end = SWITCH; end <= CONTROLLER; end++) {
+		struct peer *peer = &channel->peers[end];
+
+		if (peer->hung && peer_can_read(peer))
+			any |= peer_read(peer);
+	}
+	return any;
+}
+
+void channel_serve(struct channel *channel)
+{
+	struct peer *to_switch = &channel->peers[SWITCH];
+	struct peer *controller = &channel->peers[CONTROLLER];
+	bool progress;
+
+	continue_statistics(channel);
+	do {
+		progress = read_hung(channel);
+		progress |= examine(channel, CONTROLLER);
+		ask_for_ports(channel);
+		progress |= examine(channel, SWITCH);
+		progress |= peer_send(to_switch, controller) > 0;
+		progress |= peer_send(controller, to_switch) > 0;
+	} while (progress && !channel->closed);
+	judge(channel);
+	if (channel->closed)
+		return;
+	set_interest(channel, SWITCH, channel->loop);
+	set_interest(channel, CONTROLLER, channel->loop);
+}
+
+/* --- events --- */
+
+static void finish_connecting(struct channel *channel, struct peer *peer)
+{
+	int error = 0;
+	socklen_t bytes = sizeof(error);
+
+	peer->connecting = false;
+	if (getsockopt(peer->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 && error) {
+		complain("cannot connect to the %s %s: %s",
+			 peer == &channel->peers[SWITCH] ? "switch of" : "controller",
+			 channel->name, strerror(error));
+		channel->closed = true;
+	}
+}
+
+static void ready(struct watch *watch, __u32 events)
+{
+	struct channel *channel = watch->owner;
+	struct peer *peer = &channel->peers[watch - channel->watches];
+
+	if (channel->closed)
+		return;
+	if (peer->connecting && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+		finish_connecting(channel, peer);
+	if (events & EPOLLOUT)
+		peer->blocked = false;
+	if (peer_can_read(peer) && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
+		peer_read(peer);
+	} else if (events & (EPOLLHUP | EPOLLERR)) {
+		loop_remove(channel->loop, peer->fd);
+		peer->hung = true;
+	}
+	channel_serve(channel);
+}
+
+/* --- beginning and end --- */
+
+struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, int to_switch,
+			     int to_controller, const char *name)
+{
+	struct channel *channel = calloc(1, sizeof(*channel));
+	const int sockets[] = { to_switch, to_controller };
+	int error = channel ? 0 : -1;
+
+	/* One that is connected already says so at once. */
+	for (int end = SWITCH; channel && end <= CONTROLLER; end++) {
+		channel->watches[end] = (struct watch){ ready, channel };
+		error |= peer_open(&channel->peers[end], sockets[end], true);
+	}
+	if (error) {
+		complain("no memory for a channel to %s", name);
+		if (channel)
+			channel_free(channel);
+		return NULL;
+	}
+	channel->loop = loop;
+	channel->monitoring = monitoring;
+	channel->name = name;
+	channel->session.output = &channel->peers[CONTROLLER].own;
+	for (int end = SWITCH; end <= CONTROLLER; end++) {
+		struct peer *peer = &channel->peers[end];
+
+		peer->interest = EPOLLOUT;
+		loop_add(loop, peer->fd, &channel->watches[end], peer->interest);
+	}
+	return channel;
+}
+
+void channel_free(struct channel *channel)
+{
+	statistics_end(&channel->session.statistics);
+	free(channel->described.ports);
+	peer_close(&channel->peers[SWITCH]);
+	peer_close(&channel->peers[CONTROLLER]);
+	free(channel);
+}

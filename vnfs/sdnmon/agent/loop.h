@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the process waits for. */
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <linux/types.h>
+
+struct loop {
+	int epoll;
+};
+
+struct watch {
+	void (*ready)(struct watch *watch, __u32 events);
+	void *owner;
+};
+
+/* Wait for events of a descriptor, or for others than before. 0: only for its end. */
+void loop_add(const struct loop *loop, int fd, struct watch *watch, __u32 events);
+void loop_change(const struct loop *loop, int fd, struct watch *watch, __u32 events);
+void loop_remove(const struct loop *loop, int fd);
+
+/* Wait at most so long, and call what is ready. 0, or -1 after complain(). */
+int loop_wait(const struct loop *loop, int timeout_ms);
+
+/* Time of the monotonic clock. */
+__u64 loop_now_ns(void);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of SDN-Mon: what they say. Nothing is done yet, and nothing is taken for granted. */
+#pragma once
+
+#include "../fields.h"
+#include "../program.h"
+#include "openflow.h"
+
+struct request {
+	__u8 version; /* of OpenFlow */
+	__u32 xid;
+	__u32 type; /* enum sdnmon_message, if it is known */
+	const __u8 *content;
+	size_t bytes;
+};
+
+/* Why a request is refused. */
+struct refusal {
+	enum sdnmon_error code;
+	char text[256];
+};
+
+/* Read the header of an experimenter message of SDN-Mon, and check its type and length. 0, or -1 with
+ * the refusal. */
+int request_read(const __u8 *message, size_t bytes, struct request *request,
+		 struct refusal *refusal);
+
+/* Settings of MODE_ON and RESET_TABLE, but for the keys of the hash: `*secret` is set if one was
+ * given. 0, or -1 with the refusal. */
+int request_settings(const struct request *request, struct settings *settings, bool *has_secret,
+		     __u64 *secret, struct refusal *refusal);
+
+/* Check that keys of ADD_ENTRIES and REMOVE_ENTRIES are ones of this table. Their number, or -1 with the
+ * refusal. */
+int request_keys(const struct request *request, const struct sdnmon_config *config,
+		 struct refusal *refusal);
+
+/* One of the keys that were checked. */
+void request_key(const struct request *request, const struct sdnmon_config *config, int number,
+		 struct sdnmon_key *key);
+
+/* The number of a request that sets one, if it is in range. 0, or -1 with the refusal. */
+int request_number(const struct request *request, __u64 least, __u64 most, const char *what,
+		   __u64 *number, struct refusal *refusal);
+
+/* Why: -1 is returned. */
+int refuse_request(struct refusal *refusal, enum sdnmon_error code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
