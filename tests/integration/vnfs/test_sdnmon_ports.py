@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q
+from scapy.utils import wrpcap
 from support.network.wires import Lab, Port, eventually, ip, space
 from support.sdnmon.frames import ETHERNET, forms, random_frames, udp_flow, udp_flows
 from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, Tool, layout_of, switched
@@ -103,6 +104,22 @@ def test_counted_equals_sent(bench: Bench, hook: str, fields: str) -> None:
         monitor.receive(frame)
     assert bench.tool.totals == {k: n for k, n in monitor.totals.items() if n}
     assert bench.tool.counts(monitor.layout) == counts(monitor)
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_what_tcpreplay_sends(bench: Bench, hook: str, tmp_path: Path) -> None:
+    """As fast as it can, as in the paper's evaluation: it says how many packets it sent."""
+    flows, loops = 500, 20
+    trace = tmp_path / "trace.pcap"
+    wrpcap(str(trace), udp_flows(range(flows)), linktype=1)
+    bench.on(FIVE_TUPLE, hook)
+    sender = bench.senders[0]
+    argv = ["tcpreplay", "--quiet", "--topspeed", f"--loop={loops}", f"--intf1={sender.interface}"]
+    said = sender.host.run([*argv, str(trace)], timeout_s=60).text
+    assert f"Successful packets:        {flows * loops}" in said
+    sent = flows * loops
+    assert bench.tool.totals == {"received": sent, "monitored": sent}
+    assert [entry["packets"] for entry in bench.tool.entries] == [loops] * flows
 
 
 @pytest.mark.parametrize("hook", HOOKS)
