@@ -72,7 +72,7 @@ def test_a_run_is_sent_and_sent_again(elasticsearch: Server, store: RunStore, pr
         f"{prefix}-trials": 143,
         f"{prefix}-summaries": 48,
         f"{prefix}-telemetry": 6120 + 47 * 2 * 11,
-        f"{prefix}-flows": 47 * 2 * 3,
+        f"{prefix}-flows": 47 * 2 * 4,
     }
     # After a rollover the server itself would take each id a second time.
     with elasticsearch.client() as client:

@@ -347,21 +347,22 @@ def _window_totals(number: int) -> list[Observation]:
 
 
 def _flow_records(number: int) -> list[FlowRecord]:
-    """Three flows per window: of a client with another port in each trial, of a client with
-    IPv6, and without ports."""
+    """Four flows per window: of a client with another port in each trial, of a client with IPv6,
+    without ports, and all that an address sends."""
     bad = number % 5 == 0
     flows = (
         ("10.0.0.1", "10.0.0.2", 17, (40000 + number, 5201), 1500, "exact"),
         ("fd00::1", "fd00::2", 6, (40000, 80), 300, "at most" if bad else "exact"),
         ("10.0.0.1", "10.0.0.2", 1, (0, 0), 100, "unverified" if bad else "exact"),
+        ("10.0.0.1", None, None, (None, None), 50, "exact"),
     )
     return [
         FlowRecord(
             function="fwd-1",
             window_start_ns=start_ns,
             window_end_ns=end_ns,
-            spi=10,
-            si=255,
+            spi=None if destination is None else 10,
+            si=None if destination is None else 255,
             source_address=source,
             destination_address=destination,
             protocol=protocol,

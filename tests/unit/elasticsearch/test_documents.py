@@ -137,7 +137,7 @@ def test_the_hash_is_that_of_the_rest(store: RunStore) -> None:
 def test_flows_are_what_the_parquet_file_has(store: RunStore) -> None:
     rows = [json.loads(d.body) for d in Documents(store).of(mappings.FLOWS)]
     table = pyarrow.parquet.read_table(store.flows_path).to_pylist()
-    assert len(rows) == len(table) == 47 * 2 * 3
+    assert len(rows) == len(table) == 47 * 2 * 4
     for row, kept in zip(rows, table, strict=True):
         flow = row["flow"]
         assert row["trial"]["id"] == kept["trial_id"]
@@ -155,6 +155,7 @@ def test_flows_are_what_the_parquet_file_has(store: RunStore) -> None:
         "10.0.0.1:40004 > 10.0.0.2:5201 udp",
         "[fd00::1]:40000 > [fd00::2]:80 tcp",
         "10.0.0.1 > 10.0.0.2 icmp",
+        "10.0.0.1 > *",
     }
 
 
