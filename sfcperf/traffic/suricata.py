@@ -16,6 +16,7 @@ from sfcperf.environment.tools import tool, versions
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
 from sfcperf.packets.five_tuple import Flow
+from sfcperf.packets.pcap_file import frames
 from sfcperf.plugins import Requirement
 from sfcperf.traffic.labels import BENIGN, Row, write
 from sfcperf.traffic.making import sha256
@@ -35,8 +36,10 @@ def requirement() -> Requirement:
 def rows(pcap: Path, rules: Sequence[Path] = (RULES,), config: Path = CONFIG) -> list[Row]:
     """Labels of a capture. A flow with an alert has the alert's category as its label, with dashes
     for spaces; the first alert counts. All else is benign. Raises InputError for rules or a capture
-    that Suricata refuses, EnvironmentLacks without Suricata."""
+    that Suricata refuses, MeasurementError for a file that is no capture, EnvironmentLacks without
+    Suricata."""
     _version()
+    frames(pcap)  # Suricata would wait for a minute before it said that this is no capture
     found: dict[Flow, str] = {}
     for alert in _alerts(pcap, rules, config):
         if (flow := _flow(alert)) is not None:

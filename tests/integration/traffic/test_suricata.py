@@ -14,7 +14,7 @@ from scapy.packet import Packet
 from scapy.utils import wrpcap
 from support.command import COMMAND
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, MeasurementError
 from sfcperf.traffic import labels, suricata
 from sfcperf.traffic.labels import BENIGN, Labels
 
@@ -106,5 +106,5 @@ def test_rules_that_are_refused(pcap: Path, tmp_path: Path, rules: str | None, s
 def test_a_file_that_is_no_capture(tmp_path: Path) -> None:
     file = tmp_path / "trace.pcap"
     file.write_text("no capture\n")
-    with pytest.raises(InputError, match="Suricata refuses"):
+    with pytest.raises(MeasurementError, match="not a pcap file"):
         suricata.rows(file)

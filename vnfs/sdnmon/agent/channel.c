@@ -139,6 +139,8 @@ static bool is_request(const struct channel *channel, const __u8 *message, size_
  * answered, and for the controller to read earlier replies. */
 static bool can_answer(const struct channel *channel)
 {
+	if (!channel->has_asked && !channel->monitoring->ports.fixed)
+		return false; /* it came with HELLO, behind which the switch is asked */
 	return output_has_room(&channel->peers[CONTROLLER].own) &&
 	       !(channel->asks && loop_now_ns() - channel->asked_ns < ASK_WAIT_NS);
 }
