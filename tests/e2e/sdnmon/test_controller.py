@@ -366,7 +366,7 @@ def test_beside_another_application(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return [e for e in map(json.loads, lines) if e["event"] == kind and e.get("switch") == 1]
 
     with network(tmp_path, "--app", app, forward=False) as net:
-        assert eventually(lambda: bool(said("refused")))
+        assert eventually(lambda: bool(said("refused") and said("forwards")))
         assert said("refused") == [{"event": "refused", "switch": 1, "reason": "ON"}]
         assert said("monitoring") == [
             {"event": "monitoring", "switch": 1, "entries": 1, "threshold": 3}

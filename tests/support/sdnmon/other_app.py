@@ -38,6 +38,11 @@ class OtherApp(OSKenApp):  # type: ignore[misc]
         apply = parser.OFPInstructionActions(ofproto.OFPIT_APPLY_ACTIONS, actions)
         flow = parser.OFPFlowMod(datapath, priority=1, instructions=[apply])
         datapath.send_msg(flow)
+        datapath.send_msg(parser.OFPBarrierRequest(datapath))
+
+    @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _forwards(self, event: Any) -> None:
+        self._say(event="forwards", switch=event.msg.datapath.id)
 
     @set_ev_cls(EventSwitch)  # type: ignore[untyped-decorator]
     def _switch(self, event: EventSwitch) -> None:
