@@ -24,7 +24,7 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sdn_mon import SdnMonMonitor
 from sfcperf.workflow.defaults import with_defaults
 
-RATE_PPS, OFFERED_S, ROUNDS = 40_000, 4.0, 7
+RATE_PPS, OFFERED_S, ROUNDS = 40_000, 2.0, 5
 PORTS, SOURCES = 60_000, 3
 MODES: Mapping[str, float] = {"none": 1, "hash": 0.5, "bloom": 0.5, "sflow": 1, "ipfix": 1}
 """What monitors -> its ratio."""
