@@ -47,7 +47,7 @@ setup-security: setup kafka spark ## The same, and what services need: Kafka (44
 run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
 
-test: setup servers ## The gate, about 10 minutes (root: namespaces, servers); ARGS="tests/unit -k name" narrows
+test: setup servers ## The gate, about 14 minutes (root: namespaces, servers); ARGS="tests/unit -k name" narrows
 	$(Q)$(PYTEST) -n $(JOBS) --no-loadscope-reorder $(ARGS) </dev/null
 
 test-all: ## Every test, also the exhaustive ones and those on OpenStack (hours)

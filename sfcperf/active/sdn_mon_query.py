@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
-from sfcperf.active.pktgen_run import USUAL_PORT
-from sfcperf.errors import CannotBeMeasured, MeasurementError
+from sfcperf.active.pktgen_run import MOST_FLOWS, USUAL_PORT
+from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, flag, integer, number, object_schema, port
 from sfcperf.results.values import Metric
@@ -19,6 +19,7 @@ from sfcperf.vnfs.sdnmon.controlled_switch import AGENT, ControlledSwitch
 from sfcperf.vnfs.sdnmon.controller.requirements import requirement
 
 _QUERY_TAKES_S = 0.05
+_LAST_PORT = 65535
 _METRICS = (
     Metric(
         "query_ms", "ms",
@@ -62,6 +63,17 @@ class SdnMonQuery(Probe):
     def requirements(cls) -> list[Requirement]:
         """The agent, and os-ken."""
         return [binaries.requirement(AGENT), requirement()]
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """All flows need a destination port."""
+        last = parameters["port"] + max(parameters["entries"] - 1, 0) // MOST_FLOWS
+        if last > _LAST_PORT:
+            raise InputError(
+                f"{parameters['entries']} entries need the destination ports up to {last}",
+                where="port",
+                allowed=f"at most {_LAST_PORT - last + parameters['port']}",
+            )
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:

@@ -16,10 +16,9 @@ from pydantic import (
     model_validator,
 )
 
-import sfcperf
-from sfcperf.rest.access import TokenNeeded
 from sfcperf.rest.answers import Answer, ProblemAnswer, Refusal
-from sfcperf.rest.errors import answer_errors, describe_token, refusal
+from sfcperf.rest.errors import refusal
+from sfcperf.rest.interface import interface
 from sfcperf.vnfs.rule_interface.policy import LONGEST_TTL_S
 from sfcperf.vnfs.rule_interface.rules import PROTOCOLS, Flow, Rule, Source, canonical, flow
 from sfcperf.vnfs.rule_interface.store import Reason
@@ -228,24 +227,20 @@ class DataPlaneFailed(Exception):
 def application(ask: Ask, token: str, limits: dict[str, Any]) -> FastAPI:
     """The app. `token`: what each request must have (RFC 6750). `limits`: `max_ttl_s`, and what
     the status repeats: `max_rules`, `on_failure`."""
-    app = FastAPI(
-        title="Rule interface",
-        version=sfcperf.__version__,
-        description=_DESCRIPTION,
-        docs_url=None,  # it would load scripts from elsewhere
-        redoc_url=None,
-        responses={
+    app = interface(
+        "Rule interface",
+        _DESCRIPTION,
+        {
             401: {"model": Refusal, "description": "No valid token"},
             411: {"model": Refusal, "description": "No Content-Length"},
             413: {"model": Refusal, "description": "Too large"},
             422: {"model": Refusal, "description": "The request is wrong"},
             503: {"model": Refusal, "description": "The data plane did not take the change"},
         },
+        token=token,
+        most_body_bytes=MOST_BODY_BYTES,
     )
-    app.add_middleware(TokenNeeded, token=token, most_body_bytes=MOST_BODY_BYTES)
-    answer_errors(app)
     _add_errors(app)
-    describe_token(app)
     _add_single_rules(app, ask, float(limits["max_ttl_s"]))
     _add_many_rules(app, ask, float(limits["max_ttl_s"]))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from sfcperf.errors import MeasurementError
@@ -24,8 +23,8 @@ ANSWER_S = 120.0
 
 
 class ControlledSwitch:
-    """A context: while it is open, the switch has a further controller. Monitoring ends with it,
-    also if this process is killed."""
+    """A switch with a further controller, until `close`. Monitoring ends with this process, also if
+    it is killed."""
 
     def __init__(self, switch: Switch, outputs: Path) -> None:
         """`outputs`: a folder for what the agent says. Raises MeasurementError."""
@@ -72,14 +71,3 @@ class ControlledSwitch:
         if self._controller is not None:
             self._controller.close()
         self._pins.close()
-
-    def __enter__(self) -> ControlledSwitch:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

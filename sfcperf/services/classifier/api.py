@@ -8,10 +8,8 @@ from typing import Annotated, Any
 from fastapi import Body, FastAPI
 from starlette.concurrency import run_in_threadpool
 
-import sfcperf
-from sfcperf.rest.access import TokenNeeded
 from sfcperf.rest.answers import Refusal
-from sfcperf.rest.errors import answer_errors, describe_token
+from sfcperf.rest.interface import interface
 from sfcperf.services.classifier.session import Session, Status
 from sfcperf.services.classifier.worker import Worker
 
@@ -24,22 +22,18 @@ calls it before and after each trial."""
 def application(worker: Worker, begin: Callable[[Session], None], token: str) -> FastAPI:
     """The app. `begin` returns when a session goes on; `token`: what each request must have (RFC
     6750)."""
-    app = FastAPI(
-        title="Flow classifier",
-        version=sfcperf.__version__,
-        description=_DESCRIPTION,
-        docs_url=None,  # it would load scripts from elsewhere
-        redoc_url=None,
-        responses={
+    app = interface(
+        "Flow classifier",
+        _DESCRIPTION,
+        {
             401: {"model": Refusal, "description": "No valid token"},
             411: {"model": Refusal, "description": "No Content-Length"},
             413: {"model": Refusal, "description": "Too large"},
             422: {"model": Refusal, "description": "The request is wrong"},
         },
+        token=token,
+        most_body_bytes=MOST_BODY_BYTES,
     )
-    app.add_middleware(TokenNeeded, token=token, most_body_bytes=MOST_BODY_BYTES)
-    answer_errors(app)
-    describe_token(app)
 
     @app.get("/status", operation_id="get_status")
     async def get_status() -> Status:

@@ -188,10 +188,8 @@ class RunningClassifier(RunningService):
         seed = int(training["seed"])
         if training["pcap"]:
             pcap, labels = Path(training["pcap"]), training["labels"]
-            files = [pcap, *(Path(labels) for labels in [labels] if labels)]
-            for file in (*files, *map(Path, training["suricata_rules"])):
-                if not os.access(file, os.R_OK):
-                    raise EnvironmentLacks("what trains the model cannot be read", where=str(file))
+            files = [pcap, Path(labels)] if labels else [pcap]
+            _check_readable(files)
             first = self._labelled(files, training)
         else:
             first = self._kept(seed, training)
@@ -209,6 +207,7 @@ class RunningClassifier(RunningService):
             pcap, labels = files
             return pcap, labels
         rules = [Path(rule) for rule in training["suricata_rules"]] or [suricata.RULES]
+        _check_readable([*rules, suricata.CONFIG])
         try:
             return files[0], suricata.kept(files[0], rules)
         except InputError as error:
@@ -344,3 +343,9 @@ def _check_ttl(scenario: Scenario, deployment: Deployment, ttl_s: float) -> None
                 f"of {ttl_s:g} s",
                 hint="a greater max_ttl_s, or a smaller ttl_s",
             )
+
+
+def _check_readable(files: Sequence[Path]) -> None:
+    for file in files:
+        if not os.access(file, os.R_OK):
+            raise EnvironmentLacks("what trains the model cannot be read", where=str(file))

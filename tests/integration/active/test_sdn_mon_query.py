@@ -15,7 +15,7 @@ from support.sfcmon.frames import udp4
 
 from sfcperf.active.sdn_mon_query import SdnMonQuery
 from sfcperf.drivers.local.driver import LocalDriver
-from sfcperf.errors import CannotBeMeasured
+from sfcperf.errors import CannotBeMeasured, InputError
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs.sdnmon.controller.flows import key_of, layout_of
 from sfcperf.vnfs.sdnmon.controller.questions import FIELDS, FIRST_PORT, PORTS, udp_keys
@@ -96,3 +96,10 @@ def test_keys_are_those_of_the_flows() -> None:
         }  # fmt: skip
         assert found[number] == key_of(layout, flow)
     assert len(set(found)) == PORTS + 2
+
+
+def test_ports_for_all_entries() -> None:
+    SdnMonQuery.check({"port": 65520, "entries": 1_000_000})
+    with pytest.raises(InputError, match="up to 65536") as refused:
+        SdnMonQuery.check({"port": 65521, "entries": 1_000_000})
+    assert refused.value.allowed == "at most 65520"

@@ -15,8 +15,9 @@ import schemathesis
 from hypothesis import HealthCheck, given
 from schemathesis import GenerationMode, checks
 from support.network.wires import Lab, eventually, ip, space
+from support.rest_controller import REQUEST_S
 from support.sfcmon.controller_bench import Switches, packet
-from support.sfcmon.controller_process import REQUEST_S, ControllerProcess
+from support.sfcmon.controller_process import ControllerProcess
 from support.sfcmon.controller_states import two_switches
 from support.tiers import examples
 

@@ -12,11 +12,10 @@ import numpy as np
 from fastapi import Body, FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
-import sfcperf
 from sfcperf.errors import InputError
-from sfcperf.rest.access import TokenNeeded
 from sfcperf.rest.answers import Refusal
-from sfcperf.rest.errors import answer_errors, describe_token, refusal
+from sfcperf.rest.errors import refusal
+from sfcperf.rest.interface import interface
 from sfcperf.vnfs.sdnmon.controller import models
 from sfcperf.vnfs.sdnmon.controller.app import SdnMon
 from sfcperf.vnfs.sdnmon.controller.errors import (
@@ -63,21 +62,17 @@ _CHANGE: dict[int | str, dict[str, Any]] = {
 
 def application(mon: SdnMon, token: str) -> FastAPI:
     """The app. `token`: what each request must have (RFC 6750)."""
-    app = FastAPI(
-        title="SDN-Mon controller",
-        version=sfcperf.__version__,
-        description=_DESCRIPTION,
-        docs_url=None,  # it would load scripts from elsewhere
-        redoc_url=None,
-        responses={
+    app = interface(
+        "SDN-Mon controller",
+        _DESCRIPTION,
+        {
             401: {"model": Refusal, "description": "No valid token"},
             422: {"model": Refusal, "description": "The request is wrong"},
         },
+        token=token,
+        most_body_bytes=MOST_BODY_BYTES,
     )
-    app.add_middleware(TokenNeeded, token=token, most_body_bytes=MOST_BODY_BYTES)
-    answer_errors(app)
     _add_errors(app)
-    describe_token(app)
     _add_switches(app, mon)
     _add_monitoring(app, mon)
     _add_settings(app, mon)

@@ -125,6 +125,8 @@ class Questions:
             return known[arguments.pop("do")](**arguments)
         except SfcperfError as error:
             return {"error": error.message}
+        except TimeoutError:
+            return {"error": f"no answer of the switch within {ADD_TIMEOUT_S:g} s"}
 
 
 def _lines() -> Iterator[str]:

@@ -9,12 +9,11 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Body, FastAPI, Path, Request, Response
 from fastapi.responses import JSONResponse
 
-import sfcperf
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.management.deployment import FlowWindow
-from sfcperf.rest.access import TokenNeeded
 from sfcperf.rest.answers import ProblemAnswer, Refusal
-from sfcperf.rest.errors import answer_errors, describe_token, refusal
+from sfcperf.rest.errors import refusal
+from sfcperf.rest.interface import interface
 from sfcperf.vnfs.sfcmon.controller import model
 from sfcperf.vnfs.sfcmon.controller.answers import (
     Counters,
@@ -58,18 +57,14 @@ class _NotThere(Exception):
 
 def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
     """The app. `token`: what each request must have (RFC 6750)."""
-    app = FastAPI(
-        title="SFC controller",
-        version=sfcperf.__version__,
-        description=_DESCRIPTION,
-        docs_url=None,  # it would load scripts from elsewhere
-        redoc_url=None,
-        responses=_COMMON,
+    app = interface(
+        "SFC controller",
+        _DESCRIPTION,
+        _COMMON,
+        token=token,
+        most_body_bytes=MOST_BODY_BYTES,
     )
-    app.add_middleware(TokenNeeded, token=token, most_body_bytes=MOST_BODY_BYTES)
-    answer_errors(app)
     _add_errors(app)
-    describe_token(app)
 
     async def changed() -> None:
         await fleet.take(lambda: store.state)
