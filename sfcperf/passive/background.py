@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sfcperf.active.mtu import check_frame
 from sfcperf.active.pktgen_output import parse_sent
 from sfcperf.active.pktgen_run import BINARY, MOST_FLOWS, USUAL_PORT
 from sfcperf.active.tool_run import last_lines
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import interface_counters, process_cpu_s
 from sfcperf.management.deployment import Deployment
+from sfcperf.management.observable import Observable
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, integer, object_schema, port
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
+from sfcperf.workflow.model import Scenario
 
 _LONGEST_MS = 3_600_000
 """For which sfc-pktgen sends at most."""
@@ -26,6 +30,8 @@ _START_S = 10.0
 """In which it begins, even on a busy machine."""
 _TIMES_AS_LONG = 4
 """How often the time in which each flow sends a packet at the rate may pass until all have."""
+_LONGEST_ROUND_S = 60
+"""In which each flow sends a packet: the probe waits for that in each trial."""
 _POLL_S = 0.05
 _OTHERS = 5
 """Packets that are not those of flows, at most: the endpoint asks for addresses."""
@@ -78,6 +84,23 @@ class BackgroundMonitor(Monitor):
     def requirements(cls) -> list[Requirement]:
         """See Instrument.requirements."""
         return [binaries.requirement(BINARY)]
+
+    @classmethod
+    def check_scenario(
+        cls,
+        parameters: Mapping[str, Any],
+        scenario: Scenario,
+        observable: Callable[[], Observable | None],
+    ) -> None:
+        """See Monitor.check_scenario."""
+        flows, rate_pps = parameters["flows"], parameters["rate_pps"]
+        if flows > _LONGEST_ROUND_S * rate_pps:
+            raise InputError(
+                f"{flows} flows take {flows / rate_pps:.0f} s to send a packet each at {rate_pps} "
+                "packets per second, and the probe waits for them in each trial",
+                where="rate_pps",
+                allowed=f"at least {math.ceil(flows / _LONGEST_ROUND_S)} with so many flows",
+            )
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """See Monitor.start."""
