@@ -5,7 +5,6 @@ It prints what it does, a line each: `deploying`, `deployed`.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pickle
 import signal
@@ -18,9 +17,8 @@ from pathlib import Path
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.conformance.driver_run import RunFolders
 from sfcperf.drivers.journal import FileJournal
+from sfcperf.hosts.parent_death import end_with_parent
 from sfcperf.workflow.model import Scenario
-
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class KillingJournal(FileJournal):
 
 def main() -> None:
     """Deploy, and wait to be killed: by the test, or by its end."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    end_with_parent()
     task: Task = pickle.loads(Path(sys.argv[1]).read_bytes())
     kind = KillingJournal if task.dies_when_intended else FileJournal
     folders = task.folders

@@ -65,7 +65,8 @@ def test_attacks_are_blocked(lab: CloudLab) -> None:
     assert not [reason for reason in trial.reasons if "record" in reason], trial.reasons
     assert not [reason for reason in trial.reasons if "the chain got" in reason], trial.reasons
     notes: dict[str, Any] = dict(trial.notes)
-    judged, stored = notes["services"]["judge"], notes["services"]["stream"]["records"]
+    judged = notes["services"]["judge"]
+    stored = judged["records_stored"]
     assert judged["records_received"] == sum(judged["labels"].values()) == stored > 0
     assert judged["rules_sent"] >= 1
     assert judged["in_force"]["count"] >= 1

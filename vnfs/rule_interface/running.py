@@ -171,7 +171,12 @@ class RunningRules:
             "max_rules": self._policy.max_rules,
             "on_failure": "fail-closed" if self._policy.fail_closed else "fail-open",
         }
-        start = {"socket": self._socket.fileno(), "token": self._token, "limits": limits}
+        start = {
+            "parent": os.getpid(),
+            "socket": self._socket.fileno(),
+            "token": self._token,
+            "limits": limits,
+        }
         _write(server, start)
         for line in server.stdout:
             message: str | Sequence[Any] = json.loads(line)

@@ -16,6 +16,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from sfcperf.hosts.parent_death import end_with_parent
 from sfcperf.rest.server import Server
 from sfcperf.vnfs.rule_interface.api import DataPlaneFailed, application
 from sfcperf.vnfs.rule_interface.policy import TICK_S
@@ -28,6 +29,8 @@ _LONGEST_LINE = 1 << 26
 class Start:
     """What the process needs to know."""
 
+    parent: int
+    """Process id of the one that starts it."""
     socket: int
     """Descriptor of the listening socket."""
     token: str
@@ -93,6 +96,8 @@ async def serve() -> None:
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     start = Start(**json.loads(await reader.readline()))
+    # Nobody would answer it; and `sfcperf clean` knows nothing of it.
+    end_with_parent(start.parent)
     keeper = Keeper(reader)
     app = application(keeper.ask, start.token, start.limits)
     server = Server(app, lambda: tell("ready"))

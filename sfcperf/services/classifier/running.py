@@ -69,6 +69,7 @@ class RunningClassifier(RunningService):
         self._window_s = 0.0
         self._one_clock = True
         self._begun: ledger.Reading | None = None
+        self._stored = 0
         self._last_status: Mapping[str, Any] = {}
 
     @property
@@ -244,7 +245,7 @@ class RunningClassifier(RunningService):
             return ()
         waiting.sleep(self._window_s + _BEYOND_WINDOW_S)
         ended = ledger.read(self._functions, lambda: self._ends.of(self._broker.records))
-        wanted = ended.stored - self._begun.stored
+        wanted = self._stored = ended.stored - self._begun.stored
 
         def caught_up() -> bool:
             self._last_status = self.serving.status()
@@ -293,13 +294,19 @@ class RunningClassifier(RunningService):
                 ) from error
 
     def trial_notes(self) -> Mapping[str, Any]:
-        """Of the trial that ended last: `labels`, how many records were judged to be what;
+        """Of the trial that ended last: `records_received` and `records_stored`, those that were
+        judged and that the broker has, by their places in its topics (counters of services are read
+        a moment later than that at which a trial begins); `labels`, how many were judged to be what;
         `verdict` and `in_force`, and where the functions share this machine's clock
         `first_packet`, latencies, see `session.Status`."""
         names = ["labels", "verdict", "in_force"]
         if self._one_clock:
             names.append("first_packet")
-        return {name: self._last_status[name] for name in names if name in self._last_status}
+        found = {name: self._last_status[name] for name in names if name in self._last_status}
+        if "records" in self._last_status:
+            found["records_received"] = self._last_status["records"]
+            found["records_stored"] = self._stored
+        return found
 
     def stop(self) -> None:
         """End both layers."""
