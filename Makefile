@@ -35,7 +35,7 @@ PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhausti
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-security venv host dataplanes kafka spark servers run test test-all lint format types
-.PHONY: typing imports bench docs clean distclean p4 openstack openstack-up openstack-down openstack-enter test-openstack
+.PHONY: typing imports bench docs clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ format: venv ## Format Python and C, apply ruff's fixes
 
 p4: venv ## Compile the P4 programs anew, after a change of vnfs/sfcmon/p4 (p4c)
 	$(Q)$(BIN)/python -m sfcperf.vnfs.sfcmon.bmv2.compile
+
+p4-dpdk: venv ## The same, after a change of vnfs/heavy_hitter/p4 (p4c-dpdk)
+	$(Q)$(BIN)/python -m sfcperf.vnfs.heavy_hitter.compile
 
 bench: setup servers ## Run the benchmarks; each prints its result and its budget
 	$(Q)status=0; for file in $$(ls benchmarks/[a-z]*.py benchmarks/[a-z]*.sh 2>/dev/null); do \

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 
 from sfcperf.sketches.hashing import hash32, reduced
+
+Place = Callable[[bytes, int], int]
+"""Key and row -> column."""
 
 
 def columns_for(epsilon: float) -> int:
@@ -21,18 +25,49 @@ def rows_for(delta: float) -> int:
 class CountMin:
     """Counters that never underestimate; they stay at their maximum instead of wrapping."""
 
-    def __init__(self, rows: int, columns: int, bits: int, first_seed: int) -> None:
-        """Row j hashes with `first_seed` + j; counters have so many bits."""
+    def __init__(
+        self,
+        rows: int,
+        columns: int,
+        bits: int,
+        first_seed: int = 0,
+        *,
+        place: Place | None = None,
+        conservative: bool = False,
+    ) -> None:
+        """Row j hashes with `first_seed` + j, or is looked up in by `place`; counters have so many
+        bits. Conservative update lets only the smallest counters of a key grow, so that estimates
+        are at most as large (Estan and Varghese 2002, section 3.3.2)."""
         self.columns = columns
         self.cells = [[0] * columns for _ in range(rows)]
         self._first_seed = first_seed
+        self._place = place or self._hashed
         self._most = (1 << bits) - 1
+        self._conservative = conservative
 
     def add(self, key: bytes) -> int:
         """Count a packet. Returns the estimate, this packet included."""
-        counts = []
+        places = self._places(key)
+        least = min(self.cells[row][column] for row, column in places)
+        for row, column in places:
+            count = self.cells[row][column]
+            if count == least or not self._conservative:
+                self.cells[row][column] = min(count + 1, self._most)
+        return min(least + 1, self._most)
+
+    def estimate(self, key: bytes) -> int:
+        """Packets of a key: at least as many as were added, unless a counter is at its maximum."""
+        return min(self.cells[row][column] for row, column in self._places(key))
+
+    def counts(self) -> Iterator[tuple[int, int, int]]:
+        """Row, column and count of each counter that is not 0."""
         for row, cells in enumerate(self.cells):
-            column = reduced(hash32(key, self._first_seed + row), self.columns)
-            cells[column] = min(cells[column] + 1, self._most)
-            counts.append(cells[column])
-        return min(counts)
+            for column, count in enumerate(cells):
+                if count:
+                    yield row, column, count
+
+    def _places(self, key: bytes) -> list[tuple[int, int]]:
+        return [(row, self._place(key, row)) for row in range(len(self.cells))]
+
+    def _hashed(self, key: bytes, row: int) -> int:
+        return reduced(hash32(key, self._first_seed + row), self.columns)

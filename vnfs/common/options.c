@@ -7,7 +7,7 @@
 
 #include "options.h"
 
-#define MOST_OPTIONS 24
+#define MOST_OPTIONS 40
 #define FIRST_KEY 0x100 /* of options without a letter */
 
 static const struct argp_state *parsing;

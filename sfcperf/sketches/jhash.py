@@ -1,0 +1,52 @@
+"""Jenkins' hash function lookup3 (B. Jenkins, 2006), as DPDK's rte_jhash() computes it."""
+
+from __future__ import annotations
+
+import struct
+
+_GOLDEN_RATIO = 0xDEADBEEF
+_MASK = 0xFFFFFFFF
+_BLOCK_BYTES = 12
+
+
+def jhash(key: bytes, seed: int = 0) -> int:
+    """The hash value of a key, 32 bits, as little-endian machines have it."""
+    a = b = c = _GOLDEN_RATIO + len(key) + seed & _MASK
+    while len(key) > _BLOCK_BYTES:
+        x, y, z = struct.unpack_from("<III", key)
+        a, b, c = _mixed(a + x & _MASK, b + y & _MASK, c + z & _MASK)
+        key = key[_BLOCK_BYTES:]
+    if not key:
+        return c
+    x, y, z = struct.unpack("<III", key.ljust(_BLOCK_BYTES, b"\0"))
+    return _final(a + x & _MASK, b + y & _MASK, c + z & _MASK)
+
+
+def _rotated(value: int, bits: int) -> int:
+    return (value << bits | value >> 32 - bits) & _MASK
+
+
+def _mixed(a: int, b: int, c: int) -> tuple[int, int, int]:
+    a = (a - c ^ _rotated(c, 4)) & _MASK
+    c = c + b & _MASK
+    b = (b - a ^ _rotated(a, 6)) & _MASK
+    a = a + c & _MASK
+    c = (c - b ^ _rotated(b, 8)) & _MASK
+    b = b + a & _MASK
+    a = (a - c ^ _rotated(c, 16)) & _MASK
+    c = c + b & _MASK
+    b = (b - a ^ _rotated(a, 19)) & _MASK
+    a = a + c & _MASK
+    c = (c - b ^ _rotated(b, 4)) & _MASK
+    b = b + a & _MASK
+    return a, b, c
+
+
+def _final(a: int, b: int, c: int) -> int:
+    c = ((c ^ b) - _rotated(b, 14)) & _MASK
+    a = ((a ^ c) - _rotated(c, 11)) & _MASK
+    b = ((b ^ a) - _rotated(a, 25)) & _MASK
+    c = ((c ^ b) - _rotated(b, 16)) & _MASK
+    a = ((a ^ c) - _rotated(c, 4)) & _MASK
+    b = ((b ^ a) - _rotated(a, 14)) & _MASK
+    return (c ^ b) - _rotated(b, 24) & _MASK

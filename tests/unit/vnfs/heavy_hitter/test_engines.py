@@ -1,0 +1,259 @@
+"""Both engines of sfc-heavy-hitter do what the model says, with golden frames and hostile ones."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.packet import Packet, Raw
+from support.heavy_hitter import ENGINES, Clock, Outcome, modelled, processed
+
+from sfcperf.vnfs.heavy_hitter.model import Action, Dropped, Settings, parse
+
+VECTORS = json.loads((files("sfcperf.vnfs.heavy_hitter") / "vectors.json").read_text())
+MAC, CLIENT = "02:00:00:00:00:01", "02:00:00:00:00:02"
+PLAIN = Clock()
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+
+_UDP = bytes(
+    Ether(dst=MAC, src=CLIENT)
+    / IP(src="10.0.0.1", dst="10.1.0.1")
+    / UDP(sport=0, dport=80, chksum=0)
+    / Raw(b"x" * 18)
+)
+_SOURCE_PORT_AT = 34
+
+
+def udp(source_port: int = 1024) -> bytes:
+    port = source_port.to_bytes(2, "big")
+    return _UDP[:_SOURCE_PORT_AT] + port + _UDP[_SOURCE_PORT_AT + 2 :]
+
+
+def assert_same(found: Outcome, wanted: Outcome, engine: str) -> None:
+    assert found.counters == wanted.counters
+    assert found.cells == wanted.cells
+    assert found.reports == wanted.reports
+    if engine == "native":
+        assert found.frames == wanted.frames
+    else:
+        # Frames that are not monitored overtake others: only these wait for the table.
+        assert Counter(found.frames) == Counter(wanted.frames)
+        assert _monitored(found.frames) == _monitored(wanted.frames)
+
+
+def _monitored(frames: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    found = []
+    for port, frame in frames:
+        try:
+            if parse(frame, Settings()).flow is not None:
+                found.append((port, frame))
+        except Dropped:  # it leaves with an SI of 1
+            continue
+    return found
+
+
+def check(
+    folder: Path, engine: str, frames: Sequence[bytes], settings: Settings, clock: Clock = PLAIN
+) -> Outcome:
+    found = processed(folder, engine, frames, settings, clock)
+    assert_same(found, modelled(frames, settings, clock), engine)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(VECTORS))
+def test_golden_vectors(tmp_path: Path, engine: str, name: str) -> None:
+    vector = VECTORS[name]
+    settings = Settings(**{**vector["settings"], "action": Action(vector["settings"]["action"])})
+    frames = [bytes.fromhex(frame) for frame in vector["frames"]]
+    wanted = Outcome(
+        [(port, bytes.fromhex(frame)) for port, frame in vector["leaving"]],
+        vector["counters"],
+        [(row, column, count) for row, column, count in vector["cells"]],
+        vector["reports"],
+    )
+    clock = Clock(**vector["clock"])
+    assert_same(processed(tmp_path, engine, frames, settings, clock), wanted, engine)
+    assert_same(modelled(frames, settings, clock), wanted, "native")
+
+
+@pytest.mark.parametrize("threshold", [1, 100, 1000])
+def test_exactly_the_threshold_is_let_through(tmp_path: Path, engine: str, threshold: int) -> None:
+    frames = [udp()] * (threshold + 50)
+    found = check(tmp_path, engine, frames, Settings(threshold=threshold))
+    assert len(found.frames) == found.counters["counted"] == threshold
+    assert found.counters["blocked"] == 50
+    assert len(found.reports) == 1
+
+
+def test_background_does_not_delay_the_block(tmp_path: Path, engine: str) -> None:
+    rng, heavy = random.Random(5), udp(9)
+    frames = [heavy if rng.random() < 0.3 else udp(rng.randrange(1024, 60000)) for _ in range(3000)]
+    found = check(tmp_path, engine, frames, Settings(threshold=100))
+    assert sum(frame == heavy for _, frame in found.frames) == 100
+    assert len(found.frames) == 100 + sum(frame != heavy for frame in frames)
+
+
+@pytest.mark.parametrize("action", [Action.MARK, Action.REPORT])
+def test_heavy_hitters_that_are_not_blocked_are_counted_on(
+    tmp_path: Path, engine: str, action: Action
+) -> None:
+    found = check(tmp_path, engine, [udp()] * 500, Settings(threshold=100, action=action))
+    assert found.counters == {"forwarded": 500, "counted": 500, "marked": 400}
+    assert {count for _, _, count in found.cells} == {500}
+
+
+def test_a_blocked_flow_stays_blocked_in_the_next_windows(tmp_path: Path, engine: str) -> None:
+    clock = Clock(step_ns=10**6, window_ms=100)
+    found = check(tmp_path, engine, [udp()] * 1000, Settings(threshold=10), clock)
+    assert len(found.frames) == 10
+    assert found.reports[0]["epoch"] == 0
+
+
+def test_windows_whose_numbers_wrap(tmp_path: Path, engine: str) -> None:
+    clock = Clock(step_ns=10**6, window_ms=50, first_epoch=0xFFFFFFFE)
+    frames = [udp(1024 + number % 7) for number in range(400)]
+    found = check(tmp_path, engine, frames, Settings(threshold=1000), clock)
+    assert sum(count for row, _, count in found.cells if row == 0) == 50
+
+
+def test_all_flows_collide(tmp_path: Path, engine: str) -> None:
+    """In a sketch of 2 columns, everybody is a heavy hitter: as the model has it."""
+    frames = [udp(1024 + number % 50) for number in range(2000)]
+    found = check(tmp_path, engine, frames, Settings(rows=8, columns=2, threshold=100))
+    assert len(found.reports) == 50
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 8])
+def test_rows(tmp_path: Path, engine: str, rows: int) -> None:
+    frames = [udp(1024 + number % 300) for number in range(1500)]
+    check(
+        tmp_path, engine, frames, Settings(rows=rows, columns=64, seed=2**32 - 2, threshold=10**6)
+    )
+
+
+def test_conservative_update_counts_at_most_as_much(tmp_path: Path, engine: str) -> None:
+    frames = [udp(1024 + number**2 % 400) for number in range(2000)]
+    sizes = {"rows": 4, "columns": 64, "threshold": 10**6}
+    usual = check(tmp_path, engine, frames, Settings(**sizes))
+    found = check(tmp_path, engine, frames, Settings(**sizes, conservative=True))
+    assert sum(count for *_, count in found.cells) < sum(count for *_, count in usual.cells)
+
+
+def test_reports_that_come_faster_than_they_are_read_are_counted(
+    tmp_path: Path, engine: str
+) -> None:
+    """A trace without windows is read at its end."""
+    frames = [udp(port) for port in range(1024, 6024) for _ in range(2)]
+    settings = Settings(threshold=1, columns=1 << 20)
+    found = processed(tmp_path, engine, frames, settings, PLAIN)
+    assert found.counters["blocked"] == 5000
+    assert (len(found.reports), found.lost_reports) == (4096, 904)
+
+
+# --- hostile frames ---
+
+
+class Hostile:
+    """Frames of all kinds, cut off, changed, and with wrong headers."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+
+    def ip(self) -> Packet:
+        rng = self.rng
+        ports = {"sport": rng.randrange(1024, 1028), "dport": 80}
+        kinds = [
+            IP(src=f"10.0.0.{rng.randrange(5)}", dst="10.1.0.1") / UDP(**ports) / Raw(b"x" * 9),
+            IP(src="10.0.0.1", dst="10.1.0.1", options=Raw(b"\1" * 8)) / TCP(**ports),
+            IPv6(src=f"fd00::{rng.randrange(5)}", dst="fd00::1") / TCP(**ports),
+            IPv6(src="fd00::1", dst="fd00::2") / UDP(**ports),
+            IP(src="10.0.0.1", dst="10.0.0.2") / ICMP(),
+            IP(src="10.0.0.1", dst="10.0.0.2", proto=rng.choice([33, 50, 132, 136]))
+            / Raw(b"y" * 6),
+            IP(src="10.0.0.1", dst="10.0.0.2", flags="MF") / UDP(sport=5, dport=4790),
+            ARP(),
+        ]
+        return rng.choice(kinds)
+
+    def ethernet(self, packet: Packet) -> bytes:
+        for _ in range(self.rng.choice([0, 0, 0, 1, 2, 3])):
+            packet = Dot1Q(vlan=5) / packet
+        return bytes(Ether(dst=MAC, src=CLIENT) / packet)
+
+    def nsh(self) -> bytes:
+        rng, packet = self.rng, self.ip()
+        next_protocol, payload = 3, self.ethernet(packet)
+        if not isinstance(packet, ARP) and rng.random() < 0.5:
+            next_protocol, payload = 1 if isinstance(packet, IP) else 2, bytes(packet)
+        md_type = rng.choice([1, 1, 1, 1, 2, 2, 3])
+        words = 6 if md_type == 1 else 2 + rng.randrange(4)
+        if rng.random() < 0.05:
+            words = rng.randrange(64)
+        flags = rng.choice([0] * 15 + [0x40, 0x20])
+        si = rng.choice([255, 200, 7, 3, 2, 1, 0])
+        head = bytes([flags | 0x0F, 0xC0 | words, md_type, next_protocol]) + b"\0\0\7" + bytes([si])
+        return head + bytes(4 * max(0, words - 2)) + payload
+
+    def tunnelled(self) -> bytes:
+        rng = self.rng
+        gpe = bytes([rng.choice([0x0C] * 9 + [0x08]), 0, 0, rng.choice([4] * 9 + [3]), 0, 0, 7, 0])
+        outer = IP(src="192.0.2.1", dst="192.0.2.2") / UDP(sport=5, dport=4790)
+        return self.ethernet(outer / Raw(gpe + self.nsh()))
+
+    def frame(self) -> bytes:
+        rng = self.rng
+        kinds = [
+            lambda: self.ethernet(self.ip()),
+            lambda: bytes(Ether(dst=MAC, src=CLIENT, type=0x894F) / Raw(self.nsh())),
+            self.tunnelled,
+        ]
+        frame = bytearray(rng.choice(kinds)())
+        if rng.random() < 0.15:
+            frame = frame[: rng.randrange(1, len(frame) + 1)]
+        for _ in range(rng.choice([0, 0, 0, 0, 0, 1, 2])):
+            frame[rng.randrange(len(frame))] = rng.randrange(256)
+        return bytes(frame + bytes(rng.choice([0] * 9 + [11])))
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(2, 30))]
+)
+def test_hostile_frames(tmp_path: Path, engine: str, seed: int) -> None:
+    hostile = Hostile(seed)
+    frames = [hostile.frame() for _ in range(700)]
+    clock = Clock(step_ns=10**6, window_ms=300, first_epoch=0xFFFFFFFF)
+    found = check(tmp_path, engine, frames, Settings(columns=256, threshold=10), clock)
+    assert found.counters["blocked"]
+    marking = Settings(
+        rows=8,
+        columns=64,
+        seed=2**32 - 3,
+        threshold=5,
+        action=Action.MARK,
+        conservative=True,
+        nsh_only=True,
+        reflect=True,
+    )
+    found = check(tmp_path, engine, frames, marking, clock)
+    reasons = {"truncated", "version", "md_type", "length", "oam", "si_zero", "si_exhausted"}
+    assert reasons | {"encapsulation", "passed", "forwarded", "marked"} <= found.counters.keys()
+
+
+def test_every_length_of_a_frame(tmp_path: Path, engine: str) -> None:
+    """What is behind the end of a frame, from an earlier one, is not read."""
+    hostile = Hostile(11)
+    whole = [hostile.tunnelled(), *(hostile.ethernet(hostile.ip()) for _ in range(8))]
+    frames = [frame[:length] for frame in whole for length in range(1, len(frame) + 1)]
+    frames = [each for pair in pairwise(frames) for each in (pair[0], whole[0])]
+    check(tmp_path, engine, frames, Settings(columns=256, threshold=10**6))

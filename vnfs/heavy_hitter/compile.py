@@ -1,0 +1,99 @@
+"""Compile the P4 program: `python -m sfcperf.vnfs.heavy_hitter.compile` (or `make p4-dpdk`).
+
+Only whoever changes the program needs p4c-dpdk, which is built from the sources of p4c
+(`cmake -DENABLE_DPDK=ON`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sfcperf.environment.tools import find
+from sfcperf.environment.variables import without_secrets
+from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
+
+FOLDER = Path(__file__).resolve().parent / "p4"
+SOURCE = FOLDER / "heavy_hitter.p4"
+SPEC = FOLDER / "heavy_hitter.spec"
+COMPILER = "p4c-dpdk"
+METADATA_BYTES = 256
+"""Instructions have 8 bits for the place of a field. DPDK does not notice a larger one."""
+_TIMEOUT_S = 600
+_NOTE = "; made by p4c-dpdk from a source with SHA-256 "
+_FIELD = re.compile(r"\s*bit<(\d+)> (\w+)")
+
+
+def digest() -> str:
+    """SHA-256 of the source, in hexadecimal."""
+    return hashlib.sha256(SOURCE.read_bytes()).hexdigest()
+
+
+def compiled_digest() -> str:
+    """The same, of the source that SPEC was made from."""
+    return SPEC.read_text().partition("\n")[0].removeprefix(_NOTE)
+
+
+def metadata_bytes(spec: str) -> int:
+    """What the metadata of a compiled program takes."""
+    block = spec.partition("struct metadata_t {")[2].partition("}")[0]
+    return sum(int(field[1]) for field in _FIELD.finditer(block)) // 8
+
+
+def main() -> int:
+    """Compile it in its place."""
+    try:
+        spec = compiled()
+    except SfcperfError as error:
+        print("\n".join(error.lines()), file=sys.stderr)
+        return int(error.exit_code)
+    SPEC.write_text(f"{_NOTE}{digest()}\n{spec}")
+    return 0
+
+
+def compiled() -> str:
+    """The compiled program. Raises EnvironmentLacks without the compiler, InputError with what it
+    complains about."""
+    includes = Path(_compiler()).resolve().parents[1] / "share" / "p4c" / "p4include"
+    with tempfile.TemporaryDirectory() as folder:
+        spec = Path(folder) / SPEC.name
+        argv = [_compiler(), "--arch", "pna", "-I", str(includes / "dpdk"), "-I", str(includes)]
+        # Of rows that are not asked for, nothing is read.
+        argv += ["--Wdisable=uninitialized_use", SOURCE.name, "-o", str(spec)]
+        done = subprocess.run(
+            argv,
+            cwd=FOLDER,
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+            env=without_secrets(),
+        )
+        if done.returncode != 0 or done.stderr:
+            raise InputError(done.stderr.strip(), where=SOURCE.name)
+        text = re.sub(r"\n{3,}", "\n\n", spec.read_text()).lstrip()
+    if (size := metadata_bytes(text)) > METADATA_BYTES:
+        raise InputError(
+            f"its metadata takes {size} bytes",
+            where=SOURCE.name,
+            allowed=f"{METADATA_BYTES}",
+            hint="use fewer variables, or narrower ones",
+        )
+    return text
+
+
+def _compiler() -> str:
+    found = find(COMPILER)
+    if found is None:
+        raise EnvironmentLacks(
+            f"{COMPILER} was not found", hint="build p4c with cmake -DENABLE_DPDK=ON"
+        )
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contract of the two engines. Each call is made by one thread at a time; several engines may
+ * work side by side, each with a sketch of its own. */
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include "settings.h"
+
+#define PORTS 2
+#define BURST 32
+
+/* Cells of the sketch in the present epoch: row, column, count. */
+typedef void (*cell_visitor)(void *context, uint32_t row, uint32_t column, uint32_t count);
+
+struct engine;
+
+struct engine_type {
+	const char *name;
+	/* NULL after complain(). `number` tells engines from one another. */
+	struct engine *(*create)(const struct settings *settings, unsigned int number);
+	/* Take frames that came in at a port. How many of them: the others are still the caller's. */
+	unsigned int (*put)(struct engine *engine, unsigned int port, struct rte_mbuf **frames,
+			    unsigned int count);
+	/* Work on frames that were put. */
+	void (*work)(struct engine *engine);
+	/* Give at most so many that are to leave by a port. */
+	unsigned int (*get)(struct engine *engine, unsigned int port, struct rte_mbuf **frames,
+			    unsigned int count);
+	/* From the next frame on. */
+	void (*set_epoch)(struct engine *engine, uint32_t epoch);
+	uint64_t (*counter)(struct engine *engine, enum counter counter);
+	/* The next report that was not taken yet. False: there is none. `lost` counts those that
+	 * came faster than they were taken. */
+	bool (*report)(struct engine *engine, struct report *report, uint64_t *lost);
+	void (*cells)(struct engine *engine, cell_visitor visit, void *context);
+	void (*destroy)(struct engine *engine);
+};
+
+extern const struct engine_type engine_swx;
+extern const struct engine_type engine_native;

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The same sketch as a loop over bursts: all frames of a burst are parsed and hashed, and the cells
+ * that they need are fetched, before the first one is counted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_jhash.h>
+#include <rte_malloc.h>
+#include <rte_prefetch.h>
+#include <rte_swx_table_learner.h>
+
+#include "../common/report.h"
+#include "../nsh/nsh.h"
+#include "engine.h"
+#include "parse.h"
+
+#define MOST_WAITING (2 * BURST)
+#define MOST_COUNT 0xffffffffU
+#define REPORTS 4096
+#define IPV4_ADDRESSES_AT 12
+#define IPV4_BYTES 20
+#define UDP_CHECKSUM_AT 6
+
+/* In network order, as the program hashes it. */
+struct row_key {
+	uint32_t salt, a, b, ports, protocol;
+};
+
+/* The salt, the key's four words of 64 bits, ports and protocol. */
+#define FLOW_KEY_WORDS 11
+
+struct queue {
+	struct rte_mbuf *frames[MOST_WAITING];
+	unsigned int first, count;
+};
+
+struct job {
+	struct parsed parsed;
+	enum counter reason;
+	uint32_t columns[MOST_ROWS];
+};
+
+struct engine {
+	struct settings settings;
+	uint64_t *rows[MOST_ROWS]; /* epoch << 32 | count */
+	uint64_t counters[COUNTS];
+	void *known;
+	void *mailbox;
+	struct report reports[REPORTS];
+	uint64_t report_count, reports_taken;
+	uint32_t epoch, mask;
+	struct rte_mbuf *waiting[MOST_WAITING];
+	uint8_t waiting_port[MOST_WAITING];
+	unsigned int waiting_count;
+	struct queue out[PORTS];
+};
+
+/* --- create --- */
+
+static int create_known(struct engine *engine)
+{
+	uint32_t timeout = engine->settings.expiry_s;
+	struct rte_swx_table_learner_params params = {
+		.key_size = sizeof(struct flow_key),
+		.action_data_size = 0,
+		.n_keys_max = engine->settings.flows,
+		.key_timeout = &timeout,
+		.n_key_timeouts = 1,
+	};
+
+	engine->known = rte_swx_table_learner_create(&params, SOCKET_ID_ANY);
+	engine->mailbox = calloc(1, rte_swx_table_learner_mailbox_size_get());
+	return engine->known && engine->mailbox ? 0 : -1;
+}
+
+static void native_destroy(struct engine *engine)
+{
+	for (unsigned int row = 0; row < MOST_ROWS; row++)
+		rte_free(engine->rows[row]);
+	rte_swx_table_learner_free(engine->known);
+	free(engine->mailbox);
+	free(engine);
+}
+
+static struct engine *native_create(const struct settings *settings, unsigned int number)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+	int status = engine ? 0 : -1;
+
+	(void)number;
+	if (engine) {
+		engine->settings = *settings;
+		engine->mask = settings->columns - 1;
+		status = create_known(engine);
+	}
+	for (unsigned int row = 0; row < settings->rows && !status; row++) {
+		engine->rows[row] = rte_zmalloc(NULL, settings->columns * sizeof(uint64_t),
+						RTE_CACHE_LINE_SIZE);
+		status = engine->rows[row] ? 0 : -1;
+	}
+	if (!status)
+		return engine;
+	complain("not enough memory for %u rows of %u columns and %u flows", settings->rows,
+		 settings->columns, settings->flows);
+	if (engine)
+		native_destroy(engine);
+	return NULL;
+}
+
+/* --- the sketch --- */
+
+/* Addresses are hashed as they are, those of IPv6 as two hash values of the whole key: a longer key
+ * would cost each row twice as much. */
+static void hash_ipv6(const struct engine *engine, const struct flow_key *key,
+		      struct row_key *row_key)
+{
+	const uint64_t addresses[4] = { key->source_high, key->source_low, key->destination_high,
+					key->destination_low };
+	uint32_t words[FLOW_KEY_WORDS];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		words[1 + 2 * i] = rte_cpu_to_be_32((uint32_t)(addresses[i] >> 32));
+		words[2 + 2 * i] = rte_cpu_to_be_32((uint32_t)addresses[i]);
+	}
+	words[9] = row_key->ports;
+	words[10] = row_key->protocol;
+	words[0] = rte_cpu_to_be_32(engine->settings.seed + 0x80000000U);
+	row_key->a = rte_cpu_to_be_32(rte_jhash_32b(words, FLOW_KEY_WORDS, 0));
+	words[0] = rte_cpu_to_be_32(engine->settings.seed + 0x80000001U);
+	row_key->b = rte_cpu_to_be_32(rte_jhash_32b(words, FLOW_KEY_WORDS, 0));
+}
+
+static inline void row_key_of(const struct engine *engine, const struct flow_key *key,
+			      struct row_key *row_key)
+{
+	row_key->ports = rte_cpu_to_be_32(key->ports);
+	row_key->protocol = rte_cpu_to_be_32(key->protocol);
+	if (likely(key->protocol >> 8 == 4)) {
+		row_key->a = rte_cpu_to_be_32((uint32_t)key->source_low);
+		row_key->b = rte_cpu_to_be_32((uint32_t)key->destination_low);
+	} else {
+		hash_ipv6(engine, key, row_key);
+	}
+}
+
+static inline void find_cells(struct engine *engine, struct job *job)
+{
+	struct row_key key;
+
+	row_key_of(engine, &job->parsed.key, &key);
+	for (uint32_t row = 0; row < engine->settings.rows; row++) {
+		key.salt = rte_cpu_to_be_32(engine->settings.seed + row);
+		job->columns[row] =
+			rte_jhash_32b(&key.salt, sizeof(key) / sizeof(uint32_t), 0) & engine->mask;
+		rte_prefetch0(&engine->rows[row][job->columns[row]]);
+	}
+}
+
+static inline uint32_t count_in(uint64_t cell, uint32_t epoch)
+{
+	return cell >> 32 == epoch ? (uint32_t)cell : 0;
+}
+
+/* Whether the packet is that of a heavy hitter. */
+static inline bool count(struct engine *engine, const struct job *job)
+{
+	const struct settings *settings = &engine->settings;
+	uint32_t least = MOST_COUNT, limit = MOST_COUNT - 1, epoch = engine->epoch;
+	uint32_t counts[MOST_ROWS];
+	bool heavy;
+
+	for (uint32_t row = 0; row < settings->rows; row++) {
+		counts[row] = count_in(engine->rows[row][job->columns[row]], epoch);
+		least = RTE_MIN(least, counts[row]);
+	}
+	heavy = least >= settings->threshold;
+	if (heavy && settings->on_heavy == ON_HEAVY_BLOCK)
+		return true;
+	engine->counters[COUNT_COUNTED]++;
+	if (settings->conservative)
+		limit = RTE_MIN(limit, least);
+	for (uint32_t row = 0; row < settings->rows; row++)
+		if (counts[row] <= limit)
+			engine->rows[row][job->columns[row]] =
+				(uint64_t)epoch << 32 | (counts[row] + 1);
+	return heavy;
+}
+
+/* --- known heavy hitters --- */
+
+static bool is_known(struct engine *engine, const struct flow_key *key, uint64_t now)
+{
+	uint8_t *bytes = (uint8_t *)(uintptr_t)key, *data;
+	uint64_t action;
+	size_t entry;
+	int hit = 0;
+
+	while (!rte_swx_table_learner_lookup(engine->known, engine->mailbox, now, &bytes, &action,
+					     &data, &entry, &hit))
+		;
+	return hit;
+}
+
+static void learn(struct engine *engine, const struct flow_key *key, uint64_t now)
+{
+	engine->reports[engine->report_count++ % REPORTS] =
+		(struct report){ .key = *key, .epoch = engine->epoch };
+	rte_swx_table_learner_add(engine->known, engine->mailbox, now, 0, NULL, 0);
+}
+
+/* --- frames --- */
+
+static void swap(uint8_t *a, uint8_t *b, size_t bytes)
+{
+	uint8_t kept[6];
+
+	memcpy(kept, a, bytes);
+	memcpy(a, b, bytes);
+	memcpy(b, kept, bytes);
+}
+
+static void reflect(uint8_t *frame, uint8_t *tunnel)
+{
+	swap(frame, frame + 6, 6);
+	if (!tunnel)
+		return;
+	swap(tunnel + IPV4_ADDRESSES_AT, tunnel + IPV4_ADDRESSES_AT + 4, 4);
+	memset(tunnel + IPV4_BYTES + UDP_CHECKSUM_AT, 0, 2);
+}
+
+static void put_out(struct engine *engine, unsigned int port, struct rte_mbuf *frame)
+{
+	struct queue *queue = &engine->out[port];
+
+	queue->frames[(queue->first + queue->count++) % MOST_WAITING] = frame;
+}
+
+static void finish(struct engine *engine, const struct job *job, unsigned int number, uint64_t now)
+{
+	struct rte_mbuf *frame = engine->waiting[number];
+	unsigned int port = engine->waiting_port[number];
+	const struct settings *settings = &engine->settings;
+	enum counter reason = job->reason;
+	bool heavy = false;
+
+	if (job->parsed.monitored) {
+		bool was_known;
+
+		heavy = count(engine, job);
+		was_known = is_known(engine, &job->parsed.key, now);
+		if (heavy && !was_known)
+			learn(engine, &job->parsed.key, now);
+		heavy |= was_known;
+	}
+	if (heavy && settings->on_heavy == ON_HEAVY_BLOCK)
+		reason = COUNT_BLOCKED;
+	else if (heavy)
+		engine->counters[COUNT_MARKED]++;
+	engine->counters[reason]++;
+	if (reason != COUNT_FORWARDED) {
+		rte_pktmbuf_free(frame);
+		return;
+	}
+	if (job->parsed.nsh)
+		((struct nsh_hdr *)job->parsed.nsh)->si--;
+	if (settings->reflect)
+		reflect(rte_pktmbuf_mtod(frame, uint8_t *), job->parsed.tunnel);
+	else
+		port ^= 1;
+	put_out(engine, port, frame);
+}
+
+static unsigned int native_put(struct engine *engine, unsigned int port, struct rte_mbuf **frames,
+			       unsigned int count)
+{
+	unsigned int taken, room = BURST - engine->waiting_count;
+
+	for (unsigned int i = 0; i < PORTS; i++)
+		room = RTE_MIN(room, MOST_WAITING - engine->out[i].count);
+	taken = RTE_MIN(count, room);
+	for (unsigned int i = 0; i < taken; i++) {
+		engine->waiting[engine->waiting_count] = frames[i];
+		engine->waiting_port[engine->waiting_count++] = (uint8_t)port;
+		rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
+	}
+	return taken;
+}
+
+static void native_work(struct engine *engine)
+{
+	struct job jobs[BURST];
+	uint64_t now = rte_rdtsc();
+
+	for (unsigned int i = 0; i < engine->waiting_count; i++) {
+		struct rte_mbuf *frame = engine->waiting[i];
+
+		jobs[i].reason = parse_frame(rte_pktmbuf_mtod(frame, uint8_t *),
+					     rte_pktmbuf_data_len(frame), engine->settings.nsh_only,
+					     engine->settings.mac, &jobs[i].parsed);
+		if (jobs[i].parsed.monitored)
+			find_cells(engine, &jobs[i]);
+	}
+	for (unsigned int i = 0; i < engine->waiting_count; i++)
+		finish(engine, &jobs[i], i, now);
+	engine->waiting_count = 0;
+}
+
+static unsigned int native_get(struct engine *engine, unsigned int port, struct rte_mbuf **frames,
+			       unsigned int count)
+{
+	struct queue *queue = &engine->out[port];
+	unsigned int taken = RTE_MIN(count, queue->count);
+
+	for (unsigned int i = 0; i < taken; i++)
+		frames[i] = queue->frames[(queue->first + i) % MOST_WAITING];
+	queue->first = (queue->first + taken) % MOST_WAITING;
+	queue->count -= taken;
+	return taken;
+}
+
+/* --- control --- */
+
+static void native_set_epoch(struct engine *engine, uint32_t epoch)
+{
+	engine->epoch = epoch;
+}
+
+static uint64_t native_counter(struct engine *engine, enum counter counter)
+{
+	return engine->counters[counter];
+}
+
+static bool native_report(struct engine *engine, struct report *report, uint64_t *lost)
+{
+	uint64_t waiting = engine->report_count - engine->reports_taken;
+
+	if (waiting > REPORTS) {
+		*lost += waiting - REPORTS;
+		engine->reports_taken += waiting - REPORTS;
+	}
+	if (!waiting)
+		return false;
+	*report = engine->reports[engine->reports_taken++ % REPORTS];
+	return true;
+}
+
+static void native_cells(struct engine *engine, cell_visitor visit, void *context)
+{
+	for (uint32_t row = 0; row < engine->settings.rows; row++) {
+		for (uint32_t column = 0; column < engine->settings.columns; column++) {
+			uint32_t found = count_in(engine->rows[row][column], engine->epoch);
+
+			if (found)
+				visit(context, row, column, found);
+		}
+	}
+}
+
+const struct engine_type engine_native = {
+	.name = "native",
+	.create = native_create,
+	.put = native_put,
+	.work = native_work,
+	.get = native_get,
+	.set_epoch = native_set_epoch,
+	.counter = native_counter,
+	.report = native_report,
+	.cells = native_cells,
+	.destroy = native_destroy,
+};

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <rte_mempool.h>
+
+#include "../common/report.h"
+#include "../sfcmon/simulator/trace.h"
+#include "tool.h"
+
+#define LINK_ETHERNET 1
+#define MOST_FRAME_BYTES 1600
+#define PATIENCE 100000 /* calls, in which it works on each frame that it can have */
+#define PCAP_MAGIC_NS 0xa1b23c4d
+
+struct run {
+	const struct work *work;
+	struct engine *engine;
+	struct rte_mempool *pool;
+	FILE *output;
+	uint64_t put, forwarded, lost_reports;
+	uint64_t first_ns, epoch;
+	bool begun;
+};
+
+static struct trace trace;
+
+/* --- what leaves the engine --- */
+
+static void print_reports(struct run *run)
+{
+	struct report report;
+
+	while (run->work->type->report(run->engine, &report, &run->lost_reports)) {
+		printf("{\"event\": \"heavy_hitter\", \"epoch\": %u, ", report.epoch);
+		print_key(stdout, &report.key);
+		puts("}");
+	}
+}
+
+static void write_header(FILE *out)
+{
+	const uint32_t header[6] = { PCAP_MAGIC_NS, 2 | 4 << 16, 0, 0, 1 << 18, LINK_ETHERNET };
+
+	fwrite(header, sizeof(header), 1, out);
+}
+
+/* The time is the number of the port by which it leaves. */
+static void write_frame(struct run *run, unsigned int port, struct rte_mbuf *frame)
+{
+	uint32_t bytes = rte_pktmbuf_data_len(frame);
+	uint32_t header[4] = { port, 0, bytes, bytes };
+
+	fwrite(header, sizeof(header), 1, run->output);
+	fwrite(rte_pktmbuf_mtod(frame, void *), bytes, 1, run->output);
+}
+
+static void take_out(struct run *run)
+{
+	struct rte_mbuf *frames[BURST];
+
+	for (unsigned int port = 0; port < PORTS; port++) {
+		unsigned int count = run->work->type->get(run->engine, port, frames, BURST);
+
+		for (unsigned int i = 0; i < count; i++) {
+			if (run->output)
+				write_frame(run, port, frames[i]);
+			rte_pktmbuf_free(frames[i]);
+		}
+		run->forwarded += count;
+	}
+}
+
+static uint64_t under_way(const struct run *run)
+{
+	uint64_t done = run->forwarded;
+
+	for (enum counter reason = COUNT_FIRST_DROPPED; reason < COUNTS; reason++)
+		done += run->work->type->counter(run->engine, reason);
+	return run->put - done;
+}
+
+static int drain(struct run *run)
+{
+	for (unsigned int i = 0; under_way(run); i++) {
+		if (i == PATIENCE) {
+			complain("the engine does not give back %" PRIu64 " frames",
+				 under_way(run));
+			return -1;
+		}
+		run->work->type->work(run->engine);
+		take_out(run);
+	}
+	print_reports(run);
+	return 0;
+}
+
+/* --- what enters it --- */
+
+static int enter_epoch(struct run *run, uint64_t time_ns)
+{
+	uint64_t epoch = run->work->first_epoch;
+
+	if (!run->begun)
+		run->first_ns = time_ns;
+	if (run->work->window_ns)
+		epoch += (time_ns - run->first_ns) / run->work->window_ns;
+	if (run->begun && epoch == run->epoch)
+		return 0;
+	if (drain(run))
+		return -1;
+	run->begun = true;
+	run->epoch = epoch;
+	run->work->type->set_epoch(run->engine, (uint32_t)epoch);
+	return 0;
+}
+
+static int put(struct run *run)
+{
+	struct rte_mbuf *frame;
+
+	if (trace.frame.link_type != LINK_ETHERNET || trace.frame.bytes > MOST_FRAME_BYTES) {
+		complain("%s has a frame that is not Ethernet, or longer than %d bytes",
+			 trace.input.name, MOST_FRAME_BYTES);
+		return -1;
+	}
+	frame = frame_create(run->pool, trace.frame.data, (uint32_t)trace.frame.bytes);
+	if (!frame)
+		return -1;
+	while (!run->work->type->put(run->engine, 0, &frame, 1)) {
+		run->work->type->work(run->engine);
+		take_out(run);
+	}
+	run->put++;
+	return 0;
+}
+
+static int read_trace(struct run *run)
+{
+	struct packet packet;
+
+	for (;;) {
+		switch (trace.next(&trace, &packet)) {
+		case TRACE_PACKET:
+			if (enter_epoch(run, packet.ts_ns) || put(run))
+				return -1;
+			break;
+		case TRACE_TRUNCATED:
+			complain("%s ends within a packet", trace.input.name);
+			return drain(run);
+		case TRACE_END:
+			return drain(run);
+		default:
+			return -1;
+		}
+	}
+}
+
+static void print_cell(void *context, uint32_t row, uint32_t column, uint32_t count)
+{
+	bool *first = context;
+
+	printf("%s[%u, %u, %u]", *first ? "" : ", ", row, column, count);
+	*first = false;
+}
+
+static void print_end(struct run *run)
+{
+	bool first = true;
+
+	if (run->work->cells) {
+		printf("{\"event\": \"cells\", \"cells\": [");
+		run->work->type->cells(run->engine, print_cell, &first);
+		puts("]}");
+	}
+	printf("{\"event\": \"end\", \"frames\": %lu, \"lost_reports\": %lu, ", run->put,
+	       run->lost_reports);
+	print_counters(stdout, run->work->type, run->engine);
+	puts("}");
+}
+
+static int open_files(struct run *run)
+{
+	const struct work *work = run->work;
+
+	if (!trace_open(&trace, work->trace, (struct path){ 0, 0 }, true))
+		return -1;
+	if (!work->output)
+		return 0;
+	run->output = fopen(work->output, "we");
+	if (!run->output) {
+		complain("%s: %s", work->output, strerror(errno));
+		return -1;
+	}
+	write_header(run->output);
+	return 0;
+}
+
+int offline_run(const struct work *work)
+{
+	struct run run = { .work = work };
+	int status;
+
+	if (open_files(&run) || !(run.pool = frames_create()))
+		return 1;
+	run.engine = work->type->create(&work->settings, 0);
+	if (!run.engine)
+		return 1;
+	status = read_trace(&run);
+	if (!status)
+		print_end(&run);
+	if (run.output && fclose(run.output)) {
+		complain("%s: %s", work->output, strerror(errno));
+		status = -1;
+	}
+	work->type->destroy(run.engine);
+	return status ? 1 : 0;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <string.h>
+
+#include <rte_mempool.h>
+
+#include "../common/report.h"
+#include "tool.h"
+
+#define FRAMES 4095
+#define CACHED 256
+
+static const char *const counter_names[COUNTS] = {
+	[COUNT_FORWARDED] = "forwarded",
+	[COUNT_COUNTED] = "counted",
+	[COUNT_BLOCKED] = "blocked",
+	[COUNT_MARKED] = "marked",
+	[COUNT_PASSED] = "passed",
+	[COUNT_TRUNCATED] = "truncated",
+	[COUNT_VERSION] = "version",
+	[COUNT_MD_TYPE] = "md_type",
+	[COUNT_LENGTH] = "length",
+	[COUNT_OAM] = "oam",
+	[COUNT_SI_ZERO] = "si_zero",
+	[COUNT_SI_EXHAUSTED] = "si_exhausted",
+	[COUNT_ENCAPSULATION] = "encapsulation",
+};
+
+static void print_address(FILE *out, const char *name, unsigned int version, uint64_t high,
+			  uint64_t low)
+{
+	uint64_t words[2] = { rte_cpu_to_be_64(high), rte_cpu_to_be_64(low) };
+	char text[INET6_ADDRSTRLEN];
+
+	if (version == 4)
+		inet_ntop(AF_INET, (uint8_t *)&words[1] + 4, text, sizeof(text));
+	else
+		inet_ntop(AF_INET6, words, text, sizeof(text));
+	fprintf(out, "\"%s\": \"%s\"", name, text);
+}
+
+void print_key(FILE *out, const struct flow_key *key)
+{
+	unsigned int version = key->protocol >> 8;
+
+	print_address(out, "source", version, key->source_high, key->source_low);
+	fprintf(out, ", ");
+	print_address(out, "destination", version, key->destination_high, key->destination_low);
+	fprintf(out, ", \"protocol\": %u, \"source_port\": %u, \"destination_port\": %u",
+		key->protocol & 0xff, key->ports >> 16, key->ports & 0xffff);
+}
+
+void print_counters(FILE *out, const struct engine_type *type, struct engine *engine)
+{
+	fprintf(out, "\"counters\": {");
+	for (enum counter counter = 0; counter < COUNTS; counter++)
+		fprintf(out, "%s\"%s\": %lu", counter ? ", " : "", counter_names[counter],
+			type->counter(engine, counter));
+	fprintf(out, "}");
+}
+
+struct rte_mempool *frames_create(void)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		"frames", FRAMES, CACHED, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+
+	if (!pool)
+		complain("no memory for %d frames", FRAMES);
+	return pool;
+}
+
+struct rte_mbuf *frame_create(struct rte_mempool *pool, const uint8_t *data, uint32_t bytes)
+{
+	struct rte_mbuf *frame = rte_pktmbuf_alloc(pool);
+	char *copy = frame ? rte_pktmbuf_append(frame, (uint16_t)bytes) : NULL;
+
+	if (copy) {
+		memcpy(copy, data, bytes);
+		return frame;
+	}
+	rte_pktmbuf_free(frame);
+	complain("a frame of %u bytes does not fit", bytes);
+	return NULL;
+}
