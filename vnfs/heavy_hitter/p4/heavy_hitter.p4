@@ -408,29 +408,50 @@ struct no_parameters_t {}
 #define COUNT_OF(ROW) \
     cell = row_##ROW.read(at_##ROW); \
     cell = cell - epoch; \
-    if (cell > MOST_COUNT) { \
+    if (cell >= MOST_COUNT + 1) { \
         cell = 0; \
     }
 
+/* The compiler needs two jumps for < and >, and one for the other comparisons. */
 #define LOOK(N, ROW) \
-    if (rows > N) { \
-        m.index = row_hash.get_hash(h.row_key); \
-        h.row_key.salt = h.row_key.salt + 1; \
-        at_##ROW = m.index & mask; \
-        COUNT_OF(ROW) \
-        if (cell < least) { \
-            least = cell; \
-        } \
+    h.row_key.salt = number + N; \
+    m.index = row_hash.get_hash(h.row_key); \
+    at_##ROW = m.index & mask; \
+    COUNT_OF(ROW) \
+    if (cell <= least) { \
+        least = cell; \
     }
 
 /* The count is read again: there is no room to keep eight. */
 #define COUNT(N, ROW) \
-    if (rows > N) { \
-        COUNT_OF(ROW) \
-        if (cell <= limit) { \
-            cell = cell + 1; \
-            cell = cell + epoch; \
-            row_##ROW.write(at_##ROW, cell); \
+    COUNT_OF(ROW) \
+    if (cell <= limit) { \
+        cell = cell + 1; \
+        cell = cell + epoch; \
+        row_##ROW.write(at_##ROW, cell); \
+    }
+
+#define EACH_ROW(DO) \
+    DO(0, a) \
+    if (rows != 1) { \
+        DO(1, b) \
+        if (rows != 2) { \
+            DO(2, c) \
+            if (rows != 3) { \
+                DO(3, d) \
+                if (rows != 4) { \
+                    DO(4, e) \
+                    if (rows != 5) { \
+                        DO(5, f) \
+                        if (rows != 6) { \
+                            DO(6, g) \
+                            if (rows != 7) { \
+                                DO(7, h) \
+                            } \
+                        } \
+                    } \
+                } \
+            } \
         } \
     }
 
@@ -630,16 +651,8 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
             }
             h.row_key.ports = m.ports;
             h.row_key.protocol = m.protocol;
-            h.row_key.salt = number;
             least = MOST_COUNT;
-            LOOK(0, a)
-            LOOK(1, b)
-            LOOK(2, c)
-            LOOK(3, d)
-            LOOK(4, e)
-            LOOK(5, f)
-            LOOK(6, g)
-            LOOK(7, h)
+            EACH_ROW(LOOK)
             heavy = 0;
             if (least >= threshold) {
                 heavy = 1;
@@ -653,14 +666,7 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
                 if (flag != 0 && least < limit) {
                     limit = least;
                 }
-                COUNT(0, a)
-                COUNT(1, b)
-                COUNT(2, c)
-                COUNT(3, d)
-                COUNT(4, e)
-                COUNT(5, f)
-                COUNT(6, g)
-                COUNT(7, h)
+                EACH_ROW(COUNT)
             }
             flows.apply();
             if (heavy == 1) {
