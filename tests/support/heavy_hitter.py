@@ -59,7 +59,8 @@ def write_pcap(path: Path, frames: Sequence[bytes], step_ns: int = 0) -> None:
             file.write(_HEAD.pack(*time, len(frame), len(frame)) + frame)
 
 
-def _read_pcap(path: Path) -> list[tuple[int, bytes]]:
+def read_pcap(path: Path) -> list[tuple[int, bytes]]:
+    """Frames that an engine let through, and by which port."""
     data, frames = path.read_bytes()[len(_PCAP) :], []
     while data:
         port, _, length, _ = _HEAD.unpack_from(data)
@@ -68,18 +69,15 @@ def _read_pcap(path: Path) -> list[tuple[int, bytes]]:
     return frames
 
 
-def options(settings: Settings) -> list[str]:
-    """Command line of settings."""
-    words = ["--rows", settings.rows, "--columns", settings.columns, "--seed", settings.seed]
+def command(engine: str, settings: Settings, trace: str | Path, output: Path) -> list[object]:
+    """Command line; `trace`: a file, or - for standard input."""
+    words: list[object] = [binaries.find("sfc-heavy-hitter"), "--engine", engine]
+    words += ["--spec", compiling.SPEC] if engine == "swx" else []
+    words += ["--rows", settings.rows, "--columns", settings.columns, "--seed", settings.seed]
     words += ["--threshold", settings.threshold, "--action", settings.action.value]
     for flag in ("conservative", "nsh_only", "reflect"):
         words += [f"--{flag.replace('_', '-')}"] if getattr(settings, flag) else []
-    return [str(word) for word in words]
-
-
-def engine_options(engine: str) -> list[str]:
-    """Command line that chooses an engine."""
-    return ["--engine", engine, *(["--spec", str(compiling.SPEC)] if engine == "swx" else [])]
+    return [*words, "--trace", trace, "--write", output, "--cells"]
 
 
 def processed(
@@ -87,17 +85,17 @@ def processed(
 ) -> Outcome:
     """What an engine makes of frames."""
     write_pcap(folder / "in.pcap", frames, clock.step_ns)
-    argv = [str(binaries.find("sfc-heavy-hitter")), *engine_options(engine), *options(settings)]
-    argv += ["--trace", str(folder / "in.pcap"), "--write", str(folder / "out.pcap"), "--cells"]
-    argv += ["--first-epoch", str(clock.first_epoch)]
-    argv += ["--window-ms", str(clock.window_ms)] if clock.window_ms else []
+    words = command(engine, settings, folder / "in.pcap", folder / "out.pcap")
+    words += ["--first-epoch", clock.first_epoch]
+    words += ["--window-ms", clock.window_ms] if clock.window_ms else []
+    argv = [str(word) for word in words]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     end = events.pop()
     assert end["frames"] == len(frames)
     return Outcome(
-        frames=_read_pcap(folder / "out.pcap"),
+        frames=read_pcap(folder / "out.pcap"),
         counters={name: count for name, count in end["counters"].items() if count},
         cells=sorted((row, column, count) for row, column, count in events.pop()["cells"]),
         reports=events,

@@ -248,10 +248,13 @@ static void finish(struct engine *engine, const struct job *job, unsigned int nu
 		bool was_known;
 
 		heavy = count(engine, job);
-		was_known = is_known(engine, &job->parsed.key, now);
-		if (heavy && !was_known)
-			learn(engine, &job->parsed.key, now);
-		heavy |= was_known;
+		/* Until the first one is found, nothing is known. */
+		if (heavy || engine->report_count) {
+			was_known = is_known(engine, &job->parsed.key, now);
+			if (heavy && !was_known)
+				learn(engine, &job->parsed.key, now);
+			heavy |= was_known;
+		}
 	}
 	if (heavy && settings->on_heavy == ON_HEAVY_BLOCK)
 		reason = COUNT_BLOCKED;

@@ -30,6 +30,7 @@ const bit<32> SETTING_SEED = 2;
 const bit<32> SETTING_ACTION = 3;
 const bit<32> SETTING_CONSERVATIVE = 4;
 const bit<32> SETTING_NSH_ONLY = 5; /* plain frames are not for us */
+const bit<32> SETTING_KNOWN = 7; /* the program's own: whether a heavy hitter was ever found */
 const bit<32> SETTING_REFLECT = 6; /* out of the port where it came in; else the other one */
 const bit<32> SETTINGS = 8;
 
@@ -458,7 +459,8 @@ struct no_parameters_t {}
 control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata_t i,
                inout pna_main_output_metadata_t o)
 {
-    /* The first one: DPDK 22.11 counts at a constant index in the first array (REGADD_RII). */
+    /* The first one: DPDK 22.11 adds (REGADD_RII) or writes (REGWR_RII) a constant at a constant
+     * place in the first array, whichever is asked for. */
     Counter<bit<64>, bit<32>>(COUNTS, PNA_CounterType_t.PACKETS) counters;
     Register<bit<64>, bit<32>>(COLUMNS, 0) row_a;
     Register<bit<64>, bit<32>>(COLUMNS, 0) row_b;
@@ -519,6 +521,7 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
         if (heavy == 1) {
             number = report_count.read(0);
             report_count.write(0, number + 1);
+            settings.write(SETTING_KNOWN, rows); /* not 0; no constant: see `counters` */
             number = number & (REPORTS - 1);
             report_source_high.write(number, m.source_high);
             report_source_low.write(number, m.source_low);
@@ -668,7 +671,10 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
                 }
                 EACH_ROW(COUNT)
             }
-            flows.apply();
+            flag = settings.read(SETTING_KNOWN);
+            if (flag != 0 || heavy == 1) {
+                flows.apply();
+            }
             if (heavy == 1) {
                 if (on_heavy == ACTION_BLOCK) {
                     reason = COUNT_BLOCKED;
