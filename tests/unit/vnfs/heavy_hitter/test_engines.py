@@ -132,11 +132,12 @@ def test_a_blocked_flow_stays_blocked_in_the_next_windows(tmp_path: Path, engine
 
 
 def test_a_heavy_hitter_is_forgotten_after_its_time(tmp_path: Path, engine: str) -> None:
-    """The time of the machine, not that of the trace: the second half comes later."""
+    """The time of the machine, not that of the trace, whose end comes later. The sixth frame, with
+    which a window begins, has those before it processed."""
     settings, clock = Settings(threshold=2), Clock(step_ns=10**6, window_ms=5)
     write_pcap(tmp_path / "all.pcap", [udp()] * 10, clock.step_ns)
     trace = (tmp_path / "all.pcap").read_bytes()
-    half = len(trace) - 5 * (len(udp()) + 16)
+    first = len(trace) - 4 * (len(udp()) + 16)
     argv = [str(word) for word in command(engine, settings, "-", tmp_path / "out.pcap")]
     with subprocess.Popen(
         [*argv, "--window-ms", "5", "--expiry-s", "1"],
@@ -144,10 +145,10 @@ def test_a_heavy_hitter_is_forgotten_after_its_time(tmp_path: Path, engine: str)
         stdout=subprocess.PIPE,
     ) as process:
         assert process.stdin is not None
-        process.stdin.write(trace[:half])
+        process.stdin.write(trace[:first])
         process.stdin.flush()
         waiting.sleep(2.5)
-        said, _ = process.communicate(trace[half:], timeout=60)
+        said, _ = process.communicate(trace[first:], timeout=60)
     events = [json.loads(line) for line in said.splitlines()]
     assert [each["epoch"] for each in events if each["event"] == "heavy_hitter"] == [0, 1]
     assert len(read_pcap(tmp_path / "out.pcap")) == 4
