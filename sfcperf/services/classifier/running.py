@@ -295,8 +295,8 @@ class RunningClassifier(RunningService):
 
     def trial_notes(self) -> Mapping[str, Any]:
         """Of the trial that ended last: `records_received` and `records_stored`, those that were
-        judged and that the broker has, by their places in its topics (counters of services are read
-        a moment later than that at which a trial begins); `labels`, how many were judged to be what;
+        judged and that the broker has, by their places in its topics (counters of services are
+        read a moment after the trial has begun); `labels`, how many were judged to be what;
         `verdict` and `in_force`, and where the functions share this machine's clock
         `first_packet`, latencies, see `session.Status`."""
         names = ["labels", "verdict", "in_force"]
