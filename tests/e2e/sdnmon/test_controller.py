@@ -354,7 +354,6 @@ def test_a_switch_without_agent(net: Network) -> None:
 # --- beside another application of os-ken ---
 
 
-@pytest.mark.exhaustive
 def test_beside_another_application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It forwards, and uses the paper's calls; its events come."""
     log = tmp_path / "log"
@@ -362,12 +361,15 @@ def test_beside_another_application(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     app = "support.sdnmon.other_app"
 
-    def said(kind: str) -> list[dict[str, Any]]:
+    def said(kind: str, switch: int = 1) -> list[dict[str, Any]]:
         lines = log.read_text().splitlines() if log.exists() else []
-        return [e for e in map(json.loads, lines) if e["event"] == kind and e.get("switch") == 1]
+        return [e for e in map(json.loads, lines) if (e["event"], e["switch"]) == (kind, switch)]
+
+    def begun() -> bool:
+        return all((said("refused"), said("forwards", 1), said("forwards", 2)))
 
     with network(tmp_path, "--app", app, forward=False) as net:
-        assert eventually(lambda: bool(said("refused") and said("forwards")))
+        assert eventually(begun)
         assert said("refused") == [{"event": "refused", "switch": 1, "reason": "ON"}]
         assert said("monitoring") == [
             {"event": "monitoring", "switch": 1, "entries": 1, "threshold": 3}
