@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sfc-heavy-hitter: finds the heavy hitters among flows with a count-min sketch, on DPDK. */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,12 +124,24 @@ static void remove_runtime_folder(const char *folder)
 	rmdir(folder);
 }
 
+/* One that this process may use: DPDK insists on a number. */
+static int first_cpu(void)
+{
+	cpu_set_t allowed;
+
+	if (!sched_getaffinity(0, sizeof(allowed), &allowed))
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			if (CPU_ISSET(cpu, &allowed))
+				return cpu;
+	return 0;
+}
+
 /* DPDK without devices, and without huge pages. 0, or -1 after complain(). */
 static int start_dpdk(void)
 {
 	/* The sketch, as much again for the table and frames. */
 	unsigned long megabytes = 512 + ((unsigned long)columns * MOST_ROWS * 8 >> 19);
-	char memory[24], folder[] = RUNTIME_FOLDER;
+	char memory[24], cpu[12], folder[] = RUNTIME_FOLDER;
 	char *words[] = { (char *)tool_name,
 			  "--no-huge",
 			  "--no-shconf",
@@ -137,7 +150,7 @@ static int start_dpdk(void)
 			  "-m",
 			  memory,
 			  "-l",
-			  "0",
+			  cpu,
 			  "--iova-mode=va",
 			  "--log-level=*:error",
 			  NULL };
@@ -149,6 +162,7 @@ static int start_dpdk(void)
 	}
 	setenv("RUNTIME_DIRECTORY", folder, 1);
 	snprintf(memory, sizeof(memory), "%lu", megabytes);
+	snprintf(cpu, sizeof(cpu), "%d", first_cpu());
 	status = rte_eal_init((int)RTE_DIM(words) - 1, words);
 	remove_runtime_folder(folder);
 	if (status < 0)

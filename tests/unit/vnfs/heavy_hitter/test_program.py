@@ -94,3 +94,15 @@ def test_wrong_options(words: list[str], complaint: str) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert complaint in done.stderr
+
+
+def test_its_c_has_the_sizes_that_are_asked_for(tmp_path: Path) -> None:
+    """What is compiled to a library, where DPDK's sources are."""
+    code = tmp_path / "pipeline.c"
+    argv = [binaries.find("sfc-heavy-hitter"), "--engine", "swx", "--spec", compiling.SPEC]
+    argv += ["--columns", "1024", "--flows", "128", "--generate", code]
+    subprocess.run(argv, check=True, capture_output=True, timeout=60)
+    text = code.read_text()
+    arrays = re.findall(r'\.name = "(\w+)",\n\t+\.init_val = \d+,\n\t+\.size = (\d+)', text)
+    assert [size for name, size in arrays if name.startswith("row_")] == ["1024"] * 8
+    assert ".size = 128," in text
