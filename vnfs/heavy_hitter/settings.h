@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #define MOST_ROWS 8
-#define KEY_WORDS 5
 
 enum on_heavy { ON_HEAVY_BLOCK, ON_HEAVY_MARK, ON_HEAVY_REPORT };
 
