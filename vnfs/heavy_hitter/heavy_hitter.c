@@ -27,7 +27,7 @@ static const char documentation[] =
 
 static const char *const engine_names[] = { "swx", "native", NULL };
 static const struct engine_type *const engines[] = { &engine_swx, &engine_native };
-static const char *const action_names[] = { "block", "mark", "report", NULL };
+static const char *const action_names[] = { "block", "report", NULL };
 
 static int engine, action;
 static long rows = 4, columns = 65536, seed, threshold = 1000, flows = 65536, expiry_s = 10;
@@ -64,7 +64,7 @@ static struct tool_option descriptions[] = {
 	{ NULL, 0, NULL, "Heavy hitters:" },
 	{ "threshold", 'T', "N", "packets of a flow in a window that are none (default 1000)",
 	  take_integer, &threshold, .least = 1, .most = 0xfffffffeL },
-	{ "action", 'a', "NAME", "block (default), mark or report", take_word, &action,
+	{ "action", 'a', "NAME", "block (default) or report", take_word, &action,
 	  .words = action_names },
 	{ "flows", 'f', "N", "known at a time (default 65536)", take_integer, &flows, .least = 64,
 	  .most = 1 << 22 },

@@ -10,8 +10,6 @@
 #include "../sfcmon/simulator/trace.h"
 #include "tool.h"
 
-#define MOST_BYTES 1600
-
 struct kept {
 	uint32_t bytes;
 	uint8_t *data;
@@ -35,7 +33,7 @@ static int keep(struct frames *frames)
 			return -1;
 	}
 	one = &frames->frames[frames->count++];
-	one->bytes = (uint32_t)RTE_MIN(trace.frame.bytes, (size_t)MOST_BYTES);
+	one->bytes = (uint32_t)trace.frame.bytes;
 	one->data = malloc(one->bytes);
 	if (one->data)
 		memcpy(one->data, trace.frame.data, one->bytes);
@@ -50,6 +48,8 @@ static int read_frames(const char *name, struct frames *frames)
 	if (!trace_open(&trace, name, (struct path){ 0, 0 }, true))
 		return -1;
 	while ((status = trace.next(&trace, &packet)) == TRACE_PACKET) {
+		if (!frame_fits(&trace))
+			return -1;
 		if (keep(frames)) {
 			complain("no memory for the frames of %s", name);
 			return -1;

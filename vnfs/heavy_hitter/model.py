@@ -35,7 +35,6 @@ class Action(StrEnum):
 
     BLOCK = "block"
     """They are dropped, and no longer counted."""
-    MARK = "mark"
     REPORT = "report"
     """Nothing: they are counted on."""
 
@@ -138,7 +137,7 @@ class HeavyHitters:
         if flow in self._known:
             if blocks:
                 raise Dropped("blocked")
-            self.counters["marked"] += 1
+            self.counters["heavy"] += 1
 
     def _empty(self) -> CountMin:
         settings = self.settings

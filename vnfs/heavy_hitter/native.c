@@ -259,7 +259,7 @@ static void finish(struct engine *engine, const struct job *job, unsigned int nu
 	if (heavy && settings->on_heavy == ON_HEAVY_BLOCK)
 		reason = COUNT_BLOCKED;
 	else if (heavy)
-		engine->counters[COUNT_MARKED]++;
+		engine->counters[COUNT_HEAVY]++;
 	engine->counters[reason]++;
 	if (reason != COUNT_FORWARDED) {
 		rte_pktmbuf_free(frame);
@@ -280,7 +280,7 @@ static unsigned int native_put(struct engine *engine, unsigned int port, struct 
 	unsigned int taken, room = BURST - engine->waiting_count;
 
 	for (unsigned int i = 0; i < PORTS; i++)
-		room = RTE_MIN(room, MOST_WAITING - engine->out[i].count);
+		room = RTE_MIN(room, MOST_WAITING - engine->out[i].count - engine->waiting_count);
 	taken = RTE_MIN(count, room);
 	for (unsigned int i = 0; i < taken; i++) {
 		engine->waiting[engine->waiting_count] = frames[i];

@@ -10,7 +10,6 @@
 #include "tool.h"
 
 #define LINK_ETHERNET 1
-#define MOST_FRAME_BYTES 1600
 #define PATIENCE 100000 /* calls, in which it works on each frame that it can have */
 #define PCAP_MAGIC_NS 0xa1b23c4d
 
@@ -120,11 +119,8 @@ static int put(struct run *run)
 {
 	struct rte_mbuf *frame;
 
-	if (trace.frame.link_type != LINK_ETHERNET || trace.frame.bytes > MOST_FRAME_BYTES) {
-		complain("%s has a frame that is not Ethernet, or longer than %d bytes",
-			 trace.input.name, MOST_FRAME_BYTES);
+	if (!frame_fits(&trace))
 		return -1;
-	}
 	frame = frame_create(run->pool, trace.frame.data, (uint32_t)trace.frame.bytes);
 	if (!frame)
 		return -1;

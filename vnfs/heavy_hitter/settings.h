@@ -7,12 +7,12 @@
 
 #define MOST_ROWS 8
 
-enum on_heavy { ON_HEAVY_BLOCK, ON_HEAVY_MARK, ON_HEAVY_REPORT };
+enum on_heavy { ON_HEAVY_BLOCK, ON_HEAVY_REPORT };
 
 enum counter {
 	COUNT_FORWARDED,
 	COUNT_COUNTED, /* by the sketch */
-	COUNT_MARKED, /* packets of heavy hitters that are forwarded */
+	COUNT_HEAVY, /* packets of heavy hitters that are forwarded */
 	COUNT_BLOCKED, /* from here on: frames that are not forwarded */
 	COUNT_PASSED, /* not for us */
 	COUNT_TRUNCATED,

@@ -9,12 +9,13 @@
 
 #define FRAMES 4095
 #define CACHED 256
+#define LINK_ETHERNET 1
 
 static const char *const counter_names[COUNTS] = {
 	[COUNT_FORWARDED] = "forwarded",
 	[COUNT_COUNTED] = "counted",
 	[COUNT_BLOCKED] = "blocked",
-	[COUNT_MARKED] = "marked",
+	[COUNT_HEAVY] = "heavy",
 	[COUNT_PASSED] = "passed",
 	[COUNT_TRUNCATED] = "truncated",
 	[COUNT_VERSION] = "version",
@@ -57,6 +58,15 @@ void print_counters(FILE *out, const struct engine_type *type, struct engine *en
 		fprintf(out, "%s\"%s\": %lu", counter ? ", " : "", counter_names[counter],
 			type->counter(engine, counter));
 	fprintf(out, "}");
+}
+
+bool frame_fits(const struct trace *trace)
+{
+	if (trace->frame.link_type == LINK_ETHERNET && trace->frame.bytes <= MOST_FRAME_BYTES)
+		return true;
+	complain("%s has a frame that is not Ethernet, or longer than %d bytes", trace->input.name,
+		 MOST_FRAME_BYTES);
+	return false;
 }
 
 struct rte_mempool *frames_create(void)

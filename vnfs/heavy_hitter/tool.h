@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "../sfcmon/simulator/trace.h"
 #include "engine.h"
 
 struct work {
@@ -31,6 +32,11 @@ void print_key(FILE *out, const struct flow_key *key);
 
 /* "counters": {...} of an engine. */
 void print_counters(FILE *out, const struct engine_type *type, struct engine *engine);
+
+#define MOST_FRAME_BYTES 1600
+
+/* Whether the frame that was read can be taken: Ethernet, and not longer. Else it complains. */
+bool frame_fits(const struct trace *trace);
 
 /* A frame of its own. NULL after complain(). */
 struct rte_mbuf *frame_create(struct rte_mempool *pool, const uint8_t *data, uint32_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Heavy hitters: counts the packets of each flow in a count-min sketch (Cormode and Muthukrishnan
- * 2005) and blocks, marks or reports a flow as soon as its estimate exceeds a threshold (Choueiri
+ * 2005) and blocks or reports a flow as soon as its estimate exceeds a threshold (Choueiri
  * et al., "Scalable Heavy Hitter Detection in Virtualized Environments").
  *
  * PNA for the SWX pipeline of DPDK, with p4c-dpdk. vnfs/heavy_hitter/model.py specifies what it
@@ -41,8 +41,7 @@ const bit<32> SETTING_MAC = 2; /* frames to others are not for us; 0: all are */
 const bit<32> WIDE_SETTINGS = 4;
 
 const bit<32> ACTION_BLOCK = 0;
-const bit<32> ACTION_MARK = 1;
-const bit<32> ACTION_REPORT = 2;
+const bit<32> ACTION_REPORT = 1;
 
 const bit<64> MOST_COUNT = 0xffffffff;
 
@@ -53,7 +52,7 @@ const bit<8> CARRIES_OTHER = 2; /* VXLAN-GPE with something else */
 /* Of `counters`. */
 const bit<32> COUNT_FORWARDED = 0;
 const bit<32> COUNT_COUNTED = 1; /* by the sketch */
-const bit<32> COUNT_MARKED = 2; /* packets of heavy hitters that are forwarded */
+const bit<32> COUNT_HEAVY = 2; /* packets of heavy hitters that are forwarded */
 const bit<32> COUNT_BLOCKED = 3; /* from here on: frames that are not forwarded */
 const bit<32> COUNT_PASSED = 4; /* not for us */
 const bit<32> COUNT_TRUNCATED = 5;
@@ -679,7 +678,7 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
                 if (on_heavy == ACTION_BLOCK) {
                     reason = COUNT_BLOCKED;
                 } else {
-                    counters.count(COUNT_MARKED);
+                    counters.count(COUNT_HEAVY);
                 }
             }
         }
