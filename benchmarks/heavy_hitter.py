@@ -83,8 +83,9 @@ def frame(of: Flow) -> bytes:
 
 
 def run(options: Sequence[object]) -> list[dict[str, Any]]:
-    """Events of the tool."""
-    argv = [str(word) for word in (binaries.find("sfc-heavy-hitter"), *options)]
+    """Events of the tool; of another one, which is not static, to load a library."""
+    tool = "sfc-heavy-hitter-loading" if "--library" in options else "sfc-heavy-hitter"
+    argv = [str(word) for word in (binaries.find(tool), *options)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -13,6 +13,7 @@ from sfcperf.cli.verbs import (
     doctor,
     export,
     figures,
+    heavy_hitters,
     index,
     kibana,
     listing,
@@ -56,6 +57,7 @@ app.command("query")(query.query)
 app.command("runs")(runs.runs)
 app.command("export")(export.export)
 app.command("index")(index.index)
+app.add_typer(heavy_hitters.app, name="heavy-hitters")
 app.add_typer(kibana.app, name="kibana")
 app.add_typer(sdnmon.app, name="sdnmon")
 app.add_typer(sfcmon.app, name="sfcmon")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.vnfs.heavy_hitter.model import MOST_ROWS
 from sfcperf.vnfs.sfcmon.packet import Flow, text
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
 from sfcperf.vnfs.sfcmon.simulation import End, Simulation
@@ -195,6 +196,11 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         f" {_listings(plan.paper_listing)}"
     )
     yield f"memory            {plan.memory_bytes:,} bytes per bank"
+    yield (
+        f"heavy_hitter      hash_functions {min(MOST_ROWS, sizes.cms_rows)}, columns"
+        f" {1 << (sizes.cms_columns - 1).bit_length()}: the count-min sketch of that VNF type,"
+        " whose rows are powers of 2"
+    )
     if plan.listing.low < plan.success:
         yield (
             f"note: {plan.listing.tables} simulated windows are too few to show"

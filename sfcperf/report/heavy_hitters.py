@@ -37,7 +37,7 @@ _LARGEST = f"""
       SELECT trial_id, function, {_FLOW}, sum(packets) AS packets, sum(bytes) AS bytes,
              count(*) AS windows, count(*) FILTER (certainty = 'at most') AS at_most,
              count(*) FILTER (certainty = 'unverified') AS unverified
-      FROM flows WHERE packets <= {_MOST} AND bytes <= {_MOST}
+      FROM flows WHERE packets <= {_MOST} AND coalesce(bytes, 0) <= {_MOST}
       GROUP BY trial_id, function, {_FLOW}
     ), monitored AS (
       SELECT trial_id, source AS function, sum(value) AS all_packets, count(*) AS all_windows

@@ -68,8 +68,8 @@ class FlowCount:
     """0 where the protocol has no ports."""
     destination_port: int | None
     packets: int
-    bytes: int
-    """Of IP packets; SDN-Mon: of Ethernet frames."""
+    bytes: int | None
+    """Of IP packets; SDN-Mon: of Ethernet frames. None: not counted."""
     certainty: str
     """`exact`, `unverified` or `at most` (docs/reference/sfcmon.md, Listing)."""
 

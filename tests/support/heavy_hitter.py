@@ -75,6 +75,7 @@ def command(engine: str, settings: Settings, trace: str | Path, output: Path) ->
     words += ["--spec", compiling.SPEC] if engine == "swx" else []
     words += ["--rows", settings.rows, "--columns", settings.columns, "--seed", settings.seed]
     words += ["--threshold", settings.threshold, "--action", settings.action.value]
+    words += ["--mark-dscp", settings.mark_dscp]
     for flag in ("conservative", "nsh_only", "reflect"):
         words += [f"--{flag.replace('_', '-')}"] if getattr(settings, flag) else []
     return [*words, "--trace", trace, "--write", output, "--cells"]

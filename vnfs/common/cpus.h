@@ -2,6 +2,8 @@
 /* The option `--cpus LIST`: a thread on each of these. */
 #pragma once
 
+#include <pthread.h>
+
 #include "options.h"
 
 #define MAX_THREADS 64
@@ -10,5 +12,8 @@ struct cpu_list {
 	unsigned int count;
 	int cpus[MAX_THREADS];
 };
+
+/* Start a thread on a CPU; -1: anywhere. 0, or -1 after complain(). */
+int cpus_start_thread(pthread_t *thread, int cpu, void *(*run)(void *), void *argument);
 
 void take_cpus(const struct tool_option *option, const char *argument); /* struct cpu_list */

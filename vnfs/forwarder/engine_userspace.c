@@ -20,9 +20,11 @@
 
 #include <bpf/libbpf.h>
 
+#include "../common/cpus.h"
 #include "../common/libbpf_log.h"
 #include "../common/packet_ring.h"
 #include "../common/report.h"
+#include "../common/vxlan_gpe_port.h"
 #include "engine.h"
 #include "fanout.skel.h"
 #include "packet.h"
@@ -271,47 +273,6 @@ cleanup:
 	return status;
 }
 
-/* The kernel gets our VXLAN-GPE packets as well and would answer "port unreachable", unless a
- * socket is bound to that port. */
-static int open_udp_port(void)
-{
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons(VXLAN_GPE_UDP_PORT),
-	};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || packet_drop_everything(fd, own.name) ||
-	    packet_option(fd, SOL_SOCKET, SO_BINDTODEVICE, own.name, sizeof(own.name), own.name))
-		return -1;
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address))) {
-		complain("cannot bind to UDP port %d: %s", VXLAN_GPE_UDP_PORT, strerror(errno));
-		return -1;
-	}
-	return 0;
-}
-
-static int start_thread(struct worker *worker)
-{
-	cpu_set_t cpus;
-	int error = pthread_create(&worker->thread, NULL, work, worker);
-
-	if (error) {
-		complain("cannot start a thread: %s", strerror(error));
-		return -1;
-	}
-	if (worker->cpu < 0)
-		return 0;
-	CPU_ZERO(&cpus);
-	CPU_SET((size_t)worker->cpu, &cpus);
-	error = pthread_setaffinity_np(worker->thread, sizeof(cpus), &cpus);
-	if (error) {
-		complain("cannot pin a thread to CPU %d: %s", worker->cpu, strerror(error));
-		return -1;
-	}
-	return 0;
-}
-
 static int start(const struct interface *interface, const struct cpu_list *cpus)
 {
 	const int unused = 0;
@@ -323,7 +284,7 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 		complain("cannot make an event: %s", strerror(errno));
 		return -1;
 	}
-	if (open_udp_port())
+	if (vxlan_gpe_port_open(own.name))
 		return -1;
 	for (unsigned int i = 0; i < worker_count; i++) {
 		workers[i].cpu = cpus->count ? cpus->cpus[i] : -1;
@@ -335,7 +296,7 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 	if (worker_count > 1 && join_fanout())
 		return -1;
 	for (unsigned int i = 0; i < worker_count; i++)
-		if (start_thread(&workers[i]) ||
+		if (cpus_start_thread(&workers[i].thread, workers[i].cpu, work, &workers[i]) ||
 		    packet_option(workers[i].ring.socket, SOL_SOCKET, SO_DETACH_FILTER, &unused,
 				  sizeof(unused), own.name))
 			return -1;

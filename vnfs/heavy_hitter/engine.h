@@ -29,10 +29,13 @@ struct engine_type {
 			    unsigned int count);
 	/* From the next frame on. */
 	void (*set_epoch)(struct engine *engine, uint32_t epoch);
+	/* Also while another thread makes the other calls. */
 	uint64_t (*counter)(struct engine *engine, enum counter counter);
 	/* The next report that was not taken yet. False: there is none. `lost` counts those that
 	 * came faster than they were taken. */
 	bool (*report)(struct engine *engine, struct report *report, uint64_t *lost);
+	/* Packets of a flow in the present epoch, as the sketch has them. */
+	uint32_t (*estimate)(struct engine *engine, const struct flow_key *flow);
 	void (*cells)(struct engine *engine, cell_visitor visit, void *context);
 	void (*destroy)(struct engine *engine);
 };

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Ring to ring: what an engine takes for a frame, without any device. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rte_cycles.h>
+#include <rte_lcore.h>
 #include <rte_mempool.h>
 
 #include "../common/report.h"
 #include "../sfcmon/simulator/trace.h"
+#include "distributor.h"
 #include "tool.h"
 
 struct kept {
@@ -22,35 +26,44 @@ struct frames {
 
 static struct trace trace;
 
-static int keep(struct frames *frames)
+static int add(struct frames *frames, const struct kept *one)
 {
-	struct kept *one;
-
 	if (frames->count == frames->room) {
 		frames->room = frames->room ? 2 * frames->room : 4096;
 		frames->frames = realloc(frames->frames, frames->room * sizeof(*frames->frames));
 		if (!frames->frames)
 			return -1;
 	}
-	one = &frames->frames[frames->count++];
-	one->bytes = (uint32_t)trace.frame.bytes;
-	one->data = malloc(one->bytes);
-	if (one->data)
-		memcpy(one->data, trace.frame.data, one->bytes);
-	return one->data ? 0 : -1;
+	frames->frames[frames->count++] = *one;
+	return 0;
 }
 
-static int read_frames(const char *name, struct frames *frames)
+/* A copy of a frame, with zeros behind it if it is to be longer. */
+static int keep(struct frames *frames, const struct taken *frame, uint32_t least)
 {
+	struct kept one = { .bytes = RTE_MAX(frame->bytes, least) };
+
+	one.data = calloc(1, one.bytes);
+	if (!one.data)
+		return -1;
+	memcpy(one.data, frame->data, frame->bytes);
+	return add(frames, &one);
+}
+
+static int read_frames(const struct work *work, struct frames *frames)
+{
+	const char *name = work->trace;
 	enum trace_status status;
 	struct packet packet;
+	struct taken frame;
 
 	if (!trace_open(&trace, name, (struct path){ 0, 0 }, true))
 		return -1;
-	while ((status = trace.next(&trace, &packet)) == TRACE_PACKET) {
-		if (!frame_fits(&trace))
+	while ((status = trace.next(&trace, &packet)) == TRACE_PACKET &&
+	       frames->count < work->most_frames) {
+		if (!frame_take(&trace, &frame))
 			return -1;
-		if (keep(frames)) {
+		if (keep(frames, &frame, work->frame_bytes)) {
 			complain("no memory for the frames of %s", name);
 			return -1;
 		}
@@ -62,15 +75,26 @@ static int read_frames(const char *name, struct frames *frames)
 	return frames->count ? 0 : -1;
 }
 
-struct totals {
-	uint64_t frames, cycles;
+struct runner {
+	pthread_t thread;
+	unsigned int number;
+	int cpu; /* -1: anywhere */
+	const struct work *work;
+	struct engine *engine;
+	struct rte_mempool *pool;
+	struct frames frames; /* of the flows of this thread */
+	uint64_t count, cycles, cpu_ns;
+	int status;
 };
 
+static struct runner runners[MAX_THREADS];
+
 /* Fresh copies: the engine changes frames. */
-static int fill(struct rte_mempool *pool, const struct frames *frames, size_t *next,
-		struct rte_mbuf **burst)
+static int fill(struct runner *runner, size_t *next, struct rte_mbuf **burst)
 {
-	if (rte_pktmbuf_alloc_bulk(pool, burst, BURST))
+	const struct frames *frames = &runner->frames;
+
+	if (rte_pktmbuf_alloc_bulk(runner->pool, burst, BURST))
 		return -1;
 	for (unsigned int i = 0; i < BURST; i++) {
 		const struct kept *one = &frames->frames[*next];
@@ -81,69 +105,145 @@ static int fill(struct rte_mempool *pool, const struct frames *frames, size_t *n
 	return 0;
 }
 
-static void take_out(const struct work *work, struct engine *engine, struct totals *totals)
+static void take_out(struct runner *runner)
 {
 	struct rte_mbuf *frames[BURST];
 
 	for (unsigned int port = 0; port < PORTS; port++) {
 		uint64_t begun = rte_rdtsc();
-		unsigned int count = work->type->get(engine, port, frames, BURST);
+		unsigned int count = runner->work->type->get(runner->engine, port, frames, BURST);
 
-		totals->cycles += rte_rdtsc() - begun;
+		runner->cycles += rte_rdtsc() - begun;
 		rte_pktmbuf_free_bulk(frames, count);
 	}
 }
 
-static void put_all(const struct work *work, struct engine *engine, struct rte_mbuf **burst,
-		    struct totals *totals)
+static void put_all(struct runner *runner, struct rte_mbuf **burst)
 {
+	const struct engine_type *type = runner->work->type;
 	unsigned int put = 0;
 
 	while (put < BURST) {
 		uint64_t begun = rte_rdtsc();
 
-		put += work->type->put(engine, 0, burst + put, BURST - put);
-		work->type->work(engine);
-		totals->cycles += rte_rdtsc() - begun;
-		take_out(work, engine, totals);
+		put += type->put(runner->engine, 0, burst + put, BURST - put);
+		type->work(runner->engine);
+		runner->cycles += rte_rdtsc() - begun;
+		take_out(runner);
 	}
 }
 
-static int repeat(const struct work *work, struct engine *engine, struct rte_mempool *pool,
-		  const struct frames *frames, struct totals *totals)
+static uint64_t thread_cpu_ns(void)
 {
-	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 1000 * work->repeat_ms;
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+static void *repeat(void *argument)
+{
+	struct runner *runner = argument;
+	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 1000 * runner->work->repeat_ms;
 	struct rte_mbuf *burst[BURST];
+	uint64_t began_ns = thread_cpu_ns();
 	size_t next = 0;
 
-	work->type->set_epoch(engine, (uint32_t)work->first_epoch);
-	while (rte_rdtsc() < end) {
-		if (fill(pool, frames, &next, burst)) {
-			complain("the engine keeps frames");
+	rte_thread_register();
+	runner->work->type->set_epoch(runner->engine, (uint32_t)runner->work->first_epoch);
+	while (runner->frames.count && !runner->status && rte_rdtsc() < end) {
+		runner->status = fill(runner, &next, burst);
+		if (runner->status)
+			break;
+		put_all(runner, burst);
+		runner->count += BURST;
+	}
+	runner->cpu_ns = thread_cpu_ns() - began_ns;
+	rte_thread_unregister();
+	return NULL;
+}
+
+/* --- threads --- */
+
+/* Each flow is that of one thread, as with interfaces. */
+static int divide(const struct frames *all, struct rte_mempool *pool, unsigned int threads)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		struct kept *one = &all->frames[i];
+		struct rte_mbuf *frame = frame_create(pool, one->data, one->bytes);
+
+		if (!frame || add(&runners[distributor_thread(frame, threads)].frames, one)) {
+			complain("no memory for frames");
 			return -1;
 		}
-		put_all(work, engine, burst, totals);
-		totals->frames += BURST;
+		rte_pktmbuf_free(frame);
 	}
 	return 0;
 }
 
-int measure_run(const struct work *work)
+static int run_all(unsigned int threads)
 {
-	struct frames frames = { 0 };
-	struct totals totals = { 0 };
-	struct rte_mempool *pool;
-	struct engine *engine;
+	for (unsigned int i = 0; i < threads; i++) {
+		struct runner *runner = &runners[i];
 
-	if (read_frames(work->trace, &frames) || !(pool = frames_create()))
+		if (cpus_start_thread(&runner->thread, runner->cpu, repeat, runner))
+			return -1;
+	}
+	for (unsigned int i = 0; i < threads; i++)
+		pthread_join(runners[i].thread, NULL);
+	for (unsigned int i = 0; i < threads; i++) {
+		if (runners[i].status) {
+			complain("the engine keeps frames");
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Of all threads: the clock's time of each one's frames in the engine, and its CPU time, in which
+ * frames are copied as well. */
+static void print_measured(unsigned int threads)
+{
+	printf("{\"event\": \"measured\", \"threads\": [");
+	for (unsigned int i = 0; i < threads; i++) {
+		const struct runner *runner = &runners[i];
+		double frames = runner->count ? (double)runner->count : 1;
+
+		printf("%s{\"frames\": %lu, \"of_trace\": %zu, \"ns_per_frame\": %.2f, "
+		       "\"cpu_ns_per_frame\": %.2f, ",
+		       i ? ", " : "", runner->count, runner->frames.count,
+		       (double)runner->cycles * 1e9 / (double)rte_get_tsc_hz() / frames,
+		       (double)runner->cpu_ns / frames);
+		print_counters(stdout, runner->work->type, runner->engine);
+		printf("}");
+	}
+	puts("]}");
+}
+
+int measure_run(const struct work *work, const struct cpu_list *cpus)
+{
+	unsigned int threads = cpus->count ? cpus->count : 1;
+	struct frames frames = { 0 };
+	struct rte_mempool *pool;
+
+	if (read_frames(work, &frames) ||
+	    !(pool = frames_create(threads * FEW_FRAMES, MOST_FRAME_BYTES)))
 		return 1;
-	engine = work->type->create(&work->settings, 0);
-	if (!engine || repeat(work, engine, pool, &frames, &totals))
+	for (unsigned int i = 0; i < threads; i++) {
+		runners[i] = (struct runner){
+			.number = i,
+			.cpu = cpus->count ? cpus->cpus[i] : -1,
+			.work = work,
+			.pool = pool,
+			.engine = work->type->create(&work->settings, i),
+		};
+		if (!runners[i].engine)
+			return 1;
+	}
+	if (divide(&frames, pool, threads) || run_all(threads))
 		return 1;
-	printf("{\"event\": \"measured\", \"frames\": %lu, \"ns_per_frame\": %.2f, ", totals.frames,
-	       (double)totals.cycles * 1e9 / (double)rte_get_tsc_hz() / (double)totals.frames);
-	print_counters(stdout, work->type, engine);
-	puts("}");
-	work->type->destroy(engine);
+	print_measured(threads);
+	for (unsigned int i = 0; i < threads; i++)
+		work->type->destroy(runners[i].engine);
 	return 0;
 }

@@ -37,6 +37,8 @@ class Action(StrEnum):
     """They are dropped, and no longer counted."""
     REPORT = "report"
     """Nothing: they are counted on."""
+    MARK = "mark"
+    """They get a DSCP (RFC 2474), and are counted on."""
 
 
 class Dropped(Exception):
@@ -58,6 +60,8 @@ class Settings:
     threshold: int = 1000
     """Packets of a flow in an epoch that make no heavy hitter of it; the next one does."""
     action: Action = Action.BLOCK
+    mark_dscp: int = 1
+    """1: lower effort (RFC 8622)."""
     conservative: bool = False
     nsh_only: bool = False
     reflect: bool = False
@@ -72,6 +76,8 @@ class Parsed(NamedTuple):
     """Where the IPv4 header of VXLAN-GPE is."""
     flow: Flow | None
     """None: it is not monitored."""
+    ip_at: int = 0
+    """Where the flow's IP header is."""
 
 
 def row_key(flow: Flow, seed: int) -> bytes:
@@ -110,22 +116,25 @@ class HeavyHitters:
 
     def process(self, frame: bytes, port: int = 0) -> tuple[int, bytes] | None:
         """The port by which a frame leaves, and what it is then; None if it is dropped."""
+        leaving = bytearray(frame)
         try:
             parsed = parse(frame, self.settings)
-            if parsed.flow is not None:
-                self._monitor(parsed.flow)
+            if parsed.flow is None:
+                self.counters["unmonitored"] += 1
+            elif self._is_heavy(parsed.flow):
+                self._act(leaving, parsed.ip_at)
         except Dropped as dropped:
             self.counters[dropped.reason] += 1
             return None
         self.counters["forwarded"] += 1
-        leaving = bytearray(frame)
         if parsed.nsh_at is not None:
             leaving[parsed.nsh_at + 7] -= 1
         if not self.settings.reflect:
             return port ^ 1, bytes(leaving)
         return port, reflected(leaving, parsed.tunnel_at)
 
-    def _monitor(self, flow: Flow) -> None:
+    def _is_heavy(self, flow: Flow) -> bool:
+        """Counts the packet."""
         key, blocks = row_key(flow, self.settings.seed), self.settings.action is Action.BLOCK
         heavy = self.sketch.estimate(key) >= self.settings.threshold
         if not (heavy and blocks):
@@ -134,10 +143,14 @@ class HeavyHitters:
         if heavy and flow not in self._known:
             self._known.add(flow)
             self.reports.append((self.epoch, flow))
-        if flow in self._known:
-            if blocks:
-                raise Dropped("blocked")
-            self.counters["heavy"] += 1
+        return flow in self._known
+
+    def _act(self, leaving: bytearray, ip_at: int) -> None:
+        if self.settings.action is Action.BLOCK:
+            raise Dropped("blocked")
+        self.counters["heavy"] += 1
+        if self.settings.action is Action.MARK:
+            mark(leaving, ip_at, self.settings.mark_dscp)
 
     def _empty(self) -> CountMin:
         settings = self.settings
@@ -166,6 +179,19 @@ def reflected(frame: bytearray, tunnel_at: int | None) -> bytes:
     return bytes(frame)
 
 
+def mark(frame: bytearray, at: int, dscp: int) -> None:
+    """Set the DSCP of the packet at some place. IPv4's checksum follows RFC 1624, equation 3."""
+    if frame[at] >> 4 == 6:
+        frame[at] = frame[at] & 0xF0 | dscp >> 2
+        frame[at + 1] = frame[at + 1] & 0x3F | (dscp & 3) << 6
+        return
+    old, frame[at + 1] = frame[at + 1], frame[at + 1] & 3 | dscp << 2
+    total = (_u16(frame, at + 10) ^ 0xFFFF) + (old ^ 0xFFFF) + frame[at + 1]
+    for _ in range(2):
+        total = (total & 0xFFFF) + (total >> 16)
+    frame[at + 10 : at + 12] = (total ^ 0xFFFF).to_bytes(2, "big")
+
+
 # --- parsing ---
 
 
@@ -183,7 +209,7 @@ def parse(frame: bytes, settings: Settings) -> Parsed:
     if ethertype == IPV4 and _is_tunnel(frame[at:]):
         return _tunnel(frame, at)
     _require(not settings.nsh_only, "passed")
-    return Parsed(None, None, _flow(frame[at:], ethertype))
+    return Parsed(None, None, _flow(frame[at:], ethertype), at)
 
 
 def _require(holds: bool, reason: str) -> None:
@@ -191,7 +217,7 @@ def _require(holds: bool, reason: str) -> None:
         raise Dropped(reason)
 
 
-def _u16(data: bytes, at: int) -> int:
+def _u16(data: bytes | bytearray, at: int) -> int:
     return int.from_bytes(data[at : at + 2], "big")
 
 
@@ -226,20 +252,23 @@ def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> Parsed:
     _require(not frame[at] & 0x20, "oam")
     _require(frame[at + 7] != 0, "si_zero")
     _require(frame[at + 7] != 1, "si_exhausted")
-    return Parsed(at, tunnel_at, _inner(frame[at + 4 * words : end], next_protocol))
+    inner_at = at + 4 * words
+    flow, ip_at = _inner(frame[inner_at:end], next_protocol)
+    return Parsed(at, tunnel_at, flow, inner_at + ip_at)
 
 
-def _inner(data: bytes, next_protocol: int) -> Flow | None:
+def _inner(data: bytes, next_protocol: int) -> tuple[Flow | None, int]:
+    """The flow, and where its IP header is."""
     if next_protocol in (1, 2):
-        return _flow(data, IPV4 if next_protocol == 1 else IPV6)
+        return _flow(data, IPV4 if next_protocol == 1 else IPV6), 0
     if next_protocol != 3 or len(data) < ETHERNET_BYTES:
-        return None
-    ethertype, rest = _u16(data, 12), data[ETHERNET_BYTES:]
+        return None, 0
+    ethertype, at = _u16(data, 12), ETHERNET_BYTES
     if ethertype == _VLAN:
-        if len(rest) < 4:
-            return None
-        ethertype, rest = _u16(rest, 2), rest[4:]
-    return _flow(rest, ethertype)
+        if len(data) < at + 4:
+            return None, 0
+        ethertype, at = _u16(data, at + 2), at + 4
+    return _flow(data[at:], ethertype), at
 
 
 def _flow(data: bytes, ethertype: int) -> Flow | None:

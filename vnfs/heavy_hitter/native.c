@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_jhash.h>
 #include <rte_malloc.h>
 #include <rte_prefetch.h>
 #include <rte_swx_table_learner.h>
@@ -14,6 +13,7 @@
 #include "../nsh/nsh.h"
 #include "engine.h"
 #include "parse.h"
+#include "rows.h"
 
 #define MOST_WAITING (2 * BURST)
 #define MOST_COUNT 0xffffffffU
@@ -21,14 +21,6 @@
 #define IPV4_ADDRESSES_AT 12
 #define IPV4_BYTES 20
 #define UDP_CHECKSUM_AT 6
-
-/* In network order, as the program hashes it. */
-struct row_key {
-	uint32_t salt, a, b, ports, protocol;
-};
-
-/* The salt, the key's four words of 64 bits, ports and protocol. */
-#define FLOW_KEY_WORDS 11
 
 struct queue {
 	struct rte_mbuf *frames[MOST_WAITING];
@@ -49,7 +41,7 @@ struct engine {
 	void *mailbox;
 	struct report reports[REPORTS];
 	uint64_t report_count, reports_taken;
-	uint32_t epoch, mask;
+	uint32_t epoch;
 	struct rte_mbuf *waiting[MOST_WAITING];
 	uint8_t waiting_port[MOST_WAITING];
 	unsigned int waiting_count;
@@ -91,7 +83,6 @@ static struct engine *native_create(const struct settings *settings, unsigned in
 	(void)number;
 	if (engine) {
 		engine->settings = *settings;
-		engine->mask = settings->columns - 1;
 		status = create_known(engine);
 	}
 	for (unsigned int row = 0; row < settings->rows && !status; row++) {
@@ -110,49 +101,12 @@ static struct engine *native_create(const struct settings *settings, unsigned in
 
 /* --- the sketch --- */
 
-/* Addresses are hashed as they are, those of IPv6 as two hash values of the whole key: a longer key
- * would cost each row twice as much. */
-static void hash_ipv6(const struct engine *engine, const struct flow_key *key,
-		      struct row_key *row_key)
-{
-	const uint64_t addresses[4] = { key->source_high, key->source_low, key->destination_high,
-					key->destination_low };
-	uint32_t words[FLOW_KEY_WORDS];
-
-	for (unsigned int i = 0; i < 4; i++) {
-		words[1 + 2 * i] = rte_cpu_to_be_32((uint32_t)(addresses[i] >> 32));
-		words[2 + 2 * i] = rte_cpu_to_be_32((uint32_t)addresses[i]);
-	}
-	words[9] = row_key->ports;
-	words[10] = row_key->protocol;
-	words[0] = rte_cpu_to_be_32(engine->settings.seed + 0x80000000U);
-	row_key->a = rte_cpu_to_be_32(rte_jhash_32b(words, FLOW_KEY_WORDS, 0));
-	words[0] = rte_cpu_to_be_32(engine->settings.seed + 0x80000001U);
-	row_key->b = rte_cpu_to_be_32(rte_jhash_32b(words, FLOW_KEY_WORDS, 0));
-}
-
-static inline void row_key_of(const struct engine *engine, const struct flow_key *key,
-			      struct row_key *row_key)
-{
-	row_key->ports = rte_cpu_to_be_32(key->ports);
-	row_key->protocol = rte_cpu_to_be_32(key->protocol);
-	if (likely(key->protocol >> 8 == 4)) {
-		row_key->a = rte_cpu_to_be_32((uint32_t)key->source_low);
-		row_key->b = rte_cpu_to_be_32((uint32_t)key->destination_low);
-	} else {
-		hash_ipv6(engine, key, row_key);
-	}
-}
-
 static inline void find_cells(struct engine *engine, struct job *job)
 {
-	struct row_key key;
+	struct row_key key = rows_key_of(engine->settings.seed, &job->parsed.key);
 
-	row_key_of(engine, &job->parsed.key, &key);
 	for (uint32_t row = 0; row < engine->settings.rows; row++) {
-		key.salt = rte_cpu_to_be_32(engine->settings.seed + row);
-		job->columns[row] =
-			rte_jhash_32b(&key.salt, sizeof(key) / sizeof(uint32_t), 0) & engine->mask;
+		job->columns[row] = rows_column(&engine->settings, &key, row);
 		rte_prefetch0(&engine->rows[row][job->columns[row]]);
 	}
 }
@@ -229,6 +183,27 @@ static void reflect(uint8_t *frame, uint8_t *tunnel)
 	memset(tunnel + IPV4_BYTES + UDP_CHECKSUM_AT, 0, 2);
 }
 
+/* The DSCP of a packet. IPv4's checksum follows RFC 1624, equation 3. */
+static void mark(uint8_t *ip, uint32_t dscp)
+{
+	uint32_t sum;
+	uint8_t old;
+
+	if (ip[0] >> 4 == 6) {
+		ip[0] = (uint8_t)((ip[0] & 0xf0) | dscp >> 2);
+		ip[1] = (uint8_t)((ip[1] & 0x3f) | (dscp & 3) << 6);
+		return;
+	}
+	old = ip[1];
+	ip[1] = (uint8_t)((old & 3) | dscp << 2);
+	sum = (uint32_t)(ip[10] << 8 | ip[11]) ^ 0xffff;
+	sum += (old ^ 0xffffU) + ip[1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ((sum & 0xffff) + (sum >> 16)) ^ 0xffff;
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
+}
+
 static void put_out(struct engine *engine, unsigned int port, struct rte_mbuf *frame)
 {
 	struct queue *queue = &engine->out[port];
@@ -255,11 +230,15 @@ static void finish(struct engine *engine, const struct job *job, unsigned int nu
 				learn(engine, &job->parsed.key, now);
 			heavy |= was_known;
 		}
+	} else if (reason == COUNT_FORWARDED) {
+		engine->counters[COUNT_UNMONITORED]++;
 	}
 	if (heavy && settings->on_heavy == ON_HEAVY_BLOCK)
 		reason = COUNT_BLOCKED;
 	else if (heavy)
 		engine->counters[COUNT_HEAVY]++;
+	if (heavy && settings->on_heavy == ON_HEAVY_MARK)
+		mark(job->parsed.ip, settings->mark_dscp);
 	engine->counters[reason]++;
 	if (reason != COUNT_FORWARDED) {
 		rte_pktmbuf_free(frame);
@@ -348,6 +327,19 @@ static bool native_report(struct engine *engine, struct report *report, uint64_t
 	return true;
 }
 
+static uint32_t native_estimate(struct engine *engine, const struct flow_key *flow)
+{
+	struct row_key key = rows_key_of(engine->settings.seed, flow);
+	uint32_t least = MOST_COUNT;
+
+	for (uint32_t row = 0; row < engine->settings.rows; row++) {
+		uint32_t column = rows_column(&engine->settings, &key, row);
+
+		least = RTE_MIN(least, count_in(engine->rows[row][column], engine->epoch));
+	}
+	return least;
+}
+
 static void native_cells(struct engine *engine, cell_visitor visit, void *context)
 {
 	for (uint32_t row = 0; row < engine->settings.rows; row++) {
@@ -369,6 +361,7 @@ const struct engine_type engine_native = {
 	.set_epoch = native_set_epoch,
 	.counter = native_counter,
 	.report = native_report,
+	.estimate = native_estimate,
 	.cells = native_cells,
 	.destroy = native_destroy,
 };

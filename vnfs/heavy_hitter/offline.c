@@ -7,6 +7,7 @@
 
 #include "../common/report.h"
 #include "../sfcmon/simulator/trace.h"
+#include "score.h"
 #include "tool.h"
 
 #define LINK_ETHERNET 1
@@ -97,6 +98,13 @@ static int drain(struct run *run)
 
 /* --- what enters it --- */
 
+static void print_score(struct run *run)
+{
+	if (run->work->score)
+		score_print(run->work->type, run->engine, run->work->settings.threshold,
+			    run->epoch);
+}
+
 static int enter_epoch(struct run *run, uint64_t time_ns)
 {
 	uint64_t epoch = run->work->first_epoch;
@@ -109,6 +117,8 @@ static int enter_epoch(struct run *run, uint64_t time_ns)
 		return 0;
 	if (drain(run))
 		return -1;
+	if (run->begun)
+		print_score(run);
 	run->begun = true;
 	run->epoch = epoch;
 	run->work->type->set_epoch(run->engine, (uint32_t)epoch);
@@ -118,10 +128,13 @@ static int enter_epoch(struct run *run, uint64_t time_ns)
 static int put(struct run *run)
 {
 	struct rte_mbuf *frame;
+	struct taken taken;
 
-	if (!frame_fits(&trace))
+	if (!frame_take(&trace, &taken))
 		return -1;
-	frame = frame_create(run->pool, trace.frame.data, (uint32_t)trace.frame.bytes);
+	if (run->work->score && score_count(&taken, run->work->settings.nsh_only))
+		return -1;
+	frame = frame_create(run->pool, taken.data, taken.bytes);
 	if (!frame)
 		return -1;
 	while (!run->work->type->put(run->engine, 0, &frame, 1)) {
@@ -137,6 +150,8 @@ static int read_trace(struct run *run)
 	struct packet packet;
 
 	for (;;) {
+		if (run->put == run->work->most_frames)
+			return drain(run);
 		switch (trace.next(&trace, &packet)) {
 		case TRACE_PACKET:
 			if (enter_epoch(run, packet.ts_ns) || put(run))
@@ -165,6 +180,7 @@ static void print_end(struct run *run)
 {
 	bool first = true;
 
+	print_score(run);
 	if (run->work->cells) {
 		printf("{\"event\": \"cells\", \"cells\": [");
 		run->work->type->cells(run->engine, print_cell, &first);
@@ -198,7 +214,7 @@ int offline_run(const struct work *work)
 	struct run run = { .work = work };
 	int status;
 
-	if (open_files(&run) || !(run.pool = frames_create()))
+	if (open_files(&run) || !(run.pool = frames_create(FEW_FRAMES, MOST_FRAME_BYTES)))
 		return 1;
 	run.engine = work->type->create(&work->settings, 0);
 	if (!run.engine)

@@ -123,24 +123,26 @@ static inline bool take_vlans(struct rest *rest, uint16_t *ethertype, unsigned i
 	return true;
 }
 
-static inline bool take_ip(struct rest rest, uint16_t ethertype, struct flow_key *key)
+static inline bool take_ip(struct rest rest, uint16_t ethertype, struct parsed *parsed)
 {
+	parsed->ip = rest.at;
 	if (ethertype == ETH_P_IP)
-		return take_ipv4(rest, key);
-	return ethertype == ETH_P_IPV6 && take_ipv6(rest, key);
+		return take_ipv4(rest, &parsed->key);
+	return ethertype == ETH_P_IPV6 && take_ipv6(rest, &parsed->key);
 }
 
-static inline bool take_payload(struct rest rest, uint8_t next_protocol, struct flow_key *key)
+static inline bool take_payload(struct rest rest, uint8_t next_protocol, struct parsed *parsed)
 {
 	uint16_t ethertype;
 
 	if (next_protocol == NSH_NEXT_IPV4 || next_protocol == NSH_NEXT_IPV6)
-		return take_ip(rest, next_protocol == NSH_NEXT_IPV4 ? ETH_P_IP : ETH_P_IPV6, key);
+		return take_ip(rest, next_protocol == NSH_NEXT_IPV4 ? ETH_P_IP : ETH_P_IPV6,
+			       parsed);
 	if (next_protocol != NSH_NEXT_ETHERNET || left(rest) < ETHERNET_BYTES)
 		return false;
 	ethertype = be16(rest.at + 12);
 	rest.at += ETHERNET_BYTES;
-	return take_vlans(&rest, &ethertype, 1, false) && take_ip(rest, ethertype, key);
+	return take_vlans(&rest, &ethertype, 1, false) && take_ip(rest, ethertype, parsed);
 }
 
 static enum counter check_nsh(struct rest rest)
@@ -175,7 +177,7 @@ static enum counter take_nsh(struct rest rest, struct parsed *parsed)
 		return reason;
 	parsed->nsh = rest.at;
 	rest.at += nsh_bytes(nsh);
-	parsed->monitored = take_payload(rest, nsh->next_protocol, &parsed->key);
+	parsed->monitored = take_payload(rest, nsh->next_protocol, parsed);
 	return COUNT_FORWARDED;
 }
 
@@ -226,6 +228,6 @@ enum counter parse_frame(uint8_t *frame, uint32_t bytes, bool nsh_only, uint64_t
 	if (ethertype == ETH_P_IP && is_tunnel(rest))
 		return take_tunnel(rest, parsed);
 	if (!nsh_only)
-		parsed->monitored = take_ip(rest, ethertype, &parsed->key);
+		parsed->monitored = take_ip(rest, ethertype, parsed);
 	return nsh_only ? COUNT_PASSED : COUNT_FORWARDED;
 }

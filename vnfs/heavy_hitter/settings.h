@@ -7,12 +7,13 @@
 
 #define MOST_ROWS 8
 
-enum on_heavy { ON_HEAVY_BLOCK, ON_HEAVY_REPORT };
+enum on_heavy { ON_HEAVY_BLOCK, ON_HEAVY_REPORT, ON_HEAVY_MARK };
 
 enum counter {
 	COUNT_FORWARDED,
 	COUNT_COUNTED, /* by the sketch */
 	COUNT_HEAVY, /* packets of heavy hitters that are forwarded */
+	COUNT_UNMONITORED, /* forwarded, and of no flow */
 	COUNT_BLOCKED, /* from here on: frames that are not forwarded */
 	COUNT_PASSED, /* not for us */
 	COUNT_TRUNCATED,
@@ -33,6 +34,7 @@ struct settings {
 	uint32_t seed; /* of row 0 */
 	uint32_t threshold; /* packets: the first one above it is that of a heavy hitter */
 	enum on_heavy on_heavy;
+	uint32_t mark_dscp; /* of the packets of a heavy hitter that are marked */
 	bool conservative; /* only the smallest counts of a flow grow */
 	bool nsh_only; /* plain frames are not for us */
 	bool reflect; /* frames leave where they came in; else by the other port */

@@ -9,6 +9,7 @@
 #include <rte_swx_port_ring.h>
 
 #include "../common/report.h"
+#include "rows.h"
 #include "spec.h"
 #include "swx.h"
 
@@ -35,6 +36,7 @@ enum {
 	SETTING_REFLECT
 };
 enum { WIDE_EPOCH, WIDE_THRESHOLD, WIDE_MAC };
+enum { OCTET_IPV4, OCTET_IPV6, OCTET_IPV6_LABEL };
 
 enum {
 	REPORT_SOURCE_HIGH,
@@ -167,14 +169,20 @@ static int build_generated(struct engine *engine)
 						 engine->settings.library, ports, SOCKET_ID_ANY);
 	fclose(ports);
 	if (status)
-		complain("%s: DPDK cannot use the library: %s", engine->settings.library,
-			 strerror(-status));
+		complain("%s: DPDK cannot use the library (the tool sfc-heavy-hitter-loading can "
+			 "load one): %s",
+			 engine->settings.library, strerror(-status));
 	return status;
 }
 
 static void write_setting(struct engine *engine, uint32_t setting, uint64_t value)
 {
 	rte_swx_ctl_pipeline_regarray_write(engine->pipeline, "settings_0", setting, value);
+}
+
+static void write_octet(struct engine *engine, uint32_t octet, uint32_t value)
+{
+	rte_swx_ctl_pipeline_regarray_write(engine->pipeline, "octets_0", octet, value);
 }
 
 static void write_wide(struct engine *engine, uint32_t setting, uint64_t value)
@@ -205,6 +213,9 @@ static int apply(struct engine *engine)
 	write_setting(engine, SETTING_CONSERVATIVE, settings->conservative);
 	write_setting(engine, SETTING_NSH_ONLY, settings->nsh_only);
 	write_setting(engine, SETTING_REFLECT, settings->reflect);
+	write_octet(engine, OCTET_IPV4, settings->mark_dscp << 2);
+	write_octet(engine, OCTET_IPV6, settings->mark_dscp >> 2);
+	write_octet(engine, OCTET_IPV6_LABEL, (settings->mark_dscp & 3) << 6);
 	write_wide(engine, WIDE_THRESHOLD, settings->threshold);
 	write_wide(engine, WIDE_MAC, settings->mac);
 	return 0;
@@ -314,17 +325,37 @@ static bool swx_report(struct engine *engine, struct report *report, uint64_t *l
 	return true;
 }
 
+static uint32_t cell(struct engine *engine, uint32_t row, uint32_t column)
+{
+	char name[16];
+	uint64_t found;
+
+	snprintf(name, sizeof(name), "row_%c_0", 'a' + row);
+	found = read_register(engine, name, column);
+	return found >> 32 == engine->epoch ? (uint32_t)found : 0;
+}
+
+static uint32_t swx_estimate(struct engine *engine, const struct flow_key *flow)
+{
+	struct row_key key = rows_key_of(engine->settings.seed, flow);
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t row = 0; row < engine->settings.rows; row++) {
+		uint32_t column = rows_column(&engine->settings, &key, row);
+
+		least = RTE_MIN(least, cell(engine, row, column));
+	}
+	return least;
+}
+
 static void swx_cells(struct engine *engine, cell_visitor visit, void *context)
 {
 	for (uint32_t row = 0; row < engine->settings.rows; row++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "row_%c_0", 'a' + row);
 		for (uint32_t column = 0; column < engine->settings.columns; column++) {
-			uint64_t cell = read_register(engine, name, column);
+			uint32_t found = cell(engine, row, column);
 
-			if ((uint32_t)cell && cell >> 32 == engine->epoch)
-				visit(context, row, column, (uint32_t)cell);
+			if (found)
+				visit(context, row, column, found);
 		}
 	}
 }
@@ -338,6 +369,7 @@ const struct engine_type engine_swx = {
 	.set_epoch = swx_set_epoch,
 	.counter = swx_counter,
 	.report = swx_report,
+	.estimate = swx_estimate,
 	.cells = swx_cells,
 	.destroy = swx_destroy,
 };

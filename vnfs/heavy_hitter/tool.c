@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
+#include <net/ethernet.h>
 #include <string.h>
 
 #include <rte_mempool.h>
 
 #include "../common/report.h"
+#include "../sfcmon/simulator/frame.h"
 #include "tool.h"
 
-#define FRAMES 4095
 #define CACHED 256
 #define LINK_ETHERNET 1
 
-static const char *const counter_names[COUNTS] = {
+const char *const counter_names[COUNTS] = {
 	[COUNT_FORWARDED] = "forwarded",
 	[COUNT_COUNTED] = "counted",
+	[COUNT_UNMONITORED] = "unmonitored",
 	[COUNT_BLOCKED] = "blocked",
 	[COUNT_HEAVY] = "heavy",
 	[COUNT_PASSED] = "passed",
@@ -60,22 +62,44 @@ void print_counters(FILE *out, const struct engine_type *type, struct engine *en
 	fprintf(out, "}");
 }
 
-bool frame_fits(const struct trace *trace)
+bool frame_take(const struct trace *trace, struct taken *frame)
 {
-	if (trace->frame.link_type == LINK_ETHERNET && trace->frame.bytes <= MOST_FRAME_BYTES)
+	static uint8_t room[MOST_FRAME_BYTES];
+	const struct ether_header none = { 0 };
+	const uint8_t *data = trace->frame.data;
+	size_t bytes = trace->frame.bytes, head = 0, type_at;
+	rte_be16_t type;
+
+	if (trace->frame.link_type == LINK_ETHERNET && bytes <= MOST_FRAME_BYTES) {
+		*frame = (struct taken){ memcpy(room, data, bytes), (uint32_t)bytes };
 		return true;
-	complain("%s has a frame that is not Ethernet, or longer than %d bytes", trace->input.name,
-		 MOST_FRAME_BYTES);
-	return false;
+	}
+	/* Captures of backbone links begin with IP. */
+	if (!frame_link_layout(trace->frame.link_type, &head, &type_at))
+		type = rte_cpu_to_be_16(bytes && data[0] >> 4 == 6 ? ETHERTYPE_IPV6 : ETHERTYPE_IP);
+	else if (bytes >= head)
+		memcpy(&type, data + type_at, sizeof(type));
+	if (bytes < head || bytes - head + sizeof(none) > MOST_FRAME_BYTES) {
+		complain("%s has a frame that is cut off, or longer than %d bytes",
+			 trace->input.name, MOST_FRAME_BYTES);
+		return false;
+	}
+	frame->data = room;
+	frame->bytes = (uint32_t)(sizeof(none) + bytes - head);
+	memcpy(room, &none, sizeof(none));
+	memcpy(room + sizeof(none) - sizeof(type), &type, sizeof(type));
+	memcpy(room + sizeof(none), data + head, bytes - head);
+	return true;
 }
 
-struct rte_mempool *frames_create(void)
+struct rte_mempool *frames_create(unsigned int count, unsigned int room)
 {
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"frames", FRAMES, CACHED, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	uint16_t bytes = (uint16_t)(RTE_PKTMBUF_HEADROOM + RTE_MAX(room, 2048U));
+	struct rte_mempool *pool =
+		rte_pktmbuf_pool_create("frames", count, CACHED, 0, bytes, SOCKET_ID_ANY);
 
 	if (!pool)
-		complain("no memory for %d frames", FRAMES);
+		complain("no memory for %u frames", count);
 	return pool;
 }
 

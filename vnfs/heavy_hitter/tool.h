@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "../common/cpus.h"
 #include "../sfcmon/simulator/trace.h"
 #include "engine.h"
 
@@ -11,35 +12,49 @@ struct work {
 	const struct engine_type *type;
 	struct settings settings;
 	const char *trace; /* a capture */
+	uint64_t most_frames; /* of it */
 	const char *output; /* frames that were forwarded; NULL: they are not kept */
 	uint64_t window_ns;
 	uint64_t first_epoch;
 	bool cells; /* print those of the last epoch */
+	bool score; /* print how right each epoch's estimates are */
 	/* Synthetic traffic */
 	uint64_t repeat_ms; /* how long the trace is repeated; 0: it is taken once */
+	uint32_t
+		frame_bytes; /* shorter ones get zeros behind them, without the checksum of Ethernet */
 };
 
 /* Take a capture through the engine, by its own clock, and print reports, cells and counters. Exit
  * status. */
 int offline_run(const struct work *work);
 
-/* Take a capture through the engine again and again, from memory, and print what it takes. Exit
- * status. */
-int measure_run(const struct work *work);
+/* Take a capture through engines again and again, from memory, on threads that share its flows, and
+ * print what a frame takes. Exit status. */
+int measure_run(const struct work *work, const struct cpu_list *cpus);
 
 /* {"source": ..., ...}: the fields of a flow's key. */
 void print_key(FILE *out, const struct flow_key *key);
+
+extern const char *const counter_names[COUNTS];
 
 /* "counters": {...} of an engine. */
 void print_counters(FILE *out, const struct engine_type *type, struct engine *engine);
 
 #define MOST_FRAME_BYTES 1600
 
-/* Whether the frame that was read can be taken: Ethernet, and not longer. Else it complains. */
-bool frame_fits(const struct trace *trace);
+struct taken {
+	uint8_t *data; /* valid until the next one is taken */
+	uint32_t bytes;
+};
+
+/* The frame that was read; with a header of Ethernet, of addresses 0, if it has another one or none.
+ * False after complain(). */
+bool frame_take(const struct trace *trace, struct taken *frame);
 
 /* A frame of its own. NULL after complain(). */
 struct rte_mbuf *frame_create(struct rte_mempool *pool, const uint8_t *data, uint32_t bytes);
 
-/* For frames of both ways. NULL after complain(). */
-struct rte_mempool *frames_create(void);
+#define FEW_FRAMES 4095
+
+/* For so many frames of so many bytes; NULL after complain(). */
+struct rte_mempool *frames_create(unsigned int count, unsigned int room);

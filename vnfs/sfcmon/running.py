@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from sfcperf import retry
-from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Host, Process
+from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import FlowReporter, FlowWindow
 from sfcperf.results.flows import FlowCount
 from sfcperf.sketches.iblt import Cells
 from sfcperf.sketches.listing import Certainty, ListedFlow, listing
+from sfcperf.vnfs.printed_windows import PrintedWindows
 from sfcperf.vnfs.sfcmon.frame import Reason
 from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
 from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes
 from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-sfcmon"
-WINDOW_TIMEOUT_S = 10.0
-_POLL_S = 0.001
 
 
 class RunningSfcmon(StatsProcess):
@@ -30,7 +26,7 @@ class RunningSfcmon(StatsProcess):
     windows."""
 
     binary = BINARY
-    windows: Windows | None
+    windows: PrintedWindows | None
     """None: nothing monitors."""
 
     def counters(self) -> Mapping[str, int]:
@@ -52,62 +48,13 @@ class RunningSfcmon(StatsProcess):
         EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
         running.windows = (
-            None if sizes is None else Windows(running._process, sizes, output, cls.binary)
+            None
+            if sizes is None
+            else PrintedWindows(
+                running._process, output, cls.binary, partial(flow_window, sizes=sizes)
+            )
         )
         return running
-
-
-class Windows:
-    """The windows that a process prints (FlowReporter)."""
-
-    def __init__(self, process: Process, sizes: Sizes, output: Path, name: str = BINARY) -> None:
-        """`name`: what errors call the process."""
-        self._process = process
-        self._name = name
-        self._sizes = sizes
-        self._output = output
-        self._read_bytes = 0
-
-    def begin_window(self) -> None:
-        """See FlowReporter.begin_window. Nothing is decoded."""
-        self._end()
-
-    def end_window(self) -> list[FlowWindow]:
-        """See FlowReporter.end_window."""
-        return [flow_window(window, self._sizes) for window in self._end()]
-
-    def rest(self) -> list[FlowWindow]:
-        """Those that a process has printed that has ended."""
-        return [flow_window(window, self._sizes) for window in self._new()]
-
-    def _end(self) -> list[dict[str, Any]]:
-        found = self._new()
-        asked = sum(bool(window["asked"]) for window in found)
-        self._process.send_signal(signal.SIGUSR2)
-
-        def ended() -> bool:
-            found.extend(self._new())
-            return sum(bool(window["asked"]) for window in found) > asked
-
-        if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
-            raise MeasurementError(
-                f"{self._name} did not end its window within {WINDOW_TIMEOUT_S:g} s",
-                where=str(self._output),
-            )
-        return found
-
-    def _new(self) -> list[dict[str, Any]]:
-        """Windows of whole lines that were not read yet."""
-        try:
-            with self._output.open("rb") as file:
-                file.seek(self._read_bytes)
-                lines = file.read().splitlines(keepends=True)
-        except FileNotFoundError:
-            return []
-        whole = [line for line in lines if line.endswith(b"\n")]
-        self._read_bytes += sum(map(len, whole))
-        events = [json.loads(line) for line in whole]
-        return [event for event in events if event["event"] == "window"]
 
 
 def flow_window(printed: Mapping[str, Any], sizes: Sizes) -> FlowWindow:

@@ -101,6 +101,35 @@ def test_nat(driver: LocalDriver, encapsulation: str) -> None:
 
 @pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+@pytest.mark.parametrize(
+    ("engine", "io"), [("swx", "af_packet"), ("native", "af_packet"), ("native", "af_xdp")]
+)
+def test_heavy_hitter(driver: LocalDriver, engine: str, io: str, encapsulation: str) -> None:
+    """It finds the transfers, and counts what ping counts."""
+    knobs = {"engine": engine, "io": io, "action": "report", "threshold": 100, "window_s": 3600}
+    chain = scenario(
+        ["heavy_hitter", "router", "heavy_hitter"],
+        where=topology("T2"),
+        encapsulation=encapsulation,  # type: ignore[arg-type]
+        knobs=knobs,
+        resources=Resources(vcpus=1, memory_mib=512),
+    )
+    deployment = driver.deploy(chain)
+    carries_traffic(driver, deployment, chain)
+    for position in (0, 2):
+        reporter = deployment.functions[position].flows
+        assert reporter is not None
+        [window] = reporter.end_window()
+        assert {flow.protocol for flow in window.flows} == {6}
+        assert window.packets > 1000
+        reporter.begin_window()
+        assert ping(deployment, PINGS) == PINGS
+        [window] = reporter.end_window()
+        assert (window.packets, window.flows) == (2 * PINGS, ())
+
+
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 @pytest.mark.parametrize("engine", ["ebpf", pytest.param("bmv2", marks=pytest.mark.bmv2)])
 def test_sfcmon(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     """It counts what ping counts, each way, wherever it is in the chain."""

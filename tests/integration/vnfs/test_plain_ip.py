@@ -48,6 +48,7 @@ KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "dpi": ("dpi", {}),
     "delay": ("delay", {"delay_us": 1000}),
     "ids": ("ids", {}),
+    "heavy_hitter": ("heavy_hitter", {}),
 }
 STATE = {
     "routes": ["ip", "-4", "route", "show", "table", "all"],

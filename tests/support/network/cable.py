@@ -55,8 +55,8 @@ class Cable:
     spaces: dict[str, str]
 
     def shape(self, where: str, *qdisc: str) -> None:
-        """`where`: `client` (what the client sends) or `middle` (towards the server)."""
-        interface = "eth0" if where == "client" else "server0"
+        """`where`: `client` or `server` (what it sends), or `middle` (towards the server)."""
+        interface = "server0" if where == "middle" else "eth0"
         _run("tc", "-n", self.spaces[where], "qdisc", "add", "dev", interface, "root", *qdisc)
 
     def cut(self) -> None:

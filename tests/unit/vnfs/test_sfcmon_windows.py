@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,9 @@ from support.sfcmon.frames import over_ethernet, tcp6, udp4
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import FlowWindow
+from sfcperf.vnfs import printed_windows
 from sfcperf.vnfs.nsh import Nsh
+from sfcperf.vnfs.printed_windows import PrintedWindows
 from sfcperf.vnfs.sfcmon import running
 from sfcperf.vnfs.sfcmon.frame import parse
 from sfcperf.vnfs.sfcmon.model import Bank
@@ -58,7 +61,8 @@ def printed(frames: list[bytes], start_ns: int = 0) -> dict[str, Any]:
 
 
 def windows(tool: Tool, output: Path) -> list[FlowWindow]:
-    return running.Windows(cast(Process, tool), Sizes(), output).end_window()
+    read = partial(running.flow_window, sizes=Sizes())
+    return PrintedWindows(cast(Process, tool), output, "tool", read).end_window()
 
 
 def test_flows_are_decoded(tmp_path: Path) -> None:
@@ -102,7 +106,7 @@ def test_flows_of_a_table_are_exact(tmp_path: Path, untracked: int, missing: int
 def test_a_tool_that_does_not_answer_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "WINDOW_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(printed_windows, "WINDOW_TIMEOUT_S", 0.05)
     tool = Tool(tmp_path / "windows.jsonl")
     tool.print(printed([]), end="")
     with pytest.raises(MeasurementError, match="did not end its window"):

@@ -40,8 +40,15 @@ const bit<32> SETTING_THRESHOLD = 1;
 const bit<32> SETTING_MAC = 2; /* frames to others are not for us; 0: all are */
 const bit<32> WIDE_SETTINGS = 4;
 
+/* Of `octets`: a DSCP, as it is in headers. */
+const bit<32> OCTET_IPV4 = 0;
+const bit<32> OCTET_IPV6 = 1; /* its upper four bits, in the first octet */
+const bit<32> OCTET_IPV6_LABEL = 2; /* its lower two */
+const bit<32> OCTETS = 4;
+
 const bit<32> ACTION_BLOCK = 0;
 const bit<32> ACTION_REPORT = 1;
+const bit<32> ACTION_MARK = 2;
 
 const bit<64> MOST_COUNT = 0xffffffff;
 
@@ -53,16 +60,17 @@ const bit<8> CARRIES_OTHER = 2; /* VXLAN-GPE with something else */
 const bit<32> COUNT_FORWARDED = 0;
 const bit<32> COUNT_COUNTED = 1; /* by the sketch */
 const bit<32> COUNT_HEAVY = 2; /* packets of heavy hitters that are forwarded */
-const bit<32> COUNT_BLOCKED = 3; /* from here on: frames that are not forwarded */
-const bit<32> COUNT_PASSED = 4; /* not for us */
-const bit<32> COUNT_TRUNCATED = 5;
-const bit<32> COUNT_VERSION = 6;
-const bit<32> COUNT_MD_TYPE = 7;
-const bit<32> COUNT_LENGTH = 8;
-const bit<32> COUNT_OAM = 9;
-const bit<32> COUNT_SI_ZERO = 10;
-const bit<32> COUNT_SI_EXHAUSTED = 11;
-const bit<32> COUNT_ENCAPSULATION = 12;
+const bit<32> COUNT_UNMONITORED = 3; /* forwarded, and of no flow */
+const bit<32> COUNT_BLOCKED = 4; /* from here on: frames that are not forwarded */
+const bit<32> COUNT_PASSED = 5; /* not for us */
+const bit<32> COUNT_TRUNCATED = 6;
+const bit<32> COUNT_VERSION = 7;
+const bit<32> COUNT_MD_TYPE = 8;
+const bit<32> COUNT_LENGTH = 9;
+const bit<32> COUNT_OAM = 10;
+const bit<32> COUNT_SI_ZERO = 11;
+const bit<32> COUNT_SI_EXHAUSTED = 12;
+const bit<32> COUNT_ENCAPSULATION = 13;
 const bit<32> COUNTS = 16;
 
 header frame_h {
@@ -100,7 +108,8 @@ header ipv4_options_h {
 
 header ipv6_h {
     bit<8>  version_class;
-    bit<24> class_label;
+    bit<8>  class_label;
+    bit<16> label;
     bit<16> payload_bytes;
     bit<8>  protocol;
     bit<8>  hop_limit;
@@ -455,6 +464,13 @@ struct no_parameters_t {}
         } \
     }
 
+/* The sum of 16-bit words in one's complement: a carry comes back. */
+#define ADD(SUM, WORD) \
+    SUM = SUM + WORD; \
+    if (SUM < WORD) { \
+        SUM = SUM + 1; \
+    }
+
 control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata_t i,
                inout pna_main_output_metadata_t o)
 {
@@ -472,6 +488,7 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
     /* Of their own widths: the compiler writes several instructions for each change of width. */
     Register<bit<32>, bit<32>>(SETTINGS, 0) settings;
     Register<bit<64>, bit<32>>(WIDE_SETTINGS, 0) wide_settings;
+    Register<bit<8>, bit<32>>(OCTETS, 0) octets;
     /* Of report N, at N modulo REPORTS: the words of its key, and its epoch << 32. */
     Register<bit<32>, bit<32>>(1, 0) report_count;
     Register<bit<64>, bit<32>>(REPORTS, 0) report_source_high;
@@ -679,8 +696,32 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
                     reason = COUNT_BLOCKED;
                 } else {
                     counters.count(COUNT_HEAVY);
+                    if (on_heavy == ACTION_MARK) {
+                        if (monitored == 1) {
+                            /* RFC 1624, equation 3, of the word with the DSCP. */
+                            words = (bit<16>)h.ipv4.dscp_ecn;
+                            words = words ^ 0xffff;
+                            kind = octets.read(OCTET_IPV4);
+                            h.ipv4.dscp_ecn = h.ipv4.dscp_ecn & 0x3;
+                            h.ipv4.dscp_ecn = h.ipv4.dscp_ecn | kind;
+                            h.ipv4.checksum = h.ipv4.checksum ^ 0xffff;
+                            ADD(h.ipv4.checksum, words)
+                            words = (bit<16>)h.ipv4.dscp_ecn;
+                            ADD(h.ipv4.checksum, words)
+                            h.ipv4.checksum = h.ipv4.checksum ^ 0xffff;
+                        } else {
+                            kind = octets.read(OCTET_IPV6);
+                            h.ipv6.version_class = h.ipv6.version_class & 0xf0;
+                            h.ipv6.version_class = h.ipv6.version_class | kind;
+                            kind = octets.read(OCTET_IPV6_LABEL);
+                            h.ipv6.class_label = h.ipv6.class_label & 0x3f;
+                            h.ipv6.class_label = h.ipv6.class_label | kind;
+                        }
+                    }
                 }
             }
+        } else if (reason == COUNT_FORWARDED) {
+            counters.count(COUNT_UNMONITORED);
         }
 
         counters.count(reason);

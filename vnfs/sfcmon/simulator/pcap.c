@@ -52,7 +52,7 @@ bool pcap_open(struct trace *trace)
 			 name);
 		return false;
 	}
-	trace->interfaces[0] = (struct interface){
+	trace->interfaces[0] = (struct capture_interface){
 		.link_type = trace_u32(trace, header + 20) & LINK_TYPE_MASK,
 		.ticks_per_s = magic == MAGIC_US ? 1000000 : 1000000000,
 	};

@@ -47,13 +47,13 @@ static uint64_t ticks_per_s(uint8_t resolution)
 
 static enum trace_status add_interface(struct trace *trace, const uint8_t *body, size_t bytes)
 {
-	struct interface *interface = &trace->interfaces[trace->interface_count];
+	struct capture_interface *interface = &trace->interfaces[trace->interface_count];
 
 	if (trace->interface_count == PCAPNG_INTERFACES)
 		return damaged(trace, "more than 256 interfaces in a section");
 	if (bytes < 8)
 		return damaged(trace, "an interface block that is too short");
-	*interface = (struct interface){ trace_u16(trace, body), 1000000, 0 };
+	*interface = (struct capture_interface){ trace_u16(trace, body), 1000000, 0 };
 	for (size_t at = 8; at + 4 <= bytes;) {
 		uint16_t code = trace_u16(trace, body + at);
 		uint16_t length = trace_u16(trace, body + at + 2);
@@ -83,7 +83,7 @@ static enum trace_status add_interface(struct trace *trace, const uint8_t *body,
 static enum trace_status read_packet(struct trace *trace, const uint8_t *body, size_t bytes,
 				     struct packet *packet)
 {
-	const struct interface *interface;
+	const struct capture_interface *interface;
 	uint64_t ticks;
 	uint32_t captured;
 

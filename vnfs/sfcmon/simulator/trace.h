@@ -16,7 +16,7 @@ enum trace_status {
 
 #define PCAPNG_INTERFACES 256 /* of a section, at most */
 
-struct interface {
+struct capture_interface {
 	uint32_t link_type;
 	uint64_t ticks_per_s;
 	uint64_t offset_s;
@@ -38,7 +38,7 @@ struct trace {
 	/* of pcap and pcapng */
 	struct frame frame; /* that the packet was in */
 	bool swapped;
-	struct interface interfaces[PCAPNG_INTERFACES];
+	struct capture_interface interfaces[PCAPNG_INTERFACES];
 	unsigned int interface_count;
 	uint64_t last_ns;
 	/* of CSV */

@@ -277,6 +277,8 @@ def test_hostile_frames(tmp_path: Path, engine: str, seed: int) -> None:
         reflect=True,
     )
     found = check(tmp_path, engine, frames, reporting, clock)
+    marking = Settings(columns=64, threshold=1, action=Action.MARK, mark_dscp=46)
+    assert check(tmp_path, engine, frames, marking, clock).counters["heavy"]
     reasons = {"truncated", "version", "md_type", "length", "oam", "si_zero", "si_exhausted"}
     assert reasons | {"encapsulation", "passed", "forwarded", "heavy"} <= found.counters.keys()
 

@@ -84,7 +84,7 @@ def test_a_broken_program_is_refused(
     ("words", "complaint"),
     [
         (["--engine", "swx", "--trace", "x"], "engine swx needs --spec"),
-        (["--engine", "native"], "give --trace or --generate"),
+        (["--engine", "native"], "give one of --trace, --interface and --generate"),
         (["--engine", "native", "--trace", "x", "--columns", "1000"], "no power of two"),
         (["--engine", "native", "--trace", "x", "--rows", "9"], "9"),
     ],

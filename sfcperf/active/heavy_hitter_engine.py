@@ -1,0 +1,269 @@
+"""Probes of the engines of heavy_hitter on a trace, without a chain: how fast they are from ring to
+ring, and how well their sketches count (Choueiri et al., "Scalable Heavy Hitter Detection in
+Virtualized Environments")."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any, ClassVar
+
+from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
+from sfcperf.hosts import process
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.results.values import Metric
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.heavy_hitter.compile import SPEC
+from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
+from sfcperf.vnfs.heavy_hitter.running import BINARY
+from sfcperf.vnfs.sfcmon.chunks import chunk_of_files, synthetic_chunk
+
+_TRACE_TAKES_S = 3.0
+"""Reading a trace; for plans only."""
+_TIMEOUT_S = 3600.0
+_LEAST_CPU = 0.95
+"""Share of its time that each thread must have had a CPU."""
+_FCS_BYTES = 4
+_ENGINE = {
+    name: HeavyHitter.parameters["properties"][name]
+    for name in ("engine", "hash_functions", "columns", "conservative")
+}
+
+
+class HeavyHitterEngine(Probe):
+    """What both probes share: an engine, and a trace for it. Nothing is sent, and the chain makes
+    no difference: use one of length 0. They run on the machine that runs sfcperf."""
+
+    trace_parameters: ClassVar[Mapping[str, Any]] = {
+        **_ENGINE,
+        "trace": {
+            "type": "string",
+            "minLength": 1,
+            "description": "Absolute path of a capture (pcap, pcapng), or a pattern such as "
+            "/data/caida/*.pcap: round N takes file N in the order of names. Default: synthetic "
+            "traces.",
+        },
+        "seed": integer(
+            "Of the synthetic trace of the first round; the next round has the next seed.",
+            (0, 2**32),
+            default=1,
+        ),
+        "trace_s": number(
+            "Length of each synthetic trace, seconds, of 160,000 packets/s.", (0.01, 600), default=6
+        ),
+        "packets": integer(
+            "Packets of a trace that are taken, at most.", (1, 2**32), default=5_000_000
+        ),
+    }
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """Looks at no file: a run can be read where its trace is not."""
+        HeavyHitter.check({"columns": parameters["columns"]})
+        trace = parameters.get("trace")
+        if trace is not None and not Path(trace).is_absolute():
+            raise InputError(
+                f"{trace!r} is a relative path",
+                where="trace",
+                allowed="an absolute path: a run may be resumed in another folder",
+            )
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """See Instrument.requirements."""
+        return [binaries.requirement(BINARY)]
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """None is sent."""
+        return 0
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Find the trace, or generate it, unless the trial before had the same."""
+        asked, place = self.parameters, max(1, self.round)
+        if "trace" in asked:
+            self._chunk = chunk_of_files(asked["trace"], place)
+        else:
+            self._chunk = synthetic_chunk(asked["seed"], asked["trace_s"], place)
+
+    def events(self, raw_dir: Path, *options: object) -> list[dict[str, Any]]:
+        """What the tool prints. Raises MeasurementError."""
+        asked = self.parameters
+        words = ["--engine", asked["engine"], "--trace", self._chunk.source]
+        words += ["--spec", SPEC] if asked["engine"] == "swx" else []
+        words += ["--rows", asked["hash_functions"], "--columns", asked["columns"]]
+        words += ["--conservative"] if asked["conservative"] else []
+        words += ["--frames", asked["packets"], *options]
+        argv = [str(binaries.find(BINARY)), *map(str, words)]
+        printed = process.run(argv, timeout_s=_TIMEOUT_S).stdout
+        (raw_dir / f"{BINARY}.jsonl").write_bytes(printed)
+        return [json.loads(line) for line in printed.splitlines()]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """How to get the same trace again."""
+        return self._chunk.facts
+
+
+class HeavyHitterThroughput(HeavyHitterEngine):
+    """Packets that the threads of an engine take from memory, one per core, each with the flows
+    that are its own. No interface is part of it: what is measured is the engine's time, in which
+    a thread does nothing else. Rates of real interfaces are lower."""
+
+    name = "heavy_hitter_throughput"
+    title = "Throughput of heavy_hitter's engines, from ring to ring, without interfaces"
+    reported = (
+        Metric(
+            "throughput_pps",
+            "1/s",
+            "packets that all threads together take in a second of the engine's time",
+            better="higher",
+            primary=True,
+        ),
+        Metric("throughput_bps", "bit/s", "the same in bits of frames", better="higher"),
+        Metric("packet_ns", "ns", "the engine's time for a packet", better="lower"),
+    )
+    parameters = object_schema(
+        {
+            **HeavyHitterEngine.trace_parameters,
+            "threshold": HeavyHitter.parameters["properties"]["threshold"],
+            "cores": integer("Threads, each on a CPU of its own.", (1, 64), default=1),
+            "frame_bytes": integer(
+                "Length of each frame, with the checksum of Ethernet; longer ones stay as they "
+                "are.",
+                (64, 1518),
+                default=64,
+            ),
+            "duration_s": number(
+                "How long the trace is repeated, seconds.", (0.05, 600), default=2
+            ),
+        }
+    )
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """See Probe.duration_s."""
+        return float(parameters["duration_s"]) + _TRACE_TAKES_S
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Run the threads. Raises CannotBeMeasured for more than there are CPUs."""
+        asked = self.parameters
+        cpus = sorted(os.sched_getaffinity(0))
+        if asked["cores"] > len(cpus):
+            raise CannotBeMeasured(
+                f"{asked['cores']} cores are more than the {len(cpus)} of this machine",
+                hint="`sfcperf heavy-hitters model RUN` computes what more cores would do",
+            )
+        words = ["--repeat-ms", round(asked["duration_s"] * 1000), "--threshold"]
+        words += [asked["threshold"], "--frame-bytes", asked["frame_bytes"] - _FCS_BYTES]
+        words += ["--cpus", ",".join(map(str, cpus[: asked["cores"]]))]
+        threads = self.events(raw_dir, *words)[-1]["threads"]
+        rates = [1e9 / thread["ns_per_frame"] for thread in threads if thread["frames"]]
+        total = sum(rates)
+        values = {
+            "throughput_pps": total,
+            "throughput_bps": total * asked["frame_bytes"] * 8,
+            "packet_ns": fmean(t["ns_per_frame"] for t in threads if t["frames"]),
+        }
+        return ProbeResult(
+            samples(self.reported, values), self._doubts(threads), self._notes(threads)
+        )
+
+    def _doubts(self, threads: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        doubts = []
+        for place, thread in enumerate(threads):
+            if not thread["frames"]:
+                doubts.append(f"thread {place} has no flow of the trace")
+                continue
+            had = (
+                thread["frames"] * thread["cpu_ns_per_frame"] / 1e9 / self.parameters["duration_s"]
+            )
+            if had < _LEAST_CPU:
+                doubts.append(f"thread {place} had its CPU for only {had:.0%} of the time")
+        return tuple(doubts)
+
+    def _notes(self, threads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        of_trace = [thread["of_trace"] for thread in threads]
+        return {
+            **self.facts,
+            "packets_of_trace": sum(of_trace),
+            # 1: all threads have as many.
+            "largest_share_of_a_thread": max(of_trace) * len(of_trace) / sum(of_trace),
+            "cpu_ns_per_packet": fmean(thread["cpu_ns_per_frame"] for thread in threads),
+            "blocked": sum(thread["counters"]["blocked"] for thread in threads),
+        }
+
+
+class HeavyHitterAccuracy(HeavyHitterEngine):
+    """How far the sketch's estimates exceed the packets of each flow, and how many flows it takes
+    for heavy hitters that are none."""
+
+    name = "heavy_hitter_accuracy"
+    title = "Accuracy of heavy_hitter's sketch, on a trace"
+    reported = (
+        Metric(
+            "average_relative_error",
+            "1",
+            "mean, over the flows of a window, of what the estimate exceeds their packets by, "
+            "divided by these",
+            better="lower",
+            primary=True,
+        ),
+        Metric(
+            "false_positives",
+            "1",
+            "flows of a window that are reported as heavy hitters, and are none",
+            better="lower",
+        ),
+    )
+    parameters = object_schema(
+        {
+            **HeavyHitterEngine.trace_parameters,
+            "threshold": HeavyHitter.parameters["properties"]["threshold"],
+            "window_s": number(
+                "Width of a window, seconds; 0: the whole trace is one.", (0, 86_400), default=0
+            ),
+        }
+    )
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """See Probe.duration_s."""
+        return _TRACE_TAKES_S
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Compare. Raises MeasurementError for a trace without flows."""
+        asked = self.parameters
+        words: list[object] = ["--score", "--action", "report", "--threshold", asked["threshold"]]
+        if asked["window_s"]:
+            words += ["--window-ms", max(1, round(asked["window_s"] * 1000))]
+        events = self.events(raw_dir, *words)
+        scores = [event for event in events if event["event"] == "score" and event["flows"]]
+        if not scores:
+            raise MeasurementError("no packet of the trace belongs to a flow")
+        series = {
+            metric.name: [float(score[metric.name]) for score in scores] for metric in self.reported
+        }
+        means = {name: fmean(values) for name, values in series.items()}
+        notes = {
+            **self.facts,
+            "windows": len(scores),
+            "packets": sum(score["packets"] for score in scores),
+            **{
+                f"mean_{name}": fmean(score[name] for score in scores)
+                for name in ("flows", "heavy_hitters", "true_positives")
+            },
+        }
+        doubts = _contradictions(scores)
+        return ProbeResult(samples(self.reported, means), doubts, notes, series)
+
+
+def _contradictions(scores: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What a count-min sketch cannot do (Cormode and Muthukrishnan 2005, theorem 1)."""
+    under = sum(score["underestimated"] for score in scores)
+    return (f"{under} estimates are smaller than the truth",) if under else ()

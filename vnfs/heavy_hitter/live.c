@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The first thread takes the frames of all interfaces. With several threads, it gives each frame to
+ * that of its flow, by the hash of the 5-tuple that network cards use (Toeplitz, rte_softrss): each
+ * flow is counted by one thread, in one sketch, and thresholds are as exact as with one thread.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+#include <rte_pause.h>
+#include <rte_ring.h>
+
+#include "../common/report.h"
+#include "distributor.h"
+#include "live.h"
+
+#define QUEUED 1024 /* frames that wait for another thread */
+#define IDLE_STEPS 64 /* without a frame, before a thread waits for one */
+#define STEPS_BETWEEN_REPORTS 64
+#define KEPT 65536 /* findings of a window */
+#define ANSWER_S 5
+
+struct worker {
+	pthread_t thread;
+	unsigned int number;
+	int cpu; /* -1: anywhere */
+	struct engine *engine;
+	struct rte_ring *in[PORTS]; /* from the first thread */
+	int doorbell;
+	atomic_bool asleep;
+	uint64_t put, left; /* frames of the engine */
+	_Atomic uint64_t io[IO_COUNTERS];
+	/* Of the present window; read by the main thread when it has ended */
+	uint32_t window;
+	struct finding *findings;
+	unsigned int found;
+	uint64_t lost_reports, monitored, unmonitored;
+	struct window ended;
+	struct finding *ended_findings;
+	unsigned int ticks;
+} __attribute__((aligned(64)));
+
+static struct worker workers[MAX_THREADS];
+static unsigned int worker_count, device_count;
+static struct device devices[PORTS];
+static pthread_mutex_t sending[PORTS]; /* a port of DPDK has one sender at a time */
+static struct plain_end ends[PORTS];
+static bool plain;
+static unsigned int longest[PORTS]; /* bytes of a frame */
+static const struct engine_type *type;
+static atomic_bool stopping;
+static atomic_uint window;
+static sem_t answers;
+
+/* --- counting --- */
+
+static void add(_Atomic uint64_t *counter, uint64_t amount)
+{
+	/* One writer. */
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + amount,
+			      memory_order_relaxed);
+}
+
+uint64_t live_counter(enum counter counter)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < worker_count; i++)
+		sum += type->counter(workers[i].engine, counter);
+	return sum;
+}
+
+uint64_t live_io_counter(enum io_counter counter)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < worker_count; i++)
+		sum += atomic_load_explicit(&workers[i].io[counter], memory_order_relaxed);
+	return sum;
+}
+
+uint64_t live_lost(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < device_count; i++)
+		sum += device_lost(&devices[i]);
+	return sum;
+}
+
+uint64_t live_forwarded(unsigned int number)
+{
+	return type->counter(workers[number].engine, COUNT_FORWARDED);
+}
+
+unsigned int live_threads(void)
+{
+	return worker_count;
+}
+
+static void discard(struct worker *worker, struct rte_mbuf *frame, enum io_counter reason)
+{
+	add(&worker->io[reason], 1);
+	rte_pktmbuf_free(frame);
+}
+
+/* --- sending --- */
+
+static void send_out(struct worker *worker, unsigned int port, struct rte_mbuf **frames,
+		     unsigned int count)
+{
+	unsigned int sent;
+
+	for (unsigned int i = 0; i < count && plain; i++)
+		plain_leave(&ends[port], frames[i]);
+	pthread_mutex_lock(&sending[port]);
+	sent = rte_eth_tx_burst(devices[port].port, 0, frames, (uint16_t)count);
+	pthread_mutex_unlock(&sending[port]);
+	for (unsigned int i = sent; i < count; i++)
+		discard(worker, frames[i], IO_TX_FAILED);
+}
+
+/* Whether there was any. */
+static bool take_out(struct worker *worker)
+{
+	struct rte_mbuf *frames[BURST];
+	bool any = false;
+
+	for (unsigned int port = 0; port < device_count; port++) {
+		unsigned int count = type->get(worker->engine, port, frames, BURST);
+
+		if (!count)
+			continue;
+		worker->left += count;
+		send_out(worker, port, frames, count);
+		any = true;
+	}
+	return any;
+}
+
+static void put_all(struct worker *worker, unsigned int port, struct rte_mbuf **frames,
+		    unsigned int count)
+{
+	unsigned int put = 0;
+
+	for (;;) {
+		put += type->put(worker->engine, port, frames + put, count - put);
+		type->work(worker->engine);
+		if (put == count)
+			break;
+		take_out(worker);
+	}
+	worker->put += count;
+}
+
+/* --- taking --- */
+
+/* Whether a frame that came in is for the engines. */
+static bool is_ours(struct worker *worker, unsigned int port, struct rte_mbuf *frame)
+{
+	if (rte_pktmbuf_pkt_len(frame) > longest[port]) {
+		discard(worker, frame, IO_OVERSIZE);
+		return false;
+	}
+	switch (plain ? plain_take(&ends[port], frame) : PLAIN_FORWARD) {
+	case PLAIN_FORWARD:
+		return true;
+	case PLAIN_TTL_EXCEEDED:
+		discard(worker, frame, IO_TTL_EXCEEDED);
+		return false;
+	default:
+		discard(worker, frame, IO_PASSED);
+		return false;
+	}
+}
+
+static void ring_doorbell(struct worker *worker)
+{
+	if (atomic_exchange(&worker->asleep, false) && eventfd_write(worker->doorbell, 1))
+		complain("cannot wake a thread: %s", strerror(errno));
+}
+
+/* Frames of other threads leave the burst. How many stay. */
+static unsigned int distribute(struct worker *worker, unsigned int port, struct rte_mbuf **frames,
+			       unsigned int count)
+{
+	unsigned int own = 0;
+	uint64_t woken = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		unsigned int number = distributor_thread(frames[i], worker_count);
+
+		if (!number) {
+			frames[own++] = frames[i];
+		} else if (rte_ring_sp_enqueue(workers[number].in[port], frames[i])) {
+			discard(worker, frames[i], IO_QUEUE_FULL);
+		} else {
+			woken |= 1ULL << number;
+		}
+	}
+	for (unsigned int number = 1; woken && number < worker_count; number++)
+		if (woken & 1ULL << number)
+			ring_doorbell(&workers[number]);
+	return own;
+}
+
+static unsigned int receive(struct worker *worker, unsigned int port, struct rte_mbuf **frames)
+{
+	unsigned int count, ours = 0;
+
+	if (worker->number)
+		return rte_ring_sc_dequeue_burst(worker->in[port], (void **)frames, BURST, NULL);
+	count = rte_eth_rx_burst(devices[port].port, 0, frames, BURST);
+	for (unsigned int i = 0; i < count; i++)
+		if (is_ours(worker, port, frames[i]))
+			frames[ours++] = frames[i];
+	return worker_count == 1 ? ours : distribute(worker, port, frames, ours);
+}
+
+/* --- findings --- */
+
+static uint64_t unix_time_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void take_reports(struct worker *worker)
+{
+	struct report report;
+
+	while (type->report(worker->engine, &report, &worker->lost_reports)) {
+		if (worker->found == KEPT)
+			worker->lost_reports++;
+		else
+			worker->findings[worker->found++] =
+				(struct finding){ .report = report, .found_ns = unix_time_ns() };
+	}
+}
+
+static uint64_t monitored(const struct worker *worker)
+{
+	return type->counter(worker->engine, COUNT_FORWARDED) -
+	       type->counter(worker->engine, COUNT_UNMONITORED) +
+	       type->counter(worker->engine, COUNT_BLOCKED);
+}
+
+static void end_window(struct worker *worker, uint32_t next)
+{
+	uint64_t all = monitored(worker), none = type->counter(worker->engine, COUNT_UNMONITORED);
+	struct finding *spare = worker->ended_findings;
+
+	take_reports(worker);
+	for (unsigned int i = 0; i < worker->found; i++)
+		worker->findings[i].packets =
+			type->estimate(worker->engine, &worker->findings[i].report.key);
+	worker->ended = (struct window){
+		.findings = worker->findings,
+		.count = worker->found,
+		.monitored = all - worker->monitored,
+		.unmonitored = none - worker->unmonitored,
+		.lost = worker->lost_reports,
+	};
+	worker->ended_findings = worker->findings;
+	worker->findings = spare;
+	worker->found = 0;
+	worker->lost_reports = 0;
+	worker->monitored = all;
+	worker->unmonitored = none;
+	worker->window = next;
+	type->set_epoch(worker->engine, next);
+	sem_post(&answers);
+}
+
+bool live_end_window(void (*take)(const struct window *window, void *context), void *context)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ANSWER_S;
+	atomic_fetch_add(&window, 1);
+	for (unsigned int i = 0; i < worker_count; i++)
+		ring_doorbell(&workers[i]);
+	for (unsigned int i = 0; i < worker_count; i++) {
+		while (sem_timedwait(&answers, &until)) {
+			if (errno != EINTR)
+				return false;
+		}
+	}
+	for (unsigned int i = 0; i < worker_count; i++)
+		take(&workers[i].ended, context);
+	return true;
+}
+
+/* --- threads --- */
+
+/* Whether there was anything to do. */
+static bool step(struct worker *worker, bool takes)
+{
+	uint32_t now = atomic_load_explicit(&window, memory_order_acquire);
+	struct rte_mbuf *frames[BURST];
+	bool any = false;
+
+	if (now != worker->window)
+		end_window(worker, now);
+	for (unsigned int port = 0; port < device_count && takes; port++) {
+		unsigned int count = receive(worker, port, frames);
+
+		if (count)
+			put_all(worker, port, frames, count);
+		any |= count > 0;
+	}
+	if (!any)
+		type->work(worker->engine);
+	any |= take_out(worker);
+	if (!any || ++worker->ticks % STEPS_BETWEEN_REPORTS == 0)
+		take_reports(worker);
+	return any;
+}
+
+static bool engine_is_empty(const struct worker *worker)
+{
+	uint64_t done = worker->left;
+
+	for (enum counter reason = COUNT_FIRST_DROPPED; reason < COUNTS; reason++)
+		done += type->counter(worker->engine, reason);
+	return done == worker->put;
+}
+
+static bool has_frames(const struct worker *worker)
+{
+	for (unsigned int port = 0; worker->number && port < device_count; port++)
+		if (!rte_ring_empty(worker->in[port]))
+			return true;
+	return false;
+}
+
+/* Until there is something to do. */
+static void wait_for_frames(struct worker *worker)
+{
+	struct pollfd events[1 + PORTS] = { { .fd = worker->doorbell, .events = POLLIN } };
+	unsigned int count = 1;
+	eventfd_t rung;
+
+	for (unsigned int port = 0; !worker->number && port < device_count; port++) {
+		if (devices[port].socket < 0) {
+			rte_pause();
+			return;
+		}
+		events[count++] = (struct pollfd){ .fd = devices[port].socket, .events = POLLIN };
+	}
+	atomic_store(&worker->asleep, true);
+	/* Who rings from here on, rings; what was there before is seen now. */
+	if (has_frames(worker) || atomic_load(&window) != worker->window || atomic_load(&stopping))
+		atomic_store(&worker->asleep, false);
+	else
+		poll(events, count, -1);
+	atomic_store(&worker->asleep, false);
+	if (events[0].revents & POLLIN && eventfd_read(worker->doorbell, &rung))
+		complain("cannot read an event: %s", strerror(errno));
+	for (unsigned int i = 1; i < count; i++) {
+		int error;
+		socklen_t bytes = sizeof(error);
+
+		/* An interface that goes down leaves an error that must be fetched. */
+		if (events[i].revents & POLLERR)
+			getsockopt(events[i].fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
+	}
+}
+
+static void *work_loop(void *argument)
+{
+	struct worker *worker = argument;
+	unsigned int idle = 0;
+
+	rte_thread_register();
+	while (!atomic_load_explicit(&stopping, memory_order_relaxed)) {
+		idle = step(worker, true) ? 0 : idle + 1;
+		if (idle < IDLE_STEPS || !engine_is_empty(worker))
+			continue;
+		wait_for_frames(worker);
+		idle = 0;
+	}
+	while (worker->number && has_frames(worker))
+		step(worker, true);
+	while (!engine_is_empty(worker))
+		step(worker, false);
+	rte_thread_unregister();
+	return NULL;
+}
+
+/* --- setting up --- */
+
+static struct rte_ring *open_queue(unsigned int number, unsigned int port)
+{
+	char name[32];
+	struct rte_ring *ring;
+
+	snprintf(name, sizeof(name), "to-%u-%u", number, port);
+	ring = rte_ring_create(name, QUEUED, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	if (!ring)
+		complain("no memory for a queue of %u frames", QUEUED);
+	return ring;
+}
+
+static int open_worker(struct worker *worker, const struct work *job)
+{
+	worker->window = (uint32_t)job->first_epoch;
+	worker->doorbell = eventfd(0, EFD_CLOEXEC);
+	worker->findings = calloc(KEPT, sizeof(*worker->findings));
+	worker->ended_findings = calloc(KEPT, sizeof(*worker->ended_findings));
+	if (worker->doorbell < 0 || !worker->findings || !worker->ended_findings) {
+		complain("no memory for a thread");
+		return -1;
+	}
+	for (unsigned int port = 0; worker->number && port < device_count; port++)
+		if (!(worker->in[port] = open_queue(worker->number, port)))
+			return -1;
+	worker->engine = type->create(&job->settings, worker->number);
+	if (!worker->engine)
+		return -1;
+	type->set_epoch(worker->engine, worker->window);
+	return 0;
+}
+
+static int open_devices(const struct live *live)
+{
+	unsigned int room = 0;
+	struct rte_mempool *pool;
+
+	for (unsigned int i = 0; i < device_count; i++) {
+		struct interface *interface = &devices[i].interface;
+
+		if (live->kind == DEVICE_VHOST_USER)
+			interface->mtu = 1500;
+		else if (find_interface(live->where[i], interface))
+			return -1;
+		room = RTE_MAX(room, device_room(interface));
+	}
+	pool = frames_create(8191 + worker_count * PORTS * QUEUED, room);
+	for (unsigned int i = 0; i < device_count; i++) {
+		const struct interface *interface = &devices[i].interface;
+
+		if (!pool || device_open(&devices[i], live->kind, live->where[i], i, pool))
+			return -1;
+		longest[i] = interface->mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN;
+		memcpy(ends[i].own, interface->mac, sizeof(ends[i].own));
+		memcpy(ends[i].next_hop, live->next_hops[i], sizeof(ends[i].next_hop));
+		pthread_mutex_init(&sending[i], NULL);
+	}
+	return 0;
+}
+
+static uint64_t mac_number(const uint8_t *mac)
+{
+	uint64_t number = 0;
+
+	for (unsigned int i = 0; i < 6; i++)
+		number = number << 8 | mac[i];
+	return number;
+}
+
+int live_start(const struct work *work, const struct live *live)
+{
+	struct work job = *work;
+
+	type = job.type;
+	device_count = live->where[1] ? 2 : 1;
+	worker_count = live->cpus.count ? live->cpus.count : 1;
+	plain = device_count == 2;
+	window = (uint32_t)job.first_epoch;
+	sem_init(&answers, 0, 0);
+	if ((plain && plain_learn_addresses()) || open_devices(live))
+		return -1;
+	if (!plain) {
+		job.settings.nsh_only = true;
+		job.settings.reflect = true;
+		job.settings.mac = mac_number(ends[0].own);
+	}
+	for (unsigned int i = 0; i < worker_count; i++) {
+		workers[i].number = i;
+		workers[i].cpu = live->cpus.count ? live->cpus.cpus[i] : -1;
+		if (open_worker(&workers[i], &job))
+			return -1;
+	}
+	for (unsigned int i = 0; i < worker_count; i++)
+		if (cpus_start_thread(&workers[i].thread, workers[i].cpu, work_loop, &workers[i]))
+			return -1;
+	return 0;
+}
+
+void live_stop(void)
+{
+	atomic_store(&stopping, true);
+	/* The first thread gives frames to the others: they end after it. */
+	for (unsigned int i = 0; i < worker_count; i++) {
+		ring_doorbell(&workers[i]);
+		pthread_join(workers[i].thread, NULL);
+	}
+	for (unsigned int i = 0; i < device_count; i++)
+		device_close(&devices[i]);
+}

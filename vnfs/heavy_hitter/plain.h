@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hop in plain IP: what is to leave by the other of two interfaces, and how it is addressed then. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "../common/interface.h"
+
+struct plain_end {
+	uint8_t own[6]; /* MAC address */
+	uint8_t next_hop[6]; /* of what leaves here */
+};
+
+enum plain_verdict { PLAIN_FORWARD, PLAIN_PASSED, PLAIN_TTL_EXCEEDED };
+
+/* Learn which IPv4 addresses are the host's own. 0, or -1 after complain(). */
+int plain_learn_addresses(void);
+
+/* Whether a frame that came in here is forwarded; its TTL is decremented then. */
+enum plain_verdict plain_take(const struct plain_end *end, struct rte_mbuf *frame);
+
+/* Address a frame that leaves here. */
+void plain_leave(const struct plain_end *end, struct rte_mbuf *frame);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a flow is counted: a cell in each row of the sketch. */
+#pragma once
+
+#include <rte_byteorder.h>
+#include <rte_jhash.h>
+
+#include "settings.h"
+
+/* In network order, as the program hashes it. */
+struct row_key {
+	uint32_t salt, a, b, ports, protocol;
+};
+
+/* The salt, the key's four words of 64 bits, ports and protocol. */
+#define FLOW_KEY_WORDS 11
+
+/* Addresses are hashed as they are, those of IPv6 as two hash values of the whole key: a longer key
+ * would cost each row twice as much. */
+static inline void rows_hash_ipv6(uint32_t seed, const struct flow_key *key,
+				  struct row_key *row_key)
+{
+	const uint64_t addresses[4] = { key->source_high, key->source_low, key->destination_high,
+					key->destination_low };
+	uint32_t words[FLOW_KEY_WORDS];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		words[1 + 2 * i] = rte_cpu_to_be_32((uint32_t)(addresses[i] >> 32));
+		words[2 + 2 * i] = rte_cpu_to_be_32((uint32_t)addresses[i]);
+	}
+	words[9] = row_key->ports;
+	words[10] = row_key->protocol;
+	words[0] = rte_cpu_to_be_32(seed + 0x80000000U);
+	row_key->a = rte_cpu_to_be_32(rte_jhash_32b(words, FLOW_KEY_WORDS, 0));
+	words[0] = rte_cpu_to_be_32(seed + 0x80000001U);
+	row_key->b = rte_cpu_to_be_32(rte_jhash_32b(words, FLOW_KEY_WORDS, 0));
+}
+
+static inline struct row_key rows_key_of(uint32_t seed, const struct flow_key *key)
+{
+	struct row_key row_key = {
+		.ports = rte_cpu_to_be_32(key->ports),
+		.protocol = rte_cpu_to_be_32(key->protocol),
+	};
+
+	if (likely(key->protocol >> 8 == 4)) {
+		row_key.a = rte_cpu_to_be_32((uint32_t)key->source_low);
+		row_key.b = rte_cpu_to_be_32((uint32_t)key->destination_low);
+	} else {
+		rows_hash_ipv6(seed, key, &row_key);
+	}
+	return row_key;
+}
+
+/* Column of a row. */
+static inline uint32_t rows_column(const struct settings *settings, struct row_key *key,
+				   uint32_t row)
+{
+	key->salt = rte_cpu_to_be_32(settings->seed + row);
+	return rte_jhash_32b(&key->salt, sizeof(*key) / sizeof(uint32_t), 0) &
+	       (settings->columns - 1);
+}

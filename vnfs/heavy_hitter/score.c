@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_jhash.h>
+
+#include "../common/report.h"
+#include "parse.h"
+#include "score.h"
+
+#define FEWEST_PLACES (1 << 16)
+/* Another one than the rows have. */
+#define SEED 0x5ca1ab1eU
+
+struct flow_count {
+	struct flow_key key;
+	uint32_t packets; /* 0: the place is free */
+};
+
+/* A hash table with open addressing. */
+static struct flow_count *flows;
+static size_t places, used;
+
+/* The place of a flow, or the free one where it belongs. */
+static struct flow_count *place(struct flow_count *table, size_t size, const struct flow_key *key)
+{
+	size_t at = rte_jhash(key, sizeof(*key), SEED) & (size - 1);
+
+	while (table[at].packets && memcmp(&table[at].key, key, sizeof(*key)) != 0)
+		at = (at + 1) & (size - 1);
+	return &table[at];
+}
+
+static int grow(void)
+{
+	size_t size = places ? 2 * places : FEWEST_PLACES;
+	struct flow_count *table = calloc(size, sizeof(*table));
+
+	if (!table) {
+		complain("no memory for %zu flows", size / 2);
+		return -1;
+	}
+	for (size_t i = 0; i < places; i++)
+		if (flows[i].packets)
+			*place(table, size, &flows[i].key) = flows[i];
+	free(flows);
+	flows = table;
+	places = size;
+	return 0;
+}
+
+int score_count(const struct taken *frame, bool nsh_only)
+{
+	struct flow_count *flow;
+	struct parsed parsed;
+
+	parse_frame(frame->data, frame->bytes, nsh_only, 0, &parsed);
+	if (!parsed.monitored)
+		return 0;
+	if (2 * used >= places && grow())
+		return -1;
+	flow = place(flows, places, &parsed.key);
+	if (!flow->packets) {
+		flow->key = parsed.key;
+		used++;
+	}
+	flow->packets++;
+	return 0;
+}
+
+void score_print(const struct engine_type *type, struct engine *engine, uint32_t threshold,
+		 uint64_t epoch)
+{
+	uint64_t packets = 0, under = 0, heavy = 0, found = 0, wrong = 0;
+	double relative = 0;
+
+	for (size_t i = 0; i < places; i++) {
+		const struct flow_count *flow = &flows[i];
+		uint32_t estimate;
+
+		if (!flow->packets)
+			continue;
+		estimate = type->estimate(engine, &flow->key);
+		relative += ((double)estimate - flow->packets) / flow->packets;
+		packets += flow->packets;
+		under += estimate < flow->packets;
+		heavy += flow->packets > threshold;
+		found += flow->packets > threshold && estimate > threshold;
+		wrong += flow->packets <= threshold && estimate > threshold;
+	}
+	printf("{\"event\": \"score\", \"epoch\": %lu, \"packets\": %lu, \"flows\": %zu, "
+	       "\"average_relative_error\": %.9g, \"underestimated\": %lu, \"heavy_hitters\": %lu, "
+	       "\"true_positives\": %lu, \"false_positives\": %lu}\n",
+	       epoch, packets, used, used ? relative / (double)used : 0, under, heavy, found,
+	       wrong);
+	if (places)
+		memset(flows, 0, places * sizeof(*flows));
+	used = 0;
+}

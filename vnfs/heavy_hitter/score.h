@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How right a sketch is: against the exact number of packets of each flow. */
+#pragma once
+
+#include "engine.h"
+#include "tool.h"
+
+/* Count a frame that an engine is about to get. 0, or -1 after complain(). */
+int score_count(const struct taken *frame, bool nsh_only);
+
+/* Print the event `score` of an epoch, whose packets the engine has counted, and begin again. */
+void score_print(const struct engine_type *type, struct engine *engine, uint32_t threshold,
+		 uint64_t epoch);

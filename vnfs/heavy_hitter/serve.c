@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A function of a chain: counters on SIGUSR1, windows by time and on SIGUSR2, the end on SIGTERM. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "../common/report.h"
+#include "../common/signals.h"
+#include "../common/stats.h"
+#include "serve.h"
+
+#define NS_PER_MS 1000000LL
+
+static const char *const io_names[IO_COUNTERS] = {
+	[IO_PASSED] = "passed",
+	[IO_OVERSIZE] = "oversize",
+	[IO_TTL_EXCEEDED] = "ttl_exceeded",
+	[IO_QUEUE_FULL] = "queue_full",
+	[IO_TX_FAILED] = "tx_failed",
+};
+
+static const struct work *work;
+static unsigned long windows;
+static uint64_t findings;
+static long long began_ns;
+
+static long long now_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * NS_PER_S + time.tv_nsec;
+}
+
+/* --- counters --- */
+
+static uint64_t print_drops(FILE *out)
+{
+	uint64_t lost = live_lost(), dropped = lost;
+
+	fprintf(out, "\"drops\": {\"ring_full\": %lu", lost);
+	for (enum counter reason = COUNT_FIRST_DROPPED; reason < COUNTS; reason++) {
+		uint64_t count = live_counter(reason);
+
+		if (reason == COUNT_PASSED)
+			continue;
+		fprintf(out, ", \"%s\": %lu", counter_names[reason], count);
+		dropped += count;
+	}
+	for (enum io_counter reason = IO_OVERSIZE; reason < IO_COUNTERS; reason++) {
+		uint64_t count = live_io_counter(reason);
+
+		fprintf(out, ", \"%s\": %lu", io_names[reason], count);
+		dropped += count;
+	}
+	fputs("}, ", out);
+	return dropped;
+}
+
+static void report_counters(bool print)
+{
+	static unsigned long sequence;
+	/* What could not be sent was counted as forwarded by the engine. */
+	uint64_t forwarded, unsent = live_io_counter(IO_TX_FAILED), dropped;
+	FILE *out = stats_begin();
+
+	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
+	forwarded = live_counter(COUNT_FORWARDED) - unsent;
+	dropped = print_drops(out);
+	fprintf(out, "\"received\": %lu, \"forwarded\": %lu, \"dropped\": %lu, \"passed\": %lu, ",
+		forwarded + dropped, forwarded, dropped,
+		live_counter(COUNT_PASSED) + live_io_counter(IO_PASSED));
+	fprintf(out, "\"counted\": %lu, \"heavy\": %lu, \"unmonitored\": %lu, ",
+		live_counter(COUNT_COUNTED), live_counter(COUNT_HEAVY),
+		live_counter(COUNT_UNMONITORED));
+	fprintf(out, "\"heavy_hitters\": %lu, \"workers\": [", findings);
+	for (unsigned int i = 0; i < live_threads(); i++)
+		fprintf(out, "%s%lu", i ? ", " : "", live_forwarded(i));
+	fprintf(out, "], \"sequence_end\": %lu}\n", sequence);
+	stats_end(print);
+}
+
+/* --- windows --- */
+
+struct totals {
+	uint64_t monitored, unmonitored, lost, findings;
+};
+
+static void print_finding(const struct finding *finding)
+{
+	fputs("{", stdout);
+	print_key(stdout, &finding->report.key);
+	printf(", \"packets\": %u, \"found_ns\": %lu}", finding->packets, finding->found_ns);
+}
+
+static void take_window(const struct window *window, void *context)
+{
+	struct totals *totals = context;
+
+	for (unsigned int i = 0; i < window->count; i++) {
+		fputs(totals->findings++ ? ", " : "", stdout);
+		print_finding(&window->findings[i]);
+	}
+	totals->monitored += window->monitored;
+	totals->unmonitored += window->unmonitored;
+	totals->lost += window->lost;
+}
+
+/* 0, or -1 after complain(). */
+static int end_window(bool asked)
+{
+	long long ended_ns = now_ns(CLOCK_REALTIME);
+	struct totals totals = { 0 };
+
+	printf("{\"event\": \"window\", \"number\": %lu, \"asked\": %s, \"start_ns\": %lld, "
+	       "\"end_ns\": %lld, \"heavy_hitters\": [",
+	       windows++, asked ? "true" : "false", began_ns, ended_ns);
+	if (!live_end_window(take_window, &totals)) {
+		complain("a thread does not end its window");
+		return -1;
+	}
+	printf("], \"packets\": %lu, \"unmonitored\": %lu, \"lost\": %lu}\n", totals.monitored,
+	       totals.unmonitored, totals.lost);
+	findings += totals.findings + totals.lost;
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write a window: %s", strerror(errno));
+		return -1;
+	}
+	began_ns = ended_ns;
+	return 0;
+}
+
+static int fail(void)
+{
+	json_failed(stats_begin());
+	stats_end(true);
+	return 1;
+}
+
+static int serve(const sigset_t *signals)
+{
+	long long window_ns = (long long)work->window_ns;
+	long long end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
+
+	began_ns = now_ns(CLOCK_REALTIME);
+	for (;;) {
+		long long left_ns = end_ns - now_ns(CLOCK_MONOTONIC);
+		int taken = 0;
+
+		if (left_ns > 0)
+			taken = signals_next(signals, (unsigned int)(left_ns / NS_PER_MS) + 1);
+		if (taken == SIGUSR1) {
+			report_counters(false);
+			continue;
+		}
+		if (end_window(taken != 0))
+			return fail();
+		if (taken == SIGTERM || taken == SIGINT)
+			return 0;
+		if (taken == SIGUSR2)
+			end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
+		/* Windows that passed while the machine was busy are one long window. */
+		while (end_ns <= now_ns(CLOCK_MONOTONIC))
+			end_ns += window_ns;
+	}
+}
+
+void serve_signals(sigset_t *signals)
+{
+	signals_block(signals);
+	sigaddset(signals, SIGUSR2);
+	sigprocmask(SIG_BLOCK, signals, NULL);
+}
+
+int serve_run(const struct work *asked, const struct live *live, const sigset_t *signals)
+{
+	int status;
+
+	work = asked;
+	if (live_start(work, live))
+		return fail();
+	printf("{\"event\": \"ready\", \"engine\": \"%s\", \"threads\": %u}\n", work->type->name,
+	       live_threads());
+	fflush(stdout);
+	report_counters(false);
+	status = serve(signals);
+	live_stop();
+	if (!status)
+		report_counters(false);
+	return status;
+}

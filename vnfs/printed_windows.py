@@ -1,0 +1,77 @@
+"""Windows that a data plane prints on its standard output (FlowReporter)."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf import retry
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Process
+from sfcperf.management.deployment import FlowWindow
+
+WINDOW_TIMEOUT_S = 10.0
+_POLL_S = 0.001
+
+
+class PrintedWindows:
+    """A process that prints an event `window` with each that ends, a line of JSON. SIGUSR2 ends one
+    at once, which is `asked` then."""
+
+    def __init__(
+        self,
+        process: Process,
+        output: Path,
+        name: str,
+        read: Callable[[Mapping[str, Any]], FlowWindow],
+    ) -> None:
+        """`output`: what it prints. `name`: what errors call it. `read`: what an event says."""
+        self._process = process
+        self._output = output
+        self._name = name
+        self._read = read
+        self._read_bytes = 0
+
+    def begin_window(self) -> None:
+        """See FlowReporter.begin_window. Nothing is decoded."""
+        self._end()
+
+    def end_window(self) -> list[FlowWindow]:
+        """See FlowReporter.end_window."""
+        return [self._read(window) for window in self._end()]
+
+    def rest(self) -> list[FlowWindow]:
+        """Those that a process has printed that has ended."""
+        return [self._read(window) for window in self._new()]
+
+    def _end(self) -> list[dict[str, Any]]:
+        found = self._new()
+        asked = sum(bool(window["asked"]) for window in found)
+        self._process.send_signal(signal.SIGUSR2)
+
+        def ended() -> bool:
+            found.extend(self._new())
+            return sum(bool(window["asked"]) for window in found) > asked
+
+        if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
+            raise MeasurementError(
+                f"{self._name} did not end its window within {WINDOW_TIMEOUT_S:g} s",
+                where=str(self._output),
+            )
+        return found
+
+    def _new(self) -> list[dict[str, Any]]:
+        """Windows of whole lines that were not read yet."""
+        try:
+            with self._output.open("rb") as file:
+                file.seek(self._read_bytes)
+                lines = file.read().splitlines(keepends=True)
+        except FileNotFoundError:
+            return []
+        whole = [line for line in lines if line.endswith(b"\n")]
+        self._read_bytes += sum(map(len, whole))
+        events = [json.loads(line) for line in whole]
+        return [event for event in events if event["event"] == "window"]
