@@ -26,8 +26,9 @@ from sfcperf.vnfs.sfcmon.chunks import chunk_of_files, synthetic_chunk
 _TRACE_TAKES_S = 3.0
 """Reading a trace; for plans only."""
 _TIMEOUT_S = 3600.0
-_LEAST_CPU = 0.95
-"""Share of its time that each thread must have had a CPU."""
+_LEAST_CPU = 0.3
+"""Share of its time that each thread must have had its CPU. Times are CPU time, but a thread that
+hardly works finds its caches empty."""
 _FCS_BYTES = 4
 _ENGINE = {
     name: HeavyHitter.parameters["properties"][name]
@@ -121,12 +122,12 @@ class HeavyHitterThroughput(HeavyHitterEngine):
         Metric(
             "throughput_pps",
             "1/s",
-            "packets that all threads together take in a second of the engine's time",
+            "packets that all threads together take in a second of the engine's CPU time",
             better="higher",
             primary=True,
         ),
         Metric("throughput_bps", "bit/s", "the same in bits of frames", better="higher"),
-        Metric("packet_ns", "ns", "the engine's time for a packet", better="lower"),
+        Metric("packet_ns", "ns", "the engine's CPU time for a packet", better="lower"),
     )
     parameters = object_schema(
         {
@@ -181,7 +182,7 @@ class HeavyHitterThroughput(HeavyHitterEngine):
                 doubts.append(f"thread {place} has no flow of the trace")
                 continue
             had = (
-                thread["frames"] * thread["cpu_ns_per_frame"] / 1e9 / self.parameters["duration_s"]
+                thread["frames"] * thread["all_ns_per_frame"] / 1e9 / self.parameters["duration_s"]
             )
             if had < _LEAST_CPU:
                 doubts.append(f"thread {place} had its CPU for only {had:.0%} of the time")
@@ -194,7 +195,8 @@ class HeavyHitterThroughput(HeavyHitterEngine):
             "packets_of_trace": sum(of_trace),
             # 1: all threads have as many.
             "largest_share_of_a_thread": max(of_trace) * len(of_trace) / sum(of_trace),
-            "cpu_ns_per_packet": fmean(thread["cpu_ns_per_frame"] for thread in threads),
+            # With the copying of frames, which is no part of the engine's time.
+            "all_ns_per_packet": fmean(thread["all_ns_per_frame"] for thread in threads),
             "blocked": sum(thread["counters"]["blocked"] for thread in threads),
         }
 

@@ -55,8 +55,11 @@ def modelled(
         raise ValueError(f"{len(logs)} rounds give no interval: at least {LEAST_ROUNDS}")
     half = t.ppf((1 + confidence) / 2, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
     centre, line = fmean(logs), line_rate_pps(link_bps, frame_bytes)
-    values = [min(cores * math.exp(centre + shift), line) for shift in (0.0, -half, half)]
-    return Modelled(cores, *values, of_link=values[0] == line)
+
+    def rate(shift: float) -> float:
+        return min(cores * math.exp(centre + shift), line)
+
+    return Modelled(cores, rate(0), rate(-half), rate(half), of_link=rate(0) == line)
 
 
 def cores_for_link(
