@@ -52,7 +52,9 @@ def modelled(
     most = max(rates_pps)
     logs = [math.log(rate / most) for rate in rates_pps[most]]
     if len(logs) < LEAST_ROUNDS:
-        raise ValueError(f"{len(logs)} rounds give no interval: at least {LEAST_ROUNDS}")
+        raise ValueError(
+            f"an interval needs {LEAST_ROUNDS} trials of the most cores, and has {len(logs)}"
+        )
     half = t.ppf((1 + confidence) / 2, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
     centre, line = fmean(logs), line_rate_pps(link_bps, frame_bytes)
 

@@ -27,8 +27,8 @@ def _lower(description: str) -> str:
 
 class SfcmonMonitor(Monitor):
     """Packets and flows of each window, as SFCMon reports them: in the functions of type `sfcmon`
-    in the chain, or between classifier and SFF, as the paper has it (`at: sffs`), where each packet
-    is counted once per lookup, with the SPI and SI of the lookup.
+    (or `heavy_hitter`, see there) in the chain, or between classifier and SFF, as the paper has it
+    (`at: sffs`), where each packet is counted once per lookup, with the SPI and SI of the lookup.
 
     The windows of a trial begin and end with it. Flows go to `flows.parquet`. At the end of each
     window, telemetry has for the function, `mon-1`, or the SFF, `sff@node1`: `monitored_packets`
@@ -49,7 +49,8 @@ class SfcmonMonitor(Monitor):
     parameters = object_schema(
         {
             "at": choice(
-                "Where: `functions` of type sfcmon; `sffs`, in front of their lookups; or `both`.",
+                "Where: `functions` of type sfcmon or heavy_hitter; `sffs`, in front of their "
+                "lookups; or `both`.",
                 ("functions", "sffs", "both"),
                 default="functions",
             ),
@@ -124,8 +125,8 @@ class SfcmonMonitor(Monitor):
         if not self._reporters and not _baseline(deployment):
             raise CannotBeMeasured(
                 "no function of this chain lists flows, which the monitor `sfcmon` needs",
-                hint='add a VNF of type `sfcmon` to the chain, set "at": "sffs", or leave the '
-                "monitor out",
+                hint="add a VNF of type `sfcmon` or `heavy_hitter` to the chain, set "
+                '"at": "sffs", or leave the monitor out',
             )
         for reporter in self._reporters.values():
             reporter.begin_window()

@@ -21,6 +21,7 @@ MOST_FLOWS = 10
 
 _REASONS = {
     "not_nsh": "they carry no NSH",
+    "not_monitored": "they carry neither IPv4 nor IPv6, or a header is cut off",
     "nsh": "the NSH is malformed",
     "not_ip": "the NSH carries neither IPv4 nor IPv6",
     "ip": "the IP header is malformed or the packet too short for its ports",
@@ -180,11 +181,12 @@ def _row(row: Sequence[Any], all_trials: int) -> FlowRow:
     of_packets, of_windows, _ = row[13:]
     sign = "≤ " if at_most else "≈ " if unverified else ""
     share = f"{min(100 * packets / of_packets, 100):.3g} %" if of_packets else "–"
+    size = units.scale_for([size_bytes or 0], "B").quantity(size_bytes or 0)
     return FlowRow(
         flows.flow_name(source, source_port, destination, destination_port, protocol),
         "–" if spi is None else f"SPI {spi}, SI {si}",
         f"{sign}{packets:,}",
-        sign + units.scale_for([size_bytes], "B").quantity(size_bytes),
+        "–" if size_bytes is None else sign + size,
         f"{sign}{share} of {of_packets:,.0f}",
         f"{windows} of {of_windows}" if of_windows else str(windows),
         f"{trials} of {all_trials}" if all_trials else str(trials),

@@ -26,6 +26,9 @@ SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 FIGURES = {
     "compare-encapsulation": {"rtt", "tcp-rate"},
     "firewall-chain": {"rtt", "tcp-rate", "udp-loss", "http-rate"},
+    "heavy-hitter-accuracy": {"accuracy", "false-positives"},
+    "heavy-hitter-cores": {"packets", "throughput"},
+    "heavy-hitter-hashes": {"packets", "throughput"},
     "ndr-frame-sizes": {"ndr", "pdr"},
     "pktgen-rates": {"latency", "rate"},
     "pptmon-fig6": {"fig6"},
@@ -48,6 +51,9 @@ FIGURES = {
     "sfcperf-table1": {"table1", "mcc", "time-to-block"},
 }
 FIXED_LENGTHS = {
+    "heavy-hitter-accuracy": 0,
+    "heavy-hitter-cores": 0,
+    "heavy-hitter-hashes": 0,
     "sdn-mon-fig5": 0,
     "sdn-mon-fig6": 0,
     "sdn-mon-fig7": 0,

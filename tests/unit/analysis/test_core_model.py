@@ -40,7 +40,7 @@ def test_cores_for_a_link() -> None:
 
 
 def test_two_rounds_are_too_few() -> None:
-    with pytest.raises(ValueError, match="2 rounds give no interval: at least 3"):
+    with pytest.raises(ValueError, match="needs 3 trials of the most cores, and has 2"):
         modelled({2: [1e6, 2e6]}, 4, frame_bytes=64, link_bps=LINK_BPS)
 
 
