@@ -17,6 +17,8 @@ from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 
 _FIGURES = re.compile(r" [\d.e+-]+ > [\d.e+-]+")
+_FINDINGS_SHOWN = 2
+_STYLES = {"trustworthy": "bold green", "care": "bold yellow", "not": "bold red"}
 TRIALS_NAMED = 5
 """Per reason; the report names all."""
 
@@ -33,6 +35,7 @@ def executed(
     if not quiet:
         print_summary(outcome.store)
         print(counts_text(outcome.trials))
+        print_verdict(outcome.store)
         print_places(outcome.store)
         flush_stdout()
     account = outcome.store.manifest().get("noise")
@@ -54,11 +57,37 @@ def print_summary(store: RunStore) -> None:
         console().print(summary_table(summaries))
 
 
+def print_verdict(store: RunStore) -> None:
+    """What the report says first: whether the numbers can be believed, and what comes first of what
+    a reader must know before using one."""
+    from rich.text import Text
+
+    from sfcperf.cli.console import console
+    from sfcperf.report.verdict import verdict_of
+
+    verdict = verdict_of(store.manifest(), store.trials(), store.summaries())
+    out, shown = console(), verdict.findings[:_FINDINGS_SHOWN]
+    out.print(Text(verdict.headline, style=_STYLES[verdict.level]))
+    for finding in shown:
+        out.print(Text(f"- {finding}"))
+    if more := len(verdict.findings) - len(shown):
+        out.print(Text(f"- and {count_text(more, 'more reason')}: see the report"))
+
+
 def print_places(store: RunStore) -> None:
-    """Where the results are."""
+    """Where the results are, and what to do next."""
     print(f"results: {store.folder}")
     if store.report.is_file():
         print(f"report:  {store.report}")
+    print(f"next:    {_next_step(store)}")
+
+
+def _next_step(store: RunStore) -> str:
+    if store.manifest()["status"] != "complete":
+        return f"sfcperf resume {store.folder}"
+    if not store.report.is_file():
+        return f"sfcperf report {store.folder}"
+    return f"open the report, or: sfcperf compare {store.folder} OTHER-RUN"
 
 
 def counts_text(trials: Mapping[str, int]) -> str:

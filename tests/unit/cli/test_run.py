@@ -29,6 +29,9 @@ def test_run_prints_table_counts_and_places(
     assert "4 trials: 4 valid" in out
     assert f"results: {bench.folder()}" in out
     assert "95 % CI" in out
+    assert "Read with care: all 4 trials are valid" in out
+    assert "- Fewer than 6 valid trials:" in out
+    assert out.splitlines()[-1] == f"next:    sfcperf report {bench.folder()}"
     first, second, third, *_ = err.splitlines()
     assert first == f"checking {bench.results.parent / 'workflow.json'}"
     assert second.startswith(f"{bench.folder()}: looking at this machine")
