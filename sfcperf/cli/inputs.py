@@ -11,6 +11,7 @@ from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.campaigns import PREFIX, campaign_runs
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.document import read_document
+from sfcperf.workflow.findings import did_you_mean
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.profile import Profile, read_profile
@@ -59,6 +60,7 @@ def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
             f"no file and no shipped {what} has this name",
             where=name,
             allowed=", ".join(known) or None,
+            hint=did_you_mean(name, known),
         )
     return path
 

@@ -49,13 +49,24 @@ def parse(text: str, source: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"not JSON: {error.msg}", where=f"{source}:{error.lineno}:{error.colno}"
-        ) from None
+        where, reason = f"{source}:{error.lineno}:{error.colno}", _not_in_json(text, error.pos)
+        raise InputError(f"not JSON: {reason or error.msg}", where=where) from None
     except RecursionError:
         raise InputError(
             "nested too deeply", where=source, allowed=f"up to {MAX_DEPTH} levels"
         ) from None
+
+
+def _not_in_json(text: str, at: int) -> str | None:
+    """What other formats have and JSON has not, if that is at this place."""
+    rest = text[at : at + 2]
+    if rest in ("//", "/*") or rest[:1] == "#":
+        return "it has no comments; a `description` can take their place"
+    if rest[:1] in ("}", "]") and text[:at].rstrip().endswith(","):
+        return f"there must be no comma in front of {rest[:1]!r}"
+    if rest[:1] == "'":
+        return "strings are in double quotes"
+    return None
 
 
 def clean(value: Any) -> Any:

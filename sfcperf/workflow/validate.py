@@ -31,6 +31,8 @@ _BOUNDS = {
     "exclusiveMaximum": "less than {}",
     "multipleOf": "a multiple of {}",
 }
+_NUMBER = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?([kKmMgGtT]?)")
+_MULTIPLES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _LENGTHS = {
     "Length": "character",
     "Items": "item",
@@ -125,6 +127,8 @@ def _simple(error: Failure) -> Misfit:
         return Misfit(path, f"{given} is not known here", **choices(error.instance, options))
     if keyword == "type":
         message = f"must be {_kinds(wanted)}, not {given}"
+        if (hint := _as_number(error.instance, wanted)) is not None:
+            return Misfit(path, message, _allowed(error.schema), hint)
     elif keyword == "const":
         message = f"must be {_shown(wanted)}, not {given}"
     elif keyword in _BOUNDS:
@@ -214,16 +218,36 @@ def _together(error: Failure) -> Misfit:
             values = [child.validator_value] if one else child.validator_value
             wanted += [_shown(item) for item in values]
             options += [str(item) for item in values]
+    kinds = [
+        kind
+        for child in error.context or ()
+        if child.validator == "type"
+        for kind in _listed(child.validator_value)
+    ]
     return Misfit(
         tuple(error.absolute_path),
         f"{_shown(error.instance)} is not allowed here",
         " or ".join(dict.fromkeys(wanted)),
-        did_you_mean(error.instance, options),
+        _as_number(error.instance, kinds) or did_you_mean(error.instance, options),
     )
 
 
+def _as_number(given: object, kinds: str | Iterable[str]) -> str | None:
+    """A hint for text that is meant as a number: `20M`, `1.5k`, `100`. Units are in the names of
+    keys, such as `rate_bps`."""
+    found = _NUMBER.fullmatch(given) if isinstance(given, str) else None
+    if found is None or not {"integer", "number"} & set(_listed(kinds)):
+        return None
+    number = float(found[1]) * _MULTIPLES[found[2].lower()]
+    return f"a number without quotes and prefixes, in the unit of the key's name: {number:.15g}"
+
+
+def _listed(kinds: str | Iterable[str]) -> list[str]:
+    return [kinds] if isinstance(kinds, str) else list(kinds)
+
+
 def _kinds(wanted: str | Iterable[str]) -> str:
-    return " or ".join(_TYPES[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted))
+    return " or ".join(_TYPES[kind] for kind in _listed(wanted))
 
 
 def _shown(value: Any) -> str:

@@ -25,6 +25,11 @@ def read(tmp_path: Path, content: bytes) -> object:
     [
         (b'{"a": 1,\n "b": }', "w.json:2:7", "not JSON"),
         (b"", "w.json:1:1", "not JSON"),
+        (b'{"a": 1, // why\n "b": 2}', "w.json:1:10", "it has no comments"),
+        (b'{"a": /* why */ 1}', "w.json:1:7", "it has no comments"),
+        (b'{"a": 1,\n}', "w.json:2:1", "no comma in front of '}'"),
+        (b'{"a": [1, ]}', "w.json:1:11", "no comma in front of ']'"),
+        (b"{'a': 1}", "w.json:1:2", "strings are in double quotes"),
         (b'"\xff"', "w.json", "not UTF-8"),
         (b"[1]", "w.json", "a workflow is a JSON object"),
         (b"[" * 200_000, "w.json", "nested too deeply"),

@@ -22,6 +22,7 @@ def test_defaults(load: Any) -> None:
     assert workflow.publish[0].parameters == {"colour": True}
     assert (workflow.design.rounds, workflow.design.max_retries) == (6, 2)
     assert workflow.design.stop_when is None
+    assert load(design={"stop_when": None}).design.stop_when is None
     assert (scenario.levels, scenario.topology.name) == ({}, "T1")
     assert scenario.probes[0].parameters == {"count": 20, "size": 56}
     chain = scenario.chain
