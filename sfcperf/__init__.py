@@ -1,3 +1,20 @@
 """SFCPerf: performance evaluation of service function chains (papers: Sanz et al., SFCPerf)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfcperf.api import Compared, Run, compare, load, run
+
+__all__ = ["Compared", "Run", "__version__", "compare", "load", "run"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # Only who asks for them waits for their imports.
+    if name in __all__:
+        from sfcperf import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,18 +25,20 @@ TAG_PREFIX = "tag_"
 """Prefix of a tag's column, like `factor_`."""
 
 _TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("scenario", "samples"))
+_STRUCTURED = ["deployment", "packets", "notes", "series", "noise"]
 _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
 
 def export(store: RunStore, format: Format, target: Path) -> list[Path]:
     """Write all samples of the run to `target`; returns the written files.
 
-    Columns: `run_id`, the fields of TrialRecord (reasons, deployment, packets and notes as JSON
-    text), a column `factor_NAME` per factor, a column `tag_NAME` per tag (analysis `enrich`), and
-    `sample` (from 0 within the trial), `metric`, `unit`, `value`. Trials of every status are
-    included: filter on `status`. A trial without samples has one row with empty sample columns, so
-    that failures are visible. Telemetry goes, with the same factor columns and the tags of its
-    sources, to `target_of("telemetry", target)`, flows to `target_of("flows", target)`.
+    Columns: `run_id`, the fields of TrialRecord (those with a structure as JSON text; in CSV only
+    reasons: the others make rows of thousands of characters), a column `factor_NAME` per factor, a
+    column `tag_NAME` per tag (analysis `enrich`), and `sample` (from 0 within the trial), `metric`,
+    `unit`, `value`. Trials of every status are included: filter on `status`. A trial without
+    samples has one row with empty sample columns, so that failures are visible. Telemetry goes,
+    with the same factor columns and the tags of its sources, to `target_of("telemetry", target)`,
+    flows to `target_of("flows", target)`.
 
     Raises InputError for an unknown format, a damaged run, or a target that cannot be written or
     that is part of the run's own record.
@@ -46,7 +48,8 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
             f"there is no export format {format!r}", allowed=", ".join(get_args(Format))
         )
     trials = store.trials()
-    tables = {target: _samples_table(store.run_id, trials, _tags(store, "trial"))}
+    samples = _samples_table(store.run_id, trials, _tags(store, "trial"))
+    tables = {target: samples.drop_columns(_STRUCTURED) if format == "csv" else samples}
     if store.telemetry_path.is_file():
         table = TELEMETRY.read(store.telemetry_path)
         beside = target_of("telemetry", target)

@@ -36,9 +36,17 @@ def test_one_row_per_sample_and_one_for_a_trial_without(tmp_path: Path, format: 
         ("run", "r001-s000-ping", 1, "valid", 1, "rtt_us", 2.5),
         ("run", "r002-s000-ping", 2, "failed", None, None, None),
     ]
-    [_, _, (reasons, packets)] = exported(store, format, "reasons, packets")
+    [_, _, (reasons,)] = exported(store, format, "reasons")
     assert reasons == '["no \\"reply\\",\\nat all"]'
-    assert packets == '{"fwd-1": 40}'
+
+
+def test_what_is_structured_is_not_in_csv(tmp_path: Path) -> None:
+    """It would make rows of thousands of characters."""
+    store = run_folder(tmp_path / "run", [trial(1)])
+    assert exported(store, "parquet", "packets") == [('{"fwd-1": 40}',)]
+    [target] = export(store, "csv", tmp_path / "out.csv")
+    header = target.read_text().splitlines()[0]
+    assert not {"packets", "notes", "deployment", "series", "noise"} & set(header.split(","))
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -1,0 +1,185 @@
+"""SFCPerf in Python, for notebooks: run workflows, and read and compare runs as tables.
+
+    import sfcperf
+
+    run = sfcperf.run("quickstart", overrides=["design.rounds=6"])
+    run.summaries                     # a pandas DataFrame
+    sfcperf.load("results/20261124-...").samples
+    sfcperf.compare("results/a", "results/b").rows
+
+Errors are those of the command line (`sfcperf.errors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfcperf.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    from sfcperf.analysis.comparison import Comparison
+    from sfcperf.results.store import RunStore
+
+RESULTS = Path("results")
+
+
+class Run:
+    """A run folder. Tables are read anew with each access; their columns are those of `sfcperf
+    query`, documented in docs/reference/results.md."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+
+    def __repr__(self) -> str:
+        return f"<sfcperf run {self.folder}>"
+
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self._store.folder
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """`run.json`: status, versions, the machine, probes and design. Raises InputError."""
+        return self._store.manifest()
+
+    @property
+    def verdict(self) -> str:
+        """What the report says first, with its reasons, a line each. Raises InputError."""
+        from sfcperf.report.verdict import verdict_of
+
+        found = verdict_of(self.manifest, self._store.trials(), self._store.summaries())
+        return "\n".join([found.headline, *(f"- {finding}" for finding in found.findings)])
+
+    @property
+    def summaries(self) -> pandas.DataFrame:
+        """A row per scenario, probe and metric: centres with their intervals."""
+        return self._view("summaries")
+
+    @property
+    def trials(self) -> pandas.DataFrame:
+        """A row per trial, of any status."""
+        return self._view("trials")
+
+    @property
+    def samples(self) -> pandas.DataFrame:
+        """A row per number that a probe reported."""
+        return self._view("samples")
+
+    @property
+    def telemetry(self) -> pandas.DataFrame:
+        """A row per observation of a monitor; empty if there was none."""
+        return self._view("telemetry")
+
+    @property
+    def flows(self) -> pandas.DataFrame:
+        """A row per flow and window in which a function listed it; empty if none did."""
+        return self._view("flows")
+
+    def query(self, sql: str) -> pandas.DataFrame:
+        """The answer to SQL over the views of `sfcperf query`. Raises InputError."""
+        return self.arrow(sql).to_pandas()
+
+    def arrow(self, sql: str) -> pyarrow.Table:
+        """The same as an Arrow table, which `polars.from_arrow` takes, among others."""
+        from sfcperf.query.engine import opened
+
+        with opened([self._store]) as database, database.ask(sql) as rows:
+            return rows.read_all()
+
+    def _view(self, name: str) -> pandas.DataFrame:
+        return self.query(f"select * from {name}")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison: its rows as a table, and as `sfcperf compare` prints them."""
+
+    comparison: Comparison
+
+    @property
+    def rows(self) -> pandas.DataFrame:
+        """A row per scenario and metric: both sides, the difference, its interval, the verdict. The
+        columns are those of `sfcperf compare --csv`."""
+        import pandas
+
+        from sfcperf.comparison import comparison_csv
+
+        return pandas.read_csv(StringIO(comparison_csv(self.comparison)))
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        from sfcperf.comparison import comparison_tables, comparison_texts
+
+        text = StringIO()
+        console = Console(file=text, width=140)
+        for part in (*comparison_tables(self.comparison), *comparison_texts(self.comparison)):
+            console.print(part)
+        return text.getvalue()
+
+
+def load(run: str | Path, results: str | Path = RESULTS) -> Run:
+    """A run by its folder, or by its name in `results`. Raises InputError."""
+    from sfcperf.cli.inputs import open_run
+
+    return Run(open_run(str(run), Path(results)))
+
+
+def run(
+    workflow: str | Path,
+    *,
+    results: str | Path = RESULTS,
+    overrides: Sequence[str] = (),
+    driver: str | None = None,
+    profile: str | None = None,
+) -> Run:
+    """Run a workflow file, or a shipped workflow by its name, into a new folder of `results`, and
+    give the run when it has ended; progress goes to stderr. `overrides`: such as
+    `design.rounds=6`. Trials that do not count are in `trials`; nothing is raised for them.
+
+    Only the main thread can run a workflow. Raises InputError or EnvironmentLacks before anything
+    is created, and for a workflow that asks for several runs (`design.runs`).
+    """
+    from sfcperf.cli.inputs import read_workflow
+    from sfcperf.cli.progress import LineDisplay
+    from sfcperf.control.run import start
+
+    loaded, given = read_workflow(str(workflow), list(overrides), driver, profile)
+    if loaded.design.runs > 1:
+        raise InputError(
+            f"{loaded.design.runs} runs are a campaign, which `sfcperf run` measures",
+            where="/design/runs",
+            allowed="1",
+        )
+    command = ["sfcperf.run", str(workflow)]
+    outcome = start(loaded, Path(results), command=command, listener=LineDisplay(), given=given)
+    return Run(outcome.store)
+
+
+def compare(
+    *sides: str | Path | Run,
+    results: str | Path = RESULTS,
+    margins: Sequence[str] = (),
+    **options: Any,
+) -> Compared:
+    """Compare runs, or the variants of one; the first is the baseline. A side is a run, several
+    (`"RUN,RUN"`), or a campaign. `margins` are as for `sfcperf compare --margin`; `options` are the
+    fields of `sfcperf.analysis.comparison.Options`. Raises InputError."""
+    from sfcperf.analysis.comparison import compare_all
+    from sfcperf.cli.comparing import options_of, sides_of
+    from sfcperf.cli.noise_floor import known_floors
+
+    named = [str(side.folder) if isinstance(side, Run) else str(side) for side in sides]
+    asked = {"test": "rank", "rarest": "10%", **options}
+    found = sides_of(named, None, Path(results))
+    single = len(found[0].stores) == 1 and not found[0].variant
+    floors = known_floors() if single else None
+    return Compared(compare_all(found[0], found[1:], options_of(margins, **asked), floors))
