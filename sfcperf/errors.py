@@ -16,6 +16,8 @@ class ExitCode(IntEnum):
     BAD_INPUT = 2
     ENVIRONMENT = 3
     INTERNAL = 4
+    CANNOT_DECIDE = 5
+    """`compare --fail-on`: too few trials for such a verdict, whatever was measured."""
     INTERRUPTED = 130
 
 

@@ -15,9 +15,12 @@ from sfcperf.analysis.comparison import (
     Options,
     Side,
     variants_of,
+    without_power,
 )
+from sfcperf.analysis.two_sample.rank_power import least_trials
 from sfcperf.cli.inputs import campaign_of, is_campaign, open_run
 from sfcperf.errors import InputError
+from sfcperf.presentation.wording import count_text
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
@@ -34,6 +37,25 @@ def failing(given: Sequence[str]) -> frozenset[str]:
                 f"unknown verdict {word!r}", where="--fail-on", allowed=", ".join(VERDICTS)
             )
     return frozenset(words)
+
+
+def powerless(comparison: Comparison, options: Options) -> str | None:
+    """Why some row could not have been called different, whatever was measured; None if all could.
+    A comparison without rows decides nothing either."""
+    if not comparison.rows:
+        return "there is no row to judge"
+    if (text := next(without_power(comparison.rows, options), None)) is not None:
+        return text
+    rows = [
+        row for row in comparison.rows if row.p_least is not None and row.p_least > options.alpha
+    ]
+    if not rows:
+        return None
+    needed = max(least_trials(options.alpha, row.paired) for row in rows)
+    return (
+        f"{count_text(len(rows), 'row')} of {len(comparison.rows)} cannot be called better or "
+        f"worse with so few trials; use at least {needed} rounds"
+    )
 
 
 def options_of(margins: Sequence[str], test: str, rarest: str, **more: Any) -> Options:

@@ -20,6 +20,7 @@ from sfcperf.analysis.comparison.result import (
     percent_text,
 )
 from sfcperf.analysis.comparison.sides import VARIANT, Measured, Side, read_side, variants_of
+from sfcperf.analysis.comparison.warnings import without_power
 from sfcperf.analysis.two_sample import Estimate
 
 __all__ = [
@@ -50,4 +51,5 @@ __all__ = [
     "read_floors",
     "read_side",
     "variants_of",
+    "without_power",
 ]

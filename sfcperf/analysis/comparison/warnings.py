@@ -20,7 +20,7 @@ _NAMED = 4
 def warnings(sides: Sequence[Measured], rows: Sequence[Row], options: Options) -> Iterator[str]:
     """In sentences, the most important first."""
     for primary in (True, False):
-        yield from _without_power([row for row in rows if row.primary is primary], options)
+        yield from without_power([row for row in rows if row.primary is primary], options)
     yield from _sequentially_stopped(sides, rows, options)
     for side in sides:
         for run in side.facts.runs:
@@ -72,7 +72,7 @@ def _sequentially_stopped(
         )
 
 
-def _without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
+def without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
     """No row of a family could have been called better or worse, whatever was measured."""
     tests = [row for row in rows if row.p_least is not None and row.replication is None]
     if not tests or options.test == "t":

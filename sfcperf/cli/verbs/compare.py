@@ -13,6 +13,8 @@ from sfcperf.errors import ExitCode
 if TYPE_CHECKING:
     from sfcperf.analysis.comparison import Comparison
 
+_OF_DIFFERENCES = {"better", "worse", "different"}
+
 
 def compare(
     runs: Annotated[
@@ -97,7 +99,8 @@ def compare(
             help="Exit with 1 if a row has this verdict: worse, undecided, different, better, "
             "equivalent. Repeatable, or comma-separated. Verdicts on one run per side are about "
             "these two runs: what differs from one run to the next counts as a difference. With "
-            "several runs per side, or a noise floor of this machine, it does not.",
+            "several runs per side, or a noise floor of this machine, it does not. Exits with 5 if "
+            "there are too few trials for worse, better or different, whatever was measured.",
         ),
     ] = None,
     keep_noise_floor: Annotated[
@@ -118,11 +121,13 @@ def compare(
         check_outputs,
         failing,
         options_of,
+        powerless,
         runs_of,
         sides_of,
         write_outputs,
     )
     from sfcperf.cli.noise_floor import known_floors
+    from sfcperf.cli.progress import say
 
     if keep_noise_floor:
         from sfcperf.cli.noise_floor import keep_and_show
@@ -149,6 +154,9 @@ def compare(
     write_outputs(comparison, sides, json_=json_, html=html, csv=csv)
     if any(row.verdict in verdicts for row in comparison.rows):
         raise typer.Exit(ExitCode.SOME_TRIALS_BAD)
+    if verdicts & _OF_DIFFERENCES and (reason := powerless(comparison, options)):
+        say(f"--fail-on: {reason}")
+        raise typer.Exit(ExitCode.CANNOT_DECIDE)
 
 
 def _print(comparison: Comparison) -> None:

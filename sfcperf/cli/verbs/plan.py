@@ -38,6 +38,12 @@ def plan(
     check_remote(loaded)
 
 
+_ALPHA = 0.05
+"""That of `sfcperf compare` for all rows together, which Holm's correction divides by their number
+first."""
+_EXAMPLE_PERCENT = 5
+
+
 def print_plan(workflow: Workflow) -> None:
     """Scenarios, order of the trials, and estimated time, on stdout."""
     from sfcperf.cli.text import levels_text, shown
@@ -73,6 +79,7 @@ def print_plan(workflow: Workflow) -> None:
             f"each interval is at most {width:.3g} of its {design.centre}"
         )
     print(_intervals(design))
+    print(_detectable(workflow))
     per_round = sum(len(scenario.probes) for scenario in workflow.scenarios)
     trials = count_text(per_round * design.rounds, "trial")
     one_s = workflow_s(workflow)
@@ -105,6 +112,31 @@ def _intervals(design: Design) -> str:
     if most >= fewest:
         return f"{text}, with intervals at {100 * design.confidence:g} %"
     return f"{text}, without intervals: they need {fewest} rounds (design.centre, design.rounds)"
+
+
+def _detectable(workflow: Workflow) -> str:
+    """What a comparison of two such runs can show, or how many rounds it takes to show anything."""
+    from sfcperf import plugins
+    from sfcperf.analysis.two_sample.detectable import smallest_shift
+    from sfcperf.analysis.two_sample.rank_power import least_trials
+    from sfcperf.presentation.wording import count_text
+
+    rows = sum(
+        metric.primary
+        for scenario in workflow.scenarios
+        for spec in scenario.probes
+        for metric in plugins.load("probe", spec.probe).metrics(spec.parameters)
+    )
+    text = f"two such runs, compared in {count_text(rows, 'row')}: "
+    alpha = _ALPHA / max(1, rows)
+    found = smallest_shift(workflow.design.rounds, alpha)
+    if found is None:
+        least = least_trials(alpha, paired=False)
+        return f"{text}no change can be shown, whatever its size; {least} rounds show large ones"
+    return (
+        f"{text}changes of {found:.1f} standard deviations of the trials or more are found with "
+        f"80 % ({found * _EXAMPLE_PERCENT:.0f} % if trials scatter by {_EXAMPLE_PERCENT} %)"
+    )
 
 
 def _print_variants(workflow: Workflow) -> None:

@@ -55,6 +55,20 @@ def test_variants_of_one_run(sfcperf: Command, runs: Path, capsys: Capture) -> N
     assert sfcperf("compare", runs / "both", "--baseline", "ebpf", "--fail-on", "worse") == 1
 
 
+@pytest.mark.parametrize("words", ["worse", "better,undecided", "different"])
+def test_too_few_rounds_to_fail_are_no_pass(
+    tmp_path: Path, sfcperf: Command, capsys: Capture, words: str
+) -> None:
+    """Three trials against three cannot go below p = 0.1, even at half the speed."""
+    ping_run(tmp_path / "few", rounds=3)
+    ping_run(tmp_path / "slow", rounds=3, ratio=2.0)
+    given = ["compare", "few", "slow", "--results", tmp_path, "--fail-on"]
+    assert sfcperf(*given, words) == (1 if "undecided" in words else 5)
+    if "undecided" not in words:
+        assert "use at least 5 rounds" in capsys.readouterr().err
+    assert sfcperf(*given, "equivalent") == 0
+
+
 def test_json_alone_on_stdout(sfcperf: Command, runs: Path, capsys: Capture) -> None:
     assert sfcperf("compare", "old", "new", "--results", runs, "--json", "-") == 0
     document = json.loads(capsys.readouterr().out)

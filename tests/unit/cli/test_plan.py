@@ -39,6 +39,17 @@ def test_plan_tells_which_intervals_the_design_gives(
     )
 
 
+def test_plan_tells_which_changes_the_design_can_show(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    def told(**design: object) -> str:
+        assert sfcperf("plan", bench.write(design=design)) == 0
+        return next(x for x in capsys.readouterr().out.splitlines() if x.startswith("two such"))
+
+    assert "standard deviations of the trials or more are found with 80 %" in told(rounds=10)
+    assert "no change can be shown, whatever its size" in told(rounds=3)
+
+
 def test_plan_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
     assert sfcperf("plan", bench.write(factors={"chain_length": [9]})) == 2
     said = capsys.readouterr()
