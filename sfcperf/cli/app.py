@@ -15,6 +15,7 @@ from sfcperf.cli.verbs import (
     figures,
     heavy_hitters,
     index,
+    init,
     kibana,
     listing,
     pack,
@@ -37,18 +38,19 @@ app = typer.Typer(
     name="sfcperf",
     help="Benchmark service function chains from one JSON workflow.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     # Help as plain text: importing rich costs more than all the rest of `--help`.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.command("init")(init.init)
 app.command("run")(run.run)
 app.command("validate")(validate.validate)
 app.command("plan")(plan.plan)
 app.command("list")(listing.list_)
 app.command("show")(show.show)
+app.command("schema")(init.schema)
 app.command("resume")(resume.resume)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)

@@ -1,0 +1,58 @@
+"""`sfcperf init` and `sfcperf schema`: a folder to begin with, for people and their editors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+Command = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+TREE = Path(__file__).parents[3]
+
+
+def test_the_folder_is_one_to_begin_with(tmp_path: Path, sfcperf: Command, capsys: Capture) -> None:
+    folder = tmp_path / "new" / "lab"
+    assert sfcperf("init", folder) == 0
+    assert f"next: sfcperf validate {folder}/workflow.json" in capsys.readouterr().out
+    workflow = folder / "workflow.json"
+    assert sfcperf("validate", workflow) == 0
+    profile = folder / "profile.json"
+    assert sfcperf("plan", workflow, "--profile", profile, "--set", "preset=short") == 0
+    document = json.loads(workflow.read_text())
+    schema = json.loads((folder / document["$schema"]).read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    # The README explains each key that is in the workflow.
+    explained = set(re.findall(r"^\| `(\w+)` \|", (folder / "README.md").read_text(), re.MULTILINE))
+    assert document.keys() - {"$schema", "sfcperf", "name", "description", "publish"} == explained
+
+
+def test_nothing_is_replaced(tmp_path: Path, sfcperf: Command, capsys: Capture) -> None:
+    (tmp_path / "workflow.json").write_text("mine")
+    assert sfcperf("init", tmp_path) == 2
+    assert "workflow.json would be replaced" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["workflow.json"]
+    assert (tmp_path / "workflow.json").read_text() == "mine"
+
+
+def test_the_schema_is_that_of_the_installed_plugins(sfcperf: Command, capsys: Capture) -> None:
+    assert sfcperf("schema") == 0
+    schema = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert "vnf.firewall" in schema["$defs"]
+
+
+def test_editors_find_the_schema_of_shipped_workflows() -> None:
+    for path in (TREE / "workflows").glob("*.json"):
+        named = json.loads(path.read_text())["$schema"]
+        assert (path.parent / named).resolve() == TREE / "schemas" / "workflow.schema.json"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete(sfcperf: Command, capsys: Capture, shell: str) -> None:
+    assert sfcperf("--show-completion", shell) == 0
+    assert "_SFCPERF_COMPLETE" in capsys.readouterr().out
