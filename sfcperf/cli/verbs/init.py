@@ -20,8 +20,8 @@ def init(
         Path, typer.Argument(metavar="DIR", help="Folder to make, or an empty one.")
     ] = Path(),
 ) -> None:
-    """Write a folder to begin with: a workflow, a profile, the schema for editors, and a README that
-    explains them. Replaces no file."""
+    """Write a folder to begin with: a workflow, a profile, the schema for editors, and a README
+    that explains them. Replaces no file."""
     there = [name for name in (*_FILES, _SCHEMA) if (folder / name).exists()]
     if there:
         raise InputError(
