@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any, ClassVar
 
 from sfcperf.active.base import Probe, ProbeResult, samples
-from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
+from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts import process
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, integer, number, object_schema
@@ -21,7 +21,7 @@ from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
 from sfcperf.vnfs.heavy_hitter.running import BINARY
-from sfcperf.vnfs.sfcmon.chunks import chunk_of_files, synthetic_chunk
+from sfcperf.vnfs.sfcmon.chunks import check_absolute, chunk_of_files, synthetic_chunk
 
 _TRACE_TAKES_S = 3.0
 """Reading a trace; for plans only."""
@@ -66,13 +66,7 @@ class HeavyHitterEngine(Probe):
     def check(cls, parameters: Mapping[str, Any]) -> None:
         """Looks at no file: a run can be read where its trace is not."""
         HeavyHitter.check({"columns": parameters["columns"]})
-        trace = parameters.get("trace")
-        if trace is not None and not Path(trace).is_absolute():
-            raise InputError(
-                f"{trace!r} is a relative path",
-                where="trace",
-                allowed="an absolute path: a run may be resumed in another folder",
-            )
+        check_absolute(parameters.get("trace"))
 
     @classmethod
     def requirements(cls) -> list[Requirement]:

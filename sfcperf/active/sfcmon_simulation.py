@@ -15,7 +15,7 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, integer, number, object_schema
 from sfcperf.results.values import Metric
 from sfcperf.vnfs import binaries
-from sfcperf.vnfs.sfcmon.chunks import Chunk, chunk_of_files, synthetic_chunk
+from sfcperf.vnfs.sfcmon.chunks import Chunk, check_absolute, chunk_of_files, synthetic_chunk
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
 from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, Thresholds, share_register
 from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate
@@ -93,12 +93,7 @@ class SfcmonSimulation(Probe):
     def check(cls, parameters: Mapping[str, Any]) -> None:
         """Looks at no file: a run can be read where its trace is not."""
         trace = parameters.get("trace")
-        if trace is not None and not Path(trace).is_absolute():
-            raise InputError(
-                f"{trace!r} is a relative path",
-                where="trace",
-                allowed="an absolute path: a run may be resumed in another folder",
-            )
+        check_absolute(trace)
         if trace is None and parameters["duration_s"] < parameters["window_s"]:
             raise InputError(
                 f"no window of {parameters['window_s']:g} s fits into a trace of "
