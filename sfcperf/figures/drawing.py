@@ -72,8 +72,9 @@ def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
         time_marks(axes, plot)
         axes.set_xlabel(TIME_LABEL)
         axes.set_ylabel(printable(plot.spec.y_label))
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+        axes.margins(x=0)
+        if axes.dataLim.ymin >= 0:
+            axes.set_ylim(bottom=0)
         return
     for index, series in enumerate(plot.series):
         fit = fits.get(series.name)
