@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sfcperf.active.heavy_hitter_traffic import HEAVY
 from sfcperf.active.replay_plan import Key, ReplayPlan
 
-_NS_PER_S = 1e9
+_NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1e6
+_ROUNDING = 1e-9
+"""A quotient may be a little less than the whole number that it should be."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,18 @@ class Mitigation:
 def mitigation(
     plan: ReplayPlan, arrivals: Iterable[tuple[Key, int]], lead_s: float, span_s: float, bin_s: float
 ) -> Mitigation:
-    """Judge what arrived, at Unix times [ns]. Rates are in steps of `bin_s`, over `span_s`; the
-    first packet of the large flow begins the step after `lead_s`, to the nearest step."""
+    """Judge what arrived, at Unix times [ns]. Rates are in steps of `bin_s`, over `span_s`, so that
+    all trials agree about time: the large flow's first packet that arrives begins the step after
+    `lead_s`, rounded to whole steps."""
     times = _first_times(plan, arrivals)
     heavy = [time for time, packet in zip(times, plan.packets, strict=True) if packet.label == HEAVY]
     small = [time for time, packet in zip(times, plan.packets, strict=True) if packet.label != HEAVY]
     through = next((place for place, time in enumerate(heavy) if time is None), len(heavy))
     arrived = [time for time in heavy if time is not None]
     before = arrived[:through]
-    lead_ns = round(lead_s / bin_s) * bin_s * _NS_PER_S
+    bin_ns = round(bin_s * _NS_PER_S)
+    lead_ns = round(lead_s / bin_s) * bin_ns
+    steps = int(span_s / bin_s + _ROUNDING)
     others = [time for time in small if time is not None]
     start_ns = arrived[0] - lead_ns if arrived else min(others, default=0)
     blocked = through < len(heavy)
@@ -52,8 +58,8 @@ def mitigation(
         passed_again=len(arrived) - through,
         blocked=blocked,
         time_to_block_ms=took_ms,
-        heavy_pps=_rates(arrived, start_ns, span_s, bin_s),
-        background_pps=_rates(others, start_ns, span_s, bin_s),
+        heavy_pps=_rates(arrived, start_ns, bin_ns, steps),
+        background_pps=_rates(others, start_ns, bin_ns, steps),
     )
 
 
@@ -67,12 +73,6 @@ def _first_times(plan: ReplayPlan, arrivals: Iterable[tuple[Key, int]]) -> list[
     return times
 
 
-def _rates(
-    times_ns: Sequence[int], start_ns: float, span_s: float, bin_s: float
-) -> tuple[float, ...]:
-    counts = [0] * int(span_s / bin_s + 1e-9)
-    for time_ns in times_ns:
-        place = int((time_ns - start_ns) // (bin_s * _NS_PER_S))
-        if 0 <= place < len(counts):
-            counts[place] += 1
-    return tuple(count / bin_s for count in counts)
+def _rates(times_ns: Iterable[int], start_ns: int, bin_ns: int, steps: int) -> tuple[float, ...]:
+    counts = Counter((time_ns - start_ns) // bin_ns for time_ns in times_ns)
+    return tuple(counts[place] * _NS_PER_S / bin_ns for place in range(steps))
