@@ -1,4 +1,4 @@
-"""heavy_hitter_mitigation: a large flow beside many small ones: how soon does the chain block it?"""
+"""heavy_hitter_mitigation: a large flow beside many small ones: how soon is it blocked?"""
 
 from __future__ import annotations
 
@@ -128,10 +128,11 @@ class HeavyHitterMitigation(Probe):
             )
         packets = traffic.heavy_packets + traffic.background_packets
         if packets > _MOST_PACKETS:
+            most_s = duration_s * _MOST_PACKETS / packets
             raise InputError(
                 f"{packets} packets are too many for a trial",
                 where="duration_s",
-                allowed=f"{_MOST_PACKETS} packets, here {duration_s * _MOST_PACKETS / packets:.4g} s",
+                allowed=f"at most {_MOST_PACKETS} packets, at these rates {most_s:.4g} s",
             )
         least_s, most_s = duration_s / _MOST_STEPS, duration_s / 2
         if not least_s <= parameters["bin_s"] <= most_s:

@@ -35,14 +35,22 @@ class Mitigation:
 
 
 def mitigation(
-    plan: ReplayPlan, arrivals: Iterable[tuple[Key, int]], lead_s: float, span_s: float, bin_s: float
+    plan: ReplayPlan,
+    arrivals: Iterable[tuple[Key, int]],
+    lead_s: float,
+    span_s: float,
+    bin_s: float,
 ) -> Mitigation:
     """Judge what arrived, at Unix times [ns]. Rates are in steps of `bin_s`, over `span_s`, so that
     all trials agree about time: the large flow's first packet that arrives begins the step after
     `lead_s`, rounded to whole steps."""
     times = _first_times(plan, arrivals)
-    heavy = [time for time, packet in zip(times, plan.packets, strict=True) if packet.label == HEAVY]
-    small = [time for time, packet in zip(times, plan.packets, strict=True) if packet.label != HEAVY]
+    heavy = [
+        time for time, packet in zip(times, plan.packets, strict=True) if packet.label == HEAVY
+    ]
+    small = [
+        time for time, packet in zip(times, plan.packets, strict=True) if packet.label != HEAVY
+    ]
     through = next((place for place, time in enumerate(heavy) if time is None), len(heavy))
     arrived = [time for time in heavy if time is not None]
     before = arrived[:through]

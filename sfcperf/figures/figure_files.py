@@ -85,8 +85,8 @@ def write_figure(
     layout: FigureLayout = PAPER,
 ) -> list[Path]:
     """Draw a figure into a folder, with the CSV files of its points and trials (of a distribution
-    also of its samples and bands, of curves over time their steps) beside it; gives the files. Raises InputError when its name
-    leaves the folder."""
+    also of its samples and bands, of curves over time of their steps) beside it; gives the files.
+    Raises InputError when its name leaves the folder."""
     _check_name(plot.spec)
     target = folder / plot.spec.name
     folder.mkdir(parents=True, exist_ok=True)

@@ -95,8 +95,8 @@ def time_marks(axes: Axes, plot: Plot) -> None:
         look = palette.style(index)
         steps = point.curve(plot.spec.metric, plot.centre)
         for times_s, low, high in bands(steps):
-            ends = ([value * scale for value in line] for line in (low, high))
-            axes.fill_between(times_s, *ends, color=look.colour, alpha=0.2, linewidth=0)
+            lower, upper = [value * scale for value in low], [value * scale for value in high]
+            axes.fill_between(times_s, lower, upper, color=look.colour, alpha=0.2, linewidth=0)
         times_s, values = corners(steps)
         y = [value * scale for value in values]
         axes.plot(times_s, y, color=look.colour, linestyle=look.line)

@@ -77,7 +77,8 @@ def _curves(plot: Plot, trials: str) -> str:
 
 
 def _levels(plot: Plot) -> str:
-    return " / ".join(f"{100 * level:g} %" for level in sorted({r.confidence for r in plot.summaries}))
+    levels = sorted({row.confidence for row in plot.summaries})
+    return " / ".join(f"{100 * level:g} %" for level in levels)
 
 
 def _bands(plot: Plot) -> str:
@@ -90,8 +91,8 @@ def _bands(plot: Plot) -> str:
             " which do not drift with time."
         )
     text = (
-        f"Bands: {_levels(plot)} confidence interval of each percentile within a typical trial (pointwise,"
-        " over trials)."
+        f"Bands: {_levels(plot)} confidence interval of each percentile within a typical trial "
+        "(pointwise, over trials)."
     )
     return text + (f" None at {count_text(bare, 'point')}." if bare else "")
 

@@ -117,7 +117,8 @@ class _Figure:
         if LINE in self.factors:
             self.report("lines", f"a factor cannot be named {LINE!r} in a figure with `lines`")
         if self.value.get("kind") == "ecdf":
-            self.report("kind", "a figure with `lines` draws no distributions", "line, bar, box, time")
+            allowed = "line, bar, box, time"
+            self.report("kind", "a figure with `lines` draws no distributions", allowed)
         names: set[str] = set()
         units: dict[str, str] = {}
         for number, line in enumerate(self.value["lines"]):

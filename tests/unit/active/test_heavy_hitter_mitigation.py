@@ -13,7 +13,7 @@ from support.probing import made
 from sfcperf.active.heavy_hitter_mitigation import HeavyHitterMitigation, losses
 from sfcperf.active.heavy_hitter_traffic import BACKGROUND, HEAVY, Traffic
 from sfcperf.active.mitigation import Mitigation, mitigation
-from sfcperf.active.replay_plan import Key, Replayed, ReplayPlan, replayed
+from sfcperf.active.replay_plan import Key, ReplayPlan, replayed
 from sfcperf.errors import InputError
 
 MS = 1_000_000
@@ -81,7 +81,8 @@ def test_times_are_those_of_the_rates() -> None:
 
 
 def test_trials_have_flows_of_their_own() -> None:
-    flows = [{packet.flow for packet in TRAFFIC.plan(trial).packets} for trial in (0, 1, 256, 70_000)]
+    plans = [TRAFFIC.plan(trial) for trial in (0, 1, 256, 70_000)]
+    flows = [{packet.flow for packet in plan.packets} for plan in plans]
     assert len(set.union(*flows)) == sum(map(len, flows))
 
 
@@ -168,8 +169,9 @@ def test_parameters_that_do_not_fit(given: dict[str, float], where: str) -> None
 
 def test_what_was_not_sent_and_came_late_is_told() -> None:
     plan = TRAFFIC.plan(1)
-    late = [(key, at + (60 * MS if place < 10 else 0)) for place, (key, at) in enumerate(arriving(plan))]
-    sent: Replayed = replayed(plan, 1, late[:-1], late[:-1])
+    in_time = arriving(plan)[:-1]
+    late = [(key, at + 60 * MS) for key, at in in_time[:10]] + in_time[10:]
+    sent = replayed(plan, 1, late, late)
     assert list(sent.doubts()) == [
         "1 packets of the trace were not sent",
         "1 % of the packets were sent more than 60 ms late",
