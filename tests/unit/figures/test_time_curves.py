@@ -9,6 +9,7 @@ from statistics import fmean, median
 
 import pytest
 from support.records.runs import RunOptions, build_run
+from support.records.time_series import with_steps
 
 from sfcperf.analysis.statistics import Rules
 from sfcperf.errors import InputError
@@ -26,7 +27,6 @@ from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureLine, FigureSpec
 
 SVG = FigureLayout(formats=("svg",))
-STEP_S = 0.5
 REQUEST = FigureRequest(("ping-rtt_us",), kind="time", centre="median", name="t")
 
 
@@ -41,23 +41,6 @@ class WithFigure(RunData):
         return () if self.figure is None else (self.figure,)
 
 
-def stepped(record: TrialRecord) -> TrialRecord:
-    """The first step is 0 in all trials; later ones grow with time."""
-    if record.label != "ping":
-        return record
-    mean = record.samples[0]["value"]
-    values = [0.0, mean / 2, mean, mean * (1.5 + record.round % 3)]
-    return replace(record, series={"rtt_us": values}, series_step_s=STEP_S)
-
-
-def rewritten(store: RunStore, records: list[TrialRecord]) -> RunData:
-    (store.folder / "trials.jsonl").unlink()
-    again = RunStore(store.folder)
-    for record in records:
-        again.append_trial(record)
-    return RunData(again, "a")
-
-
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     options = RunOptions(
@@ -65,7 +48,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> RunData:
         untrusted=frozenset(), failed=frozenset(),
     )  # fmt: skip
     store = build_run(tmp_path_factory.mktemp("time") / "run", options)
-    return rewritten(store, [stepped(record) for record in store.trials()])
+    return RunData(with_steps(store), "a")
 
 
 def plot_of(run: RunData, request: FigureRequest = REQUEST) -> Plot:
