@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from support.records.scenarios import scenario
 
 from sfcperf.active.base import ProbeResult
 from sfcperf.active.heavy_hitter_mitigation import HeavyHitterMitigation
+from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.running import BINARY
 
@@ -25,13 +27,19 @@ SHORT = {"duration_s": 0.6, "lead_s": 0.1, "background_pps": 500, "background_fl
 
 
 def through(
-    folder: Path, types: list[str], knobs: dict[str, Any], trials: int = 1, **given: Any
+    folder: Path,
+    types: list[str],
+    knobs: dict[str, Any],
+    trials: int = 1,
+    before: Callable[[Deployment], object] = lambda deployment: None,
+    **given: Any,
 ) -> list[ProbeResult]:
-    """Trials in the same chain. `knobs`: those that differ."""
+    """Trials in the same chain. `knobs`: those that differ; `before` happens first."""
     driver = new_driver(folder)
     deployment = driver.deploy(scenario(types, knobs={"window_s": 3600, "expiry_s": 600} | knobs))
     found = []
     try:
+        before(deployment)
         for _ in range(trials):
             probe = made(HeavyHitterMitigation, **SHORT | given)
             probe.check(probe.parameters)
@@ -72,6 +80,23 @@ def test_exactly_the_threshold_passes_in_each_trial(
         assert found.series_step_s == 0.01
         assert len(rates) == len(found.series["background_pps"]) == 60
     assert not list(tmp_path.glob("**/*.pcap"))
+
+
+def lose(deployment: Deployment) -> None:
+    """The link to the function carries less than the heavy hitter sends, and queues little."""
+    [hop] = [hop for hop in deployment.hops if hop.name.startswith("heavy_hitter")]
+    argv = ["tc", "qdisc", "replace", "dev", hop.interface, "root"]
+    argv += ["tbf", "rate", "4mbit", "burst", "3000", "limit", "3000"]
+    hop.host.run(argv, timeout_s=10)
+
+
+def test_what_is_lost_elsewhere_makes_the_trial_untrusted(tmp_path: Path) -> None:
+    knobs = {"engine": "native", "threshold": 1000}
+    [found] = through(tmp_path, ["heavy_hitter"], knobs, before=lose)
+    [doubt] = doubts(found)
+    assert doubt.endswith("it is not known which were lost elsewhere")
+    assert values(found)["let_through_packets"] < 1000
+    assert values(found)["background_loss_ratio"] > 0
 
 
 def test_a_chain_without_a_function_that_blocks(tmp_path: Path) -> None:
