@@ -28,6 +28,9 @@ class ProbeResult:
     series: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Metric -> the values behind its sample, in order of time and in the metric's unit: each
     echo's RTT, the rate in each second. A tool that reports only a total gives none."""
+    series_step_s: float | None = None
+    """Time from each value of all series to the next, for values at even steps; None otherwise.
+    Each stands for the step that begins with it."""
 
 
 def samples(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> tuple[Sample, ...]:

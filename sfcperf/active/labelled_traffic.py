@@ -14,14 +14,11 @@ from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, flag, integer, number, object_schema
 from sfcperf.results.kinds import PROBE, of_kind
-from sfcperf.results.percentiles import percentiles
 from sfcperf.results.values import Metric, Sample
 from sfcperf.traffic.kept import kept
 from sfcperf.traffic.labels import BENIGN
 from sfcperf.vnfs import binaries
 
-_NS_PER_MS = 1e6
-_LATE_MS = 50.0
 _SOME_TRACE_S = 60.0
 """Length of a file, for plans only: files are not read when a workflow is loaded."""
 _CROSSED = 0.99
@@ -221,13 +218,7 @@ class LabelledTraffic(Probe):
                 f"{lost} of {found.sent} packets were stopped, but no function says that a rule "
                 "dropped them: they were lost, and it is not known which they are"
             )
-        if found.not_sent:
-            yield f"{found.not_sent} packets of the trace were not sent"
-        if found.duplicated:
-            yield f"{found.duplicated} packets came out of the chain twice"
-        late_ms = _late_ms(found)
-        if late_ms[99] is not None and late_ms[99] > _LATE_MS:
-            yield f"1 % of the packets were sent more than {late_ms[99]:.0f} ms late"
+        yield from found.doubts()
 
 
 def result_of(
@@ -287,17 +278,12 @@ def _counts(by_label: Mapping[str, Blocked]) -> dict[str, Any]:
 
 
 def _sending(plan: ReplayPlan, found: Replayed) -> dict[str, Any]:
-    late_ms = _late_ms(found)
     return {
         "packets_sent": found.sent,
         "packets_arrived": found.arrived,
         "packets_without_label": found.sent - len(found.fates),
         "packets_left_out": dict(plan.left_out),
         "packets_ambiguous": found.ambiguous,
-        "sent_late_p50_ms": late_ms[50],
-        "sent_late_p99_ms": late_ms[99],
+        "sent_late_p50_ms": found.late_ms[50],
+        "sent_late_p99_ms": found.late_ms[99],
     }
-
-
-def _late_ms(found: Replayed) -> Mapping[int, float | None]:
-    return percentiles([late / _NS_PER_MS for late in found.late_ns], (50, 99))

@@ -158,6 +158,7 @@ class Pktgen(Probe):
             tuple(self._doubts(outcome, deployment)),
             self._notes(outcome),
             {"rx_pps": [packets / part_s for packets in in_time]},
+            part_s,
         )
 
     def cleanup(self) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.replay_plan import Replayed, ReplayPlan, replayed, seen
+from sfcperf.active.replay_plan import Key, Replayed, ReplayPlan, replayed, seen
 from sfcperf.active.tool_run import run_tool
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.merging import Merging
@@ -81,14 +81,19 @@ class Replay:
             self._run_sender()
         finally:
             told = captures.stop()
-        before, behind = (self._folder / f"tcpdump-{hop.name}.pcap" for hop in hops)
-        result = replayed(self.plan, self._speed, seen(before), seen(behind))
+        before, behind = (seen(self._capture(hop.name)) for hop in hops)
+        result = replayed(self.plan, self._speed, before, behind)
         doubts = [
             f"the capture at the {o.source} missed packets"
             for o in told
             if o.metric in ("capture_dropped_packets", "capture_bound_reached") and o.value
         ]
         return result, doubts
+
+    def arrivals(self) -> Iterator[tuple[Key, int]]:
+        """What reached the server and when [ns], also packets that are not of the plan; after
+        `send`, before `close`. Raises MeasurementError."""
+        return seen(self._capture("server"))
 
     def close(self, *, keep_captures: bool) -> None:
         """Restore the server's settings and remove the large files."""
@@ -102,6 +107,9 @@ class Replay:
         if not keep_captures:
             for pcap in self._folder.glob("*.pcap"):
                 pcap.unlink()
+
+    def _capture(self, hop: str) -> Path:
+        return self._folder / f"tcpdump-{hop}.pcap"
 
     def _write(self, path: Path, macs: bytes) -> None:
         """The input of sfc-send (vnfs/send/README.md)."""

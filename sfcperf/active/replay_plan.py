@@ -15,6 +15,7 @@ from sfcperf.errors import InputError, system_errors_as
 from sfcperf.packets.five_tuple import Flow, flow_of
 from sfcperf.packets.identity import Identity, identity
 from sfcperf.packets.pcap_file import frames
+from sfcperf.results.percentiles import percentiles
 from sfcperf.traffic import labels
 from sfcperf.traffic.labelled import LabelledPacket, labelled_packets
 from sfcperf.traffic.split import trains
@@ -22,6 +23,8 @@ from sfcperf.traffic.split import trains
 Key = tuple[Flow, Identity | None]
 """What tells a packet from others at both ends of a chain that changes no addresses."""
 _ETHERNET_BYTES = 14
+_NS_PER_MS = 1e6
+_LATE_MS = 50.0
 _THIS_NETWORK, _BROADCAST = IPv4Network("0.0.0.0/8"), IPv4Address("255.255.255.255")
 _IPV4 = b"\x08\x00"
 
@@ -142,6 +145,21 @@ class Replayed:
     late_ns: Sequence[int]
     """How much later each packet was sent than its time in the trace says, in relation to the
     earliest one."""
+
+    @property
+    def late_ms(self) -> Mapping[int, float | None]:
+        """Percentiles 50 and 99 of how late packets were sent."""
+        return percentiles([late / _NS_PER_MS for late in self.late_ns], (50, 99))
+
+    def doubts(self) -> Iterator[str]:
+        """Why a plan was not sent as it should have been."""
+        if self.not_sent:
+            yield f"{self.not_sent} packets of the trace were not sent"
+        if self.duplicated:
+            yield f"{self.duplicated} packets came out of the chain twice"
+        late_ms = self.late_ms[99]
+        if late_ms is not None and late_ms > _LATE_MS:
+            yield f"1 % of the packets were sent more than {late_ms:.0f} ms late"
 
 
 def replayed(

@@ -179,4 +179,5 @@ def _record(
         rerun_of=trial.rerun_of,
         noise={} if done is None else dict(done.noise),
         duration_s=round(monotonic() - tries.started_s, 6),
+        series_step_s=None if done is None else done.result.series_step_s,
     )

@@ -89,6 +89,26 @@ def band_csv(plot: Plot) -> str:
     return csv_text(rows)
 
 
+def time_csv(plot: Plot) -> str:
+    """The curves over time: each step with its value and interval, in the unit of the files and as
+    drawn."""
+    factors = _factors(plot)
+    head = ["series", *factors, "probe", "metric", "unit", "start_s", "end_s", "centre", "value"]
+    rows = [[*head, "low", "high", "confidence", *_DRAWN]]
+    for series in plot.series:
+        for point in series.points:
+            cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
+            for step in point.curve(plot.spec.metric, plot.centre):
+                values = (step.value, step.low, step.high)
+                times = [f"{step.start_s:.9g}", f"{step.end_s:.9g}"]
+                about = [_unit(plot, point), *times, plot.centre]
+                about += ["" if value is None else repr(value) for value in values]
+                confidence = "" if point.summary is None else repr(point.summary.confidence)
+                drawn = [_scaled(value, plot.spec) for value in values]
+                rows.append([*cells, *about, confidence, *drawn])
+    return csv_text(rows)
+
+
 def _source(plot: Plot, point: Point) -> tuple[str, str]:
     """Label of the probe, and the metric; of a line of telemetry with its source."""
     for line in plot.spec.lines:

@@ -16,8 +16,9 @@ from sfcperf.figures.marks import (
     is_grouped,
     missing_marks,
     series_marks,
+    time_marks,
 )
-from sfcperf.figures.notes import curve_names, note
+from sfcperf.figures.notes import TIME_LABEL, curve_names, note
 from sfcperf.figures.plot import Plot
 from sfcperf.figures.text_width import width_pt
 from sfcperf.presentation import palette
@@ -67,6 +68,14 @@ def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
         axes.set_ylabel("Share of samples [1]")
         axes.set_ylim(0, 1.01)
         return
+    if plot.spec.kind == "time":
+        time_marks(axes, plot)
+        axes.set_xlabel(TIME_LABEL)
+        axes.set_ylabel(printable(plot.spec.y_label))
+        axes.margins(x=0)
+        if axes.dataLim.ymin >= 0:
+            axes.set_ylim(bottom=0)
+        return
     for index, series in enumerate(plot.series):
         fit = fits.get(series.name)
         series_marks(axes, plot, series, index, joined=not fits)
@@ -87,7 +96,7 @@ def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
     """Ticks at every level of the x axis where there is room, turned or thinned where there is not;
     and the axis' limits."""
     size_pt = layout.style.font_pt - 1
-    if plot.spec.kind == "ecdf" or not plot.levels:
+    if plot.is_per_scenario or not plot.levels:
         return
     grouped = is_grouped(plot)
     places = [float(plot.place(v)) if grouped else plot.position(v) for v in plot.levels]
@@ -140,7 +149,7 @@ def _handles(plot: Plot, fits: Mapping[str, LineFit]) -> list[Artist]:
             continue
         if plot.spec.kind == "bar":
             handle: Any = Patch(facecolor=look.colour, hatch=3 * look.hatch, edgecolor="white")
-        elif plot.spec.kind == "ecdf":
+        elif plot.is_per_scenario:
             handle = Line2D([], [], color=look.colour, ls=look.line)
         else:
             line = "none" if plot.spec.kind == "box" else look.line

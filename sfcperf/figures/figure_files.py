@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfcperf.errors import InputError
 from sfcperf.figures.attribution_figure import write_attribution
-from sfcperf.figures.csv_tables import band_csv, data_csv, samples_csv, trials_csv
+from sfcperf.figures.csv_tables import band_csv, data_csv, samples_csv, time_csv, trials_csv
 from sfcperf.figures.drawing import draw
 from sfcperf.figures.fits import fitted_lines
 from sfcperf.figures.latex import latex
@@ -85,8 +85,8 @@ def write_figure(
     layout: FigureLayout = PAPER,
 ) -> list[Path]:
     """Draw a figure into a folder, with the CSV files of its points and trials (of a distribution
-    also of its samples and bands) beside it; gives the files. Raises InputError when its name
-    leaves the folder."""
+    also of its samples and bands, of curves over time of their steps) beside it; gives the files.
+    Raises InputError when its name leaves the folder."""
     _check_name(plot.spec)
     target = folder / plot.spec.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,6 +94,8 @@ def write_figure(
     tables = {".csv": data_csv(plot), ".trials.csv": trials_csv(plot)}
     if plot.spec.kind == "ecdf":
         tables |= {".samples.csv": samples_csv(plot), ".band.csv": band_csv(plot)}
+    if plot.spec.kind == "time":
+        tables |= {".time.csv": time_csv(plot)}
     for ending, text in tables.items():
         replace_file(table := target.with_name(target.name + ending), text)
         files.append(table)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX, steps
 from sfcperf.figures.plot import Plot, Point, Series
+from sfcperf.figures.time_curve import bands, corners
 from sfcperf.presentation import palette
 
 if TYPE_CHECKING:
@@ -84,6 +85,21 @@ def distribution_marks(axes: Axes, plot: Plot) -> None:
                 axes.step(x, y, where="post", color=look.colour, linewidth=0.4 * _thin(), alpha=0.6)
         x, y = steps([value * scale for samples in trials for value in samples])
         axes.step(x, y, where="post", color=look.colour, linestyle=look.line)
+
+
+def time_marks(axes: Axes, plot: Plot) -> None:
+    """A curve per scenario: the centre of its trials in each step of time, with the interval as a
+    band."""
+    scale = plot.spec.y_scale
+    for index, point in enumerate(plot.points):
+        look = palette.style(index)
+        steps = point.curve(plot.spec.metric, plot.centre)
+        for times_s, low, high in bands(steps):
+            lower, upper = [value * scale for value in low], [value * scale for value in high]
+            axes.fill_between(times_s, lower, upper, color=look.colour, alpha=0.2, linewidth=0)
+        times_s, values = corners(steps)
+        y = [value * scale for value in values]
+        axes.plot(times_s, y, color=look.colour, linestyle=look.line)
 
 
 def is_grouped(plot: Plot) -> bool:

@@ -11,6 +11,7 @@ from sfcperf.figures.plot import Plot
 from sfcperf.presentation.levels import level_text
 from sfcperf.presentation.wording import count_text
 
+TIME_LABEL = "Time within the trial [s]"
 _BOX = (
     "Boxes: quartiles and median of the trials, whiskers to the furthest within 1.5 interquartile "
     "ranges; marks: single trials"
@@ -31,7 +32,7 @@ def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
     if untrusted := plot.count("untrusted"):
         parts.append(f"{_untrusted(plot)} ({count_text(untrusted, 'point')}).")
     if missing := plot.count("missing"):
-        mark = "No curve" if plot.spec.kind == "ecdf" else "×" if printed else "No mark"
+        mark = "No curve" if plot.is_per_scenario else "×" if printed else "No mark"
         parts.append(f"{mark}: no valid trial ({count_text(missing, 'point')}).")
     return " ".join(parts)
 
@@ -45,18 +46,39 @@ def interval_note(plot: Plot) -> str:
     trials = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
     if plot.spec.kind == "ecdf":
         return f"Distribution of all samples of the valid trials ({trials} each). {_bands(plot)}"
+    if plot.spec.kind == "time":
+        return _curves(plot, trials)
     estimates = [plot.estimate(row) for row in rows]
     what = "Medians. " if plot.centre == "median" else "Means. "
     reasons = Counter(one.withheld for one in estimates if one.withheld)
     reason = reasons.most_common(1)[0][0] if reasons else ""
     if reasons.total() == len(rows):
         return f"{what}No error bars ({trials}): {reason}."
-    levels = " / ".join(f"{100 * level:g} %" for level in sorted({r.confidence for r in rows}))
     methods = ", ".join(sorted({e.method for e in estimates if e.half_width is not None}))
-    text = f"{what}Error bars: {levels} confidence interval, {methods}, {trials} trials."
+    text = f"{what}Error bars: {_levels(plot)} confidence interval, {methods}, {trials} trials."
     if reasons:
         text += f" None at {count_text(reasons.total(), 'point')}: {reason}."
     return text
+
+
+def _curves(plot: Plot, trials: str) -> str:
+    """What curves over time are, and their bands, if there are any."""
+    what = f"{plot.centre.capitalize()} of the valid trials in each step of time ({trials})."
+    shown = [point for point in plot.points if point.state != "missing"]
+    curves = [point.curve(plot.spec.metric, plot.centre) for point in shown]
+    if empty := sum(not steps for steps in curves):
+        what += f" No curve for {count_text(empty, 'scenario')}: the trials kept no even steps."
+    if not any(step.low is not None for steps in curves for step in steps):
+        return what + " No bands: no step has an interval."
+    return (
+        f"{what} Bands: {_levels(plot)} confidence interval of each step that has one (pointwise, "
+        "over trials)."
+    )
+
+
+def _levels(plot: Plot) -> str:
+    levels = sorted({row.confidence for row in plot.summaries})
+    return " / ".join(f"{100 * level:g} %" for level in levels)
 
 
 def _bands(plot: Plot) -> str:
@@ -68,19 +90,17 @@ def _bands(plot: Plot) -> str:
             f"No band: it needs six trials or more with at least {samples_needed(50)} samples each,"
             " which do not drift with time."
         )
-    levels = " / ".join(
-        f"{100 * level:g} %" for level in sorted({r.confidence for r in plot.summaries})
-    )
     text = (
-        f"Bands: {levels} confidence interval of each percentile within a typical trial (pointwise,"
-        " over trials)."
+        f"Bands: {_levels(plot)} confidence interval of each percentile within a typical trial "
+        "(pointwise, over trials)."
     )
     return text + (f" None at {count_text(bare, 'point')}." if bare else "")
 
 
 def curve_names(plot: Plot) -> list[str]:
-    """Names in the legend, one per series; of a distribution, one per scenario."""
-    if plot.spec.kind != "ecdf":
+    """Names in the legend, one per series; of distributions and of curves over time, one per
+    scenario."""
+    if not plot.is_per_scenario:
         return [series.name for series in plot.series]
     x = plot.spec.x.replace("_", " ")
     names = [
@@ -92,7 +112,7 @@ def curve_names(plot: Plot) -> list[str]:
 
 
 def _untrusted(plot: Plot) -> str:
-    if plot.spec.kind == "ecdf":
+    if plot.is_per_scenario:
         return "Without untrusted and failed trials"
     mark = "Red ×" if plot.spec.kind == "box" else "Hollow"
     return f"{mark}: some trials untrusted or failed"

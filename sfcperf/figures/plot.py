@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sfcperf.analysis.statistics import LOOKS, Rules
 from sfcperf.figures.distribution import BandPoint, band
 from sfcperf.figures.results import RUN
+from sfcperf.figures.time_curve import TimeStep, time_curve
 from sfcperf.presentation.levels import (
     Levels,
     axis_levels,
@@ -64,11 +65,24 @@ class Point:
         row = self.summary
         if row is None:
             return []
-        by_time = sorted(self.valid_trials, key=lambda trial: trial.record.started_at)
-        # A row does not say when a stopped run first looked; the earliest gives the widest band.
-        looked = 1 if row.median_method.endswith(LOOKS) else None
-        rules = Rules(row.confidence, first_look=looked)
-        return band([trial.series(metric) for trial in by_time], rules)
+        return band([trial.series(metric) for trial in self._by_time], _rules(row))
+
+    def curve(self, metric: str, centre: str) -> list[TimeStep]:
+        """Of a metric within the trials that count; empty if their series have no even steps."""
+        row = self.summary
+        if row is None:
+            return []
+        records = [trial.record for trial in self._by_time]
+        return time_curve(records, metric, _rules(row), "mean" if centre == "mean" else "median")
+
+    @property
+    def _by_time(self) -> list[TrialValue]:
+        return sorted(self.valid_trials, key=lambda trial: trial.record.started_at)
+
+
+def _rules(row: Summary) -> Rules:
+    # A row does not say when a stopped run first looked; the earliest gives the widest band.
+    return Rules(row.confidence, first_look=1 if row.median_method.endswith(LOOKS) else None)
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,11 @@ class Plot:
     numeric: bool
     """Whether the levels are positions on a numeric axis."""
 
+    @property
+    def is_per_scenario(self) -> bool:
+        """Whether it has a curve per scenario, and no factor on the x axis."""
+        return self.spec.kind in ("ecdf", "time")
+
     def position(self, level: Any) -> float:
         """Where a level stands on the x axis."""
         return float(level) if self.numeric else float(self.place(level))
@@ -115,7 +134,7 @@ class Plot:
     @property
     def centre(self) -> str:
         """What the points stand for; boxes and distributions mark what the run declares."""
-        asked = self.spec.centre if self.spec.kind in ("line", "bar") else None
+        asked = self.spec.centre if self.spec.kind in ("line", "bar", "time") else None
         return asked or next((row.centre for row in self.summaries), "median")
 
     def estimate(self, row: Summary) -> Estimate:

@@ -128,8 +128,12 @@ def _record(
         label=spec.probe,
         scenario={LINE: line.name, **record.scenario},
         samples=tuple(samples),
-        series={},
+        series={spec.metric: own} if line.source is None and (own := _series(line, record)) else {},
     )
+
+
+def _series(line: FigureLine, record: TrialRecord) -> Sequence[float]:
+    return list(record.series.get(line.metric, ()))
 
 
 def _number(line: FigureLine, record: TrialRecord, observed: _Observed) -> tuple[str, float | None]:

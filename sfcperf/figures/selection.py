@@ -17,11 +17,13 @@ from sfcperf.results.records import Summary
 from sfcperf.workflow.findings import did_you_mean, listing
 from sfcperf.workflow.model import FigureSpec
 
-Kind = Literal["line", "bar", "box", "ecdf"]
+Kind = Literal["line", "bar", "box", "ecdf", "time"]
 Fit = Literal["none", "linear"]
 Centre = Literal["mean", "median"]
 FITTED = ("line", "bar")
-"""Kinds that show a fitted line, and a centre of choice."""
+"""Kinds that show a fitted line."""
+CENTRED = (*FITTED, "time")
+"""Kinds that show a centre of choice."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def _changed(
     kind = cast("Kind", request.kind) or figure.kind
     fit = figure.fit if x == figure.x and kind in FITTED else "none"
     given = figure.centre
-    centre = cast("Centre", request.centre) or (given if kind in FITTED else None)
+    centre = cast("Centre", request.centre) or (given if kind in CENTRED else None)
     figure = replace(
         figure,
         x=x,
@@ -197,17 +199,24 @@ def _name(figure: FigureSpec, request: FigureRequest) -> str:
 
 
 def _check(figure: FigureSpec, results: Results) -> None:
-    if figure.centre is not None and figure.kind not in FITTED:
+    if figure.centre is not None and figure.kind not in CENTRED:
         raise InputError(
             f"a figure of kind {figure.kind!r} draws the trials, not their {figure.centre}",
             where="--centre",
-            allowed=f"with {listing(FITTED)}",
+            allowed=f"with {listing(CENTRED)}",
+        )
+    if figure.kind == "time" and any(line.source for line in figure.lines):
+        raise InputError(
+            f"the figure {figure.name!r} has lines of monitors: a figure of kind 'time' draws "
+            "metrics of probes",
+            where="--kind",
+            allowed="line, bar, box",
         )
     if figure.lines and figure.kind == "ecdf":
         raise InputError(
             f"the figure {figure.name!r} has several quantities: it draws no distributions",
             where="--kind",
-            allowed="line, bar, box",
+            allowed="line, bar, box, time",
         )
     if figure.fit != "linear":
         return

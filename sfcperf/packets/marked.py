@@ -13,6 +13,7 @@ import os
 import struct
 from dataclasses import dataclass
 
+from sfcperf.packets.internet_checksum import with_checksum
 from sfcperf.workflow.model import Match
 
 MARK_LENGTH = 16
@@ -63,7 +64,7 @@ def marked_packet(match: Match, source: Side, destination: Side) -> MarkedPacket
     addresses = _address(source.address) + _address(destination.address)
     segment = _segment(protocol, addresses, source.port, destination.port, mark)
     header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0x4000, TTL, protocol, 0)
-    header = _with_checksum(header + addresses, 10)
+    header = with_checksum(header + addresses, 10)
     ethernet = _mac(destination.mac) + _mac(source.mac) + b"\x08\x00"
     return MarkedPacket(mark, ethernet + header + segment)
 
@@ -105,7 +106,7 @@ def _segment_header_bytes(protocol: int, segment: bytes) -> int | None:
 
 def _segment(protocol: int, addresses: bytes, source: int, destination: int, mark: bytes) -> bytes:
     if protocol == _ICMP:
-        return _with_checksum(struct.pack("!BBHHH", 0, 0, 0, 0x5FC0, 1) + mark, 2)
+        return with_checksum(struct.pack("!BBHHH", 0, 0, 0, 0x5FC0, 1) + mark, 2)
     if protocol == _UDP:
         segment = struct.pack("!HHHH", source, destination, 8 + len(mark), 0) + mark
         at = 6
@@ -114,16 +115,7 @@ def _segment(protocol: int, addresses: bytes, source: int, destination: int, mar
         segment = struct.pack("!HHIIBBHHH", source, destination, 0, 0, 0x50, rst, 0, 0, 0) + mark
         at = 16
     pseudo = addresses + struct.pack("!BBH", 0, protocol, len(segment))
-    return _with_checksum(pseudo + segment, len(pseudo) + at)[len(pseudo) :]
-
-
-def _with_checksum(data: bytes, at: int) -> bytes:
-    """The Internet checksum (RFC 1071) of the whole, written at an offset that holds zero."""
-    padded = data + b"\x00" * (len(data) % 2)
-    total = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return data[:at] + struct.pack("!H", ~total & 0xFFFF) + data[at + 2 :]
+    return with_checksum(pseudo + segment, len(pseudo) + at)[len(pseudo) :]
 
 
 def _address(text: str) -> bytes:

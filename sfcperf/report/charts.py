@@ -10,8 +10,9 @@ from markupsafe import escape
 
 from sfcperf.figures.distribution import steps, thinned
 from sfcperf.figures.fits import fit_text
-from sfcperf.figures.notes import curve_names, note
+from sfcperf.figures.notes import TIME_LABEL, curve_names, note
 from sfcperf.figures.plot import Plot, Point, Series
+from sfcperf.figures.time_curve import bands, corners
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import level_text, scenario_name, scenario_text
@@ -66,17 +67,15 @@ def chart(
     trials; `fits`: name of a series -> its line; `link`: where a trial's point leads."""
     spec, fits = plot.spec, fits or {}
     of_probe = trials.of_probe(spec.probe)
+    is_time = spec.kind == "time"
     data = {
         "kind": spec.kind,
-        "xLabel": spec.x_label,
+        "xLabel": TIME_LABEL if is_time else spec.x_label,
         "yLabel": spec.y_label,
-        "ticks": [{"at": plot.position(v), "text": level_text(v)} for v in plot.levels],
-        "series": _distributions(plot)
-        if spec.kind == "ecdf"
-        else [
-            _series(plot, series, index, fits.get(series.name), link)
-            for index, series in enumerate(plot.series)
-        ],
+        "ticks": []
+        if is_time
+        else [{"at": plot.position(v), "text": level_text(v)} for v in plot.levels],
+        "series": _drawn_series(plot, fits, link),
         "joined": not fits and spec.kind != "box",
     }
     levels = sorted({f"{100 * row.confidence:g} %" for row in plot.summaries})
@@ -96,6 +95,19 @@ def chart(
         tuple(_fit_row(plot, name, fit) for name, fit in fits.items()),
         tuple(files),
     )
+
+
+def _drawn_series(
+    plot: Plot, fits: Mapping[str, LineFit], link: Callable[[TrialRecord], str]
+) -> list[dict[str, Any]]:
+    if plot.spec.kind == "ecdf":
+        return _distributions(plot)
+    if plot.spec.kind == "time":
+        return _curves(plot)
+    return [
+        _series(plot, series, index, fits.get(series.name), link)
+        for index, series in enumerate(plot.series)
+    ]
 
 
 def _series(
@@ -201,6 +213,27 @@ def _distributions(plot: Plot) -> list[dict[str, Any]]:
         style = palette.style(index).plotly()
         curve = {"name": str(escape(name)), "style": style, "x": x, "y": y}
         curves.append(curve | {"band": _band(plot, point)})
+    return curves
+
+
+def _curves(plot: Plot) -> list[dict[str, Any]]:
+    """A curve over time per scenario, with the outlines of its bands."""
+    curves, scale = [], plot.spec.y_scale
+    for index, (name, point) in enumerate(zip(curve_names(plot), plot.points, strict=True)):
+        steps = point.curve(plot.spec.metric, plot.centre)
+        x, values = corners(steps)
+        curve: dict[str, Any] = {
+            "name": str(escape(name)), "style": palette.style(index).plotly(), "dashed": True,
+            "x": x, "y": [value * scale for value in values],
+        }  # fmt: skip
+        outlines = [
+            {
+                "x": [*times, *reversed(times)],
+                "y": [value * scale for value in (*low, *reversed(high))],
+            }
+            for times, low, high in bands(steps)
+        ]
+        curves.append(curve | {"bands": outlines})
     return curves
 
 

@@ -52,6 +52,8 @@ class TrialRecord:
     """Load of the machine during the trial: the noise gate's evidence (sfcperf.control.noise)."""
     duration_s: float | None = None
     """From started_at to ended_at by the monotonic clock; None in folders without this number."""
+    series_step_s: float | None = None
+    """Time from each value of a series to the next; None where steps are not even, or unknown."""
 
 
 @dataclass(frozen=True)

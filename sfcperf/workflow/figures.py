@@ -86,12 +86,12 @@ class _Figure:
         if "centre" in self.value and self.value.get("kind") in ("box", "ecdf"):
             kind, centre = self.value["kind"], self.value["centre"]
             message = f"a figure of kind {kind!r} draws the trials, not their {centre}"
-            self.report("centre", message, "in a figure of kind line or bar")
+            self.report("centre", message, "in a figure of kind line, bar or time")
         if self.value.get("fit") == "linear" and "lines" not in self.value:
             self._check_fit(x, series)
 
     def _check_fit(self, x: str, series: str | None) -> None:
-        if self.value.get("kind") in ("box", "ecdf"):
+        if self.value.get("kind") in ("box", "ecdf", "time"):
             kind = self.value["kind"]
             self.report("fit", f"a figure of kind {kind!r} has no fitted line", "line, bar")
         levels = [level.label for level in self.factors.get(x, ())]
@@ -117,7 +117,8 @@ class _Figure:
         if LINE in self.factors:
             self.report("lines", f"a factor cannot be named {LINE!r} in a figure with `lines`")
         if self.value.get("kind") == "ecdf":
-            self.report("kind", "a figure with `lines` draws no distributions", "line, bar, box")
+            allowed = "line, bar, box, time"
+            self.report("kind", "a figure with `lines` draws no distributions", allowed)
         names: set[str] = set()
         units: dict[str, str] = {}
         for number, line in enumerate(self.value["lines"]):
@@ -128,6 +129,8 @@ class _Figure:
             if "source" not in line:
                 units.setdefault(self.unit_of(line, at, probes), line["name"])
                 continue
+            if self.value.get("kind") == "time":
+                self.report((*at, "source"), "a figure of kind 'time' draws metrics of probes")
             self._probe(line["probe"], at, probes)
             if not any(scenario.monitors for scenario in scenarios):
                 self.report((*at, "source"), "this workflow has no monitors")

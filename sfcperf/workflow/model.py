@@ -302,7 +302,7 @@ class FigureSpec:
     """Values are multiplied by this before drawing (1e-3 for us -> ms)."""
     fit: Literal["none", "linear"]
     """Whether a line is fitted per series and its R^2 printed."""
-    kind: Literal["line", "bar", "box", "ecdf"] = "line"
+    kind: Literal["line", "bar", "box", "ecdf", "time"] = "line"
     centre: Literal["mean", "median"] | None = None
     """What points and bars show, each with its own interval; None: what the design declares."""
     lines: tuple[FigureLine, ...] = ()

@@ -12,6 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 from support.records.runs import RunOptions, build_run
+from support.records.time_series import with_steps
 from support.servers.browser import LOOKS, Browser, picture, size, theme, wait
 
 from sfcperf.figures.run_data import label_runs
@@ -37,7 +38,7 @@ KINDS = tuple(
         "name": kind, "probe": "ping", "metric": "rtt_us", "x": "chain_length", "kind": kind,
         "series": "topology", "y_label": "RTT [us]",
     }
-    for kind in ("line", "bar", "box", "ecdf")
+    for kind in ("line", "bar", "box", "ecdf", "time")
 )  # fmt: skip
 
 
@@ -48,7 +49,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = RunOptions(name="first", rounds=2, figures=())
     stores = [
         build_run(folder / "first", small),
-        build_run(folder / "second", RunOptions(name="second", rounds=6, figures=KINDS)),
+        with_steps(
+            build_run(folder / "second", RunOptions(name="second", rounds=6, figures=KINDS))
+        ),
     ]
     for store in stores:
         ReportPublisher({"formats": ["svg"]}).publish(store)

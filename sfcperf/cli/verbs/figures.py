@@ -19,6 +19,7 @@ class Kind(StrEnum):
     BAR = "bar"
     BOX = "box"
     ECDF = "ecdf"
+    TIME = "time"
 
 
 class Centre(StrEnum):

@@ -139,8 +139,8 @@
     line: { color: series.style[dark() ? "dark" : "colour"], width: 1.5, dash: series.style.dash },
   });
 
-  const timeTrace = (chart) => (series) => ({
-    type: "scatter", mode: series.points ? "markers" : "lines+markers", x: series.x, y: series.y, name: series.name,
+  const timeTrace = (chart) => (series, index) => ({
+    type: "scatter", mode: series.points ? "markers" : series.bands ? "lines" : "lines+markers", legendgroup: String(index), x: series.x, y: series.y, name: series.name,
     customdata: series.anchors, meta: "trial", connectgaps: false,
     hovertemplate: `%{y} at %{x} ${chart.xUnit ?? "s"}<extra>${series.name.replaceAll("%{", "% {")}</extra>`,
     line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2, dash: series.dashed ? series.style.dash : "solid" },
@@ -148,7 +148,10 @@
   });
 
   const traces = (chart) => {
-    if (chart.kind === "time") return chart.series.map(timeTrace(chart));
+    if (chart.kind === "time") {
+      const bands = chart.series.flatMap((s, i) => (s.bands ?? []).map((band) => bandTrace({ ...s, band }, i)));
+      return [...bands, ...chart.series.map(timeTrace(chart))];
+    }
     if (chart.kind === "ecdf") {
       const bands = chart.series.map((s, i) => (s.band ? bandTrace(s, i) : null)).filter(Boolean);
       return [...bands, ...chart.series.map(stepTrace)];
@@ -171,7 +174,7 @@
     const named = chart.series.some((s) => s.name || s.fit);
     const ecdf = chart.kind === "ecdf";
     const x = axis(ecdf ? chart.yLabel : chart.xLabel);
-    if (chart.ticks && !ecdf) {
+    if (chart.ticks?.length && !ecdf) {
       const margin = 0.5 * spacing(chart.ticks);
       const at = chart.ticks.map((tick) => tick.at);
       x.range = [Math.min(...at) - margin, Math.max(...at) + margin];

@@ -54,6 +54,7 @@ def test_defaults(load: Any) -> None:
         ),
         ({"series": "t", "fit": "linear", "kind": "box"}, "/figures/0/fit", "no fitted line", ""),
         ({"kind": "ecdf", "centre": "median"}, "/figures/0/centre", "not their median", ""),
+        ({"series": "t", "fit": "linear", "kind": "time"}, "/figures/0/fit", "no fitted line", ""),
     ],
 )
 def test_mistakes(
@@ -101,6 +102,7 @@ def test_lines_of_probes_and_monitors(load: Any) -> None:
         ({"probe": "echo"}, "/figures/0/probe", "set it in each of the `lines` instead"),
         ({"series": "t"}, "/figures/0/series", "set it in each of the `lines` instead"),
         ({"kind": "ecdf"}, "/figures/0/kind", "draws no distributions"),
+        ({"kind": "time"}, "/figures/0/lines/1/source", "draws metrics of probes"),
         ({"fit": "linear"}, "/figures/0/fit", "has no fitted line"),
         ({"x": "line"}, "/figures/0/x", "no factor 'line'"),
         ({"lines": []}, "/figures/0/lines", "at least 1"),

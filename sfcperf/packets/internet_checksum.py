@@ -1,0 +1,14 @@
+"""The Internet checksum."""
+
+from __future__ import annotations
+
+import struct
+
+
+def with_checksum(data: bytes, at: int) -> bytes:
+    """The Internet checksum (RFC 1071) of the whole, written at an offset that holds zero."""
+    padded = data + b"\x00" * (len(data) % 2)
+    total = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return data[:at] + struct.pack("!H", ~total & 0xFFFF) + data[at + 2 :]
