@@ -45,7 +45,7 @@ def test_commands_in_the_docs_exist() -> None:
             words = command.split("#")[0].split("|")[0].split()
             verb = next((v for v in (" ".join(words[:2]), words[0]) if v in known), None)
             if verb is None:
-                if words[0] not in ("--help", "--version", "VERB"):
+                if words[0] not in ("--help", "--version", "--install-completion", "VERB"):
                     wrong.append((page.name, command))
                 continue
             options = [w.split("=")[0] for w in words if re.fullmatch(r"--?[a-z].*", w)]
