@@ -14,13 +14,12 @@ from sfcperf.results.store import RunStore
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.running import BINARY
 
-pytestmark = [pytest.mark.server, pytest.mark.root]
+pytestmark = [pytest.mark.server, pytest.mark.root, pytest.mark.exhaustive]
 
 THRESHOLD = 100
 WORKFLOW: dict[str, Any] = {
     "sfcperf": 1,
     "name": "heavy-hitters",
-    "infrastructure": {"driver": "openstack", "config": CONFIG},
     "topology": "T1",
     "vnfs": {
         "r": {"type": "router"},
@@ -48,12 +47,14 @@ WORKFLOW: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def lab(tmp_path: Path, leftovers: None) -> Iterator[CloudLab]:
+@pytest.fixture(params=["nova", "tacker"])
+def lab(request: pytest.FixtureRequest, tmp_path: Path, leftovers: None) -> Iterator[CloudLab]:
     found = binaries.requirement(BINARY)
     if not found.met:
         pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
-    lab = CloudLab(tmp_path, WORKFLOW)
+    config = {**CONFIG, "lifecycle": request.param}
+    cloud = {"driver": "openstack", "config": config}
+    lab = CloudLab(tmp_path, {**WORKFLOW, "infrastructure": cloud})
     yield lab
     lab.close()
 
