@@ -1,4 +1,5 @@
-"""heavy_hitter in a VM: DPDK on packet sockets, plain IP, behind a function of the kernel."""
+"""heavy_hitter behind a function of the kernel, by one workflow: with NSH on this machine, and in
+plain IP in VMs."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from sfcperf.vnfs.heavy_hitter.running import BINARY
 
 pytestmark = [pytest.mark.server, pytest.mark.root, pytest.mark.exhaustive]
 
+IDS = ("local", "nova", "tacker")
 THRESHOLD = 100
 WORKFLOW: dict[str, Any] = {
     "sfcperf": 1,
@@ -47,14 +49,16 @@ WORKFLOW: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=["nova", "tacker"])
+def _cloud(lifecycle: str) -> dict[str, Any]:
+    return {"driver": "openstack", "config": {**CONFIG, "lifecycle": lifecycle}}
+
+
+@pytest.fixture(params=[{"driver": "local"}, _cloud("nova"), _cloud("tacker")], ids=IDS)
 def lab(request: pytest.FixtureRequest, tmp_path: Path, leftovers: None) -> Iterator[CloudLab]:
     found = binaries.requirement(BINARY)
     if not found.met:
         pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
-    config = {**CONFIG, "lifecycle": request.param}
-    cloud = {"driver": "openstack", "config": config}
-    lab = CloudLab(tmp_path, {**WORKFLOW, "infrastructure": cloud})
+    lab = CloudLab(tmp_path, {**WORKFLOW, "infrastructure": request.param})
     yield lab
     lab.close()
 

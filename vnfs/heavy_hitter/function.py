@@ -49,8 +49,9 @@ class HeavyHitter(NetworkFunction):
     nsh_aware = True
     plain_ip = True
     interfaces = 1
-    # A packet socket sends beside tc.
+    # Packet sockets take frames before tc does, in plain IP too.
     kernel_path = False
+    plain_ip_by_kernel = False
     parameters = object_schema(
         {
             "engine": choice(

@@ -15,9 +15,10 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
 from support.network import ssh_servers
 from support.network.remote_like import RemoteLike
-from support.network.wires import Lab, Port, Wire, eventually, ip
+from support.network.wires import RETRY_S, Lab, Port, Wire, eventually, ip
 
 from sfcperf import plugins
+from sfcperf.drivers.local.capture import Capture
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.carry import equip
@@ -212,6 +213,28 @@ def test_forwards_both_ways_counts_and_gives_back(machine: Machine, name: str) -
         argv = ["ip", "netns", "pids", _space(machine.inside)]
         left = machine.manager.run(argv, timeout_s=10).text.split()
         assert not set(left) & {str(pid) for pid in function.pids()}
+
+
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("name", KINDS)
+def test_captures_see_what_leaves(machine: Machine, name: str) -> None:
+    """On both sides: the proof that packets traverse a chain relies on them."""
+    function = machine.start(name)
+    capture = Capture([(port, _space(machine.inside), port) for port in PORTS])
+
+    def sent() -> set[str]:
+        frames = [frame for frame in capture.frames if b"crossing" in frame.data]
+        return {frame.interface for frame in frames if frame.outgoing}
+
+    try:
+        there = _cross(machine.client, machine.ingress, machine.server, _datagram(CLIENT, SERVER))
+        reply = IP(src=SERVER, dst=CLIENT) / UDP(sport=9, dport=there[UDP].sport) / Raw(b"crossing")
+        _cross(machine.server, machine.egress, machine.client, reply)
+        capture.collect(lambda: sent() == set(PORTS), RETRY_S)
+        assert sent() == set(PORTS)
+    finally:
+        capture.close()
+        function.stop()
 
 
 def test_a_machine_can_get_one_type_after_the_other(machine: Machine) -> None:
