@@ -290,6 +290,18 @@ def test_a_start_that_fails_leaves_nothing(machine: Machine) -> None:
     assert machine.state() == before
 
 
+@pytest.mark.parametrize("machine", ["busybox"], indirect=True)
+def test_a_cpu_without_what_dpdk_needs_is_told(machine: Machine) -> None:
+    """As far as the kernel tells: this machine's CPU has all."""
+    before = machine.state()
+    hide = "sed 's/ sse4_[12]//g' /proc/cpuinfo >/tmp/cpuinfo; mount --bind /tmp/cpuinfo"
+    machine.host.run(["sh", "-c", f"{hide} /proc/cpuinfo"], timeout_s=10)
+    with pytest.raises(DeploymentError, match="vnf-1: the CPU lacks sse4_1, sse4_2") as told:
+        machine.start("heavy_hitter")
+    assert "cpu_mode" in str(told.value.hint)
+    assert machine.state() == before
+
+
 def test_the_ids_sees_packets_as_they_were_sent(machine: Machine) -> None:
     """Interfaces of VMs merge those of a connection by default."""
 
