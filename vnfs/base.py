@@ -140,6 +140,9 @@ class NetworkFunction(Plugin, ABC):
     kernel_path: ClassVar[bool] = True
     """Whether packets pass the tc hooks of its interfaces, so that tools there see them; False
     where frames are taken before (XDP, packet socket)."""
+    plain_ip_by_kernel: ClassVar[bool] = True
+    """The same in plain IP, of a type that takes NSH frames before tc: True where it leaves plain
+    IP to the kernel."""
     folder: ClassVar[Path]
     """Where `vnfd.yaml` and the data plane are: the folder of the module that defines the class."""
 

@@ -99,8 +99,8 @@ class Placement:
 def visible(function: ServiceFunction) -> bool:
     """Whether packets of a VNF pass the tc hooks of its interfaces."""
     kind = plugins.load("vnf", function.type)
-    # A type that takes NSH frames before tc does leaves plain IP to the kernel.
-    return bool(kind.kernel_path or (kind.plain_ip and not function.nsh_aware))
+    plain = kind.plain_ip and not function.nsh_aware
+    return bool(kind.kernel_path or (plain and kind.plain_ip_by_kernel))
 
 
 def place(deployment: Deployment, direction: str, *, host_side: bool) -> list[Placement]:

@@ -73,8 +73,8 @@ static int arguments_of(const struct device *device, const char *where, char *wo
 	case DEVICE_AF_PACKET:
 		return snprintf(
 			words, bytes,
-			"iface=%s,qpairs=1,framesz=%u,blocksz=%u,framecnt=%u,qdisc_bypass=1", where,
-			room, block, FRAMES);
+			"iface=%s,qpairs=1,framesz=%u,blocksz=%u,framecnt=%u,qdisc_bypass=%d",
+			where, room, block, FRAMES, device->shows_sent ? 0 : 1);
 	case DEVICE_AF_XDP:
 		return snprintf(words, bytes, "iface=%s", where);
 	default:

@@ -12,6 +12,7 @@ enum device_kind { DEVICE_AF_PACKET, DEVICE_AF_XDP, DEVICE_VHOST_USER };
 
 struct device {
 	enum device_kind kind;
+	bool shows_sent; /* af_packet: to captures and tc, which takes longer; set before it opens */
 	struct interface interface; /* of vhost-user: only its MAC address and MTU */
 	char name[32]; /* DPDK's */
 	uint16_t port;

@@ -14,6 +14,7 @@ from sfcperf.plugins import Requirement, choice, flag, integer, number, object_s
 from sfcperf.vnfs import binaries, kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
+from sfcperf.vnfs.heavy_hitter.cpu import lacking
 from sfcperf.vnfs.heavy_hitter.model import MOST_ROWS, Action
 from sfcperf.vnfs.heavy_hitter.running import BINARY, RunningHeavyHitter
 from sfcperf.vnfs.kernel_settings import KernelSettings
@@ -48,8 +49,9 @@ class HeavyHitter(NetworkFunction):
     nsh_aware = True
     plain_ip = True
     interfaces = 1
-    # A packet socket sends beside tc.
+    # Packet sockets take frames before tc does, in plain IP too.
     kernel_path = False
+    plain_ip_by_kernel = False
     parameters = object_schema(
         {
             "engine": choice(
@@ -154,6 +156,7 @@ def _ready(
     knobs: Mapping[str, Any],
     options: list[str],
 ) -> _Kind:
+    _check_cpu(host, attachment.name)
     options += _options(knobs)
     if knobs["engine"] == "swx":
         # Carried to the host as programs are.
@@ -165,6 +168,17 @@ def _ready(
     with kernel_forwarding.all_or_nothing(running):
         running.wait_ready()
     return running
+
+
+def _check_cpu(host: Host, name: str) -> None:
+    if absent := lacking(host.read_text("/proc/cpuinfo")):
+        raise DeploymentError(
+            f"{name}: the CPU lacks {', '.join(absent)} (see /proc/cpuinfo), which DPDK needs",
+            where=host.name,
+            hint="a VM gets them with Nova's cpu_mode host-model or host-passthrough, or with the "
+            "cpu_models Nehalem or a later one; choose another flavor or hypervisor, or ask the "
+            "cloud's operator",
+        )
 
 
 def _options(knobs: Mapping[str, Any]) -> list[str]:

@@ -454,6 +454,8 @@ static int open_devices(const struct live *live)
 	for (unsigned int i = 0; i < device_count; i++) {
 		const struct interface *interface = &devices[i].interface;
 
+		/* In place of the kernel, whose packets are seen: proofs of a path need that. */
+		devices[i].shows_sent = plain;
 		if (!pool || device_open(&devices[i], live->kind, live->where[i], i, pool))
 			return -1;
 		longest[i] = interface->mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN;

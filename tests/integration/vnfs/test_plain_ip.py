@@ -15,9 +15,10 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
 from support.network import ssh_servers
 from support.network.remote_like import RemoteLike
-from support.network.wires import Lab, Port, Wire, eventually, ip
+from support.network.wires import RETRY_S, Lab, Port, Wire, eventually, ip
 
 from sfcperf import plugins
+from sfcperf.drivers.local.capture import Capture
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.carry import equip
@@ -214,6 +215,28 @@ def test_forwards_both_ways_counts_and_gives_back(machine: Machine, name: str) -
         assert not set(left) & {str(pid) for pid in function.pids()}
 
 
+@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize("name", KINDS)
+def test_captures_see_what_leaves(machine: Machine, name: str) -> None:
+    """On both sides: the proof that packets traverse a chain relies on them."""
+    function = machine.start(name)
+    capture = Capture([(port, _space(machine.inside), port) for port in PORTS])
+
+    def sent() -> set[str]:
+        frames = [frame for frame in capture.frames if b"crossing" in frame.data]
+        return {frame.interface for frame in frames if frame.outgoing}
+
+    try:
+        there = _cross(machine.client, machine.ingress, machine.server, _datagram(CLIENT, SERVER))
+        reply = IP(src=SERVER, dst=CLIENT) / UDP(sport=9, dport=there[UDP].sport) / Raw(b"crossing")
+        _cross(machine.server, machine.egress, machine.client, reply)
+        capture.collect(lambda: sent() == set(PORTS), RETRY_S)
+        assert sent() == set(PORTS)
+    finally:
+        capture.close()
+        function.stop()
+
+
 def test_a_machine_can_get_one_type_after_the_other(machine: Machine) -> None:
     before = machine.state()
     for name in ("nat", "forwarder", "firewall", "ips", "nat"):
@@ -264,6 +287,18 @@ def test_a_start_that_fails_leaves_nothing(machine: Machine) -> None:
     with pytest.raises(DeploymentError, match=r"vnf-1: .*out0"):
         machine.start("nat")
     ip("-n", _space(machine.inside), "link", "set", "lost0", "name", "out0")
+    assert machine.state() == before
+
+
+@pytest.mark.parametrize("machine", ["busybox"], indirect=True)
+def test_a_cpu_without_what_dpdk_needs_is_told(machine: Machine) -> None:
+    """As far as the kernel tells: this machine's CPU has all."""
+    before = machine.state()
+    hide = "sed 's/ sse4_[12]//g' /proc/cpuinfo >/tmp/cpuinfo; mount --bind /tmp/cpuinfo"
+    machine.host.run(["sh", "-c", f"{hide} /proc/cpuinfo"], timeout_s=10)
+    with pytest.raises(DeploymentError, match="vnf-1: the CPU lacks sse4_1, sse4_2") as told:
+        machine.start("heavy_hitter")
+    assert "cpu_mode" in str(told.value.hint)
     assert machine.state() == before
 
 

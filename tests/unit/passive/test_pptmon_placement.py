@@ -75,6 +75,12 @@ def test_a_forwarder_in_plain_ip_is_seen() -> None:
     assert placement.mode == "source-sink"
 
 
+def test_heavy_hitter_takes_packets_before_tc_in_plain_ip_too() -> None:
+    plain = replace(function(1, "heavy_hitter"), nsh_aware=False)
+    (placement,) = place(chain([plain, function(2)]), "forward", host_side=False)
+    assert placement.function.name == "router-2"
+
+
 def test_from_the_host_side() -> None:
     with pytest.raises(MeasurementError, match="cannot watch router-1 from outside") as caught:
         place(chain([function(1)]), "forward", host_side=True)
