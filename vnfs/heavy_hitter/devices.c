@@ -212,7 +212,7 @@ uint64_t device_lost(struct device *device)
 
 		if (!getsockopt(device->socket, SOL_XDP, XDP_STATISTICS, &all, &bytes))
 			device->lost = all.rx_dropped + all.rx_ring_full;
-	} else {
+	} else if (rte_eth_dev_is_valid_port(device->port)) {
 		struct rte_eth_stats all;
 
 		if (!rte_eth_stats_get(device->port, &all))
@@ -223,6 +223,8 @@ uint64_t device_lost(struct device *device)
 
 void device_close(struct device *device)
 {
+	/* The last word: a closed port has none. */
+	device_lost(device);
 	rte_eth_dev_stop(device->port);
 	rte_eth_dev_close(device->port);
 }
