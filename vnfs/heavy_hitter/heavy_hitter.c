@@ -230,8 +230,9 @@ static int start_dpdk(void)
 	unsigned long megabytes = megabytes_needed();
 	char memory[24], cpu[12], folder[] = RUNTIME_FOLDER;
 	cpu_set_t allowed;
-	char *words[] = { (char *)tool_name,
-			  has_huge_pages(megabytes) ? "--in-memory" : "--no-huge", "--no-shconf",
+	/* In one file: the other end of vhost-user takes 8 at most. */
+	char *pages = has_huge_pages(megabytes) ? "--in-memory" : "--no-huge";
+	char *words[] = { (char *)tool_name, pages, "--single-file-segments", "--no-shconf",
 			  "--no-pci", "--no-telemetry", "-m", memory, "-l", cpu, "--iova-mode=va",
 			  "--log-level=*:error",
 			  /* It complains of other ends that come and go. */
