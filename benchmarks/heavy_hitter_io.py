@@ -264,7 +264,9 @@ def exchanged(place: Place, process: subprocess.Popen[str], other: subprocess.Po
         raise SystemExit("the other end of vhost_user fails")
     other.terminate()
     rest = other.stdout.read().split("Forward statistics for port 1")[-1]
-    sent, dropped = (int(rest.split(f"TX-{name}: ")[1].split()[0]) for name in ("packets", "dropped"))
+    sent, dropped = (
+        int(rest.split(f"TX-{name}: ")[1].split()[0]) for name in ("packets", "dropped")
+    )
     offered = sent + dropped > MORE * sent
     return after.since(before, sum(rates[1:]) / len(rates[1:]), offered=offered)
 

@@ -1,4 +1,4 @@
-"""sfc-heavy-hitter with vhost-user: DPDK's testpmd is the other end, and hands on what a veth has."""
+"""sfc-heavy-hitter with vhost-user: DPDK's testpmd hands on what comes over a veth."""
 
 from __future__ import annotations
 
