@@ -37,7 +37,7 @@ from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 
 HERE = Path(__file__).parent / "_heavy_hitter"
-ROUNDS = 5
+ROUNDS = 6
 MEASURED_S = 2.0
 CONNECT_S = 10.0
 MORE = 1.02

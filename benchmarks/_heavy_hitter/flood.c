@@ -2,7 +2,6 @@
 /* flood OBJECT NEAR FAR MS FLOWS HEX: sends a frame from NEAR for so long, with so many source ports
  * in turn, and counts what comes back to it. FAR gets a program that passes frames, if it has none.
  * Prints a line when it begins, and `SENT RECEIVED SECONDS`. */
-#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +36,13 @@ static int attach(struct bpf_object *object, const char *program, const char *in
 	int index = (int)if_nametoindex(interface);
 
 	return found && index && bpf_program__attach_xdp(found, index) ? 0 : -1;
+}
+
+static int has_program(const char *interface)
+{
+	unsigned int program = 0;
+
+	return !bpf_xdp_query_id((int)if_nametoindex(interface), 0, &program) && program;
 }
 
 static int read_counts(int variables, struct what *what)
@@ -91,7 +97,7 @@ int main(int argc, char **argv)
 	variables = bpf_map__fd(bpf_object__find_map_by_name(object, ".bss"));
 	if (bpf_map_update_elem(variables, &zero, &what, 0) || attach(object, "drop", argv[2]))
 		return 1;
-	if (attach(object, "pass", argv[3]) && errno != EBUSY)
+	if (!has_program(argv[3]) && attach(object, "pass", argv[3]))
 		return 1;
 	return flood(send, variables, &options, atof(argv[4]) / 1000);
 }
