@@ -5,8 +5,8 @@
 Frames of 64 bytes (with FCS) of 1,000 flows, NSH over Ethernet; no flow is heavy. More frames come
 than can be taken, from the last CPU; who takes them has the first one. CPU time is that of the
 process, in the kernel as well, and that of the kernel's own thread on that CPU; what others did
-there is said with it. On a veth, the sender's CPU also carries frames to the process's socket, which
-is no part of that time, and may be what limits the rate: then the process waits, which is said. A
+there is said with it. On a veth, the sender's CPU also carries frames to the process's socket: that
+is no part of that time, and may be what limits the rate; then the process waits, which is said. A
 rate computed from CPU time is 1 by it. Each in turn, several times.
 
 `veth`: with af_packet and af_xdp, beside the forwarder's engine userspace and, where it is
@@ -363,8 +363,8 @@ def in_turn(
         goal = f" (goal: {GOALS_MPPS[name]})" if name in GOALS_MPPS else ""
         print(
             f"  {name}: {median(cost.pps for cost in costs) / 1e6:.2f} Mpps{goal}; {ns:.0f} ns of "
-            f"CPU time per packet, {median(cost.kernel for cost in costs):.0%} of it in the kernel, "
-            f"which would be {1000 / ns:.2f} Mpps; others had "
+            f"CPU time per packet, {median(cost.kernel for cost in costs):.0%} of it in the "
+            f"kernel, which would be {1000 / ns:.2f} Mpps; others had "
             f"{median(cost.others for cost in costs):.0%} of the CPU"
             + ("" if all(cost.offered for cost in costs) else "; at times, it waited for packets")
         )
