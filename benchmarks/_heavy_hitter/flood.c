@@ -13,7 +13,7 @@
 #include <bpf/libbpf.h>
 
 #define HEADER 22
-#define AT_A_TIME 16384
+#define AT_A_TIME 1000000 /* a call takes milliseconds to begin and to end, without a frame */
 
 struct what {
 	int interface;
