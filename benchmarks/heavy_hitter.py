@@ -1,22 +1,29 @@
 """sfc-heavy-hitter: what a frame takes in each engine, and how well the sketch counts.
 
-    .venv/bin/python benchmarks/heavy_hitter.py [--dpdk-source DIR]
+    .venv/bin/python benchmarks/heavy_hitter.py [--dpdk-source DIR] [ROW ...]
 
 `speed`: ring to ring, without any device; the time that an engine works on a frame of 64 bytes, in
 one thread, in turn with the others. The P4 program is interpreted, and compiled where the sources
 of DPDK 22.11 are: the C that DPDK makes of it needs headers that are not installed.
+`member`: CPU time of a frame, beside that of its key in the sketch of DPDK's librte_member.
+`threads`: CPU time of a frame with two threads at work, against one.
+`memory`: with huge pages, which are asked of the kernel and given back (root), and without.
 `accuracy`: counts of the engine against the truth.
+Figures of CPU time hold on a busy machine, those of `speed` on an idle one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import struct
 import subprocess
+import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
 from statistics import median
@@ -36,20 +43,28 @@ FLOWS, PACKETS, COLUMNS, THRESHOLD = 82_000, 1_000_000, 65_536, 1000
 ROUNDS, MEASURED_MS = 6, 1000
 NEVER = 0xFFFFFFFE
 GOALS_MPPS = {("native", 4): 10, ("native", 8): 8, ("swx, compiled", 4): 2.5}
+EFFICIENCY = 0.95
+FEW = ["--frames", 100_000]
+"""So many fit in the CPUs' caches: reading more would be what two threads wait for."""
+MEMBER_ROWS = 5
+"""Of librte_member's sketch: it has no others."""
+HUGE_PAGES, HUGE_PAGES_WANTED = Path("/proc/sys/vm/nr_hugepages"), 600
+HERE = Path(__file__).parent / "_heavy_hitter"
 ETHERNET = bytes.fromhex("0200000000010200000000020800")
 
 
 def main() -> None:
     """Print the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="ROW", help=", ".join(ROWS))
     parser.add_argument("--dpdk-source", type=Path)
-    source = parser.parse_args().dpdk_source
-    numbers = zipf()
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_trace(folder / "trace.pcap", numbers)
-        speed(folder, source)
-        accuracy(folder, numbers)
+        write_trace(folder / "trace.pcap", zipf())
+        for row in given.rows or ROWS:
+            ROWS[row](folder, given.dpdk_source)
+            sys.stdout.flush()
 
 
 def zipf() -> NDArray[np.int64]:
@@ -90,17 +105,21 @@ def run(options: Sequence[object]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def measured(options: Sequence[object]) -> list[dict[str, Any]]:
+    """What each thread says of its frames, which are repeated."""
+    (event,) = run([*options, "--repeat-ms", MEASURED_MS])
+    threads: list[dict[str, Any]] = event["threads"]
+    return threads
+
+
 # --- speed ---
 
 
 def speed(folder: Path, source: Path | None) -> None:
     """Each engine, with 1, 4 and 8 rows."""
-    common = ["--trace", folder / "trace.pcap", "--repeat-ms", MEASURED_MS]
+    common: list[object] = ["--trace", folder / "trace.pcap"]
     for rows in (1, 4, 8):
-        engines: dict[str, list[object]] = {
-            "native": ["--engine", "native"],
-            "swx, interpreted": ["--engine", "swx", "--spec", SPEC],
-        }
+        engines = plain_engines()
         if source is not None:
             library = compiled(folder, source, rows)
             engines["swx, compiled"] = [*engines["swx, interpreted"], "--library", library]
@@ -117,8 +136,7 @@ def show_speed(
     for _ in range(ROUNDS):
         for name, options in engines.items():
             words = [*options, *common, "--rows", rows, "--threshold", threshold]
-            (measured,) = run(words)
-            found[name].append(measured["ns_per_frame"])
+            found[name].append(measured(words)[0]["ns_per_frame"])
     for name, values in found.items():
         ns = median(values)
         goal = GOALS_MPPS.get((name, rows)) if threshold == NEVER else None
@@ -135,20 +153,114 @@ def compiled(folder: Path, source: Path, rows: int) -> Path:
     """The program as a library."""
     code, library = folder / "pipeline.c", folder / f"pipeline-{rows}.so"
     run(["--engine", "swx", "--spec", SPEC, "--rows", rows, "--generate", code])
-    flags = subprocess.run(
-        ["pkg-config", "--cflags", "libdpdk"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    argv = ["gcc", "-O3", "-fPIC", "-shared", *flags, "-DALLOW_EXPERIMENTAL_API"]
+    argv = ["gcc", "-O3", "-fPIC", "-shared", *dpdk_flags("--cflags"), "-DALLOW_EXPERIMENTAL_API"]
     argv += ["-DALLOW_INTERNAL_API", f"-I{source / 'lib' / 'pipeline'}", "-o", str(library)]
     subprocess.run([*argv, str(code)], check=True)
     return library
 
 
+def dpdk_flags(*wanted: str) -> list[str]:
+    """To compile with it."""
+    argv = ["pkg-config", *wanted, "libdpdk"]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+
+
+# --- beside DPDK's own sketch ---
+
+
+def member(folder: Path, _: Path | None) -> None:
+    """The engine takes frames apart, too: what it does more is part of its time."""
+    tool = folder / "member"
+    flags = ["-O3", "-DALLOW_EXPERIMENTAL_API", *dpdk_flags("--cflags", "--libs")]
+    subprocess.run(["gcc", HERE / "member.c", "-o", tool, *flags], check=True)
+    native: list[object] = ["--engine", "native", "--threshold", NEVER, "--rows", MEMBER_ROWS]
+    native += ["--trace", folder / "trace.pcap", "--columns", COLUMNS]
+    found: dict[str, list[float]] = defaultdict(list)
+    for _round in range(ROUNDS):
+        found["native, frames"].append(measured(native)[0]["cpu_ns_per_frame"])
+        for sampled in (1, 0.01):
+            argv = [tool, folder / "trace.pcap", MEASURED_MS, sampled, COLUMNS]
+            words = [str(word) for word in argv]
+            done = subprocess.run(words, capture_output=True, text=True, check=True)
+            found[f"rte_member, keys, sample rate {sampled}"].append(float(done.stdout))
+    ours = found["native, frames"]
+    print(f"beside librte_member's sketch, d = {MEMBER_ROWS}, w = {COLUMNS}, CPU time")
+    for name, values in found.items():
+        print(f"  {name}: {median(values):.0f} ns; native by it: {ratio(ours, values)}")
+
+
+# --- threads and memory ---
+
+
+def threads(folder: Path, _: Path | None) -> None:
+    """Whether each costs what one alone does."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        print("threads: left out, there is one CPU")
+        return
+    print("two threads, CPU time of a frame (copied from memory as well)")
+    for engine, words in plain_engines().items():
+        common = [*words, *FEW, "--trace", folder / "trace.pcap", "--threshold", NEVER]
+        alone, together = [], []
+        for _round in range(ROUNDS):
+            [one] = measured([*common, "--cpus", cpus[0]])
+            alone.append(one["cpu_ns_per_frame"])
+            both = measured([*common, "--cpus", ",".join(map(str, cpus))])
+            together.append(sum(each["cpu_ns_per_frame"] for each in both) / 2)
+        print(
+            f"  {engine}: {median(alone):.0f} ns alone, {median(together):.0f} ns each of two: "
+            f"efficiency {ratio(alone, together)} (goal: {EFFICIENCY})"
+        )
+
+
+def memory(folder: Path, _: Path | None) -> None:
+    """Huge pages against those of 4 KiB."""
+    if not os.access(HUGE_PAGES, os.W_OK) or int(HUGE_PAGES.read_text()):
+        print("memory: left out, it takes root and a machine that has no huge pages yet")
+        return
+    found: dict[str, list[float]] = defaultdict(list)
+    for _round in range(ROUNDS):
+        for engine, words in plain_engines().items():
+            common = [*words, "--trace", folder / "trace.pcap", "--threshold", NEVER]
+            found[engine].append(measured(common)[0]["cpu_ns_per_frame"])
+            with huge_pages():
+                found[f"{engine}, huge"].append(measured(common)[0]["cpu_ns_per_frame"])
+    print("huge pages, CPU time of a frame (copied from memory as well)")
+    for engine in plain_engines():
+        ours, usual = found[f"{engine}, huge"], found[engine]
+        print(
+            f"  {engine}: {median(ours):.0f} ns, without {median(usual):.0f} ns, "
+            f"{ratio(ours, usual)}"
+        )
+
+
+@contextmanager
+def huge_pages() -> Iterator[None]:
+    """For a while."""
+    before = HUGE_PAGES.read_text()
+    try:
+        HUGE_PAGES.write_text(str(HUGE_PAGES_WANTED))
+        if int(HUGE_PAGES.read_text()) < HUGE_PAGES_WANTED:
+            raise SystemExit("the kernel has not enough memory for huge pages")
+        yield
+    finally:
+        HUGE_PAGES.write_text(before)
+
+
+def plain_engines() -> dict[str, list[object]]:
+    """Those that need no sources of DPDK."""
+    return {
+        "native": ["--engine", "native"],
+        "swx, interpreted": ["--engine", "swx", "--spec", SPEC],
+    }
+
+
 # --- accuracy ---
 
 
-def accuracy(folder: Path, numbers: NDArray[np.int64]) -> None:
+def accuracy(folder: Path, _: Path | None) -> None:
     """Estimates of all flows."""
+    numbers = zipf()
     truth = np.bincount(numbers, minlength=FLOWS)
     keys = [row_key(flow(number), 0) for number in range(FLOWS)]
     places = np.array(
@@ -179,6 +291,15 @@ def estimated(
     for row, column, count in cells:
         counts[row, column] = count
     return np.min([counts[row, places[row]] for row in range(rows)], axis=0)
+
+
+ROWS: dict[str, Callable[[Path, Path | None], None]] = {
+    "speed": speed,
+    "member": member,
+    "threads": threads,
+    "memory": memory,
+    "accuracy": accuracy,
+}
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <rte_bus_vdev.h>
 #include <rte_ethdev.h>
@@ -102,9 +105,10 @@ static int add(struct device *device, const char *where, unsigned int number)
 
 static int start(struct device *device, struct rte_mempool *pool)
 {
-	const struct rte_eth_conf none = { 0 };
+	/* It is DPDK's interrupt of the link that notices another end of vhost-user. */
+	const struct rte_eth_conf conf = { .intr_conf.lsc = device->kind == DEVICE_VHOST_USER };
 	uint16_t port = device->port;
-	int status = rte_eth_dev_configure(port, 1, 1, &none);
+	int status = rte_eth_dev_configure(port, 1, 1, &conf);
 
 	if (!status)
 		status = rte_eth_rx_queue_setup(port, 0, DESCRIPTORS, 0, NULL, pool);
@@ -114,6 +118,54 @@ static int start(struct device *device, struct rte_mempool *pool)
 		status = rte_eth_dev_start(port);
 	if (status)
 		complain("DPDK's port %s does not start: %s", device->name, strerror(-status));
+	return status;
+}
+
+/* --- the socket of vhost-user --- */
+
+static const char *awaited_at;
+
+static void give_up(int number)
+{
+	(void)number;
+	unlink(awaited_at);
+	_exit(0);
+}
+
+/* DPDK would cut off a long path, and name no path that is taken. */
+static int check_path(const char *path)
+{
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
+		complain("%s: the path of a socket has less than %zu characters", path,
+			 sizeof(((struct sockaddr_un *)NULL)->sun_path));
+		return -1;
+	}
+	if (!access(path, F_OK)) {
+		complain("%s exists: end what serves it, or remove it", path);
+		return -1;
+	}
+	return 0;
+}
+
+/* DPDK does not return before the other end has connected: until then, SIGTERM and SIGINT, which
+ * are blocked, end the tool at once. */
+static int await_other_end(struct device *device, const char *path, unsigned int number)
+{
+	const struct sigaction end = { .sa_handler = give_up };
+	sigset_t ending;
+	int status;
+
+	if (check_path(path))
+		return -1;
+	awaited_at = path;
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGINT, &end, NULL);
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGTERM);
+	sigaddset(&ending, SIGINT);
+	sigprocmask(SIG_UNBLOCK, &ending, NULL);
+	status = add(device, path, number);
+	sigprocmask(SIG_BLOCK, &ending, NULL);
 	return status;
 }
 
@@ -127,7 +179,10 @@ int device_open(struct device *device, enum device_kind kind, const char *where,
 	device->kind = kind;
 	device->socket = -1;
 	find_sockets(families[kind], &before);
-	if (add(device, where, number) || start(device, pool))
+	if (kind == DEVICE_VHOST_USER ? await_other_end(device, where, number)
+				      : add(device, where, number))
+		return -1;
+	if (start(device, pool))
 		return -1;
 	find_sockets(families[kind], &after);
 	for (unsigned int i = 0; i < after.count; i++)
@@ -157,7 +212,7 @@ uint64_t device_lost(struct device *device)
 
 		if (!getsockopt(device->socket, SOL_XDP, XDP_STATISTICS, &all, &bytes))
 			device->lost = all.rx_dropped + all.rx_ring_full;
-	} else {
+	} else if (rte_eth_dev_is_valid_port(device->port)) {
 		struct rte_eth_stats all;
 
 		if (!rte_eth_stats_get(device->port, &all))
@@ -168,6 +223,8 @@ uint64_t device_lost(struct device *device)
 
 void device_close(struct device *device)
 {
+	/* The last word: a closed port has none. */
+	device_lost(device);
 	rte_eth_dev_stop(device->port);
 	rte_eth_dev_close(device->port);
 }

@@ -230,18 +230,13 @@ static int start_dpdk(void)
 	unsigned long megabytes = megabytes_needed();
 	char memory[24], cpu[12], folder[] = RUNTIME_FOLDER;
 	cpu_set_t allowed;
-	char *words[] = { (char *)tool_name,
-			  has_huge_pages(megabytes) ? "--in-memory" : "--no-huge",
-			  "--no-shconf",
-			  "--no-pci",
-			  "--no-telemetry",
-			  "-m",
-			  memory,
-			  "-l",
-			  cpu,
-			  "--iova-mode=va",
+	/* In one file: the other end of vhost-user takes 8 at most. */
+	char *pages = has_huge_pages(megabytes) ? "--in-memory" : "--no-huge";
+	char *words[] = { (char *)tool_name, pages, "--single-file-segments", "--no-shconf",
+			  "--no-pci", "--no-telemetry", "-m", memory, "-l", cpu, "--iova-mode=va",
 			  "--log-level=*:error",
-			  NULL };
+			  /* It complains of other ends that come and go. */
+			  "--log-level=pmd.net.virtio*:critical", NULL };
 	int status;
 
 	if (!mkdtemp(folder)) {

@@ -137,6 +137,16 @@ static int fail(void)
 	return 1;
 }
 
+/* One, or 0 when the window is over. */
+static int next_signal(const sigset_t *signals, long long end_ns)
+{
+	long long left_ns = end_ns - now_ns(CLOCK_MONOTONIC);
+
+	if (!work->window_ns)
+		return signals_next(signals, 0);
+	return left_ns > 0 ? signals_next(signals, (unsigned int)(left_ns / NS_PER_MS) + 1) : 0;
+}
+
 static int serve(const sigset_t *signals)
 {
 	long long window_ns = (long long)work->window_ns;
@@ -144,11 +154,8 @@ static int serve(const sigset_t *signals)
 
 	began_ns = now_ns(CLOCK_REALTIME);
 	for (;;) {
-		long long left_ns = end_ns - now_ns(CLOCK_MONOTONIC);
-		int taken = 0;
+		int taken = next_signal(signals, end_ns);
 
-		if (left_ns > 0)
-			taken = signals_next(signals, (unsigned int)(left_ns / NS_PER_MS) + 1);
 		if (taken == SIGUSR1) {
 			report_counters(false);
 			continue;
@@ -160,7 +167,7 @@ static int serve(const sigset_t *signals)
 		if (taken == SIGUSR2)
 			end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
 		/* Windows that passed while the machine was busy are one long window. */
-		while (end_ns <= now_ns(CLOCK_MONOTONIC))
+		while (window_ns && end_ns <= now_ns(CLOCK_MONOTONIC))
 			end_ns += window_ns;
 	}
 }
