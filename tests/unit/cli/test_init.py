@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +56,18 @@ def test_editors_find_the_schema_of_shipped_workflows() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete(sfcperf: Command, capsys: Capture, shell: str) -> None:
-    assert sfcperf("--show-completion", shell) == 0
-    assert "_SFCPERF_COMPLETE" in capsys.readouterr().out
+def test_shells_complete(shell: str) -> None:
+    """As the script that a shell gets asks."""
+    typed = "sfcperf re"
+    asked = {
+        "_SFCPERF_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": "1",
+        "_TYPER_COMPLETE_ARGS": typed,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    argv = [str(Path(sys.executable).with_name("sfcperf"))]
+    done = subprocess.run(
+        argv, env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert {"resume", "report", "replay"} <= set(re.findall(r"[a-z]+", done.stdout))
