@@ -18,6 +18,7 @@ from sfcperf.results.store import RunStore
 
 _FIGURES = re.compile(r" [\d.e+-]+ > [\d.e+-]+")
 _FINDINGS_SHOWN = 2
+_ANSWERS_SHOWN = 3
 _STYLES = {"trustworthy": "bold green", "care": "bold yellow", "not": "bold red"}
 TRIALS_NAMED = 5
 """Per reason; the report names all."""
@@ -36,6 +37,7 @@ def executed(
         print_summary(outcome.store)
         print(counts_text(outcome.trials))
         print_verdict(outcome.store)
+        print_costs(outcome.store)
         print_places(outcome.store)
         flush_stdout()
     account = outcome.store.manifest().get("noise")
@@ -72,6 +74,19 @@ def print_verdict(store: RunStore) -> None:
         out.print(Text(f"- {finding}"))
     if more := len(verdict.findings) - len(shown):
         out.print(Text(f"- and {count_text(more, 'more reason')}: see the report"))
+
+
+def print_costs(store: RunStore) -> None:
+    """Which VNF costs most, in runs with the monitor pptmon."""
+    from sfcperf.cli.console import console
+    from sfcperf.report.vnf_costs import answers
+
+    found = answers(store)
+    out = console()
+    for text in found[:_ANSWERS_SHOWN]:
+        out.print(text, markup=False, highlight=False)
+    if (more := len(found) - _ANSWERS_SHOWN) > 0:
+        out.print(f"and {more} more: see the report")
 
 
 def print_places(store: RunStore) -> None:

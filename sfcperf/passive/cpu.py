@@ -8,6 +8,8 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sampling import Look, SamplingMonitor
 from sfcperf.results.values import Observation
 
+CPU_CORES = "cpu_cores"
+
 
 class CpuMonitor(SamplingMonitor):
     """CPU time of each SF and SFF according to its meter (a cgroup, or a VM from inside), as the
@@ -36,5 +38,5 @@ class CpuMonitor(SamplingMonitor):
                 if now - then < self.shortest_s:
                     continue
                 cores = (cpu_s - before_s) / (now - then)
-                yield Observation(time_ns, instance, "cpu_cores", "1", cores)
+                yield Observation(time_ns, instance, CPU_CORES, "1", cores)
             self._last[instance] = (now, cpu_s)

@@ -29,6 +29,7 @@ from sfcperf.report.noise import noise_section
 from sfcperf.report.telemetry_charts import telemetry_charts
 from sfcperf.report.throughput import throughput_section
 from sfcperf.report.verdict import verdict_of
+from sfcperf.report.vnf_costs import cost_section
 from sfcperf.results.files import replace_file
 from sfcperf.results.kinds import kind_of
 from sfcperf.results.records import Summary
@@ -103,6 +104,7 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         most_at_once=MOST_ROWS_AT_ONCE,
         batch=ROWS_PER_BATCH,
         attribution=attribution_section(store),
+        costs=cost_section(store),
         correlations=telemetry_analyses.correlations(store),
         unsteady=telemetry_analyses.unsteady(store),
         manifest=manifest,

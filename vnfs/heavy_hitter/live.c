@@ -138,13 +138,13 @@ static bool take_out(struct worker *worker)
 	bool any = false;
 
 	for (unsigned int port = 0; port < device_count; port++) {
-		unsigned int count = type->get(worker->engine, port, frames, BURST);
+		unsigned int count;
 
-		if (!count)
-			continue;
-		worker->left += count;
-		send_out(worker, port, frames, count);
-		any = true;
+		while ((count = type->get(worker->engine, port, frames, BURST))) {
+			worker->left += count;
+			send_out(worker, port, frames, count);
+			any = true;
+		}
 	}
 	return any;
 }

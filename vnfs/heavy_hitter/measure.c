@@ -111,11 +111,15 @@ static void take_out(struct runner *runner)
 	struct rte_mbuf *frames[BURST];
 
 	for (unsigned int port = 0; port < PORTS; port++) {
-		uint64_t begun = rte_rdtsc();
-		unsigned int count = runner->work->type->get(runner->engine, port, frames, BURST);
+		unsigned int count;
 
-		runner->cycles += rte_rdtsc() - begun;
-		rte_pktmbuf_free_bulk(frames, count);
+		do {
+			uint64_t begun = rte_rdtsc();
+
+			count = runner->work->type->get(runner->engine, port, frames, BURST);
+			runner->cycles += rte_rdtsc() - begun;
+			rte_pktmbuf_free_bulk(frames, count);
+		} while (count);
 	}
 }
 

@@ -61,14 +61,16 @@ static void take_out(struct run *run)
 	struct rte_mbuf *frames[BURST];
 
 	for (unsigned int port = 0; port < PORTS; port++) {
-		unsigned int count = run->work->type->get(run->engine, port, frames, BURST);
+		unsigned int count;
 
-		for (unsigned int i = 0; i < count; i++) {
-			if (run->output)
-				write_frame(run, port, frames[i]);
-			rte_pktmbuf_free(frames[i]);
+		while ((count = run->work->type->get(run->engine, port, frames, BURST))) {
+			for (unsigned int i = 0; i < count; i++) {
+				if (run->output)
+					write_frame(run, port, frames[i]);
+				rte_pktmbuf_free(frames[i]);
+			}
+			run->forwarded += count;
 		}
-		run->forwarded += count;
 	}
 }
 

@@ -28,14 +28,13 @@
 /* Numbers of p4/heavy_hitter.p4. */
 enum {
 	SETTING_ROWS,
-	SETTING_MASK,
 	SETTING_SEED,
 	SETTING_ACTION,
 	SETTING_CONSERVATIVE,
 	SETTING_NSH_ONLY,
 	SETTING_REFLECT
 };
-enum { WIDE_EPOCH, WIDE_THRESHOLD, WIDE_MAC };
+enum { WIDE_EPOCH, WIDE_THRESHOLD, WIDE_MAC, WIDE_NEXT };
 enum { OCTET_IPV4, OCTET_IPV6, OCTET_IPV6_LABEL };
 
 enum {
@@ -194,6 +193,7 @@ static void swx_set_epoch(struct engine *engine, uint32_t epoch)
 {
 	engine->epoch = epoch;
 	write_wide(engine, WIDE_EPOCH, (uint64_t)epoch << 32);
+	write_wide(engine, WIDE_NEXT, (uint64_t)epoch << 32 | 1);
 }
 
 static int apply(struct engine *engine)
@@ -207,7 +207,6 @@ static int apply(struct engine *engine)
 		return -1;
 	}
 	write_setting(engine, SETTING_ROWS, settings->rows);
-	write_setting(engine, SETTING_MASK, settings->columns - 1);
 	write_setting(engine, SETTING_SEED, settings->seed);
 	write_setting(engine, SETTING_ACTION, settings->on_heavy);
 	write_setting(engine, SETTING_CONSERVATIVE, settings->conservative);

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from sfcperf.analysis.attribution.estimates import Described, Estimate, Estimator
 from sfcperf.analysis.attribution.path_times import ROUND_TRIP, RTT, PathTimes, path_times
+from sfcperf.analysis.attribution.ranking import Ranking, ranking
 from sfcperf.analysis.attribution.remarks import remarks
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.analysis.planned import rules_of
@@ -60,6 +61,8 @@ class PathAttribution:
     path: str
     functions: tuple[FunctionShare, ...]
     """In chaining order."""
+    ranking: Ranking | None
+    """Of the VNFs with samples; None if no trial has samples of all of them."""
     sum: Estimate | None
     """Of the VNFs that are seen; None if no trial has samples of all of them."""
     end_to_end: Described | None
@@ -130,6 +133,7 @@ def _attribution(
         label=record.label,
         path=times.path,
         functions=functions,
+        ranking=ranking(times.trials, [f.name for f in functions if f.time], estimator.rules),
         sum=estimator.estimate([total for t, total in sums if t.functions]),
         end_to_end=end_to_end,
         end_to_end_source=source if end_to_end is not None else "",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from sfcperf.passive.cpu import CPU_CORES
 from sfcperf.passive.pptmon_observations import CHAIN, END_TO_END, PROCESSING_TIME, VISIBLE
 from sfcperf.passive.sff import AWAY, SFF_TIME, SINCE_FIRST
 from sfcperf.passive.transit_time import CAPTURED
@@ -55,6 +56,8 @@ class TrialTimes:
     """Samples that do not cover the whole path, by reason; `samples`: all."""
     unseen: frozenset[str] = field(default_factory=frozenset)
     """VNFs whose packets pass no tc hook."""
+    cpu_cores: Mapping[str, float] = field(default_factory=dict)
+    """Instance -> CPU cores that it used, mean over the trial; empty without the monitor cpu."""
 
     def explains(self, names: Iterable[str]) -> bool:
         """Whether the time of each of these VNFs is known, its own or that with its links."""
@@ -100,7 +103,7 @@ def _observed(run: RunStore) -> dict[str, Values]:
     times = [f"{way}{name}" for way in _PREFIXES.values() for name in of_packets]
     observed: defaultdict[str, defaultdict[tuple[str, str], list[float]]]
     observed = defaultdict(lambda: defaultdict(list))
-    table = read_metrics(run.telemetry_path, [VISIBLE, *counts, *times])
+    table = read_metrics(run.telemetry_path, [VISIBLE, CPU_CORES, *counts, *times])
     columns = (table[name].to_pylist() for name in ("trial_id", "source", "metric", "value"))
     for trial_id, source, metric, value in zip(*columns, strict=True):
         observed[trial_id][source, metric].append(value)
@@ -147,6 +150,7 @@ def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
         captured={name: fmean(times) for name, times in of(_CAPTURED_MEAN).items()},
         counts={name: count(name) for name in _count_names()},
         unseen=frozenset(s for (s, name), v in values.items() if name == VISIBLE and not any(v)),
+        cpu_cores=_means({s: v for (s, name), v in values.items() if name == CPU_CORES}),
     )
 
 
@@ -199,4 +203,5 @@ def _round_trip(forward: TrialTimes, reverse: TrialTimes) -> TrialTimes:
         captured={name: forward.captured[name] + reverse.captured[name] for name in captured},
         counts={name: forward.counts[name] + reverse.counts[name] for name in forward.counts},
         unseen=forward.unseen,
+        cpu_cores=forward.cpu_cores,
     )

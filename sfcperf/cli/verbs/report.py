@@ -40,7 +40,7 @@ def report(
 
 def _of_one(run: str, results: Path) -> None:
     from sfcperf.cli.inputs import open_run
-    from sfcperf.cli.outcome import print_places, print_summary, print_verdict
+    from sfcperf.cli.outcome import print_costs, print_places, print_summary, print_verdict
     from sfcperf.control import publishing
 
     store = open_run(run, results)
@@ -51,6 +51,7 @@ def _of_one(run: str, results: Path) -> None:
     problems = [*publishing.analyse(store), *publishing.publish_report(store)]
     print_summary(store)
     print_verdict(store)
+    print_costs(store)
     print_places(store)
     if problems:
         raise EnvironmentLacks("not everything could be created:\n" + "\n".join(problems))

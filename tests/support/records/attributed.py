@@ -28,6 +28,7 @@ class Seen:
     captured: bool = True
     reverse: bool = False
     truncated: int = 0
+    cpu_cores: Mapping[str, float] = field(default_factory=dict)
 
 
 def seen_run(folder: Path, seen: Seen | None = None, scenarios: int = 1) -> RunStore:
@@ -74,6 +75,8 @@ def observations(
             for name, mean in level.items():
                 metric = f"{prefix}captured_processing_time_mean_us"
                 yield Observation(start + 9 * 10**9, name, metric, "us", mean)
+    for name, cores in seen.cpu_cores.items():
+        yield Observation(start, name, "cpu_cores", "1", cores)
     for name in seen.functions:
         yield _last(start, name, "pptmon_visible", 1)
     for name in seen.unseen:

@@ -25,19 +25,20 @@ const bit<16> ETHERTYPE_NSH = 0x894f;
 
 /* Of `settings`. */
 const bit<32> SETTING_ROWS = 0;
-const bit<32> SETTING_MASK = 1; /* columns - 1 */
-const bit<32> SETTING_SEED = 2;
-const bit<32> SETTING_ACTION = 3;
-const bit<32> SETTING_CONSERVATIVE = 4;
-const bit<32> SETTING_NSH_ONLY = 5; /* plain frames are not for us */
-const bit<32> SETTING_KNOWN = 7; /* the program's own: whether a heavy hitter was ever found */
-const bit<32> SETTING_REFLECT = 6; /* out of the port where it came in; else the other one */
+const bit<32> SETTING_SEED = 1;
+const bit<32> SETTING_ACTION = 2;
+const bit<32> SETTING_CONSERVATIVE = 3;
+const bit<32> SETTING_NSH_ONLY = 4; /* plain frames are not for us */
+const bit<32> SETTING_REFLECT = 5; /* out of the port where it came in; else the other one */
+const bit<32> SETTING_KNOWN = 6; /* the program's own: whether a heavy hitter was ever found */
 const bit<32> SETTINGS = 8;
 
 /* Of `wide_settings`. */
 const bit<32> SETTING_EPOCH = 0; /* << 32 */
 const bit<32> SETTING_THRESHOLD = 1;
 const bit<32> SETTING_MAC = 2; /* frames to others are not for us; 0: all are */
+const bit<32> SETTING_NEXT = 3; /* a cell of this epoch with one packet: the compiler would add the
+                                 * epoch and the packet in turn, with a copy of each sum */
 const bit<32> WIDE_SETTINGS = 4;
 
 /* Of `octets`: a DSCP, as it is in headers. */
@@ -186,6 +187,18 @@ header flow_key_h {
     bit<32> protocol;
 }
 
+/* What the rows have counted, never a part of a frame either: there is no room in the metadata. */
+header row_counts_h {
+    bit<64> a;
+    bit<64> b;
+    bit<64> c;
+    bit<64> d;
+    bit<64> e;
+    bit<64> f;
+    bit<64> g;
+    bit<64> h;
+}
+
 struct headers_t {
     frame_h         frame;
     ethernet_h      ethernet;
@@ -204,6 +217,7 @@ struct headers_t {
     ports_h         ports;
     row_key_h       row_key;
     flow_key_h      flow_key;
+    row_counts_h    row_counts;
 }
 
 /* An instruction has 8 bits for the place of a field: all metadata, with what the compiler adds,
@@ -222,13 +236,15 @@ struct metadata_t {
     bit<16> base; /* of those up to the NSH's own fields */
     bit<16> carried; /* of those up to what the NSH carries */
     bit<16> end; /* of the packet: a frame may be padded */
-    bit<16> ports_bytes; /* 0: there are none */
+    bit<16> measured; /* bytes in front of those that the length in the IP header counts */
     bit<8> carries;
 }
 
 parser Parse(packet_in packet, out headers_t h, inout metadata_t m,
              in pna_main_parser_input_metadata_t i)
 {
+    tunnel_h probe;
+
     state start {
         packet.extract(h.frame);
         packet.extract(h.ethernet);
@@ -238,7 +254,6 @@ parser Parse(packet_in packet, out headers_t h, inout metadata_t m,
         m.carried = 14;
         m.end = h.frame.bytes;
         m.carries = CARRIES_IP;
-        m.ports_bytes = 0;
         transition select(h.ethernet.type) {
             ETHERTYPE_IPV4: outer_ipv4;
             ETHERTYPE_IPV6: ipv6;
@@ -275,10 +290,16 @@ parser Parse(packet_in packet, out headers_t h, inout metadata_t m,
     }
 
     state outer_ipv4 {
-        tunnel_h probe = packet.lookahead<tunnel_h>();
-        transition select(probe.version_ihl, probe.flags_fragment & 0x3fff, probe.protocol,
-                          probe.destination_port) {
-            (0x45, 0, 17, 4790): tunnel;
+        probe = packet.lookahead<tunnel_h>();
+        transition select(probe.destination_port) {
+            4790: perhaps_tunnel;
+            default: ipv4;
+        }
+    }
+
+    state perhaps_tunnel {
+        transition select(probe.version_ihl, probe.flags_fragment & 0x3fff, probe.protocol) {
+            (0x45, 0, 17): tunnel;
             default: ipv4;
         }
     }
@@ -351,6 +372,7 @@ parser Parse(packet_in packet, out headers_t h, inout metadata_t m,
 
     state ipv4 {
         packet.extract(h.ipv4);
+        m.measured = m.needed;
         m.needed = m.needed + 20;
         transition select(h.ipv4.version_ihl) {
             0x45: ipv4_payload;
@@ -386,6 +408,7 @@ parser Parse(packet_in packet, out headers_t h, inout metadata_t m,
     state ipv6 {
         packet.extract(h.ipv6);
         m.needed = m.needed + 40;
+        m.measured = m.needed;
         transition select(h.ipv6.protocol) {
             6: ports;
             17: ports;
@@ -399,7 +422,6 @@ parser Parse(packet_in packet, out headers_t h, inout metadata_t m,
     state ports {
         packet.extract(h.ports);
         m.needed = m.needed + 4;
-        m.ports_bytes = 4;
         transition accept;
     }
 }
@@ -413,30 +435,27 @@ control Before(in headers_t h, inout metadata_t m, in pna_pre_input_metadata_t i
 struct no_parameters_t {}
 
 /* Cells are epoch << 32 | count. One that another epoch left counts as 0, so that none is ever
- * cleared. */
-#define COUNT_OF(ROW) \
-    cell = row_##ROW.read(at_##ROW); \
+ * cleared. For < and >, the compiler needs two jumps (and forgets what is right of && in
+ * that case), for the other comparisons one. */
+#define PLACE(N, ROW) \
+    h.row_key.salt = number + N; \
+    m.index = row_hash.get_hash(h.row_key); \
+    at_##ROW = m.index;
+
+#define LOOK(N, ROW) \
+    cell = row_##ROW.read(at_##ROW); /* DPDK takes the place modulo the columns */ \
     cell = cell - epoch; \
     if (cell >= MOST_COUNT + 1) { \
         cell = 0; \
-    }
-
-/* The compiler needs two jumps for < and >, and one for the other comparisons. */
-#define LOOK(N, ROW) \
-    h.row_key.salt = number + N; \
-    m.index = row_hash.get_hash(h.row_key); \
-    at_##ROW = m.index & mask; \
-    COUNT_OF(ROW) \
+    } \
+    h.row_counts.ROW = cell; \
     if (cell <= least) { \
         least = cell; \
     }
 
-/* The count is read again: there is no room to keep eight. */
 #define COUNT(N, ROW) \
-    COUNT_OF(ROW) \
-    if (cell <= limit) { \
-        cell = cell + 1; \
-        cell = cell + epoch; \
+    if (h.row_counts.ROW <= limit) { \
+        cell = next + h.row_counts.ROW; \
         row_##ROW.write(at_##ROW, cell); \
     }
 
@@ -503,7 +522,6 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
     Hash<bit<32>>(PNA_HashAlgorithm_t.IDENTITY) key_hash;
 
     bit<32> rows;
-    bit<32> mask;
     bit<32> number;
     bit<32> on_heavy;
     bit<32> flag;
@@ -512,6 +530,7 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
     bit<64> threshold;
     bit<64> least;
     bit<64> limit;
+    bit<64> next;
     bit<64> cell;
     bit<64> own_mac;
     bit<48> mac;
@@ -613,24 +632,15 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
         }
 
         if (reason == COUNT_FORWARDED && m.needed <= m.end) {
+            words = m.needed - m.measured; /* bytes of it, and of the ports */
             if (h.ipv4.isValid()) {
-                words = (bit<16>)(h.ipv4.version_ihl & 0xf) << 2;
-                words = words + m.ports_bytes;
                 if (h.ipv4.version_ihl >= 0x45 && h.ipv4.version_ihl <= 0x4f &&
                     h.ipv4.total_bytes >= words) {
-                    m.source_high = 0;
-                    m.source_low = (bit<64>)h.ipv4.source;
-                    m.destination_high = 0;
-                    m.destination_low = (bit<64>)h.ipv4.destination;
                     m.protocol = (bit<32>)h.ipv4.protocol | 0x400;
                     monitored = 1;
                 }
             } else if (h.ipv6.isValid()) {
-                if (h.ipv6.version_class & 0xf0 == 0x60 && h.ipv6.payload_bytes >= m.ports_bytes) {
-                    m.source_high = h.ipv6.source_high;
-                    m.source_low = h.ipv6.source_low;
-                    m.destination_high = h.ipv6.destination_high;
-                    m.destination_low = h.ipv6.destination_low;
+                if (h.ipv6.version_class & 0xf0 == 0x60 && h.ipv6.payload_bytes >= words) {
                     m.protocol = (bit<32>)h.ipv6.protocol | 0x600;
                     monitored = 2;
                 }
@@ -643,12 +653,12 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
                 m.ports = h.ports.both;
             }
             rows = settings.read(SETTING_ROWS);
-            mask = settings.read(SETTING_MASK);
             number = settings.read(SETTING_SEED);
             on_heavy = settings.read(SETTING_ACTION);
             epoch = wide_settings.read(SETTING_EPOCH);
             threshold = wide_settings.read(SETTING_THRESHOLD);
             h.row_key.setValid();
+            h.row_counts.setValid();
             if (monitored == 1) {
                 h.row_key.a = h.ipv4.source;
                 h.row_key.b = h.ipv4.destination;
@@ -671,6 +681,8 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
             h.row_key.ports = m.ports;
             h.row_key.protocol = m.protocol;
             least = MOST_COUNT;
+            /* All places first: then the CPU waits for all rows at once. */
+            EACH_ROW(PLACE)
             EACH_ROW(LOOK)
             heavy = 0;
             if (least >= threshold) {
@@ -680,15 +692,27 @@ control Detect(inout headers_t h, inout metadata_t m, in pna_main_input_metadata
                 counters.count(COUNT_COUNTED);
                 /* Counts stay at their maximum. With conservative update, only the smallest ones
                  * grow (Estan and Varghese 2002, section 3.3.2). */
+                next = wide_settings.read(SETTING_NEXT);
                 limit = MOST_COUNT - 1;
                 flag = settings.read(SETTING_CONSERVATIVE);
-                if (flag != 0 && least < limit) {
+                if (flag != 0 && least <= limit) {
                     limit = least;
                 }
                 EACH_ROW(COUNT)
             }
             flag = settings.read(SETTING_KNOWN);
             if (flag != 0 || heavy == 1) {
+                if (monitored == 1) {
+                    m.source_high = 0;
+                    m.source_low = (bit<64>)h.ipv4.source;
+                    m.destination_high = 0;
+                    m.destination_low = (bit<64>)h.ipv4.destination;
+                } else {
+                    m.source_high = h.ipv6.source_high;
+                    m.source_low = h.ipv6.source_low;
+                    m.destination_high = h.ipv6.destination_high;
+                    m.destination_low = h.ipv6.destination_low;
+                }
                 flows.apply();
             }
             if (heavy == 1) {

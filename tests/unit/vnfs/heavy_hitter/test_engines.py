@@ -165,6 +165,14 @@ def test_all_flows_collide(tmp_path: Path, engine: str) -> None:
     assert len(found.reports) == 50
 
 
+def test_frames_that_take_little_work_leave_as_fast_as_they_come(
+    tmp_path: Path, engine: str
+) -> None:
+    # More of them are worked on at once than leave in a burst.
+    frames = [bytes(Ether(dst=MAC, src=CLIENT) / ARP() / Raw(bytes(18)))] * 5000
+    assert check(tmp_path, engine, frames, Settings()).counters["unmonitored"] == 5000
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 8])
 def test_rows(tmp_path: Path, engine: str, rows: int) -> None:
     frames = [udp(1024 + number % 300) for number in range(1500)]

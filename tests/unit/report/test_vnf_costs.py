@@ -1,0 +1,113 @@
+"""The report's answer to "Which VNF costs most?"."""
+
+from __future__ import annotations
+
+from html import unescape
+from pathlib import Path
+
+import pytest
+from support.records.attributed import Seen, seen_run
+from support.records.runs import build_run
+
+from sfcperf.control import publishing
+from sfcperf.report.publisher import ReportPublisher
+from sfcperf.report.vnf_costs import CostSection, answers, cost_section
+from sfcperf.results.store import RunFile, RunStore
+
+THREE = {"fw-1": 40.0, "nat-2": 65.0, "dpi-3": 10.0}
+
+
+def shown(store: RunStore) -> CostSection:
+    assert publishing.analyse(store) == []
+    section = cost_section(store)
+    assert section is not None
+    return section
+
+
+def page(store: RunStore) -> str:
+    ReportPublisher({"formats": []}).publish(store)
+    return unescape(store.report.read_text())
+
+
+def test_the_answer_is_the_first_thing_behind_the_verdict(tmp_path: Path) -> None:
+    store = seen_run(tmp_path / "run", Seen(functions=THREE, rounds=8))
+    (group,) = shown(store).groups
+    assert group.answer.startswith("nat-2 costs most: ")
+    assert "more than each of the others (p = 0.023)" in group.answer
+    text = page(store)
+    place = text.index(group.answer)
+    assert text.index('id="verdict"') < place < text.index('id="experiment"')
+    assert answers(store) == [f"iperf3-udp: {group.answer}"]
+
+
+def test_bars_are_of_the_vnfs_alone(tmp_path: Path) -> None:
+    store = seen_run(tmp_path / "run", Seen(functions=THREE, end_to_end=10_000, rounds=8))
+    (one,) = shown(store).groups[0].scenarios
+    document = store.document(RunFile.ATTRIBUTION)
+    assert document is not None
+    times = [f["centre_us"] for f in document["paths"][0]["ranking"]["functions"]]
+    widths = [bar.width for bar in one.bars]
+    assert [width / time for width, time in zip(widths, times, strict=True)] == pytest.approx(
+        [widths[0] / times[0]] * 3, rel=1e-3
+    )
+    # Though they are 1 % of the end-to-end time, which is said in words and drawn apart.
+    assert widths[0] > 300
+    assert one.rest.startswith("Of 10.000 ms end to end (means): VNFs 0.1")
+    assert "residual of SFFs, links and queues 9.8" in one.rest
+    assert sum(share.percent for share in one.shares) == pytest.approx(100)
+
+
+def test_open_questions_are_said_to_be_open(tmp_path: Path) -> None:
+    store = seen_run(tmp_path / "run", Seen(functions=THREE, rounds=5))
+    (group,) = shown(store).groups
+    assert not group.is_sure
+    assert group.answer.startswith("Open: nat-2 (")
+    assert "5 trials cannot show a difference between 3 VNFs; 7 can." in group.answer
+    assert 'class="answer open"' in page(store)
+
+
+def test_alike_vnfs_are_named(tmp_path: Path) -> None:
+    alike = {"fw-1": 40.0, "nat-2": 40.1}
+    store = seen_run(tmp_path / "run", Seen(functions=alike, rounds=8))
+    (group,) = shown(store).groups
+    assert group.answer.startswith("Open: ")
+    assert "cannot be told apart in 8 trials" in group.answer
+
+
+def test_work_beside_the_way_of_the_packets_is_told(tmp_path: Path) -> None:
+    cpu = {"fw-1": 0.1, "nat-2": 0.2, "dpi-3": 0.9, "sff@node1": 1.5}
+    store = seen_run(tmp_path / "run", Seen(functions=THREE, rounds=8, cpu_cores=cpu))
+    (group,) = shown(store).groups
+    (remark,) = group.scenarios[0].remarks
+    assert remark.startswith("dpi-3 uses most CPU, 0.9 cores, though packets spend less time")
+    assert group.has_cpu
+    assert remark in page(store)
+
+
+def test_many_scenarios_are_summed_up(tmp_path: Path) -> None:
+    store = seen_run(tmp_path / "run", Seen(functions=THREE, rounds=9, samples=100), scenarios=6)
+    (group,) = shown(store).groups
+    assert group.answer == "Of 6 scenarios: nat-2 costs most in 6 of 6."
+    assert "<summary>All 6 scenarios</summary>" in page(store)
+
+
+def test_one_vnf_needs_no_comparison(tmp_path: Path) -> None:
+    store = seen_run(tmp_path / "run", Seen(functions={"fw-1": 40.0}, unseen=()))
+    (group,) = shown(store).groups
+    assert group.answer.startswith("fw-1 is the only VNF that was seen: ")
+    assert group.is_sure
+
+
+def test_hostile_names_stay_words(tmp_path: Path) -> None:
+    store = seen_run(
+        tmp_path / "run", Seen(functions={"<script>alert(1)</script>-1": 10.0, "b-2": 20.0})
+    )
+    assert shown(store)
+    ReportPublisher({"formats": []}).publish(store)
+    assert "<script>alert" not in store.report.read_text()
+
+
+def test_runs_without_pptmon_have_no_such_section(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "run")
+    assert cost_section(store) is None
+    assert "vnf-costs" not in page(store)
