@@ -1,5 +1,5 @@
 """The report's answer to "Which VNF costs most?": a sentence, bars of the VNFs alone, and where the
-rest of the end-to-end time goes. The template draws the bars as SVG."""
+rest of the end-to-end time goes."""
 
 from __future__ import annotations
 
@@ -14,25 +14,21 @@ from sfcperf.presentation.levels import scenario_name
 from sfcperf.presentation.wording import count_text
 from sfcperf.results.store import RunFile, RunStore
 
-WIDTH = 860.0
-NAME_WIDTH, VALUE_WIDTH = 150.0, 220.0
-ROW_HEIGHT, BAR_HEIGHT = 24.0, 14.0
 MOST_OPEN = 4
 """Scenarios of a group up to which all are shown at once."""
-_NAME_LETTERS = 20
 
 Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class CostBar:
-    """The time of a VNF; lengths in CSS pixels."""
+    """The time of a VNF; lengths in percent of the longest."""
 
-    y: float
     name: str
     value: str
     width: float
     whisker: tuple[float, float] | None
+    """Start and length of the interval."""
     colour: str
     dark: str
 
@@ -70,7 +66,6 @@ class ScenarioCosts:
     answer: str
     is_sure: bool
     bars: tuple[CostBar, ...]
-    height: float
     rows: tuple[CostRow, ...]
     rest: str
     """What is known of the time that VNFs do not take."""
@@ -98,9 +93,6 @@ class CostSection:
 
     groups: tuple[CostGroup, ...]
     confidence: str
-    width: float = WIDTH
-    name_width: float = NAME_WIDTH
-    bar_height: float = BAR_HEIGHT
     most_open: int = MOST_OPEN
 
 
@@ -136,7 +128,7 @@ def _group(label: str, direction: str, members: Sequence[Document]) -> CostGroup
         for f in m["ranking"]["functions"]
     )
     scale = units.scale_for([most], "us")
-    layout = _Layout(scale, (WIDTH - NAME_WIDTH - VALUE_WIDTH) / (most or 1.0), looks)
+    layout = _Layout(scale, 100 / (most or 1.0), looks)
     scenarios = tuple(layout.scenario(member) for member in members)
     answer, is_sure = _overall(members, scenarios)
     return CostGroup(
@@ -153,18 +145,19 @@ def _overall(members: Sequence[Document], scenarios: Sequence[ScenarioCosts]) ->
     """Of all scenarios: which VNF, in how many."""
     if len(scenarios) == 1:
         return scenarios[0].answer, scenarios[0].is_sure
-    told = Counter(
-        m["ranking"]["most"][0]
-        for m, one in zip(members, scenarios, strict=True)
-        if one.is_sure and len(m["ranking"]["functions"]) > 1
-    )
-    open_count = sum(not one.is_sure for one in scenarios)
-    parts = [f"{name} costs most in {count} of {len(scenarios)}" for name, count in told.items()]
-    if alone := len(scenarios) - told.total() - open_count:
-        parts.append(f"{alone} have one VNF")
-    if open_count:
-        parts.append(f"{open_count} {'is' if open_count == 1 else 'are'} open")
-    return f"Of {count_text(len(scenarios), 'scenario')}: {'; '.join(parts)}.", not open_count
+    rankings = [member["ranking"] for member in members]
+    several = [
+        (ranking["most"][0], one.is_sure)
+        for ranking, one in zip(rankings, scenarios, strict=True)
+        if len(ranking["functions"]) > 1
+    ]
+    told = Counter(name for name, is_sure in several if is_sure)
+    undecided = Counter(name for name, is_sure in several if not is_sure)
+    parts = [f"{name} costs most in {count}" for name, count in told.items()]
+    parts += [f"{name} took most in {count}, which is open" for name, count in undecided.items()]
+    if alone := len(scenarios) - len(several):
+        parts.append(f"{alone} have one VNF that was seen")
+    return f"Of {count_text(len(scenarios), 'scenario')}: {'; '.join(parts)}.", not undecided
 
 
 @dataclass(frozen=True)
@@ -172,7 +165,7 @@ class _Layout:
     """From times to words and positions."""
 
     scale: units.Scale
-    per_us: float
+    percent_per_us: float
     looks: Mapping[str, palette.Style]
 
     def scenario(self, member: Document) -> ScenarioCosts:
@@ -184,8 +177,7 @@ class _Layout:
             title=scenario_name(member["scenario"]),
             answer=answer,
             is_sure=is_sure,
-            bars=tuple(self._bar(f, ROW_HEIGHT * place) for place, f in enumerate(functions)),
-            height=ROW_HEIGHT * len(functions),
+            bars=tuple(map(self._bar, functions)),
             rows=tuple(self._rows(ranking)),
             rest=rest,
             shares=shares,
@@ -222,22 +214,21 @@ class _Layout:
             return f"{sentence}; some {ranking['trials_needed']} would, if they differ as seen."
         return f"{sentence}."
 
-    def _bar(self, function: Document, y: float) -> CostBar:
+    def _bar(self, function: Document) -> CostBar:
         look = self.looks[function["name"]]
         low, high = function["ci_low_us"], function["ci_high_us"]
-        whisker = None if low is None else (self._x(low), self._x(high))
+        whisker = None if low is None else (self._percent(low), self._percent(high - low))
         return CostBar(
-            y=y,
             name=function["name"],
             value=self._time(function),
-            width=round(max(function["centre_us"], 0.0) * self.per_us, 2),
+            width=self._percent(function["centre_us"]),
             whisker=whisker,
             colour=look.colour,
             dark=look.dark,
         )
 
-    def _x(self, value_us: float) -> float:
-        return round(NAME_WIDTH + max(value_us, 0.0) * self.per_us, 2)
+    def _percent(self, value_us: float) -> float:
+        return round(max(value_us, 0.0) * self.percent_per_us, 2)
 
     def _rows(self, ranking: Document) -> Iterator[CostRow]:
         first = ranking["functions"][0]["name"]
@@ -280,7 +271,8 @@ class _Layout:
         scale = units.scale_for([end["mean_us"]], "us")
         shares = []
         for index, (name, kind, mean_us) in enumerate(parts):
-            percent, look = 100 * mean_us / end["mean_us"], palette.style(index)
+            # Other colours than those of single VNFs.
+            percent, look = 100 * mean_us / end["mean_us"], palette.style(len(self.looks) + index)
             text = f"{name} {scale.quantity(mean_us)} ({percent:.0f} %)"
             shares.append(Share(name, text, percent, kind, look.colour, look.dark))
         sentence = (
