@@ -126,7 +126,7 @@ def made_once(what: object, name: str, build: Callable[[Path], object]) -> Path:
     with first.with_name(f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not first.exists():
-            building = first.parent / "building" / name
+            building = first.with_name(f"{name}.building") / name  # under its lock alone
             shutil.rmtree(building.parent, ignore_errors=True)
             building.parent.mkdir()
             build(building)
