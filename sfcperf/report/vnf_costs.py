@@ -17,6 +17,8 @@ from sfcperf.results.store import RunFile, RunStore
 MOST_OPEN = 4
 """Scenarios of a group up to which all are shown at once."""
 
+_CORES_WORTH_TELLING = 0.05
+
 Document = Mapping[str, Any]
 
 
@@ -289,7 +291,8 @@ def _cpu_remarks(functions: Sequence[Document]) -> Iterator[str]:
     if len(known) < 2:
         return
     busiest = max(known, key=lambda f: f["cpu_cores"])
-    if busiest is not functions[0]:
+    of_first = functions[0]["cpu_cores"] or 0.0
+    if busiest["cpu_cores"] > max(_CORES_WORTH_TELLING, 2 * of_first):
         yield (
             f"{busiest['name']} uses most CPU, {busiest['cpu_cores']:.2g} cores, though "
             "packets spend less time in it: work beside their way, such as the inspection of "

@@ -84,6 +84,12 @@ def test_work_beside_the_way_of_the_packets_is_told(tmp_path: Path) -> None:
     assert remark in page(store)
 
 
+def test_little_cpu_is_not_worth_telling(tmp_path: Path) -> None:
+    cpu = {"fw-1": 0.003, "nat-2": 0.001}
+    store = seen_run(tmp_path / "run", Seen(functions=THREE, rounds=8, cpu_cores=cpu))
+    assert shown(store).groups[0].scenarios[0].remarks == ()
+
+
 def test_many_scenarios_are_summed_up(tmp_path: Path) -> None:
     store = seen_run(tmp_path / "run", Seen(functions=THREE, rounds=9, samples=100), scenarios=6)
     (group,) = shown(store).groups
