@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import sfcperf
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 
 OVERRIDE = "SFCPERF_VNF_BIN"
 """Environment variable: a folder to look in, instead of the usual ones."""
 
-_HERE = Path(__file__).resolve().parent
-_REMEDY = "`make setup` in the source tree compiles it"
+VERSION_FILE = "version"
+"""Beside the tools that `sfcperf setup` compiled: the version of SFCPerf that they are of."""
+
+SOURCES = Path(__file__).resolve().parent
+"""The Makefile of the data planes is here, in the source tree and where pip put the package."""
+_REMEDY = "`sfcperf setup` compiles it"
 
 
 def folders() -> tuple[Path, ...]:
@@ -20,7 +25,7 @@ def folders() -> tuple[Path, ...]:
     installed package."""
     if override := os.environ.get(OVERRIDE):
         return (Path(override),)
-    return (_HERE.parent / "build" / "vnfs" / "bin", _HERE / "bin")
+    return (SOURCES.parent / "build" / "vnfs" / "bin", SOURCES / "bin")
 
 
 def requirement(name: str) -> Requirement:
@@ -28,9 +33,21 @@ def requirement(name: str) -> Requirement:
     for folder in folders():
         path = folder / name
         if os.access(path, os.X_OK):
+            if other := _other_version(folder):
+                detail = f"{path} is of SFCPerf {other}, this is {sfcperf.__version__}"
+                return Requirement(name, False, detail, _REMEDY)
             return Requirement(name, True, str(path))
     places = " or ".join(map(str, folders()))
     return Requirement(name, False, f"it is not in {places}", _REMEDY)
+
+
+def _other_version(folder: Path) -> str:
+    """Of tools that an older or newer SFCPerf left; empty if there is none."""
+    try:
+        version = (folder / VERSION_FILE).read_text().strip()
+    except OSError:
+        return ""  # of the source tree, whose make compiles what changed
+    return version if version != sfcperf.__version__ else ""
 
 
 def find(name: str) -> Path:

@@ -27,6 +27,7 @@ from sfcperf.cli.verbs import (
     run,
     runs,
     sdnmon,
+    setup,
     sfcmon,
     show,
     traffic,
@@ -44,6 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.command("setup")(setup.setup)
 app.command("init")(init.init)
 app.command("run")(run.run)
 app.command("validate")(validate.validate)

@@ -1,0 +1,44 @@
+"""`sfcperf setup`: prepare a machine on which SFCPerf was installed with pip."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sfcperf.errors import EnvironmentLacks
+
+
+def setup(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")] = False,
+    packages: Annotated[
+        bool,
+        typer.Option(
+            "--packages/--no-packages", help="Whether to install packages of the distribution."
+        ),
+    ] = True,
+) -> None:
+    """Prepare this machine: install the packages that runs need (Debian, Ubuntu; asks first),
+    compile the data planes, and check the result as `sfcperf doctor` does. Run it again after each
+    upgrade of SFCPerf. Exit code: 3 if something is missing in the end."""
+    from sfcperf.cli import preparing
+    from sfcperf.cli.verbs.doctor import doctor
+
+    if packages and (missing := preparing.missing_packages()):
+        print(f"{len(missing)} packages are missing: {' '.join(missing)}")
+        if yes or _agreed():
+            preparing.install_packages()
+        else:
+            print("nothing was installed")
+    print("compiling the data planes", flush=True)
+    print(f"compiled: {preparing.compile_data_planes()}")
+    doctor()
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise EnvironmentLacks(
+            "nobody can be asked whether to install them", hint="sfcperf setup --yes"
+        )
+    return typer.confirm("Install them?", default=True)
