@@ -85,6 +85,7 @@ class Run:
 
     def query(self, sql: str) -> pandas.DataFrame:
         """The answer to SQL over the views of `sfcperf query`. Raises InputError."""
+        _need_pandas()
         return self.arrow(sql).to_pandas()
 
     def arrow(self, sql: str) -> pyarrow.Table:
@@ -98,6 +99,13 @@ class Run:
         return self.query(f"select * from {name}")
 
 
+def _need_pandas() -> None:
+    from sfcperf.environment.gather import refuse_unmet
+    from sfcperf.environment.tools import python_packages
+
+    refuse_unmet([python_packages(["pandas"], "pandas")])
+
+
 @dataclass(frozen=True)
 class Compared:
     """A comparison: its rows as a table, and as `sfcperf compare` prints them."""
@@ -108,6 +116,7 @@ class Compared:
     def rows(self) -> pandas.DataFrame:
         """A row per scenario and metric: both sides, the difference, its interval, the verdict. The
         columns are those of `sfcperf compare --csv`."""
+        _need_pandas()
         import pandas
 
         from sfcperf.comparison import comparison_csv

@@ -11,7 +11,10 @@ from sfcperf import retry
 from sfcperf.elasticsearch.answers import Undelivered, reason
 from sfcperf.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
 from sfcperf.elasticsearch.target import Target
+from sfcperf.environment.gather import refuse_unmet
+from sfcperf.environment.tools import python_packages
 from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.plugins import Requirement
 from sfcperf.presentation.wording import printable
 
 if TYPE_CHECKING:
@@ -31,8 +34,15 @@ class ServerAway(Undelivered):
     """The cluster does not answer now: what was to be sent waits."""
 
 
+def client_library() -> Requirement:
+    """The Python package of the client."""
+    return python_packages(["elasticsearch"], "elasticsearch")
+
+
 def connect(target: Target, retry_s: float) -> Elasticsearch:
-    """A client; nothing is sent yet. Raises InputError for certificates that cannot be read."""
+    """A client; nothing is sent yet. Raises InputError for certificates that cannot be read, and
+    EnvironmentLacks without the extra `elasticsearch`."""
+    refuse_unmet([client_library()])
     from elasticsearch import Elasticsearch, ElasticsearchWarning
 
     from sfcperf.elasticsearch.bounds import BoundedJson, BoundedNode

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfcperf.plugins import Requirement
 from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
 
@@ -64,6 +65,13 @@ class ElasticsearchPublisher(Publisher):
         "required": ["url"],
         "additionalProperties": False,
     }
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """See Publisher.requirements."""
+        from sfcperf.elasticsearch.connection import client_library
+
+        return [client_library()]
 
     def publish(self, run: RunStore) -> list[Path]:
         """See Publisher. Raises ServerAway, with the place where the run waits, EnvironmentLacks

@@ -50,6 +50,8 @@ def _of(workflow: Workflow, driver: str | None) -> Iterator[Requirement]:
     if driver is not None and not own:
         other = plugins.load("driver", driver)
         yield from other.requirements(with_defaults(other.parameters, {}))
+    for publisher in workflow.publish:
+        yield from plugins.load("publisher", publisher.name).requirements()
     for spec in workflow.services:
         yield from plugins.load("service", spec.service).requirements(spec.parameters)
     for scenario in workflow.scenarios:

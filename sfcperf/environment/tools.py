@@ -53,7 +53,7 @@ def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requireme
             name,
             met=False,
             detail="not found on this machine",
-            remedy=f"`make setup`, or install the package {package}",
+            remedy=f"`sfcperf setup`, or install the package {package}",
             command=True,
         )
     version = _version(path, version_argv) if version_argv and _ask_versions.get() else ""
@@ -82,7 +82,7 @@ def root(purpose: str) -> Requirement:
     )
 
 
-def built(name: str, path: Path, remedy: str = "`make setup` compiles it") -> Requirement:
+def built(name: str, path: Path, remedy: str = "`sfcperf setup` compiles it") -> Requirement:
     """A file that a build makes, e.g. the binary of a data plane."""
     if path.is_file():
         return Requirement(name, met=True, detail=str(path))

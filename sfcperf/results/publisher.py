@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.plugins import Plugin
+from sfcperf.plugins import Plugin, Requirement
 from sfcperf.results.store import RunStore
 
 
@@ -33,6 +33,11 @@ class Publisher(Plugin, ABC):
         of the class, with the defaults filled in."""
         # On the class the schema, on the object its values.
         self.parameters = parameters  # type: ignore[misc]
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """What this machine must have; checked before the first trial. By default nothing."""
+        return []
 
     @abstractmethod
     def publish(self, run: RunStore) -> list[Path]:

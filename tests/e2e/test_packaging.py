@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -108,6 +109,37 @@ def test_every_plug_in_imports_from_the_wheel(site: Path) -> None:
     for kind in ("driver", "vnf", "probe", "monitor", "publisher"):
         assert any(line.startswith(f"{kind} ") for line in listed.splitlines()), kind
         assert plugins.names(kind)
+
+
+def test_the_base_install_needs_no_extra(site: Path, tmp_path: Path) -> None:
+    """What a user does first works without the packages of the extras."""
+    extras = tomllib.loads((TREE / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    assert {"elasticsearch", "openflow", "openstack", "p4", "pandas", "security"} <= extras.keys()
+    absent = {
+        *("confluent_kafka", "elasticsearch", "fastapi", "finsy", "grpc", "msgspec", "openstack"),
+        *("os_ken", "pandas", "pydantic", "pyspark", "sklearn", "statsmodels", "tackerclient"),
+        *("thriftpy2", "uvicorn"),
+    }
+    libraries = [p for p in sys.path if p.endswith("site-packages")]
+    script = (
+        f"import sys; sys.path[1:1] = {[str(site), *libraries]!r}\n"
+        f"sys.modules.update(dict.fromkeys({sorted(absent)!r}))\n"  # importing them fails
+        "from sfcperf.cli.main import main\n"
+        "sys.argv[0] = 'sfcperf'\n"
+        "sys.exit(main())\n"
+    )
+    for words in (
+        ["init", "new"],
+        ["schema"],
+        ["list"],
+        ["show", "service", "classifier"],
+        ["validate", "quickstart"],
+        ["plan", "quickstart"],
+        ["setup", "--help"],
+    ):
+        assert _run([sys.executable, "-S", "-c", script, *words], tmp_path), words
 
 
 def test_the_licence_is_inside(site: Path) -> None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sfcperf import waiting
 from sfcperf.drivers.openstack.api.errors import CloudError, FailureKind, call_errors, diagnose
 from sfcperf.drivers.openstack.api.retry import DEFAULT, RetryPolicy
+from sfcperf.environment.gather import refuse_unmet
+from sfcperf.environment.tools import python_packages
 from sfcperf.errors import EnvironmentLacks
 
 if TYPE_CHECKING:
@@ -221,6 +223,7 @@ class Cloud:
             self._thread.has_slot = True
 
     def _connect(self) -> Connection:
+        refuse_unmet([python_packages(["openstack", "tackerclient"], "openstack")])
         import openstack
         from keystoneauth1.exceptions import AuthPluginException
         from openstack.exceptions import ConfigException

@@ -18,10 +18,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from sfcperf.services.classifier.verdicts import Verdict
 from sfcperf.traffic.labels import BENIGN
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule, Source, canonical, flow
+
+if TYPE_CHECKING:
+    from sfcperf.services.classifier.verdicts import Verdict
 
 REMEMBERED_FLOWS = 200_000
 """Flows whose last verdict is known, in the order of these verdicts; older ones are forgotten."""

@@ -81,6 +81,7 @@ def workflow() -> Any:
         infrastructure_of=lambda scenario: here,
         scenarios=(scenario, scenario),
         services=(ServiceSpec("store", "broker", {"size": 2}),),
+        publish=(),
         folder=Path(),
     )
 

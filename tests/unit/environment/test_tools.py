@@ -76,6 +76,6 @@ def test_root(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_built(tmp_path: Path) -> None:
     missing = tools.built("sfc-x", tmp_path / "sfc-x")
     assert not missing.met
-    assert "make setup" in missing.remedy
+    assert "sfcperf setup" in missing.remedy
     (tmp_path / "sfc-x").touch()
     assert tools.built("sfc-x", tmp_path / "sfc-x").met

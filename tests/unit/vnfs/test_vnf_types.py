@@ -95,7 +95,7 @@ def test_a_missing_binary_says_how_to_get_it(
     [lacking] = Forwarder.requirements({"engine": "xdp"})
     assert not lacking.met
     assert str(tmp_path) in lacking.detail
-    with pytest.raises(EnvironmentLacks, match="make setup"):
+    with pytest.raises(EnvironmentLacks, match="sfcperf setup"):
         binaries.find("sfc-forwarder")
     tool = tmp_path / "sfc-forwarder"
     tool.touch(0o755)

@@ -8,9 +8,10 @@ from math import log1p
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from sfcperf.analysis.two_sample.rank_power import rank_power
-from sfcperf.analysis.two_sample.sample_size import Observed, least_trials, needed
+from sfcperf.analysis.two_sample.sample_size import Observed, least_trials, needed, t_power
 
 BOUNDS = (log1p(-0.05), log1p(0.05))
 
@@ -77,3 +78,16 @@ def test_the_least_that_a_rank_test_can_do_with(alpha: float, paired: bool, n: i
 def test_no_difference_and_no_margin_cannot_be_decided() -> None:
     same = np.array([1.0, 2.0, 3.0, 4.0])
     assert needed(Observed(same, same, False, True, 0.0, 0.05, 0.05, None)).n is None
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1e-3, 1e-6])
+@pytest.mark.parametrize("effect", [0.01, 0.1, 1, 5, 50])
+@pytest.mark.parametrize("n", [2, 3, 5, 20, 500, 10_000])
+def test_the_power_of_the_t_test(n: int, effect: float, alpha: float) -> None:
+    of = {"effect_size": effect, "alpha": alpha, "alternative": "two-sided"}
+    judged = {True: TTestPower().power(nobs=n, **of), False: TTestIndPower().power(nobs1=n, **of)}
+    for paired, power in judged.items():
+        found = t_power(n, effect, alpha, paired)
+        assert 0 <= found <= 1.0001
+        # The judge has no value for some large effects.
+        assert np.isnan(power) or found == pytest.approx(power, abs=1e-3)

@@ -1,0 +1,68 @@
+"""What `sfcperf setup` finds missing."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import sfcperf
+from sfcperf.cli import preparing
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.vnfs import binaries
+
+NEEDED = {"run": ["ping", "socat"], "build": ["clang"], "test": ["tshark"]}
+OF_DEBIAN = {"run": ["iperf3"], "build": [], "test": []}
+
+
+@pytest.fixture
+def debian(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"packages": NEEDED, "packages_of_distribution": {"Debian": OF_DEBIAN}}
+    monkeypatch.setattr(preparing, "_variables", lambda: known)
+    monkeypatch.setattr(preparing, "_distribution", lambda: "Debian")
+    monkeypatch.setattr(preparing, "find", str)
+
+
+def _dpkg(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    done = SimpleNamespace(stdout=output)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+
+
+def test_packages_for_tests_are_not_asked_for(
+    debian: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _dpkg(monkeypatch, "installed ping\ninstalled clang\n")
+    assert preparing.missing_packages() == ["socat", "iperf3"]
+
+
+def test_a_removed_package_is_missing(debian: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [*(f"installed {p}" for p in ("ping", "clang", "iperf3")), "config-files socat"]
+    _dpkg(monkeypatch, "\n".join(lines))
+    assert preparing.missing_packages() == ["socat"]
+
+
+def test_the_playbook_names_packages_of_each_purpose() -> None:
+    known = preparing._variables()
+    for packages in (known["packages"], *known["packages_of_distribution"].values()):
+        assert set(preparing.PURPOSES) <= packages.keys()
+
+
+def test_an_unknown_distribution(debian: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparing, "_distribution", lambda: "Slackware")
+    with pytest.raises(EnvironmentLacks, match=r"Slackware.*Debian.*--no-packages"):
+        preparing.missing_packages()
+
+
+def test_tools_of_another_version_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(binaries.OVERRIDE, str(tmp_path))
+    (tmp_path / "sfc-forwarder").touch(0o755)
+    version = tmp_path / binaries.VERSION_FILE
+    version.write_text(f"{sfcperf.__version__}\n")
+    assert binaries.requirement("sfc-forwarder").met
+    version.write_text("0.0.1\n")
+    with pytest.raises(EnvironmentLacks, match=r"is of SFCPerf 0\.0\.1"):
+        binaries.find("sfc-forwarder")
