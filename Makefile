@@ -130,7 +130,8 @@ $(HOST_STAMP).new $(CLOUD_STAMP).new:
 	@echo "  HOST     playbooks/host.yml ($(TAGS))"
 	@test "$$(id -u)" -eq 0 || { echo "setup: system packages need root: run make as root" >&2; exit 1; }
 	$(Q)mkdir -p $(@D) && rm -f $(@D)/$(firstword $(subst -, ,$(notdir $(STAMP))))-*
-	$(Q)LC_ALL=C.UTF-8 ANSIBLE_NOCOWS=1 ANSIBLE_LOCALHOST_WARNING=false $(BIN)/ansible-playbook \
+	$(Q)LC_ALL=C.UTF-8 ANSIBLE_NOCOWS=1 ANSIBLE_LOCALHOST_WARNING=false \
+	    ANSIBLE_DISPLAY_SKIPPED_HOSTS=false $(BIN)/ansible-playbook \
 	    --inventory localhost, --connection local --extra-vars ansible_python_interpreter=$(BIN)/python \
 	    --extra-vars stamp=$(STAMP) --tags $(TAGS) playbooks/host.yml
 

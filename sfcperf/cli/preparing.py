@@ -52,7 +52,7 @@ def install_packages() -> None:
         argv += ["--connection", "local", "--tags", ",".join(PURPOSES)]
         argv += ["--extra-vars", f"ansible_python_interpreter={sys.executable}", str(playbook)]
         settings = {"LC_ALL": "C.UTF-8", "ANSIBLE_NOCOWS": "1"}
-        settings["ANSIBLE_LOCALHOST_WARNING"] = "false"
+        settings |= {"ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "false"}
         _run(argv, "the packages could not be installed", _INSTALL_TIMEOUT_S, settings)
 
 
