@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from support.wheel import OFFLINE, PIP, TREE, build_wheel, run_command
 
 from sfcperf import plugins
 
-TREE = Path(__file__).resolve().parents[2]
-SOURCES = [
-    *("sfcperf", "drivers", "vnfs", "schemas", "workflows", "playbooks"),
-    *("setup.py", "pyproject.toml", "README.md", "LICENSE"),
-]
 DATA_FOLDERS = {
     "schemas": "*.json",
     "workflows": "*.json",
@@ -31,36 +25,10 @@ DATA_FOLDERS = {
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which the project's wheel was installed, without network."""
     folder = tmp_path_factory.mktemp("packaging")
-    # A build writes beside its sources: it works on a copy, so that tests leave the tree alone.
-    source = folder / "source"
-    source.mkdir()
-    for name in SOURCES:
-        if (TREE / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(TREE / name, source / name, ignore=ignored)
-        else:
-            shutil.copy(TREE / name, source)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
-    _run([*pip, "wheel", *offline, "--wheel-dir", str(folder), str(source)], folder)
-    (wheel,) = folder.glob("sfcperf-*.whl")
+    wheel = build_wheel(folder)
     target = folder / "site"
-    _run([*pip, "install", *offline, "--target", str(target), str(wheel)], folder)
+    run_command([*PIP, "install", *OFFLINE, "--target", str(target), str(wheel)], folder)
     return target
-
-
-def _run(argv: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        argv,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_nothing_but_sfcperf_lands_at_the_top(site: Path) -> None:
@@ -105,7 +73,7 @@ def test_every_plug_in_imports_from_the_wheel(site: Path) -> None:
     # -S and a path by hand: the editable install of the tree would otherwise come first.
     libraries = [p for p in sys.path if p.endswith("site-packages")]
     path = f"import sys; sys.path[1:1] = {[str(site), *libraries]!r}\n"
-    listed = _run([sys.executable, "-S", "-c", path + script], site.parent)
+    listed = run_command([sys.executable, "-S", "-c", path + script], site.parent)
     for kind in ("driver", "vnf", "probe", "monitor", "publisher"):
         assert any(line.startswith(f"{kind} ") for line in listed.splitlines()), kind
         assert plugins.names(kind)
@@ -139,7 +107,7 @@ def test_the_base_install_needs_no_extra(site: Path, tmp_path: Path) -> None:
         ["plan", "quickstart"],
         ["setup", "--help"],
     ):
-        assert _run([sys.executable, "-S", "-c", script, *words], tmp_path), words
+        assert run_command([sys.executable, "-S", "-c", script, *words], tmp_path), words
 
 
 def test_the_licence_is_inside(site: Path) -> None:
@@ -154,10 +122,10 @@ def test_the_source_distribution_builds_the_same_wheel(site: Path) -> None:
     script = (
         "import sys; from setuptools.build_meta import build_sdist; print(build_sdist(sys.argv[1]))"
     )
-    name = _run([sys.executable, "-c", script, str(folder)], site.parent / "source").split()[-1]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
-    _run([*pip, "wheel", *offline, "--wheel-dir", str(folder), str(folder / name)], folder)
+    source = site.parent / "source"
+    name = run_command([sys.executable, "-c", script, str(folder)], source).split()[-1]
+    sdist = str(folder / name)
+    run_command([*PIP, "wheel", *OFFLINE, "--wheel-dir", str(folder), sdist], folder)
 
     def content(wheel: Path) -> set[str]:
         return {n for n in zipfile.ZipFile(wheel).namelist() if not n.endswith("RECORD")}

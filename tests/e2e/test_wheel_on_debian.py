@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.wheel import build_wheel, run_command
 
-TREE = Path(__file__).resolve().parents[2]
 SUITE = "bookworm"
 PYTHON = "python3,python3-venv,ca-certificates"
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
@@ -42,20 +40,7 @@ class Machine:
         environment = [f"{name}={os.environ[name]}" for name in OF_PIP if name in os.environ]
         inside = [*environment, f"PIP_CERT=/{CERTIFICATES}", "sh", "-c", 'cd /root && exec "$@"']
         shell = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "enter"]
-        return _run([*shell, str(self.root), *inside, "sh", *argv])
-
-
-def _run(argv: list[str]) -> str:
-    done = subprocess.run(
-        argv,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    return done.stdout
+        return run_command([*shell, str(self.root), *inside, "sh", *argv], self.root, _TIMEOUT_S)
 
 
 @pytest.fixture
@@ -67,17 +52,18 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     archive = _archive()
     if archive is None:
         pytest.skip(f"this machine has no archive of Debian {SUITE}")
-    _run(["debootstrap", "--variant=minbase", f"--include={PYTHON}", SUITE, str(root), archive])
+    packages = f"--include={PYTHON}"
+    run_command(["debootstrap", "--variant=minbase", packages, SUITE, str(root), archive], tmp_path)
     (root / "etc/apt/sources.list").write_text(f"deb {archive} {SUITE} main\n")
     shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
     for name in ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", CERTIFICATES):
         if (source := Path("/") / name).is_file():
             (root / name).unlink(missing_ok=True)
             shutil.copy(source, root / name)
-    _wheel(tmp_path, root / "root")
+    shutil.copy(build_wheel(tmp_path / "wheel"), root / "root")
     yield Machine(root)
     # Without --one-file-system, a mount that was left would be emptied, too.
-    _run(["rm", "-rf", "--one-file-system", str(root)])
+    run_command(["rm", "-rf", "--one-file-system", str(root)], tmp_path)
 
 
 def _archive() -> str | None:
@@ -92,14 +78,6 @@ def _archive() -> str | None:
                 if words[:1] == ["deb"] and words[2:3] == [SUITE]:
                     return words[1]
     return None
-
-
-def _wheel(folder: Path, target: Path) -> None:
-    source = folder / "source"
-    ignored = shutil.ignore_patterns("__pycache__", ".git", ".venv", "build", "results", "site")
-    shutil.copytree(TREE, source, ignore=ignored)
-    pip = [sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation"]
-    _run([*pip, "--wheel-dir", str(target), str(source)])
 
 
 def test_a_first_run(machine: Machine) -> None:
