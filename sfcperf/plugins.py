@@ -153,6 +153,8 @@ class Requirement:
     of_this_kernel: bool = False
     """Whether it is something of the kernel that sfcperf runs on, which says nothing of hosts that
     are other machines (`Driver.elsewhere`): these are asked when they are there."""
+    of_extra: bool = False
+    """Whether an extra of SFCPerf brings it: only workflows that ask for it need it."""
 
     @classmethod
     def found(cls, name: str, look: Callable[[], str]) -> Requirement:

@@ -24,7 +24,7 @@ def requirements_for(
     workflow's configuration belongs to its own driver and is not handed to another one.
     """
     asked = _of_all(driver, config) if workflow is None else _of(workflow, driver)
-    return _each_once(asked)
+    return each_once(asked)
 
 
 def check(workflow: Workflow, driver: str | None = None) -> None:
@@ -89,7 +89,7 @@ def of_services() -> list[Requirement]:
     """What the installed services need with default parameters. Whoever uses none lacks nothing, so
     that they are not part of `requirements_for` without a workflow."""
     names = plugins.names("service")
-    return _each_once(need for name in names for need in _of_plugin("service", name))
+    return each_once(need for name in names for need in _of_plugin("service", name))
 
 
 def infrastructures_elsewhere() -> list[str]:
@@ -126,7 +126,7 @@ def _of_plugin(
     return requirements
 
 
-def _each_once(requirements: Iterable[Requirement]) -> list[Requirement]:
+def each_once(requirements: Iterable[Requirement]) -> list[Requirement]:
     """Several plug-ins need the same tool: it is said once, and as missing if any misses it."""
     seen: dict[str, Requirement] = {}
     for requirement in requirements:

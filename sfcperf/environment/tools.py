@@ -53,7 +53,7 @@ def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requireme
             name,
             met=False,
             detail="not found on this machine",
-            remedy=f"`sfcperf setup`, or install the package {package}",
+            remedy=f"install the package {package}; `sfcperf setup` installs those of most runs",
             command=True,
         )
     version = _version(path, version_argv) if version_argv and _ask_versions.get() else ""
@@ -63,12 +63,12 @@ def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requireme
 
 def python_packages(libraries: Sequence[str], extra: str) -> Requirement:
     """Whether the Python packages of an extra are there; imports none of them."""
-    name = f"Python packages {', '.join(libraries)}"
+    name = f"sfcperf[{extra}]"
     missing = [library for library in libraries if find_spec(library) is None]
     if missing:
-        remedy = f"pip install 'sfcperf[{extra}]'"
-        return Requirement(name, False, f"not installed: {', '.join(missing)}", remedy)
-    return Requirement(name, True, "installed")
+        detail, remedy = f"not installed: {', '.join(missing)}", f"pip install '{name}'"
+        return Requirement(name, False, detail, remedy, of_extra=True)
+    return Requirement(name, True, "installed", of_extra=True)
 
 
 def root(purpose: str) -> Requirement:

@@ -44,12 +44,12 @@ def doctor(
     from sfcperf import plugins
     from sfcperf.cli.console import console
     from sfcperf.environment.gather import (
+        each_once,
         infrastructures_elsewhere,
         of_services,
         requirements_for,
     )
     from sfcperf.environment.tools import versions
-    from sfcperf.vnfs.sdnmon.controller import requirements as sdnmon
     from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
     from sfcperf.vnfs.sfcmon.controller import requirements
 
@@ -66,16 +66,19 @@ def doctor(
         needed = requirements_for(None, driver, config)
         services = of_services()
     table = Table("", "needed", "found", box=None, pad_edge=False)
+    # Only workflows that ask for them need these.
+    optional = each_once(
+        [
+            switch.requirement(),
+            compile.requirement(),
+            *(need for need in needed if need.of_extra),
+            requirements.requirement(),
+            *services,
+        ]
+    )
+    needed = [need for need in needed if not need.of_extra]
     for need in needed:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
-    # Only workflows that ask for them need these.
-    optional = [
-        switch.requirement(),
-        compile.requirement(),
-        requirements.requirement(),
-        sdnmon.requirement(),
-        *services,
-    ]
     for need in optional:
         table.add_row("ok" if need.met else "optional", need.name, need.detail)
     out = console()

@@ -84,9 +84,7 @@ def test_it_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "kafka" / ".complete").touch()
     assert all(need.met for need in Kafka.requirements(with_defaults(Kafka.parameters, {}))[2:])
     cluster = with_defaults(Kafka.parameters, {"bootstrap": ["10.0.0.1:1"]})
-    assert [need.name for need in Kafka.requirements(cluster)] == [
-        "Python packages confluent_kafka"
-    ]
+    assert [need.name for need in Kafka.requirements(cluster)] == ["sfcperf[security]"]
 
 
 def test_errors_name_the_parameter() -> None:

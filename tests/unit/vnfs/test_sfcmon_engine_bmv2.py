@@ -24,7 +24,7 @@ def test_each_engine_names_what_it_needs() -> None:
     names = [need.name for need in Sfcmon.requirements(knobs(engine="bmv2"))]
     assert names == [
         "simple_switch_grpc",
-        "Python packages finsy, pydantic, thriftpy2",
+        "sfcperf[p4]",
         "ethtool",
         "ip",
     ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
+from sfcperf.environment import tools
 from sfcperf.plugins import Requirement
 
 _LIBRARIES = ("fastapi", "msgspec", "os_ken", "pydantic", "uvicorn")
@@ -11,9 +10,4 @@ _LIBRARIES = ("fastapi", "msgspec", "os_ken", "pydantic", "uvicorn")
 
 def requirement() -> Requirement:
     """Whether the Python packages of the extra `openflow` are there."""
-    name = "Python packages of the SDN-Mon controller"
-    missing = [library for library in _LIBRARIES if find_spec(library) is None]
-    if missing:
-        remedy = "pip install 'sfcperf[openflow]'"
-        return Requirement(name, False, f"not installed: {', '.join(missing)}", remedy)
-    return Requirement(name, True, "installed")
+    return tools.python_packages(_LIBRARIES, "openflow")

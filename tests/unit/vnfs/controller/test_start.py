@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sfcperf.environment import tools
 from sfcperf.errors import InputError, SfcperfError
 from sfcperf.vnfs.listening import listening
 from sfcperf.vnfs.sfcmon.controller import requirements
@@ -117,7 +118,7 @@ def test_the_state_of_the_guide_can_be_taken():
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     assert requirements.requirement().met
-    monkeypatch.setattr(requirements, "find_spec", lambda _: None)
+    monkeypatch.setattr(tools, "find_spec", lambda _: None)
     found = requirements.requirement()
     assert not found.met
     assert (found.remedy, "fastapi" in found.detail) == ("pip install 'sfcperf[p4]'", True)

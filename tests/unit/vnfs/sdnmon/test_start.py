@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sfcperf.environment import tools
 from sfcperf.errors import InputError
 from sfcperf.vnfs.sdnmon.controller import requirements
 from sfcperf.vnfs.sdnmon.controller.daemon import Options, serve
@@ -41,7 +42,7 @@ def test_what_is_refused(tmp_path: Path, changed: dict[str, Any], where: str, wo
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     assert requirements.requirement().met
-    monkeypatch.setattr(requirements, "find_spec", lambda _: None)
+    monkeypatch.setattr(tools, "find_spec", lambda _: None)
     found = requirements.requirement()
     assert not found.met
     assert (found.remedy, "os_ken" in found.detail) == ("pip install 'sfcperf[openflow]'", True)
