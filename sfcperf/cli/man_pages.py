@@ -71,7 +71,7 @@ def _summary(command: Any) -> str:
 
 
 def _name(context: Any) -> str:
-    return context.command_path.replace(" ", "-")
+    return str(context.command_path).replace(" ", "-")
 
 
 def _text(text: str) -> str:
