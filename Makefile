@@ -41,6 +41,7 @@ help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: dataplanes ## Create the virtual environment, install system packages, compile data planes
+	$(Q)$(BIN)/python -m sfcperf.cli.man_pages $(VENV)/share/man/man1  # editable installs have none
 
 setup-security: setup kafka spark ## The same, and what services need: Kafka (44 MB from Maven Central) and Spark (450 MB)
 
@@ -110,7 +111,6 @@ $(VENV_STAMP): | pyproject.toml setup.py
 	@echo "  VENV     $(notdir $(VENV))"
 	$(Q)playbooks/venv.sh $(VENV) $(PYTHON)
 	$(Q)$(PIP_INSTALL) --editable '.[dev]'
-	$(Q)$(BIN)/python -m sfcperf.cli.man_pages $(VENV)/share/man/man1  # editable installs have none
 	$(Q)rm -f $(VENV)/.installed-* && touch $@
 
 # The stamp lists the packages; one that was removed since makes the playbook run again.
