@@ -8,7 +8,9 @@ from __future__ import annotations
 import inspect
 import json
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     (mermaid,) = MERMAID.glob("*.min.js")
     files.append(File.generated(config, "assets/mermaid.min.js", content=mermaid.read_text()))
     return files
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Mark words in code that have hyphens, behind which browsers would break them (`--set`), unless
+    they may be wider than a phone."""
+    # Blocks of code scroll; there, a <span> comes before <code>.
+    words = partial(re.sub, r"(?<!\S)(?=\S*-)\S{1,40}(?!\S)", r'<span class="word">\g<0></span>')
+    return re.sub(r"(?<!</span><code>)(?<=<code>)[^<]+", lambda text: words(text[0]), html)
 
 
 def on_post_page(output: str, page: Page, **_: Any) -> str:

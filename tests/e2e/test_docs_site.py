@@ -155,8 +155,9 @@ const range = document.createRange();
 while (texts.nextNode()) {
   const node = texts.currentNode;
   if (node.parentElement.closest("pre, .headerlink")) continue;
-  // Letters and digits: a line may end behind a hyphen or a slash.
-  for (const word of node.data.matchAll(/[\\p{L}\\p{N}_]+/gu)) {
+  // Letters and digits: a line may end behind a hyphen or a slash, except in code.
+  const words = node.parentElement.closest("code") ? /\\S{1,40}/g : /[\\p{L}\\p{N}_]+/gu;
+  for (const word of node.data.matchAll(words)) {
     range.setStart(node, word.index);
     range.setEnd(node, word.index + word[0].length);
     if (new Set([...range.getClientRects()].map((r) => r.top)).size > 1) broken.push(word[0]);
