@@ -123,8 +123,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Mark words in code that have hyphens, behind which browsers would break them (`--set`), unless
-    they may be wider than a phone."""
+    """Mark words in code that have hyphens, behind which browsers would break them (`--set`), if
+    they fit on a phone."""
     # Blocks of code scroll; there, a <span> comes before <code>.
     words = partial(re.sub, r"(?<!\S)(?=\S*-)\S{1,40}(?!\S)", r'<span class="word">\g<0></span>')
     return re.sub(r"(?<!</span><code>)(?<=<code>)[^<]+", lambda text: words(text[0]), html)
