@@ -17,7 +17,7 @@ CLOUD_STAMP := $(CURDIR)/build/stamps/openstack-$(call digest,playbooks/host.yml
 SOURCES_C = $(shell find vnfs drivers -name '*.[ch]')
 ELASTICSEARCH := 8.19.0
 OLDEST_KERNEL := 6.1
-MERMAID := 11.17.2
+MERMAID := 11.14.0
 OPENSTACK := $(BIN)/python -m sfcperf.playbooks.openstack
 FOLDERS  := drivers vnfs schemas workflows playbooks
 PROSE    := README.md CONTRIBUTING.md CHANGELOG.md docs $(wildcard vnfs/*/README.md examples/*/README.md \
@@ -35,12 +35,13 @@ PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhausti
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-security venv host dataplanes kafka spark servers run test test-all lint format types
-.PHONY: typing imports bench docs clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
+.PHONY: typing imports bench docs mermaid clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: dataplanes ## Create the virtual environment, install system packages, compile data planes
+	$(Q)$(BIN)/python -m sfcperf.cli.man_pages $(VENV)/share/man/man1  # editable installs have none
 
 setup-security: setup kafka spark ## The same, and what services need: Kafka (44 MB from Maven Central) and Spark (450 MB)
 
@@ -91,8 +92,7 @@ bench: setup servers ## Run the benchmarks; each prints its result and its budge
 	    case $$file in *.py) $(BIN)/python $$file ;; *) sh $$file ;; esac || status=1; \
 	done; exit $$status
 
-docs: venv ## Build the documentation into site/
-	$(Q)playbooks/mermaid.sh $(CURDIR)/build/mermaid $(MERMAID)
+docs: venv mermaid ## Build the documentation into site/
 	$(Q)NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## Remove build and test output (keeps results/ and .venv)
@@ -138,9 +138,12 @@ $(HOST_STAMP).new $(CLOUD_STAMP).new:
 dataplanes: host
 	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -C vnfs
 
-servers: host kafka spark
+servers: host kafka spark mermaid
 	$(Q)playbooks/elasticsearch.sh $(CURDIR)/build/servers $(ELASTICSEARCH)
 	$(Q)playbooks/oldest-kernel.sh $(CURDIR)/build/kernels $(OLDEST_KERNEL)
+
+mermaid:
+	$(Q)playbooks/mermaid.sh $(CURDIR)/build/mermaid $(MERMAID)
 
 kafka: host
 	$(Q)playbooks/jars.sh $(CURDIR)/build/servers/kafka playbooks/kafka.pom.xml

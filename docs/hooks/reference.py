@@ -8,17 +8,19 @@ from __future__ import annotations
 import inspect
 import json
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import typer
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from sfcperf import plugins
-from sfcperf.cli.app import app
+from sfcperf.cli.commands import EXIT_CODES, contexts
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.schema import base_schema, effective_schema
 
@@ -75,12 +77,15 @@ UNITS = {
 }
 """Last part of a parameter's name -> its unit."""
 
-MERMAID = Path("build/mermaid/mermaid.min.js")
-"""Put there by playbooks/mermaid.sh. Without it, the theme loads Mermaid from unpkg.com."""
+MERMAID = Path("build/mermaid")
+"""Mermaid's script is put there by playbooks/mermaid.sh."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """List the generated pages of plug-ins in the navigation."""
+    """List the generated pages of plug-ins in the navigation, and have Mermaid in the site."""
+    # Without it, the theme makes readers load it from unpkg.com.
+    if not any(MERMAID.glob("*.min.js")):
+        raise PluginError(f"no Mermaid in {MERMAID}/: run `make docs`, which downloads it")
     reference = next(s["Reference"] for s in config.nav or () if "Reference" in s)
     reference += [
         {heading: [{name: _page(kind, name)} for name in plugins.names(kind)]}
@@ -104,6 +109,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "reference/classifier-interface.openapi.json": json.dumps(classifier_api(), indent=2),
         "reference/sdn-mon-controller.md": "\n".join(rest_interface("sdn-mon-controller")),
         "reference/sdn-mon-controller.openapi.json": json.dumps(sdnmon_api(), indent=2),
+        "decisions/index.md": "\n".join(decisions(files)),
         "reference/workflow.schema.json": json.dumps(effective_schema(), indent=2),
     }
     for kind in KINDS:
@@ -111,54 +117,52 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             pages[_page(kind, name)] = "\n".join(plugin_page(kind, name))
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
-    if MERMAID.exists():
-        content = MERMAID.read_text()
-        files.append(File.generated(config, f"assets/{MERMAID.name}", content=content))
+    (mermaid,) = MERMAID.glob("*.min.js")
+    files.append(File.generated(config, "assets/mermaid.min.js", content=mermaid.read_text()))
     return files
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Mark words in code that have hyphens, behind which browsers would break them (`--set`), if
+    they fit on a phone."""
+    # Blocks of code scroll; there, a <span> comes before <code>.
+    words = partial(re.sub, r"(?<!\S)(?=\S*-)\S{1,40}(?!\S)", r'<span class="word">\g<0></span>')
+    return re.sub(r"(?<!</span><code>)(?<=<code>)[^<]+", lambda text: words(text[0]), html)
+
+
 def on_post_page(output: str, page: Page, **_: Any) -> str:
-    """Let pages with diagrams load the site's own Mermaid instead of the one on unpkg.com."""
-    if 'class="mermaid"' not in output or not MERMAID.exists():
+    """Let pages with diagrams load the site's own Mermaid."""
+    if 'class="mermaid"' not in output:
         return output
-    path = posixpath.relpath(f"assets/{MERMAID.name}", posixpath.dirname(page.url))
+    path = posixpath.relpath("assets/mermaid.min.js", posixpath.dirname(page.url))
     return output.replace("</head>", f'<script src="{path}"></script></head>', 1)
+
+
+def decisions(files: Files) -> Iterator[str]:
+    """Every decision by its title."""
+    yield "# Decisions\n"
+    yield "Why things are as they are, where that would puzzle a newcomer.\n"
+    for file in files.documentation_pages():
+        if file.src_uri.startswith("decisions/"):
+            heading = file.content_string.partition("\n")[0]
+            title = heading.removeprefix("# ").partition(" ")[2]
+            yield f"- [{title}]({posixpath.basename(file.src_uri)})"
 
 
 def cli() -> Iterator[str]:
     """The verbs of the command line with their arguments and options."""
-    group = typer.main.get_command(app)
+    group, *verbs = contexts()
     yield "# Command line\n"
-    yield f"{group.help}\n"
-    root = group.context_class(group, info_name="sfcperf", **group.context_settings)
-    yield from _commands(group, root, "##")
+    yield f"{group.command.help}\n"
+    for verb in verbs:
+        path = verb.command_path.removeprefix("sfcperf ")
+        yield f"##{'#' * path.count(' ')} {path}\n"
+        yield f"```\n{verb.get_usage().removeprefix('Usage: ')}\n```\n"
+        yield f"{inspect.cleandoc(verb.command.help or '')}\n"
+        records = [r for p in verb.command.get_params(verb) if (r := p.get_help_record(verb))]
+        yield from _table(("Option", "Meaning"), ((f"`{o}`", text) for o, text in records))
     yield "## Exit codes\n"
-    yield "| Code | Meaning |\n| --- | --- |"
-    yield "| 0 | all trials are valid |"
-    yield (
-        "| 1 | some trials failed or are untrusted; for `compare --fail-on`, `verify` and `replay`:"
-        " a check failed |"
-    )
-    yield "| 2 | bad input; nothing was created |"
-    yield "| 3 | the environment lacks something; the message says what to install |"
-    yield "| 4 | internal error |"
-    yield "| 130 | interrupted; continue with `sfcperf resume` |"
-
-
-def _commands(group: Any, parent: Any, heading: str) -> Iterator[str]:
-    """Each command of a group, and those of groups in it."""
-    for name, command in group.commands.items():
-        context = command.context_class(
-            command, info_name=name, parent=parent, terminal_width=100, **command.context_settings
-        )
-        yield f"{heading} {context.command_path.removeprefix('sfcperf ')}\n"
-        yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
-        yield f"{inspect.cleandoc(command.help or '')}\n"
-        records = [r for p in command.get_params(context) if (r := p.get_help_record(context))]
-        if records:
-            yield from _table(("Option", "Meaning"), ((f"`{o}`", text) for o, text in records))
-        if hasattr(command, "commands"):
-            yield from _commands(command, context, f"{heading}#")
+    yield from _table(("Code", "Meaning"), ((int(code), text) for code, text in EXIT_CODES.items()))
 
 
 def workflow() -> Iterator[str]:

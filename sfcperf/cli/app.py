@@ -37,7 +37,6 @@ from sfcperf.cli.verbs import (
 
 app = typer.Typer(
     name="sfcperf",
-    help="Benchmark service function chains from one JSON workflow.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     # Help as plain text: importing rich costs more than all the rest of `--help`.
@@ -86,4 +85,8 @@ def options(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Benchmark service function chains from one JSON workflow."""
+    """Benchmark service function chains from one JSON workflow.
+
+    Begin with `sfcperf run quickstart`, or with `sfcperf init my-lab` for a workflow of your own.
+    `sfcperf VERB --help` explains a verb.
+    """

@@ -37,7 +37,7 @@ ResultsOption = Annotated[
         "--results",
         metavar="DIR",
         envvar="SFCPERF_RESULTS",
-        help="Folder of the run folders.",
+        help="Folder that contains the run folders.",
     ),
 ]
 
@@ -72,7 +72,7 @@ RepeatOption = Annotated[
         metavar="N",
         min=1,
         max=99,
-        help="Measure so many independent runs, each in its own run folder [default: design.runs "
+        help="Measure N independent runs, each in its own run folder [default: design.runs "
         "of the workflow].",
         show_default=False,
     ),
@@ -99,9 +99,9 @@ RarestOption = Annotated[
     typer.Option(
         "--rarest",
         metavar="SHARE",
-        help="Smallest share of trials that a second mode (a slow trial now and then) may have and "
-        "must not be missed: rows with fewer trials than show it are not called equivalent. 10% "
-        "needs 29 trials per side, 25% needs 11, 40% needs 6.",
+        help="Call no row equivalent that has too few trials to show a second mode (a slow trial "
+        "now and then) with this share of the trials. 10% needs 29 trials per side, 25% needs 11, "
+        "40% needs 6.",
     ),
 ]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from support.records.compared_runs import ping_run, variants_run
-from support.servers.browser import LOOKS, Browser, picture, size, theme, wait
+from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
 
 from sfcperf.analysis.comparison import Options, Side, compare
 from sfcperf.comparison import comparison_page
@@ -44,10 +43,8 @@ def test_everything_is_drawn_without_network_or_errors(browser: Browser, page: P
     draw_all(browser)
     assert len(browser.find_elements(By.CSS_SELECTOR, ".chart .main-svg")) >= 2
     assert browser.get_log("browser") == []
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [m for m in messages if m["method"] == "Network.requestWillBeSent"]
-    urls = [message["params"]["request"]["url"] for message in sent]
-    assert [u for u in urls if not u.startswith((page.as_uri(), "data:", "blob:"))] == []
+    own = (page.as_uri(), "data:", "blob:")
+    assert [url for url in requests(browser) if not url.startswith(own)] == []
     assert "2 of 4 are worse" in browser.find_element(By.ID, "verdict").text
 
 

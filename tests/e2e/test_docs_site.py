@@ -1,18 +1,24 @@
-"""The documentation builds, and its generated pages are complete."""
+"""The documentation builds, its pages are complete and lead to each other, and it works offline."""
 
 from __future__ import annotations
 
 import html
 import json
 import os
+import posixpath
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.webdriver.common.by import By
+from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
 from support.verbs import verbs
 
 from sfcperf import plugins
@@ -23,6 +29,8 @@ TREE = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The documentation, built; a warning fails it."""
+    if not any((TREE / "build" / "mermaid").glob("*.min.js")):
+        pytest.skip("needs Mermaid in build/mermaid (make servers)")
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
@@ -84,3 +92,104 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = re.sub(r'<link rel="canonical"[^>]*>', "", page.read_text())
         assert loading.findall(text) == [], page
+    for sheet in site.rglob("*.css"):
+        assert re.findall(r"""(?:url\(|@import )["']?(?:https?:)?//""", sheet.read_text()) == []
+
+
+def test_texts_lead_from_the_first_page_to_every_page(site: Path) -> None:
+    """By links in the text: who reads it need not search the navigation."""
+    reached, waiting = set(), ["index.html"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        text = re.sub(r"<nav.*?</nav>", "", (site / page).read_text(), flags=re.S)
+        (article,) = re.findall(r"<article.*?</article>", text, re.S)
+        links = re.findall(r'href="([^"#:]+\.html)', article)
+        waiting += [posixpath.normpath(posixpath.join(page, "..", link)) for link in links]
+    pages = {str(p.relative_to(site)) for p in site.rglob("*.html")} - {"404.html"}
+    assert pages - reached == set()
+
+
+@pytest.fixture(params=["file", pytest.param("http", marks=pytest.mark.exhaustive)])
+def address(request: pytest.FixtureRequest, site: Path) -> Iterator[str]:
+    """Where a browser finds the site: in the file system, or on a server."""
+    if request.param == "file":
+        yield site.as_uri()
+        return
+    handler = partial(SimpleHTTPRequestHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.server
+def test_search_diagrams_and_themes_work_without_network(browser: Browser, address: str) -> None:
+    theme(browser, "light")
+    browser.get(f"{address}/explanation/architecture.html")
+    wait(browser, lambda b: len(b.find_elements(By.CSS_SELECTOR, "div.mermaid")) == 2)
+    for diagram in browser.find_elements(By.CSS_SELECTOR, "div.mermaid"):
+        assert diagram.size["height"] > 100
+
+    scheme = "return document.body.getAttribute('data-md-color-scheme')"
+    assert browser.execute_script(scheme) == "default"
+    for _ in range(2):  # from the system's theme to the light and to the dark one
+        browser.find_element(By.CSS_SELECTOR, "label[for^=__palette]:not([hidden])").click()
+    assert browser.execute_script(scheme) == "slate"
+
+    browser.find_element(By.CSS_SELECTOR, ".md-search__input").send_keys("noise floor")
+    found = wait(browser, lambda b: b.find_elements(By.CSS_SELECTOR, ".md-search-result__link"))
+    assert "explanation/comparing.html" in " ".join(f.get_attribute("href") for f in found)
+    assert browser.get_log("browser") == []
+    own = (address, "data:", "blob:")
+    assert [url for url in requests(browser) if not url.startswith(own)] == []
+
+
+BROKEN_WORDS = """
+const broken = [];
+const texts = document.createTreeWalker(
+  document.querySelector("article"), NodeFilter.SHOW_TEXT);
+const range = document.createRange();
+while (texts.nextNode()) {
+  const node = texts.currentNode;
+  if (node.parentElement.closest("pre, .headerlink")) continue;
+  // Letters and digits: a line may end behind a hyphen or a slash, except in code.
+  const words = node.parentElement.closest("code") ? /\\S{1,40}/g : /[\\p{L}\\p{N}_]+/gu;
+  for (const word of node.data.matchAll(words)) {
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    if (new Set([...range.getClientRects()].map((r) => r.top)).size > 1) broken.push(word[0]);
+  }
+}
+return broken;
+"""
+
+
+@pytest.mark.server
+def test_no_word_is_broken_and_no_page_scrolls_sideways_on_a_phone(
+    browser: Browser, site: Path
+) -> None:
+    size(browser, 375, 800)
+    for name in (
+        "index", "how-to/compare-runs", "reference/cli", "reference/glossary",
+        "reference/plugins/probe-heavy_hitter_mitigation",
+    ):  # fmt: skip
+        browser.get((site / f"{name}.html").as_uri())
+        assert browser.execute_script(BROKEN_WORDS) == [], name
+        visible, needed = browser.execute_script(
+            "const e = document.documentElement; return [e.clientWidth, e.scrollWidth]"
+        )
+        assert needed <= visible, name
+
+
+@pytest.mark.server
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("page", ["index", "explanation/architecture", "how-to/compare-runs"])
+def test_pictures_for_people(browser: Browser, site: Path, tmp_path: Path, page: str) -> None:
+    for look, width, scheme in LOOKS:
+        size(browser, width, 1000)
+        theme(browser, scheme)
+        browser.get((site / f"{page}.html").as_uri())
+        assert picture(browser, f"docs-{page.replace('/', '-')}-{look}", tmp_path).stat().st_size

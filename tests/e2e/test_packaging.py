@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import tomllib
 import zipfile
@@ -11,6 +13,7 @@ import pytest
 from support.wheel import OFFLINE, PIP, TREE, build_wheel, run_command
 
 from sfcperf import plugins
+from sfcperf.cli import man_pages
 
 DATA_FOLDERS = {
     "schemas": "*.json",
@@ -33,7 +36,21 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_nothing_but_sfcperf_lands_at_the_top(site: Path) -> None:
     top = {p.name for p in site.iterdir() if p.suffix != ".dist-info"}
-    assert top == {"sfcperf", "bin"}
+    assert top == {"sfcperf", "bin", "share"}
+
+
+def test_man_finds_the_pages_of_the_present_verbs(site: Path, tmp_path: Path) -> None:
+    """Beside the folder of the command, where man(1) looks by itself."""
+    pages = man_pages.write(tmp_path)
+    inside = site / "share" / "man" / "man1"
+    assert {p.name: p.read_text() for p in inside.iterdir()} == {
+        p.name: p.read_text() for p in pages
+    }
+    if shutil.which("man") is None:
+        pytest.skip("needs man (make setup)")
+    path = f"{site / 'bin'}:{os.environ['PATH']}"
+    shown = run_command(["env", "-u", "MANPATH", f"PATH={path}", "man", "-w", "sfcperf-run"], tmp_path)
+    assert shown.strip() == str(inside / "sfcperf-run.1")
 
 
 def test_the_data_of_the_tree_is_inside(site: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 from support.records.runs import RunOptions, build_run
 from support.records.time_series import with_steps
-from support.servers.browser import LOOKS, Browser, picture, size, theme, wait
+from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
 
 from sfcperf.figures.run_data import label_runs
 from sfcperf.report.multi_run import write_report
@@ -86,12 +85,6 @@ def trial_points(browser: Browser, chart: str) -> list[dict[str, Any]]:
         """,
         chart,
     )
-
-
-def requests(browser: Browser) -> list[str]:
-    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [m for m in messages if m["method"] == "Network.requestWillBeSent"]
-    return [message["params"]["request"]["url"] for message in sent]
 
 
 def test_everything_is_drawn_without_network_or_errors(browser: Browser, report: Path) -> None:

@@ -19,9 +19,9 @@ def clean(
         typer.Option("--driver", metavar="NAME", help="Only clean runs of this driver."),
     ] = None,
 ) -> None:
-    """Remove what killed runs left behind, on this machine and on other infrastructures, according
-    to the runs' journals on this machine; and the private copies of packages that a killed verify
-    or replay left. Results are never touched."""
+    """Remove what killed runs left behind. Follows the journals that the runs kept on this
+    machine; what they name may also be on other infrastructures. Also removes the private
+    copies of packages that a killed verify or replay left. Results are never touched."""
     from sfcperf.control.clean import clean as clean_runs
 
     cleaned = clean_runs(dry_run=dry_run, driver=driver)

@@ -47,7 +47,10 @@ def compare(
     ] = None,
     rarest: RarestOption = "10%",
     alpha: Annotated[
-        float, typer.Option("--alpha", help="Probability of a false alarm over all rows together.")
+        float,
+        typer.Option(
+            "--alpha", metavar="P", help="Probability of a false alarm over all rows together."
+        ),
     ] = 0.05,
     test: Annotated[
         Test,
@@ -97,10 +100,10 @@ def compare(
             "--fail-on",
             metavar="VERDICT",
             help="Exit with 1 if a row has this verdict: worse, undecided, different, better, "
-            "equivalent. Repeatable, or comma-separated. Verdicts on one run per side are about "
-            "these two runs: what differs from one run to the next counts as a difference. With "
-            "several runs per side, or a noise floor of this machine, it does not. Exits with 5 if "
-            "there are too few trials for worse, better or different, whatever was measured.",
+            "equivalent. Repeatable, or comma-separated. Exits with 5 if there are too few trials "
+            "for worse, better or different, whatever was measured. With one run per side, chance "
+            "differences between runs count as differences; with several runs per side, or a noise "
+            "floor of this machine, they do not.",
         ),
     ] = None,
     keep_noise_floor: Annotated[

@@ -32,8 +32,9 @@ def export(
     ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Write one row per sample, with its trial and factor levels, for other tools, and telemetry
-    and flows, if any, to files next to it. Prints the files' paths."""
+    """Write the samples of a run as CSV or Parquet. Each sample is a row, with its trial and
+    factor levels. Telemetry and flows, if any, go to files next to it. Prints the files'
+    paths."""
     from sfcperf.cli.inputs import open_run
     from sfcperf.results.export import export as write_export
 

@@ -106,11 +106,11 @@ def figures(
     ] = True,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Draw the figures of a run, or of several runs as series, for a paper. Prints the files'
-    paths.
+    """Draw the figures of one run, or of several, for a paper. Several runs become series of one
+    figure. Prints the files' paths.
 
-    Each figure comes with NAME.csv (means or medians, intervals), NAME.trials.csv (every trial)
-    and NAME.tex (LaTeX with the caption). The same results give the same bytes.
+    Each figure comes with NAME.csv (means or medians, intervals), NAME.trials.csv (every trial) and
+    NAME.tex (LaTeX with the caption). The same results give the same bytes.
     """
     from sfcperf.cli.inputs import open_runs
     from sfcperf.cli.progress import say

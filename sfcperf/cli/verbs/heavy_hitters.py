@@ -41,9 +41,12 @@ def model(
     ] = 100.0,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Compute the throughput of more cores from a run of `heavy-hitter-cores`: a model, no
-    measurement. Cores share nothing, so that each more takes as many packets as each of the most
-    that were measured; flows are taken for evenly spread, and links for the only other limit."""
+    """Estimate the throughput of more cores from a run. The run is one of `heavy-hitter-cores`.
+
+    This is a model, not a measurement. Cores share nothing, so each further core is assumed to take
+    as many packets as each core did with the most cores measured. Flows are assumed to be spread
+    evenly, and the link to be the only other limit.
+    """
     from rich.table import Table
 
     from sfcperf.cli.console import console

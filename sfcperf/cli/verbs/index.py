@@ -25,6 +25,7 @@ Urls = Annotated[
     list[str] | None,
     typer.Option(
         "--url",
+        metavar="URL",
         envvar="SFCPERF_ES_URL",
         help="Server, https://HOST:PORT. Repeat for more nodes of one cluster. [default: the one "
         "that the run's workflow publishes to]",

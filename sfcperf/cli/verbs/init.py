@@ -20,8 +20,8 @@ def init(
         Path, typer.Argument(metavar="DIR", help="Folder to make, or an empty one.")
     ] = Path(),
 ) -> None:
-    """Write a folder to begin with: a workflow, a profile, the schema for editors, and a README
-    that explains them. Replaces no file."""
+    """Write a workflow to begin with, in a folder of its own. With it come a profile, the
+    schema for editors, and a README that explains them. Replaces no file."""
     there = [name for name in (*_FILES, _SCHEMA) if (folder / name).exists()]
     if there:
         raise InputError(
@@ -39,8 +39,9 @@ def init(
 
 
 def schema() -> None:
-    """Print the JSON Schema of workflows, with the parameters of all installed plug-ins, for
-    editors: `"$schema": "workflow.schema.json"` in a workflow lets them complete and explain."""
+    """Print the JSON Schema of workflows, for editors. It includes the parameters of all
+    installed plug-ins. With `"$schema": "workflow.schema.json"` in a workflow, an editor
+    completes its keys and explains them."""
     print(_schema(), end="")
 
 

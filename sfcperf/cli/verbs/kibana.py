@@ -11,7 +11,7 @@ import typer
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 
 app = typer.Typer(
-    help="Import data views and dashboards into Kibana, or export them.",
+    help="Import dashboards into Kibana, or export them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -31,7 +31,7 @@ def list_(
         ),
     ] = None,
 ) -> None:
-    """List plug-ins, shipped workflows and topologies, with a one-line description each."""
+    """List plug-ins, shipped workflows and topologies. Each has a line that describes it."""
     known = [*KINDS, *OTHERS]
     if kind is not None and kind not in known:
         raise InputError(f"unknown kind {kind!r}", allowed=", ".join(known))

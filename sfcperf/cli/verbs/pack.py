@@ -38,7 +38,9 @@ def pack(
             help="Author. Repeatable, in order.",
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Title of the package.")] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Title of the package.")
+    ] = None,
     without_captures: Annotated[
         bool,
         typer.Option("--without-captures", help="Omit packet captures, but keep their SHA-256."),
@@ -64,10 +66,10 @@ def pack(
     ] = False,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Pack runs, and everything needed to check and repeat them, into one zip file (an RO-Crate).
+    """Pack runs into a zip file that others can check and repeat. The package is an RO-Crate.
+    The same input gives the same bytes.
 
-    The same input gives the same bytes. Exit code: 0 packed, 2 bad input, 3 the environment lacks
-    something.
+    Exit code: 0 packed, 2 bad input, 3 the environment lacks something.
     """
     from sfcperf.cli.inputs import open_run
     from sfcperf.cli.progress import say

@@ -24,7 +24,7 @@ def plan(
     set_: SetOption = None,
     repeat: RepeatOption = None,
 ) -> None:
-    """Show the scenarios and trials of a workflow and estimate the time, without running it.
+    """Show the trials of a workflow and estimate the time. Nothing is run.
 
     Exit code: 2 if the driver cannot build the workflow, 3 if an infrastructure other than this
     machine lacks something or has no room for it.

@@ -67,7 +67,9 @@ def replay(
         ),
     ] = None,
     rarest: RarestOption = "10%",
-    alpha: Annotated[float, typer.Option("--alpha", help="Probability of a false claim.")] = 0.05,
+    alpha: Annotated[
+        float, typer.Option("--alpha", metavar="P", help="Probability of a false claim.")
+    ] = 0.05,
     test: Annotated[
         Test,
         typer.Option("--test", help="Test to use, as in `sfcperf compare`; t needs fewer rounds."),
@@ -87,8 +89,9 @@ def replay(
     ] = False,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Show what a package would execute. With --trust, run it here and report for each metric
-    whether its result is reproduced, not reproduced, or undecided (equivalence test with a margin).
+    """Show what a package would execute, or repeat its runs. With --trust, runs it here, and
+    reports for each metric whether its result is reproduced, not reproduced, or undecided
+    (equivalence test with a margin).
 
     Exit code: 0 everything is reproduced (or only shown), 1 something is not, 2 bad input or a
     package that fails verification, 3 the environment lacks something, 130 interrupted.

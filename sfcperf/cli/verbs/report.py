@@ -24,8 +24,8 @@ def report(
     label: LabelOption = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Recreate summary, figures and report of a run from its folder alone. For several runs, create
-    one page that shows them side by side."""
+    """Create the report of a run again, from its folder. Also creates its summary and figures
+    again. For several runs, creates one page that shows them side by side."""
     if len(runs) == 1:
         if output is not None or label:
             raise InputError(

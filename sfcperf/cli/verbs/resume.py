@@ -24,8 +24,9 @@ def resume(
     results: ResultsOption = RESULTS,
     quiet: QuietOption = False,
 ) -> None:
-    """Continue an interrupted run: remove what it left behind, then run the missing trials. Of a
-    campaign: continue its interrupted runs, then measure those that are missing."""
+    """Continue an interrupted run or campaign. Of a run: removes what it left behind, then
+    measures the missing trials. Of a campaign: continues its interrupted runs, then measures
+    those that are missing."""
     from sfcperf.cli.progress import say
 
     if not quiet:

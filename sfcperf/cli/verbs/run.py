@@ -31,14 +31,15 @@ def run(
     repeat: RepeatOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Run a workflow: build its chains, measure them, write the results.
+    """Run a workflow: build chains, measure, write results.
 
-    With --repeat (or `design.runs` in the workflow), measure several independent runs, a campaign:
-    only runs tell how runs differ, and `sfcperf compare` needs that to tell a change from chance.
+    With --repeat (or `design.runs` in the workflow), measure several independent runs, a campaign.
+    Runs of the same workflow differ by chance; `sfcperf compare` can tell a change from chance if
+    it knows how much.
 
-    Exit code: 0 all trials valid, 1 some failed or untrusted, 2 bad input, 3 the environment
-    lacks something (or not everything could be published), 4 internal error, 130 interrupted
-    (continue with `sfcperf resume`). Of several runs: the largest.
+    Exit code: 0 all trials valid, 1 some failed or untrusted, 2 bad input, 3 the environment lacks
+    something (or not everything could be published), 4 internal error, 130 interrupted (continue
+    with `sfcperf resume`). Of several runs: the largest.
     """
     from sfcperf.cli.progress import say
 

@@ -59,7 +59,8 @@ def controller(
         ),
     ] = None,
 ) -> None:
-    """Control switches with agents of SDN-Mon, until SIGTERM: REST in, OpenFlow out."""
+    """Run the SDN-Mon controller, until SIGTERM. It takes requests by REST, and controls
+    switches by OpenFlow, through the agents of SDN-Mon."""
     from sfcperf.errors import EnvironmentLacks
     from sfcperf.vnfs.sdnmon.controller.requirements import requirement
 

@@ -19,9 +19,12 @@ def setup(
         ),
     ] = True,
 ) -> None:
-    """Prepare this machine: install the packages that runs need (Debian, Ubuntu; asks first),
-    compile the data planes, and check the result as `sfcperf doctor` does. Run it again after each
-    upgrade of SFCPerf. Exit code: 3 if something is missing in the end."""
+    """Prepare this machine for runs. Installs the packages that they need (Debian, Ubuntu; asks
+    first), compiles the data planes, and checks the result as `sfcperf doctor` does. Run it
+    again after each upgrade of SFCPerf.
+
+    Exit code: 3 if something is missing in the end.
+    """
     from sfcperf.cli import preparing
     from sfcperf.cli.verbs.doctor import doctor
 

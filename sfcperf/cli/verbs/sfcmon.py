@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sfcperf.vnfs.sfcmon.settings import Sizes
 
 app = typer.Typer(
-    help="Simulate SFCMon on traces, plan its sizes, generate traces, control switches.",
+    help="Plan and simulate SFCMon, or control its switches.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -81,13 +81,18 @@ def simulate(
     spi: Annotated[
         int,
         typer.Option(
-            "--spi", min=0, max=0xFFFFFF, help="SPI of packets that have no NSH in the trace."
+            "--spi",
+            metavar="N",
+            min=0,
+            max=0xFFFFFF,
+            help="SPI of packets that have no NSH in the trace.",
         ),
     ] = 1,
-    si: Annotated[int, typer.Option("--si", min=0, max=255, help="Their SI.")] = 255,
+    si: Annotated[int, typer.Option("--si", metavar="N", min=0, max=255, help="Their SI.")] = 255,
     as_json: JsonOption = False,
 ) -> None:
-    """Run SFCMon on a trace and compare what it reports with exact counts, window by window."""
+    """Run SFCMon on a trace, and compare it with exact counts. Compares what it reports
+    window by window."""
     from sfcperf.cli.simulated import print_json, print_text
     from sfcperf.vnfs.sfcmon.settings import Thresholds, share_register
     from sfcperf.vnfs.sfcmon.simulation import Simulation
@@ -162,10 +167,12 @@ def plan(
             "--iblt-hashes", metavar="K", min=3, max=6, help="Cells of a flow in the IBLT."
         ),
     ] = 3,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulated IBLTs.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="Seed of the simulated IBLTs.")
+    ] = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute the sizes of CMS, Bloom filter and IBLT, and check them by simulation."""
+    """Compute the sizes of CMS, Bloom filter and IBLT. Checks them by simulation."""
     from sfcperf.cli.simulated import plan_lines
     from sfcperf.vnfs.sfcmon.planning import planned
 
@@ -184,7 +191,9 @@ def generate_trace(
             metavar="OUT", help="pcap file to write; `-` is stdout.", show_default=False
         ),
     ],
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed: the same file.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same file.")
+    ] = 1,
     duration_s: Annotated[
         float, typer.Option("--duration-s", metavar="S", help="Length of the trace, seconds.")
     ] = 60.0,
@@ -212,7 +221,8 @@ def generate_trace(
         ),
     ] = 10.0,
 ) -> None:
-    """Write a trace with heavy-tailed traffic, like the backbone link of the SFCMon paper."""
+    """Write a trace with heavy-tailed traffic. It is like that of the backbone link in the
+    SFCMon paper."""
     from sfcperf.cli.streams import drop_stdout, strict_stdout
     from sfcperf.errors import system_errors_as
     from sfcperf.results.files import replacing
@@ -286,7 +296,8 @@ def controller(
         ),
     ] = "127.0.0.1:8642",
 ) -> None:
-    """Control bmv2 switches as an SFC controller, until SIGTERM: REST in, P4Runtime out."""
+    """Run the SFC controller, until SIGTERM. It takes requests by REST, and controls bmv2
+    switches by P4Runtime."""
     from sfcperf.errors import EnvironmentLacks
     from sfcperf.vnfs.sfcmon.controller.requirements import requirement
 

@@ -30,8 +30,8 @@ def show(
         str, typer.Argument(metavar="NAME", help="Its name (`sfcperf list`).", show_default=False)
     ],
 ) -> None:
-    """Show what a plug-in does, its parameters, what it reports, and what it costs. Also shows
-    shipped workflows, topologies, and the JSON Schema of workflows (`show schema workflow`)."""
+    """Show what a plug-in does, takes, reports and costs. Also shows shipped workflows,
+    topologies, and the JSON Schema of workflows (`show schema workflow`)."""
     if kind in ("workflow", "workflows"):
         _show_workflow(name)
         return

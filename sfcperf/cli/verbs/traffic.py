@@ -12,16 +12,12 @@ from sfcperf.errors import InputError
 LONGEST_S = 3600.0
 SHORTEST_S = 5.0
 
-app = typer.Typer(
-    help="Make traces with labels, by real tools against real servers.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
 def options() -> None:
-    """Make traces with labels, by real tools against real servers."""
+    """Make traces of attacks and benign users, with labels. Real tools use real servers."""
 
 
 @app.command("make")
@@ -41,7 +37,8 @@ def make(
         float, typer.Option("--duration-s", metavar="S", help="Length of the trace, seconds.")
     ] = 60.0,
 ) -> None:
-    """Make a trace in namespaces of its own: benign users and attackers use real servers.
+    """Make a trace of benign users and attackers, with labels. Real tools use real servers, in
+    namespaces of their own.
 
     Each attack has an address of its own, so that the label of each packet is known. Nothing leaves
     this machine, and rates are bounded. Needs root and `make setup-security`.
@@ -96,7 +93,8 @@ def label(
         ),
     ] = None,
 ) -> None:
-    """Label a capture by the alerts of Suricata, and tell how far they agree with true labels.
+    """Label a capture by the alerts of Suricata. With --truth, tells how far they agree with
+    true labels.
 
     The flow of an alert gets its category as its label; all other packets are benign.
     """

@@ -22,9 +22,9 @@ def verify(
     max_bytes: MaxBytesOption = MAX_BYTES,
     json_: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
-    """Check a package: hashes, signature, documents and whether they agree, and that summaries and
-    figures follow from the trials. Names the files that are only hashed. Executes nothing in the
-    package.
+    """Check that a package is unchanged and consistent. Checks hashes, the signature, the
+    documents and whether they agree, and that summaries and figures follow from the trials.
+    Names the files that are only hashed. Executes nothing in the package.
 
     Exit code: 0 all checks pass, 1 a check fails, 2 not a package, or a malicious one, 3 the
     environment lacks something.

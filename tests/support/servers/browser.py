@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -77,6 +78,13 @@ def theme(browser: Browser, scheme: str) -> None:
 def wait(browser: Browser, condition: Callable[[Browser], Any]) -> Any:
     """What the condition gives once it is true."""
     return WebDriverWait(browser, TIMEOUT_S).until(condition)
+
+
+def requests(browser: Browser) -> list[str]:
+    """Addresses that the browser asked for since the log was read last."""
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [m for m in messages if m["method"] == "Network.requestWillBeSent"]
+    return [message["params"]["request"]["url"] for message in sent]
 
 
 LOOKS = (("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 375, "light"))
