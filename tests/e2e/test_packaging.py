@@ -49,7 +49,8 @@ def test_man_finds_the_pages_of_the_present_verbs(site: Path, tmp_path: Path) ->
     if shutil.which("man") is None:
         pytest.skip("needs man (make setup)")
     path = f"{site / 'bin'}:{os.environ['PATH']}"
-    shown = run_command(["env", "-u", "MANPATH", f"PATH={path}", "man", "-w", "sfcperf-run"], tmp_path)
+    man = ["env", "-u", "MANPATH", f"PATH={path}", "man", "-w", "sfcperf-run"]
+    shown = run_command(man, tmp_path)
     assert shown.strip() == str(inside / "sfcperf-run.1")
 
 
