@@ -46,6 +46,9 @@ def _in_words(error: Exception) -> str:
     """Without words of the file, which need not be meant for the reader of the message."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "a value cannot be read"
+    if "nesting depth" in problem:
+        # The parser of PyYAML 6.0.4 looks ahead, and refuses some depths before we do.
+        problem = f"nested more than {MAX_DEPTH} levels deep"
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     return re.sub(r" *'.*", "", problem, flags=re.DOTALL) + place
 
