@@ -164,8 +164,8 @@ def _error_text(left: TimeLeft) -> str:
 
 
 def values_table(rows: Sequence[Summary], trials: Sequence[TrialRecord]) -> Table:
-    """For each row its last value, its centre with an interval as far as it is known, and how many
-    trials count."""
+    """For each row its centre and interval as far as they are known, its last value in the same
+    unit, and how many trials count."""
     last = {
         (record.scenario_id, record.label, metric): value
         for record in trials
@@ -175,9 +175,9 @@ def values_table(rows: Sequence[Summary], trials: Sequence[TrialRecord]) -> Tabl
     number = {"justify": "right", "no_wrap": True}
     columns: dict[str, dict[str, Any]] = {
         "metric": {"no_wrap": True},
-        "last": number,
         rows[0].centre: number,
         "interval": number,
+        "last": number,
         "trials": number,
     }
 
@@ -188,9 +188,9 @@ def values_table(rows: Sequence[Summary], trials: Sequence[TrialRecord]) -> Tabl
         half = units.half_width(found.low, found.high)
         latest = last.get((row.scenario_id, row.label, row.metric))
         return (
-            Text(scale.with_unit(scale.number(latest, half))),
             Text(scale.with_unit(scale.number(found.value, half))),
             Text(scale.interval(found.low, found.high)),
+            Text(scale.number(latest, half)),
             Text(f"{row.n} of {row.planned}"),
         )
 

@@ -41,9 +41,13 @@ class Verdict:
 
 
 def verdict_of(
-    manifest: Mapping[str, Any], trials: Sequence[TrialRecord], summaries: Sequence[Summary]
+    manifest: Mapping[str, Any],
+    trials: Sequence[TrialRecord],
+    summaries: Sequence[Summary],
+    *,
+    is_alive: bool = False,
 ) -> Verdict:
-    """The verdict on a run, from its records alone.
+    """The verdict on a run, from its records alone; `is_alive`: it is being executed now.
 
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
     proven to be traversed, every number has an interval, and each primary one rests on MIN_TRIALS
@@ -54,7 +58,7 @@ def verdict_of(
     trials = without_replaced(trials)
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
-    findings = tuple(_findings(manifest, trials, summaries, missing))
+    findings = tuple(_findings(manifest, trials, summaries, missing, is_alive))
     status = manifest["status"]
     of_all = _how_many(count["valid"], len(trials))
     rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
@@ -95,13 +99,17 @@ def _findings(
     trials: Sequence[TrialRecord],
     summaries: Sequence[Summary],
     missing: int,
+    is_alive: bool,
 ) -> Iterator[str]:
     status = manifest["status"]
-    if status == "running":
+    if is_alive:
+        to_come = f": {count_text(missing, 'planned trial')} to come" if missing else ""
+        yield f"The run has not ended{to_come}. What monitors recorded is shown after its end."
+    elif status == "running":
         yield "The run has not ended, or was killed: `sfcperf resume` completes it."
     elif status != "complete":
         yield f"The run's status is {status}, not complete."
-    if missing:
+    if missing and not is_alive:
         yield f"{count_text(missing, 'planned trial')} {'was' if missing == 1 else 'were'} not run."
     for state in ("failed", "untrusted"):
         yield from _reasons(state, [record for record in trials if record.status == state])
