@@ -79,7 +79,8 @@ def test_the_page_changes_with_the_run(store: RunStore, ask: Ask) -> None:
         assert (later.status, later.headers["ETag"]) == (200, changed)
         assert valid(store) in page
     # Nothing of it was written.
-    assert not {"report.html", "summary.json", "figures"} & {path.name for path in store.folder.iterdir()}
+    written = {path.name for path in store.folder.iterdir()}
+    assert not {"report.html", "summary.json", "figures"} & written
 
 
 @pytest.mark.parametrize(
