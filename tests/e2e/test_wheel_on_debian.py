@@ -1,29 +1,42 @@
-"""From nothing to a first result: the wheel in a Debian 12 that has nothing but Python."""
+"""From nothing to a first result: the steps of the Containerfile in a fresh Debian 12."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from dockerfile_parse import DockerfileParser
 
 TREE = Path(__file__).resolve().parents[2]
 SUITE = "bookworm"
-PYTHON = "python3,python3-venv,ca-certificates"
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 OF_PIP = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_PROXY", "HTTPS_PROXY", "https_proxy")
 _TIMEOUT_S = 1200
+OF_A_BUILD = (
+    "chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap,net_bind_service,net_raw,"
+    "sys_chroot,mknod,audit_write,setfcap"
+)
+"""Capabilities that Docker gives the steps of a build; Podman gives fewer of them."""
 
 pytestmark = [pytest.mark.root, pytest.mark.exhaustive]
 
+MOUNTS = ["unshare", "--mount", "--propagation", "private"]
+CONTAINER = [*MOUNTS, "--pid", "--fork", "--net", "--ipc", "--uts"]
+"""What a privileged container has of its own."""
 # Mounts are those of a namespace that ends with the command.
 ENTER = """
 set -e
-mount -t proc proc "$1/proc"; mount --rbind /sys "$1/sys"; mount --rbind /dev "$1/dev"
+ip link set lo up
+mount -t proc proc "$1/proc"; mount -t sysfs sysfs "$1/sys"; mount --rbind /dev "$1/dev"
+mount --rbind /sys/fs/cgroup "$1/sys/fs/cgroup"
 mount -t tmpfs tmpfs "$1/run"
 root=$1; shift
 exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \\
@@ -37,11 +50,36 @@ class Machine:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def run(self, *argv: str) -> str:
+    def build(self, recipe: DockerfileParser, wheel: Path) -> list[str]:
+        """Do what a recipe says; gives its entry point."""
+        entry: list[str] = []
+        for step in recipe.structure:
+            match step["instruction"]:
+                case "RUN":
+                    bounding = "-all," + ",".join(f"+{name}" for name in OF_A_BUILD.split(","))
+                    limit = ["setpriv", f"--bounding-set={bounding}", "--inh-caps=-all"]
+                    # With the network, for packages.
+                    self.run(*limit, "sh", "-c", step["value"], namespaces=MOUNTS)
+                case "COPY":
+                    pattern, target = shlex.split(step["value"])
+                    assert (wheel.parent.name, wheel.match(pattern)) == ("dist", True)
+                    shutil.copy(wheel, self.root / target.lstrip("/"))
+                case "WORKDIR":
+                    (self.root / step["value"].lstrip("/")).mkdir()
+                case "ENTRYPOINT":
+                    entry = json.loads(step["value"])
+                case other:
+                    assert other in ("COMMENT", "FROM", "CMD"), f"{other} would need a test"
+        return entry
+
+    def run(self, *argv: str, namespaces: Sequence[str] = tuple(CONTAINER)) -> str:
         """What a command prints, in /root."""
+        # Installing ca-certificates replaces those of this machine.
+        (self.root / CERTIFICATES).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path("/") / CERTIFICATES, self.root / CERTIFICATES)
         environment = [f"{name}={os.environ[name]}" for name in OF_PIP if name in os.environ]
         inside = [*environment, f"PIP_CERT=/{CERTIFICATES}", "sh", "-c", 'cd /root && exec "$@"']
-        shell = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "enter"]
+        shell = [*namespaces, "sh", "-c", ENTER, "enter"]
         return _run([*shell, str(self.root), *inside, "sh", *argv])
 
 
@@ -60,21 +98,20 @@ def _run(argv: list[str]) -> str:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Machine]:
-    """Fresh, with the archive of this one and the wheel."""
+    """Fresh, with the archive of this one."""
     if shutil.which("debootstrap") is None:
         pytest.skip("needs debootstrap (make setup)")
     root = tmp_path / "debian"
     archive = _archive()
     if archive is None:
         pytest.skip(f"this machine has no archive of Debian {SUITE}")
-    _run(["debootstrap", "--variant=minbase", f"--include={PYTHON}", SUITE, str(root), archive])
+    _run(["debootstrap", "--variant=minbase", SUITE, str(root), archive])
     (root / "etc/apt/sources.list").write_text(f"deb {archive} {SUITE} main\n")
     shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
-    for name in ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", CERTIFICATES):
+    for name in ("etc/resolv.conf", "etc/hosts", "etc/pip.conf"):
         if (source := Path("/") / name).is_file():
             (root / name).unlink(missing_ok=True)
             shutil.copy(source, root / name)
-    _wheel(tmp_path, root / "root")
     yield Machine(root)
     # Without --one-file-system, a mount that was left would be emptied, too.
     _run(["rm", "-rf", "--one-file-system", str(root)])
@@ -94,25 +131,35 @@ def _archive() -> str | None:
     return None
 
 
-def _wheel(folder: Path, target: Path) -> None:
-    source = folder / "source"
-    ignored = shutil.ignore_patterns("__pycache__", ".git", ".venv", "build", "results", "site")
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    source, target = tmp_path / "source", tmp_path / "dist"
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        # Not below: sfcperf/results is a package.
+        made = (
+            {".git", ".venv", "build", "dist", "results", "site"} if folder == str(TREE) else set()
+        )
+        return {"__pycache__", *made} & set(names)
+
     shutil.copytree(TREE, source, ignore=ignored)
     pip = [sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation"]
     _run([*pip, "--wheel-dir", str(target), str(source)])
+    (made,) = target.glob("sfcperf-*.whl")
+    return made
 
 
-def test_a_first_run(machine: Machine) -> None:
-    machine.run("python3", "-m", "venv", "venv")
-    (wheel,) = (machine.root / "root").glob("*.whl")
-    machine.run("venv/bin/pip", "install", "--quiet", f"/root/{wheel.name}")
-    assert "quickstart: valid" in machine.run("venv/bin/sfcperf", "validate", "quickstart")
-    prepared = machine.run("venv/bin/sfcperf", "setup", "--yes")
-    assert "packages are missing: " in prepared
+def test_a_first_run(machine: Machine, wheel: Path) -> None:
+    recipe = DockerfileParser(fileobj=BytesIO((TREE / "Containerfile").read_bytes()))
+    # A smaller Debian 12, as that of debootstrap is.
+    assert recipe.baseimage == "docker.io/library/debian:12-slim"
+    sfcperf = machine.build(recipe, wheel)
+    assert "quickstart: valid" in machine.run(*sfcperf, "validate", "quickstart")
+    # Of an image without the lists of packages, everything is there.
+    prepared = machine.run(*sfcperf, "setup")
+    assert "packages are missing" not in prepared
     assert "MISSING" not in prepared
-    # A second time, there is nothing to do.
-    assert "packages are missing" not in machine.run("venv/bin/sfcperf", "setup")
-    output = machine.run("venv/bin/sfcperf", "run", "quickstart", "--set", "preset=short")
+    output = machine.run(*sfcperf, "run", "quickstart", "--set", "preset=short")
     assert "24 trials: 24 valid" in output
     (report,) = (machine.root / "root/results").glob("*-quickstart-*/report.html")
     assert report.stat().st_size > 100_000
