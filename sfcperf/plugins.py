@@ -153,6 +153,8 @@ class Requirement:
     of_this_kernel: bool = False
     """Whether it is something of the kernel that sfcperf runs on, which says nothing of hosts that
     are other machines (`Driver.elsewhere`): these are asked when they are there."""
+    extra: str = ""
+    """The extra of sfcperf that provides it; empty for what is no Python package."""
 
     @classmethod
     def found(cls, name: str, look: Callable[[], str]) -> Requirement:

@@ -51,13 +51,16 @@ def _looks(store: RunStore) -> Iterator[LiveRun]:
     """The run after each pause, until it has ended; the folder is read when it has changed."""
     live = None
     version: object = None
+    spent_s = 0.0
     while live is None or live.is_alive:
-        began_s = time.process_time()
+        if live is not None:
+            time.sleep(max(LOOK_S, spent_s / SHARE))
+        began_s, is_first = time.process_time(), live is None
         if (now := version_of(store)) != version or live is None:
             version, live = now, look_at(store)
         yield replace(live, seen_at=datetime.now(UTC))
-        if live.is_alive:
-            time.sleep(max(LOOK_S, (time.process_time() - began_s) / SHARE))
+        # The first look imports libraries.
+        spent_s = 0.0 if is_first else time.process_time() - began_s
 
 
 def _lines(store: RunStore) -> LiveRun:

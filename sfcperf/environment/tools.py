@@ -67,8 +67,9 @@ def python_packages(libraries: Sequence[str], extra: str) -> Requirement:
     missing = [library for library in libraries if find_spec(library) is None]
     if missing:
         remedy = f"pip install 'sfcperf[{extra}]'"
-        return Requirement(name, False, f"not installed: {', '.join(missing)}", remedy)
-    return Requirement(name, True, "installed")
+        detail = f"not installed: {', '.join(missing)}"
+        return Requirement(name, False, detail, remedy, extra=extra)
+    return Requirement(name, True, "installed", extra=extra)
 
 
 def root(purpose: str) -> Requirement:

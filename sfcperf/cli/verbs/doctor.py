@@ -63,19 +63,25 @@ def doctor(
     if driver is not None and driver not in (known := plugins.names("driver")):
         raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
     with versions():
-        needed = requirements_for(None, driver, config)
+        found = requirements_for(None, driver, config)
         services = of_services()
+    # Who did not install an extra does not miss it.
+    extras = [need for need in found if need.extra]
+    needed = [need for need in found if not need.extra]
     table = Table("", "needed", "found", box=None, pad_edge=False)
     for need in needed:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
     # Only workflows that ask for them need these.
-    optional = [
-        switch.requirement(),
-        compile.requirement(),
-        requirements.requirement(),
-        sdnmon.requirement(),
-        *services,
-    ]
+    optional = dict.fromkeys(
+        [
+            *extras,
+            switch.requirement(),
+            compile.requirement(),
+            requirements.requirement(),
+            sdnmon.requirement(),
+            *services,
+        ]
+    )
     for need in optional:
         table.add_row("ok" if need.met else "optional", need.name, need.detail)
     out = console()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sfcperf.environment import tools
 from sfcperf.vnfs.sfcmon.controller import requirements
 
 
@@ -55,3 +56,17 @@ def test_the_packages_of_the_sfc_controller_are_optional(
     said = " ".join(capsys.readouterr().out.split())
     assert "optional Python packages of the SFC controller" in said
     assert "Python packages of the SFC controller: pip install 'sfcperf[p4]'" in said
+
+
+def test_extras_are_optional(
+    sfcperf: Callable[..., int],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_them = sfcperf("doctor")
+    capsys.readouterr()
+    monkeypatch.setattr(tools, "find_spec", lambda name: None if name == "fastapi" else name)
+    assert sfcperf("doctor") == with_them
+    said = " ".join(capsys.readouterr().out.split())
+    assert "optional Python packages fastapi, pydantic, uvicorn not installed: fastapi" in said
+    assert "pip install 'sfcperf[security]'" in said

@@ -15,5 +15,6 @@ def requirement() -> Requirement:
     missing = [library for library in _LIBRARIES if find_spec(library) is None]
     if missing:
         remedy = "pip install 'sfcperf[openflow]'"
-        return Requirement(name, False, f"not installed: {', '.join(missing)}", remedy)
-    return Requirement(name, True, "installed")
+        detail = f"not installed: {', '.join(missing)}"
+        return Requirement(name, False, detail, remedy, extra="openflow")
+    return Requirement(name, True, "installed", extra="openflow")
