@@ -35,7 +35,7 @@ class Verdict:
     untrusted: int
     failed: int
     missing: int
-    """Trials of the planned rounds that are not in the record."""
+    """Trials of the planned rounds that are not in the record, and will not come."""
     status: str
     """Of the run."""
 
@@ -63,7 +63,9 @@ def verdict_of(
     of_all = _how_many(count["valid"], len(trials))
     rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
     level: Literal["trustworthy", "care", "not"]
-    if not count["valid"]:
+    if is_alive:
+        level, headline = "care", f"So far: {of_all}" if trials else "No trial is done yet"
+    elif not count["valid"]:
         level, headline = "not", "No usable result: no trial is valid"
     elif findings:
         level, headline = "care", f"Read with care: {of_all}"
@@ -83,7 +85,7 @@ def verdict_of(
         count["valid"],
         count["untrusted"],
         count["failed"],
-        missing,
+        0 if is_alive else missing,
         status,
     )
 
@@ -119,7 +121,8 @@ def _findings(
             f"There is no proof for {count_text(len(unproven), 'trial')} that packets crossed the "
             f"chain in order; the first is {unproven[0]}."
         )
-    yield from _rough_numbers(summaries)
+    if not is_alive:
+        yield from _rough_numbers(summaries)
     yield from _outliers(summaries)
     yield from noise_findings(manifest, trials)
     yield from time_dependence_findings(summaries)
