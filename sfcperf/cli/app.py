@@ -33,6 +33,7 @@ from sfcperf.cli.verbs import (
     traffic,
     validate,
     verify,
+    watch,
 )
 
 app = typer.Typer(
@@ -53,6 +54,7 @@ app.command("list")(listing.list_)
 app.command("show")(show.show)
 app.command("schema")(init.schema)
 app.command("resume")(resume.resume)
+app.command("watch")(watch.watch)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("figures")(figures.figures)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
+from sfcperf.control.events import Listener
+
 OTHER = "other"
 
 
@@ -13,6 +15,7 @@ class Phases:
     """A stopwatch per phase. Phases nest; time counts for the innermost one only."""
 
     def __init__(self) -> None:
+        self.listener = Listener()
         self._seconds: dict[str, float] = {}
         self._stack = [OTHER]
         self._since = monotonic()
@@ -22,11 +25,13 @@ class Phases:
         """Count the time spent inside for `name`."""
         self._charge()
         self._stack.append(name)
+        self.listener.phase_started(name)
         try:
             yield
         finally:
             self._charge()
             self._stack.pop()
+            self.listener.phase_ended(name)
 
     def seconds(self) -> dict[str, float]:
         """Phase -> seconds until now; their sum is the age of this object."""

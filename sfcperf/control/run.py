@@ -18,6 +18,7 @@ from sfcperf.control.progress_state import ProgressState
 from sfcperf.control.resolved import check_unchanged, resolved
 from sfcperf.control.session import Outcome, Session
 from sfcperf.control.state import FurtherDriver, RunInfo, RunState, StateDir
+from sfcperf.control.tracing import traced
 from sfcperf.control.validation import check
 from sfcperf.errors import InputError
 from sfcperf.results.campaigns import Repeat
@@ -49,7 +50,7 @@ def start(
     """
     phases = Phases()
     check(workflow)
-    with Interrupts() as interrupts, ExitStack() as stack:
+    with traced(listener) as listener, Interrupts() as interrupts, ExitStack() as stack:
         states = StateDir()
         state, run_id, tag = states.create(workflow.name)
         try:
@@ -99,7 +100,11 @@ def resume(
     store.stay()
     run_id = store.manifest()["run_id"]
     store.check_writable()
-    with Interrupts() as interrupts, lock.held(store.folder, run_id):
+    with (
+        traced(listener) as listener,
+        Interrupts() as interrupts,
+        lock.held(store.folder, run_id),
+    ):
         # Read again: nobody else writes it now.
         document = store.manifest()
         store.trials()

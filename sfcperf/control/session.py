@@ -66,6 +66,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self._journal = self.state.journal()
+        self.phases.listener = self.listener
 
     def run(self) -> Outcome:
         """Measure, analyse, publish. Raises InterruptedRun, or what made the run fail."""

@@ -64,6 +64,7 @@ class TrialGroupRunner:
             return [self._trial(trial) for trial in self._group.trials]
         finally:
             self._chain.remove()
+            self._listener.trial_group_ended(self._group)
 
     def _trial(self, trial: PlannedTrial) -> TrialRecord:
         self._run.interrupts.check()

@@ -40,20 +40,24 @@ class Chart:
     data: Mapping[str, Any]
 
 
-def render(package: str, template: str, drawn: Iterable[Chart], **context: Any) -> str:
+def render(
+    package: str, template: str, drawn: Iterable[Chart], *, version: str = "", **context: Any
+) -> str:
     """A page from a template of `package`, with the data of the charts that are drawn in it.
 
     A style sheet of the template's name (`report.css` for `report.html.j2`) is added when there is
-    one.
+    one. A page with a `version` asks its server for another one, by the header ETag.
     """
     page = _environment(package).get_template(template)
-    script, library = _asset("page.js"), _plotly()
+    script, library, live = _asset("page.js"), _plotly(), _asset("live.js")
     own_style = files(package).joinpath("templates", f"{template.partition('.')[0]}.css")
     return page.render(
         style=_asset("page.css") + (own_style.read_text("utf-8") if own_style.is_file() else ""),
         script=script,
-        # The page's content security policy allows these two and no other script.
-        script_hashes=[_hash(script), _hash(library)],
+        live_script=live,
+        version=version,
+        # The page's content security policy allows these and no other script.
+        script_hashes=[_hash(code) for code in (script, library, *([live] if version else []))],
         plotly=_packed_plotly(),
         chart_data=_chart_data({chart.id: chart.data for chart in drawn}),
         **context,

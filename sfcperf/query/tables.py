@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfcperf.analysis.telemetry import CorrelationRow
 from sfcperf.errors import InputError
 from sfcperf.presentation.levels import level_text
-from sfcperf.results import documents, jsonl
+from sfcperf.results import jsonl
 from sfcperf.results.columns import PREFIX, cell, factor_names, level_array
 from sfcperf.results.noise_gate import Reading
 from sfcperf.results.records import Summary, TrialRecord
@@ -34,15 +34,13 @@ _WITH_FACTORS = ("trials", "warmup", "samples", "summaries", "scenarios")
 def read_run(store: RunStore) -> dict[str, list[Row]]:
     """Name of a table -> its rows of a run. Raises InputError when the run folder is damaged."""
     manifest, trials = store.manifest(), store.trials()
-    path = store.folder / RunFile.WARMUP
-    warmup = [documents.trial_record(row, f"{path}:{line}") for line, row in jsonl.read(path)]
     scenarios = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
     scenarios |= {record.scenario_id: record.scenario for record in trials}
     tags = (store.document(RunFile.TAGS) or {}).get("tags", [])
     rows: dict[str, Iterable[Row]] = {
         "runs": [_run(store, manifest)],
         "trials": map(vars, trials),
-        "warmup": map(vars, warmup),
+        "warmup": map(vars, store.warmups()),
         "samples": (row for trial in trials for row in _samples(trial)),
         "summaries": map(vars, store.summaries()),
         "tags": ({**tag, "value": level_text(tag["value"])} for tag in tags),

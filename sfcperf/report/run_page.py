@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from sfcperf.analysis.planned import planned_measurements
+from sfcperf.analysis.summary import summarise
+from sfcperf.control.lock import is_held
 from sfcperf.figures.attribution_figure import write_attribution
 from sfcperf.figures.figure_files import (
     ResolvedFigure,
@@ -76,6 +80,23 @@ def write_run_report(run: RunStore, formats: Sequence[str]) -> list[Path]:
     return [run.report, *drawn]
 
 
+def live_page(run: RunStore, version: str) -> str:
+    """The page of a run as it is now, with summaries of the trials so far: what comes at the end of
+    a run (telemetry, attribution, figure files) is not there before. Writes nothing."""
+    data = _SoFar(run, run.run_id) if is_held(run.folder) else RunData(run, run.run_id)
+    index = TrialIndex(data.trials)
+    return _page(data, resolve_figures([data], data.figures, index), index, version)
+
+
+class _SoFar(RunData):
+    """A run in progress, without summary.json."""
+
+    @cached_property
+    def summaries(self) -> list[Summary]:
+        """Of the trials so far."""
+        return summarise(self.store, planned_measurements(self.store.manifest(), self.trials))
+
+
 @dataclass(frozen=True)
 class _Charts:
     """Charts in the order of the page."""
@@ -85,7 +106,9 @@ class _Charts:
     others: list[MetricChart]
 
 
-def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> str:
+def _page(
+    run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex, version: str = ""
+) -> str:
     store, workflow, manifest = run.store, run.workflow, run.store.manifest()
     trials, summaries = run.trials, run.summaries
     charts = _charts(run, figures, index)
@@ -100,6 +123,7 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         "sfcperf.report",
         "report.html.j2",
         drawn,
+        version=version,
         run_id=store.run_id,
         most_at_once=MOST_ROWS_AT_ONCE,
         batch=ROWS_PER_BATCH,
@@ -110,7 +134,7 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         manifest=manifest,
         workflow=workflow,
         workflow_problem=run.workflow_problem,
-        verdict=verdict_of(manifest, trials, summaries),
+        verdict=verdict_of(manifest, trials, summaries, is_alive=isinstance(run, _SoFar)),
         facts=run_facts.run_facts(manifest, trials),
         drawings=chain_drawing.drawings(workflow.scenarios) if workflow is not None else [],
         results=result_tables.results(_of_all_kinds(summaries)),

@@ -35,15 +35,19 @@ class Verdict:
     untrusted: int
     failed: int
     missing: int
-    """Trials of the planned rounds that are not in the record."""
+    """Trials of the planned rounds that are not in the record, and will not come."""
     status: str
     """Of the run."""
 
 
 def verdict_of(
-    manifest: Mapping[str, Any], trials: Sequence[TrialRecord], summaries: Sequence[Summary]
+    manifest: Mapping[str, Any],
+    trials: Sequence[TrialRecord],
+    summaries: Sequence[Summary],
+    *,
+    is_alive: bool = False,
 ) -> Verdict:
-    """The verdict on a run, from its records alone.
+    """The verdict on a run, from its records alone; `is_alive`: it is being executed now.
 
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
     proven to be traversed, every number has an interval, and each primary one rests on MIN_TRIALS
@@ -54,12 +58,14 @@ def verdict_of(
     trials = without_replaced(trials)
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
-    findings = tuple(_findings(manifest, trials, summaries, missing))
+    findings = tuple(_findings(manifest, trials, summaries, missing, is_alive))
     status = manifest["status"]
     of_all = _how_many(count["valid"], len(trials))
     rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
     level: Literal["trustworthy", "care", "not"]
-    if not count["valid"]:
+    if is_alive:
+        level, headline = "care", f"So far: {of_all}" if trials else "No trial is done yet"
+    elif not count["valid"]:
         level, headline = "not", "No usable result: no trial is valid"
     elif findings:
         level, headline = "care", f"Read with care: {of_all}"
@@ -79,7 +85,7 @@ def verdict_of(
         count["valid"],
         count["untrusted"],
         count["failed"],
-        missing,
+        0 if is_alive else missing,
         status,
     )
 
@@ -95,13 +101,17 @@ def _findings(
     trials: Sequence[TrialRecord],
     summaries: Sequence[Summary],
     missing: int,
+    is_alive: bool,
 ) -> Iterator[str]:
     status = manifest["status"]
-    if status == "running":
+    if is_alive:
+        to_come = f": {count_text(missing, 'planned trial')} to come" if missing else ""
+        yield f"The run has not ended{to_come}. What monitors recorded is shown after its end."
+    elif status == "running":
         yield "The run has not ended, or was killed: `sfcperf resume` completes it."
     elif status != "complete":
         yield f"The run's status is {status}, not complete."
-    if missing:
+    if missing and not is_alive:
         yield f"{count_text(missing, 'planned trial')} {'was' if missing == 1 else 'were'} not run."
     for state in ("failed", "untrusted"):
         yield from _reasons(state, [record for record in trials if record.status == state])
@@ -111,7 +121,8 @@ def _findings(
             f"There is no proof for {count_text(len(unproven), 'trial')} that packets crossed the "
             f"chain in order; the first is {unproven[0]}."
         )
-    yield from _rough_numbers(summaries)
+    if not is_alive:
+        yield from _rough_numbers(summaries)
     yield from _outliers(summaries)
     yield from noise_findings(manifest, trials)
     yield from time_dependence_findings(summaries)

@@ -265,6 +265,12 @@ class RunStore:
                 planned.check(record, where)
         return noise_gate.marked(records, self.readings())
 
+    def warmups(self) -> list[TrialRecord]:
+        """Finished warm-up trials, of all sessions. Raises InputError, naming the line, for a line
+        that is not a trial."""
+        path = self.folder / RunFile.WARMUP
+        return [documents.trial_record(row, f"{path}:{line}") for line, row in jsonl.read(path)]
+
     def append_reading(self, reading: noise_gate.Reading) -> None:
         """Add a reading of the noise gate's sentinel; it is on disk when this returns."""
         self._append(RunFile.GATE, noise_gate.gate_document(reading))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from support.records.runs import RunOptions, build_run
 from support.records.time_series import with_steps
 from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
 
+from sfcperf.control.lock import held
 from sfcperf.figures.run_data import label_runs
+from sfcperf.report import serving
 from sfcperf.report.multi_run import write_report
 from sfcperf.report.publisher import ReportPublisher
+from sfcperf.report.serving import report_server
 
 pytestmark = pytest.mark.server
 
@@ -293,3 +297,39 @@ def test_screenshots(
     file = picture(browser, f"report-{name}", tmp_path)
     theme(browser, "light")
     assert file.stat().st_size > 20_000
+
+
+@pytest.mark.exhaustive
+def test_a_served_report_follows_the_run(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "SHARE", 1e6)  # each change makes a page
+    options = RunOptions(trials=20, summaries=False, telemetry=False, status="running")
+    store = build_run(tmp_path / "run", options)
+    lines = (store.folder / "trials.jsonl").read_text().splitlines(keepends=True)
+    (store.folder / "trials.jsonl").write_text("".join(lines[:10]))
+    with held(store.folder, store.run_id), report_server(store, 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            browser.get(f"http://127.0.0.1:{server.server_port}/")
+            counted = "return document.querySelector('.verdict .counts').innerText.split(' ')[0]"
+            assert browser.execute_script(counted) == "10"
+            browser.execute_script("window.stays = true; window.scrollTo(0, 600)")
+            # Nothing has changed: the page stays for longer than a look takes to come.
+            wait(browser, lambda b: len(asked(b)) > 1)
+            assert browser.execute_script("return window.stays")
+            (store.folder / "trials.jsonl").write_text("".join(lines))
+            wait(browser, lambda b: b.execute_script(counted) == "20")
+            wait(browser, lambda b: b.execute_script("return window.scrollY") == 600)
+            assert browser.get_log("browser") == []
+            draw_all(browser)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def asked(browser: Browser) -> list[Any]:
+    """Requests of the page that its script has made."""
+    entries = "return performance.getEntriesByType('resource').map((entry) => entry.initiatorType)"
+    return [kind for kind in browser.execute_script(entries) if kind == "fetch"]

@@ -1,14 +1,18 @@
-"""`sfcperf export RUN`: all samples of a run in one flat table."""
+"""`sfcperf export RUN`: all samples of a run in one flat table, or its summaries for Prometheus."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+from sfcperf.errors import InputError, system_errors_as
+
+if TYPE_CHECKING:
+    from sfcperf.results.store import RunStore
 
 
 class Format(StrEnum):
@@ -16,6 +20,7 @@ class Format(StrEnum):
 
     CSV = "csv"
     PARQUET = "parquet"
+    OPENMETRICS = "openmetrics"
 
 
 def export(
@@ -27,18 +32,35 @@ def export(
             "--output",
             "-o",
             metavar="FILE",
-            help="File to write [default: samples.csv or samples.parquet in the run folder].",
+            help="File to write [default: samples.csv, samples.parquet or summary.prom in the run "
+            "folder].",
         ),
     ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
     """Write the samples of a run as CSV or Parquet. Each sample is a row, with its trial and
-    factor levels. Telemetry and flows, if any, go to files next to it. Prints the files'
-    paths."""
+    factor levels. Telemetry and flows, if any, go to files next to it. With `--format openmetrics`,
+    writes the summaries for Prometheus instead. Prints the files' paths."""
     from sfcperf.cli.inputs import open_run
     from sfcperf.results.export import export as write_export
 
     store = open_run(run, results)
+    if format_ is Format.OPENMETRICS:
+        _write_openmetrics(store, output or store.folder / "summary.prom")
+        return
     target = output or store.folder / f"samples.{format_.value}"
-    for path in write_export(store, format_.value, target):
+    kind: Literal["csv", "parquet"] = "csv" if format_ is Format.CSV else "parquet"
+    for path in write_export(store, kind, target):
         print(path)
+
+
+def _write_openmetrics(store: RunStore, target: Path) -> None:
+    from sfcperf.presentation.openmetrics import openmetrics
+    from sfcperf.results.export import check_target
+    from sfcperf.results.files import replace_file
+
+    text = openmetrics(store)
+    check_target(store, target)
+    with system_errors_as(InputError, "the export cannot be written", where=target):
+        replace_file(target, text)
+    print(target)

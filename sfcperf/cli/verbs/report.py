@@ -1,4 +1,4 @@
-"""`sfcperf report RUN...`: recreate the report from the run folder."""
+"""`sfcperf report RUN...`: recreate the report from the run folder, or serve it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sfcperf.cli.arguments import RESULTS, LabelOption, ResultsOption, RunsArgum
 from sfcperf.errors import EnvironmentLacks, InputError
 
 MANY = Path("runs.html")
+PORT = 8643
 
 
 def report(
@@ -22,11 +23,38 @@ def report(
         ),
     ] = None,
     label: LabelOption = None,
+    serve: Annotated[
+        bool,
+        typer.Option(
+            "--serve",
+            help="Serve the report of a run on 127.0.0.1 until Ctrl-C, made again while the run "
+            "goes on; writes nothing.",
+        ),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="N",
+            min=0,
+            max=65535,
+            help=f"Port of --serve; 0 takes a free one [default: {PORT}].",
+            show_default=False,
+        ),
+    ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
     """Create the report of a run again, from its folder. Also creates its summary and figures
     again. For several runs, creates one page that shows them side by side."""
-    if len(runs) == 1:
+    if port is not None and not serve:
+        raise InputError("there is nothing to serve", where="--port", allowed="only with --serve")
+    if serve:
+        if len(runs) != 1 or output is not None or label:
+            raise InputError(
+                "one run is served, as it is", where="--serve", allowed="a single run, without -o"
+            )
+        _served(runs[0], results, PORT if port is None else port)
+    elif len(runs) == 1:
         if output is not None or label:
             raise InputError(
                 "the report of a single run has a fixed path",
@@ -55,6 +83,19 @@ def _of_one(run: str, results: Path) -> None:
     print_places(store)
     if problems:
         raise EnvironmentLacks("not everything could be created:\n" + "\n".join(problems))
+
+
+def _served(run: str, results: Path, port: int) -> None:
+    from sfcperf.cli.inputs import open_run
+    from sfcperf.report.serving import ADDRESS, report_server
+
+    store = open_run(run, results)
+    # A damaged folder is known now, not when a browser asks.
+    store.manifest()
+    store.trials()
+    with report_server(store, port) as server:
+        print(f"http://{ADDRESS}:{server.server_port}/", flush=True)
+        server.serve_forever()
 
 
 def _of_many(runs: list[str], output: Path, labels: list[str] | None, results: Path) -> None:

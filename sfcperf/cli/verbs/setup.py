@@ -18,6 +18,14 @@ def setup(
             "--packages/--no-packages", help="Whether to install packages of the distribution."
         ),
     ] = True,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check/--no-check",
+            help="Whether to check the result; not while an image is built, which may do less "
+            "than a run.",
+        ),
+    ] = True,
 ) -> None:
     """Prepare this machine for runs. Installs the packages that they need (Debian, Ubuntu; asks
     first), compiles the data planes, and checks the result as `sfcperf doctor` does. Run it
@@ -36,7 +44,8 @@ def setup(
             print("nothing was installed")
     print("compiling the data planes", flush=True)
     print(f"compiled: {preparing.compile_data_planes()}")
-    doctor()
+    if check:
+        doctor()
 
 
 def _agreed() -> bool:

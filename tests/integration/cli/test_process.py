@@ -33,6 +33,7 @@ HEAVY = (
     "psutil",
     "toscaparser",
     "rich",
+    "opentelemetry",
 )
 SLOW = [{"probe": "fake", "name": "a", "measure_s": 0.05}]
 LONG = {"rounds": 20, "warmup_rounds": 0}

@@ -88,3 +88,13 @@ def test_report_makes_anew_what_was_lost(finished: Path, sfcperf: Command, capsy
     assert (finished / "summary.json").read_text() == summary
     assert f"report:  {finished / 'report.html'}" in capsys.readouterr().out
     assert (finished / "report.html").is_file()
+
+
+def test_openmetrics_replaces_its_file(finished: Path, sfcperf: Command, capsys: Capture) -> None:
+    for _ in range(2):
+        assert sfcperf("export", finished, "--format", "openmetrics") == 0
+        assert capsys.readouterr().out == f"{finished / 'summary.prom'}\n"
+    assert (finished / "summary.prom").read_text().endswith("\n# EOF\n")
+    # node_exporter would read a temporary file that ends in .prom.
+    assert [path.name for path in finished.glob("*.prom")] == ["summary.prom"]
+    assert sfcperf("export", finished, "--format", "openmetrics", "-o", finished / "run.json") == 2

@@ -1,0 +1,159 @@
+"""LiveRun: a run as its folder shows it, while another process may be executing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sfcperf.control.lock import is_held
+from sfcperf.results.records import TrialRecord
+from sfcperf.results.store import RunFile, RunStore
+
+_CHANGING = (
+    RunFile.MANIFEST,
+    RunFile.TRIALS,
+    RunFile.WARMUP,
+    RunFile.GATE,
+    RunFile.SUMMARY,
+    RunFile.RAW,
+)
+"""By which a change of a run is seen; the folder changes when a trial begins."""
+_FEWEST = 4
+"""Trials before the time that is left is estimated."""
+_TRIAL = re.compile(r"(?P<kind>[rw])(?P<round>[0-9]{3})(\.[0-9]+)?-(?P<rest>.+)")
+
+
+@dataclass(frozen=True)
+class CurrentTrial:
+    """A trial that has begun and is not recorded."""
+
+    trial_id: str
+    warmup: bool
+    round: int
+    scenario: Mapping[str, Any]
+    label: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class TimeLeft:
+    """How long a run takes from now on, if its pace stays what it was."""
+
+    seconds: float
+    error_ratio: float
+    """What the same estimate, half-way to now, was wrong by: -0.2 if it took a fifth longer."""
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """What is known of a run at one moment."""
+
+    manifest: Mapping[str, Any]
+    trials: Sequence[TrialRecord]
+    warmups: Sequence[TrialRecord]
+    planned: int
+    """Trials of the plan, warm-up included, and those that were added to it so far."""
+    done: int
+    """Of them, those that are recorded."""
+    current: CurrentTrial | None
+    is_alive: bool
+    """Whether a process executes the run."""
+    seen_at: datetime
+
+    @property
+    def status(self) -> str:
+        """`running`, `complete`, `interrupted`, `failed`, or `killed`: it says that it is running,
+        and no process executes it."""
+        status = str(self.manifest["status"])
+        if status == "running" and not self.is_alive:
+            return "killed"
+        # Analysing and publishing come after the last trial.
+        return "running" if self.is_alive else status
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the start of the last session."""
+        return (self.seen_at - self._began).total_seconds()
+
+    def left(self) -> TimeLeft | None:
+        """None for a run without trials to come, and before enough trials to judge by. Rounds that
+        sequential stopping may add, and reruns, are not part of it."""
+        began = self._began
+        moments = sorted(
+            datetime.fromisoformat(record.ended_at) for record in [*self.warmups, *self.trials]
+        )
+        ends_s = [(moment - began).total_seconds() for moment in moments if moment > began]
+        if self.status != "running" or len(ends_s) < _FEWEST or self.done == self.planned:
+            return None
+        half = len(ends_s) // 2
+        foretold_s = ends_s[half - 1] / half * (len(ends_s) - half)
+        took_s = ends_s[-1] - ends_s[half - 1]
+        all_s = ends_s[-1] / len(ends_s) * (len(ends_s) + self.planned - self.done)
+        return TimeLeft(max(0.0, all_s - self.elapsed_s), foretold_s / took_s - 1)
+
+    @property
+    def _began(self) -> datetime:
+        return datetime.fromisoformat(self.manifest["sessions"][-1]["started_at"])
+
+
+def look_at(store: RunStore) -> LiveRun:
+    """The run now. Writes nothing. Raises InputError when the folder is damaged."""
+    # First: a run that ends meanwhile is then read as it ended.
+    is_alive = is_held(store.folder)
+    manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
+    recorded = {record.trial_id for record in [*trials, *warmups]}
+    planned = {
+        trial_id
+        for number in store.plan()["rounds"]
+        for visit in number["visits"]
+        for trial_id in visit["trials"]
+    }
+    return LiveRun(
+        manifest=manifest,
+        trials=trials,
+        warmups=warmups,
+        planned=len(planned | recorded),
+        done=len(recorded),
+        current=_current(store.folder / RunFile.RAW, manifest, recorded) if is_alive else None,
+        is_alive=is_alive,
+        seen_at=datetime.now(UTC),
+    )
+
+
+def version_of(store: RunStore) -> tuple[object, ...]:
+    """Differs from that of before when something has changed that `look_at` reads."""
+    found: list[object] = [is_held(store.folder)]
+    for name in _CHANGING:
+        try:
+            state = (store.folder / name).stat()
+        except FileNotFoundError:
+            found.append(None)
+        else:
+            found.append((state.st_ino, state.st_mtime_ns, state.st_size))
+    return tuple(found)
+
+
+def _current(
+    raw: Path, manifest: Mapping[str, Any], recorded: Collection[str]
+) -> CurrentTrial | None:
+    """The newest trial with a folder and without a record."""
+    levels = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
+    try:
+        begun = [path for path in raw.iterdir() if path.name not in recorded]
+        newest = sorted((path.stat().st_mtime_ns, path) for path in begun)
+    except FileNotFoundError:
+        # There is none yet, or the trial has just ended.
+        return None
+    for _, path in reversed(newest):
+        if not (found := _TRIAL.fullmatch(path.name)):
+            continue
+        scenario_id, _, label = found["rest"].partition("-")
+        attempts = sum(1 for _ in path.glob("attempt-*"))
+        warmup, number = found["kind"] == "w", int(found["round"])
+        levels_of = levels.get(scenario_id, {})
+        return CurrentTrial(path.name, warmup, number, levels_of, label, max(1, attempts))
+    return None

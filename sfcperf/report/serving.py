@@ -1,0 +1,142 @@
+"""The report of a run over HTTP, made again while the run goes on: on loopback, and read-only."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import sys
+import threading
+import time
+from functools import partial
+from http import HTTPStatus
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from sfcperf.control.live import version_of
+from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
+from sfcperf.report.run_page import live_page
+from sfcperf.results.store import RunFile, RunStore
+
+ADDRESS = "127.0.0.1"
+SHARE = 0.02
+"""Of a CPU, at most, for making pages: the run is measured on this machine."""
+_HOSTS = {ADDRESS, "localhost"}
+_POLICY = "default-src 'none'; sandbox"
+"""Content security policy of files: what a tool or a VNF wrote is shown, not executed."""
+
+
+class LivePage:
+    """The page, which is made when it is asked for, the run has changed, and the last one was not
+    made just now."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._version = ""
+        self._page = b""
+        self._not_before_s = 0.0
+
+    def version(self) -> str:
+        """The entity tag (RFC 9110, 8.8.3) of the page that `page` would give."""
+        if self._page and time.monotonic() < self._not_before_s:
+            return self._version
+        state = repr(version_of(self._store)).encode()
+        return f'"{hashlib.sha256(state).hexdigest()[:16]}"'
+
+    def page(self) -> tuple[str, bytes]:
+        """Version and page. Raises InputError when the run folder is damaged."""
+        with self._lock:
+            if (version := self.version()) != self._version:
+                began_s, is_first = time.thread_time(), not self._page
+                self._page = live_page(self._store, version).encode()
+                self._version = version
+                # The first page imports libraries.
+                spent_s = 0.0 if is_first else time.thread_time() - began_s
+                self._not_before_s = time.monotonic() + spent_s / SHARE
+            return self._version, self._page
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    """GET and HEAD of the page and of files in the run folder."""
+
+    server_version, sys_version = "SFCPerf", ""
+
+    def __init__(self, *args: Any, page: LivePage, folder: Path) -> None:
+        self._page = page
+        self._is_page = False
+        super().__init__(*args, directory=str(folder))
+
+    def send_head(self) -> BytesIO | IO[bytes] | None:  # type: ignore[override]
+        """See SimpleHTTPRequestHandler."""
+        # A page from elsewhere could give its own name this address (DNS rebinding).
+        if urlsplit(f"//{self.headers.get('Host', '')}").hostname not in _HOSTS:
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+            return None
+        path = urlsplit(self.path).path
+        self._is_page = path in ("/", f"/{RunFile.REPORT}")
+        if self._is_page:
+            return self._send_page()
+        if not self._is_of_the_run(Path(self.translate_path(self.path))):
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+        return super().send_head()
+
+    def _is_of_the_run(self, path: Path) -> bool:
+        """Links in the folder may lead elsewhere, or in a circle; a pipe would never end."""
+        try:
+            target = path.resolve()
+            is_inside = target.is_relative_to(Path(self.directory).resolve())
+            return is_inside and (target.is_file() or target.is_dir())
+        except (ValueError, OSError, RuntimeError):
+            return False
+
+    def _send_page(self) -> BytesIO | None:
+        try:
+            # A question for the version does not make a page.
+            version, page = (
+                self._page.page() if self.command == "GET" else (self._page.version(), b"")
+            )
+        except InputError as error:
+            self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, explain=str(error))
+            return None
+        known = self.headers.get("If-None-Match") == version
+        self.send_response(HTTPStatus.NOT_MODIFIED if known else HTTPStatus.OK)
+        self.send_header("ETag", version)
+        self.send_header("Cache-Control", "no-cache")
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        if page and not known:
+            self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        return None if known else BytesIO(page)
+
+    def end_headers(self) -> None:
+        """See SimpleHTTPRequestHandler."""
+        self.send_header("X-Content-Type-Options", "nosniff")
+        if not self._is_page:
+            self.send_header("Content-Security-Policy", _POLICY)
+        super().end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: who looks at the report is no news."""
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that has left is no error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def report_server(store: RunStore, port: int) -> http.server.ThreadingHTTPServer:
+    """A server on loopback, which `serve_forever` starts; port 0 takes a free one. Raises
+    EnvironmentLacks when the port cannot be used."""
+    handler = partial(_Handler, page=LivePage(store), folder=store.folder)
+    with system_errors_as(
+        EnvironmentLacks,
+        "the report cannot be served",
+        where=f"{ADDRESS}:{port}",
+        hint="--port 0 takes a free port",
+    ):
+        return _Server((ADDRESS, port), handler)

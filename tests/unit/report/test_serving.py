@@ -1,0 +1,140 @@
+"""The report over HTTP: what is served, and what is not."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+
+import pytest
+from support.records.runs import RunOptions, build_run
+
+from sfcperf.control.lock import held
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.report import serving
+from sfcperf.report.serving import report_server
+from sfcperf.results.store import RunStore
+
+OPTIONS = RunOptions(rounds=2, trials=30, summaries=False, telemetry=False, status="running")
+
+Ask = Callable[..., tuple[HTTPResponse, bytes]]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    """A run in progress, in a folder beside which there is a secret."""
+    (tmp_path / "secret").write_text("secret")
+    store = build_run(tmp_path / "run", OPTIONS)
+    (store.folder / "raw" / "link").symlink_to(tmp_path / "secret")
+    (store.folder / "raw" / "folder").symlink_to(tmp_path)
+    os.mkfifo(store.folder / "raw" / "pipe")
+    return store
+
+
+@pytest.fixture
+def ask(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
+    monkeypatch.setattr(serving, "SHARE", 1e6)  # each change makes a page
+    with report_server(store, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+
+        def asked(path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
+            connection = HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+            connection.request(method, path, headers=headers)
+            answer = connection.getresponse()
+            return answer, answer.read()
+
+        try:
+            yield asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def valid(store: RunStore) -> bytes:
+    """What the verdict says of the trials in the folder."""
+    number = sum(record.status == "valid" for record in store.trials())
+    return f"<strong>{number}</strong> valid".encode()
+
+
+def test_the_page_changes_with_the_run(store: RunStore, ask: Ask) -> None:
+    with held(store.folder, store.run_id):
+        first, page = ask("/")
+        version = first.headers["ETag"]
+        assert valid(store) in page
+        assert b"<td>" in page.partition(b'id="results"')[2]  # summaries of the trials so far
+        assert b"The run has not ended" in page
+        assert not any(words in page for words in (b"sfcperf resume", b"not run</li>", b"Plan 6"))
+        again, nothing = ask("/", **{"If-None-Match": version})
+        assert (again.status, nothing) == (304, b"")
+        assert ask("/", "HEAD")[0].headers["ETag"] == version
+
+        lines = (store.folder / "trials.jsonl").read_text().splitlines(keepends=True)
+        (store.folder / "trials.jsonl").write_text("".join(lines[:-4]))
+        changed = ask("/", "HEAD")[0].headers["ETag"]
+        assert changed != version
+        later, page = ask("/", **{"If-None-Match": version})
+        assert (later.status, later.headers["ETag"]) == (200, changed)
+        assert valid(store) in page
+        (store.folder / "trials.jsonl").unlink()
+        assert b"No trial is done yet" in ask("/")[1]
+    # Nothing of it was written.
+    written = {path.name for path in store.folder.iterdir()}
+    assert not {"report.html", "summary.json", "figures"} & written
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret",
+        "/%2e%2e/secret",
+        "/..%2fsecret",
+        "/raw/../../secret",
+        "//secret",
+        "/raw/link",
+        "/raw/folder/",
+        "/raw/folder/secret",
+        "/raw/pipe",
+        "/%00",
+        "http://127.0.0.1/../secret",
+    ],
+)
+def test_no_other_file_is_reachable(ask: Ask, path: str) -> None:
+    answer, content = ask(path)
+    assert answer.status == 404
+    assert b"secret</" not in content
+    assert content != b"secret"
+
+
+def test_files_of_the_run_are_shown_and_not_executed(store: RunStore, ask: Ask) -> None:
+    answer, content = ask("/run.json")
+    assert content == (store.folder / "run.json").read_bytes()
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    trial = store.trials()[0].trial_id
+    assert b"stdout.txt" in ask(f"/raw/{trial}/")[1]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_nothing_can_be_changed(ask: Ask, method: str) -> None:
+    assert ask("/run.json", method)[0].status == 501
+
+
+def test_a_page_from_elsewhere_cannot_ask(ask: Ask) -> None:
+    assert ask("/", Host="elsewhere.example")[0].status == 421
+    assert ask("/run.json", Host="localhost:8643")[0].status == 200
+
+
+def test_a_port_that_is_taken(store: RunStore) -> None:
+    with (
+        report_server(store, 0) as server,
+        pytest.raises(EnvironmentLacks, match="--port 0 takes a free port"),
+    ):
+        report_server(store, server.server_port)
+
+
+def test_only_this_machine_can_connect(store: RunStore) -> None:
+    with report_server(store, 0) as server:
+        assert server.server_address[0] == "127.0.0.1"
