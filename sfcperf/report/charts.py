@@ -223,7 +223,7 @@ def _curves(plot: Plot) -> list[dict[str, Any]]:
         steps = point.curve(plot.spec.metric, plot.centre)
         x, values = corners(steps)
         curve: dict[str, Any] = {
-            "name": str(escape(name)), "style": palette.style(index).plotly(), "dashed": True,
+            "name": str(escape(name)), "style": palette.style(index).plotly(),
             "x": x, "y": [value * scale for value in values],
         }  # fmt: skip
         outlines = [

@@ -143,8 +143,8 @@
     type: "scatter", mode: series.points ? "markers" : series.bands ? "lines" : "lines+markers", legendgroup: String(index), x: series.x, y: series.y, name: series.name,
     customdata: series.anchors, meta: "trial", connectgaps: false,
     hovertemplate: `%{y} at %{x} ${chart.xUnit ?? "s"}<extra>${series.name.replaceAll("%{", "% {")}</extra>`,
-    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2, dash: series.dashed ? series.style.dash : "solid" },
-    marker: { size: series.points ? 6 : 3, symbol: series.points ? series.style.symbol : "circle" },
+    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2, dash: series.style.dash },
+    marker: { size: series.points ? 6 : 4, symbol: series.style.symbol },
   });
 
   const traces = (chart) => {

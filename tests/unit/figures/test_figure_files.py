@@ -27,7 +27,6 @@ from sfcperf.figures.latex import escape
 from sfcperf.figures.layout import STYLES, FigureLayout
 from sfcperf.figures.run_data import RunData, label_runs, letter_of, side_by_side
 from sfcperf.figures.selection import FigureRequest, chosen_figures
-from sfcperf.presentation import palette
 from sfcperf.results.store import RunStore
 
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
@@ -310,14 +309,6 @@ def test_thinning_keeps_the_ends_and_the_shape(values: list[float], most: int) -
             whole = sum(v <= value for v in values) / len(values)
             thin = sum(v <= value for v in kept) / len(kept)
             assert abs(whole - thin) <= 1 / (len(kept) - 1 or 1) + 1e-9
-
-
-def test_styles_differ_without_colour() -> None:
-    looks = [palette.style(index) for index in range(len(palette._STYLES))]
-    for cue in ("colour", "marker", "line", "dash", "hatch", "symbol"):
-        assert len({getattr(look, cue) for look in looks}) == len(looks), cue
-    all_of_them = {(s.colour, s.marker) for s in map(palette.style, range(49))}
-    assert len(all_of_them) == 49
 
 
 def test_letters() -> None:
