@@ -62,10 +62,10 @@ def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Fi
 
 
 def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
-    if plot.spec.kind == "ecdf":
+    if plot.is_distribution:
         distribution_marks(axes, plot)
         axes.set_xlabel(printable(plot.spec.y_label))
-        axes.set_ylabel("Share of samples [1]")
+        axes.set_ylabel(plot.share_label)
         axes.set_ylim(0, 1.01)
         return
     if plot.spec.kind == "time":

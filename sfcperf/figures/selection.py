@@ -15,9 +15,8 @@ from sfcperf.presentation.levels import Levels, axis_levels, by_metric, is_numbe
 from sfcperf.results.columns import factor_names
 from sfcperf.results.records import Summary
 from sfcperf.workflow.findings import did_you_mean, listing
-from sfcperf.workflow.model import FigureSpec
+from sfcperf.workflow.model import DISTRIBUTIONS, FigureKind, FigureSpec
 
-Kind = Literal["line", "bar", "box", "ecdf", "time"]
 Fit = Literal["none", "linear"]
 Centre = Literal["mean", "median"]
 FITTED = ("line", "bar")
@@ -100,8 +99,8 @@ def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpe
         metric=row.metric,
         x=x,
         series=series,
-        x_label=x.replace("_", " ") or "scenario",
-        y_label=f"{title} [{scale.unit or '1'}]",
+        x_label="",
+        y_label="",
         y_scale=scale.factor,
         fit="none",
     )
@@ -159,7 +158,7 @@ def _changed(
         series = None
     if request.series is not None and request.series == x:
         raise InputError("this factor is on the x axis already", where="--series")
-    kind = cast("Kind", request.kind) or figure.kind
+    kind = cast("FigureKind", request.kind) or figure.kind
     fit = figure.fit if x == figure.x and kind in FITTED else "none"
     given = figure.centre
     centre = cast("Centre", request.centre) or (given if kind in CENTRED else None)
@@ -167,7 +166,7 @@ def _changed(
         figure,
         x=x,
         series=series,
-        x_label=figure.x_label if x == figure.x else x.replace("_", " "),
+        x_label=figure.x_label if x == figure.x else "",
         kind=kind,
         fit=cast("Fit", request.fit) or fit,
         centre=centre,
@@ -212,7 +211,7 @@ def _check(figure: FigureSpec, results: Results) -> None:
             where="--kind",
             allowed="line, bar, box",
         )
-    if figure.lines and figure.kind == "ecdf":
+    if figure.lines and figure.kind in DISTRIBUTIONS:
         raise InputError(
             f"the figure {figure.name!r} has several quantities: it draws no distributions",
             where="--kind",

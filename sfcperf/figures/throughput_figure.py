@@ -14,7 +14,14 @@ from sfcperf.figures.frame import framed, save, settings, visible_label
 from sfcperf.figures.layout import FORMATS, PAPER, FigureLayout
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import level_text, varying
-from sfcperf.presentation.searches import SearchGroup, search_groups, typical_lower_pps
+from sfcperf.presentation.searches import (
+    LATENCY_LABEL,
+    LOSS_LABEL,
+    SearchGroup,
+    load_label,
+    search_groups,
+    typical_lower_pps,
+)
 from sfcperf.presentation.wording import printable, shortened
 from sfcperf.results.columns import csv_text, factor_names
 from sfcperf.results.files import replace_file
@@ -104,7 +111,7 @@ def _write(
     with settings(layout):
         figure, axes, columns = framed(layout, layout.style.axes_mm, note, names)
         draw(axes, members, scale)
-        axes.set_xlabel(f"Load [{scale.unit.replace('/s', 'packets/s')}]")
+        axes.set_xlabel(load_label(scale))
         if names:
             figure.legend(
                 loc="outside upper left", ncols=columns, borderaxespad=0.0, columnspacing=1.2
@@ -149,7 +156,7 @@ def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> Non
     # Below zero, so that the points at zero are whole; above, to the next power of ten.
     highest = max((100 * one.loss_ratio for g in members for _, one in g.loads_near()), default=0)
     axes.set_ylim(-_LINEAR_UP_TO / 10, max(2 * highest, 10 * _LINEAR_UP_TO))
-    axes.set_ylabel("Loss ratio [%]")
+    axes.set_ylabel(LOSS_LABEL)
 
 
 def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
@@ -172,7 +179,7 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlim(left=0)
-    axes.set_ylabel("One-way latency [µs]")
+    axes.set_ylabel(LATENCY_LABEL)
 
 
 def _latencies(group: SearchGroup, percentile: str) -> Iterator[tuple[list[float], list[float]]]:

@@ -138,7 +138,8 @@ def _of_all_kinds(summaries: Sequence[Summary]) -> list[Summary]:
 
 def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> _Charts:
     def files(plot: Plot) -> tuple[str, ...]:
-        return written_files(run.store, plot.spec.name, "csv", "trials.csv", "time.csv")
+        tables = ("csv", "trials.csv", "samples.csv", "band.csv", "time.csv")
+        return written_files(run.store, plot.spec.name, *tables)
 
     from_workflow = [
         chart(f"figure-{number}", plot, index, fits, files(plot))

@@ -126,6 +126,13 @@
     line: { shape: "hv", color: series.style[dark() ? "dark" : "colour"], dash: series.style.dash, width: 1.8 },
   });
 
+  // The distributions of single trials, behind that of all.
+  const trialStepTrace = (series, index) => ({
+    type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, legendgroup: String(index), meta: "trial-steps",
+    x: series.trials.x, y: series.trials.y, connectgaps: false, opacity: 0.5,
+    line: { shape: "hv", color: series.style[dark() ? "dark" : "colour"], width: 0.7 },
+  });
+
   // The band of a distribution within a typical trial.
   const bandTrace = (series, index) => ({
     type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, legendgroup: String(index), meta: "band",
@@ -152,9 +159,10 @@
       const bands = chart.series.flatMap((s, i) => (s.bands ?? []).map((band) => bandTrace({ ...s, band }, i)));
       return [...bands, ...chart.series.map(timeTrace(chart))];
     }
-    if (chart.kind === "ecdf") {
+    if (chart.shareLabel) {
       const bands = chart.series.map((s, i) => (s.band ? bandTrace(s, i) : null)).filter(Boolean);
-      return [...bands, ...chart.series.map(stepTrace)];
+      const trials = chart.series.map((s, i) => (s.trials ? trialStepTrace(s, i) : null)).filter(Boolean);
+      return [...bands, ...trials, ...chart.series.map(stepTrace)];
     }
     const place = places(chart);
     const each = (make, wanted = () => true) =>
@@ -172,7 +180,7 @@
 
   const layout = (chart) => {
     const named = chart.series.some((s) => s.name || s.fit);
-    const ecdf = chart.kind === "ecdf";
+    const ecdf = Boolean(chart.shareLabel);
     const x = axis(ecdf ? chart.yLabel : chart.xLabel);
     if (chart.ticks?.length && !ecdf) {
       const margin = 0.5 * spacing(chart.ticks);
@@ -191,7 +199,7 @@
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
       showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples [1]" : chart.yLabel), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
+      xaxis: x, yaxis: { ...axis(chart.shareLabel || chart.yLabel), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
     };
   };
 

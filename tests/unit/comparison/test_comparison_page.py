@@ -88,7 +88,7 @@ def test_the_page_says_all_of_the_rows(tmp_path: Path) -> None:
     data = json.loads(re.findall(r'id="report-data">(.*?)</script>', page, re.S)[0])
     rtt = data["trials-0"]
     assert [series["name"] for series in rtt["series"]] == ["a", "b", "c"]
-    assert rtt["yLabel"] == "rtt against the baseline [%]"
+    assert rtt["yLabel"] == "rtt against the baseline (%)"
     # b is a tenth slower, relative to the baseline's median.
     assert all(8 < point["y"] < 12 for point in rtt["series"][1]["points"])
 

@@ -154,7 +154,7 @@ def test_samples_of_a_distribution(later: RunStore, tmp_path: Path) -> None:
     write_figures([RunData(later, "a")], FigureRequest(("distribution",)), layout, tmp_path)
     found = rows(tmp_path / "distribution.samples.csv")
     assert len(found) == 6 * 6 * 20
-    assert "Distribution of all samples" in words(tmp_path / "distribution.svg")
+    assert "distribution of all samples" in words(tmp_path / "distribution.svg")
 
 
 def test_boxes_say_what_they_are(later: RunStore, run: RunStore, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_one_metric_without_touching_the_workflow(run: RunStore, tmp_path: Path)
     assert {row["series"] for row in rows(tmp_path / f"{name}.csv")} == {
         f"chain length {n}" for n in (0, 1, 2)
     }
-    assert "[µs]" in words(tmp_path / f"{name}.svg")
+    assert "(µs)" in words(tmp_path / f"{name}.svg")
 
 
 def test_other_styles_do_not_replace_the_runs_own_figures(new_run: RunStore) -> None:

@@ -109,3 +109,19 @@ def test_extreme_numbers_are_short(mean: float, half: float | None, shown: str) 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 1e300))
 def test_no_number_is_longer_than_a_column(value: float, half: float) -> None:
     assert len(units.number(value, half)) <= 30
+
+
+@pytest.mark.parametrize(
+    ("factor", "unit", "metric", "shown"),
+    [
+        (1, "us", "rtt_us", "µs"),
+        (0.001, "us", "rtt_us", "ms"),
+        (1e-6, "bit/s", "rate_bps", "Mbit/s"),
+        (100, "1", "loss_ratio", "%"),
+        (1, "1", "loss_ratio", "1"),
+        (1 / 1024, "B", "rss_bytes", "KiB"),
+        (0.5, "us", "rtt_us", "us, times 0.5"),
+    ],
+)
+def test_unit_of_scaled_values(factor: float, unit: str, metric: str, shown: str) -> None:
+    assert units.scaled_unit(factor, unit, metric) == shown
