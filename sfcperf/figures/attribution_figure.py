@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,9 +40,22 @@ _MOST_LETTERS = 28
 _COLUMNS = ("trials", "mean_us", "ci_low_us", "ci_high_us", "samples", "median_us", "p99_us")
 
 
-def write_attribution(run: RunStore, folder: Path, layout: FigureLayout = PAPER) -> list[Path]:
-    """A figure for each probe and direction, `attribution-PROBE`; none without attribution.json.
-    Gives the files. Raises InputError when the run folder is damaged."""
+def attribution_names(run: RunStore) -> list[str]:
+    """Of the figures that `write_attribution` makes. Raises InputError."""
+    document = run.document(RunFile.ATTRIBUTION)
+    groups = () if document is None else attribution_groups(document)
+    return [attribution_file_name(label, direction) for label, direction, _ in groups]
+
+
+def write_attribution(
+    run: RunStore,
+    folder: Path,
+    layout: FigureLayout = PAPER,
+    only: Collection[str] | None = None,
+) -> list[Path]:
+    """A figure for each probe and direction, `attribution-PROBE`, or those of the names in `only`;
+    none without attribution.json. Gives the files. Raises InputError when the run folder is
+    damaged."""
     document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return []
@@ -50,6 +63,8 @@ def write_attribution(run: RunStore, folder: Path, layout: FigureLayout = PAPER)
     files = []
     for label, direction, scenarios in attribution_groups(document):
         target = folder / attribution_file_name(label, direction)
+        if only is not None and target.name not in only:
+            continue
         with settings(layout):
             files += save(_figure(scenarios, _note(document, scenarios), layout), target, layout)
         replace_file(table := target.with_name(f"{target.name}.csv"), _csv(scenarios))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.figures.fits import fit_text
-from sfcperf.figures.frame import framed, save, settings, visible_label
+from sfcperf.figures.frame import framed, save, settings, visible_label, wrap_labels
 from sfcperf.figures.layout import PAPER, FigureLayout
 from sfcperf.figures.marks import (
     distribution_marks,
@@ -51,6 +51,7 @@ def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Fi
     labels = [str(handle.get_label()) for handle in handles]
     figure, axes, columns = framed(layout, layout.style.axes_mm, note(plot, fits), labels)
     _draw_series(axes, plot, fits)
+    wrap_labels(axes, layout)
     if handles:
         # Above the axes: never over the data.
         figure.legend(

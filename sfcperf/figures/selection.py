@@ -44,12 +44,15 @@ class FigureRequest:
 
 
 def chosen_figures(
-    runs: Sequence[RunData], results: Results, request: FigureRequest
+    runs: Sequence[RunData],
+    results: Results,
+    request: FigureRequest,
+    others: Sequence[str] = (),
 ) -> list[FigureSpec]:
     """The figures to draw: one of `request.metric` when that is given; else those of
     `request.figures`; else
     the workflow's (of many runs the first that has any); else an automatic one per primary metric.
-    What else the request says changes each of them.
+    What else the request says changes each of them. `others` are names that the caller draws.
 
     Raises InputError, naming what there is.
     """
@@ -64,7 +67,7 @@ def chosen_figures(
     if request.metric is not None or request.probe is not None:
         figures = [_requested(results.summaries, defaults, request)]
     elif request.figures:
-        figures = [_named(name, own, defaults) for name in request.figures]
+        figures = [_named(name, own, defaults, others) for name in request.figures]
     else:
         primary = {(row.label, row.metric) for row in results.summaries if row.primary}
         figures = own or [f for f in defaults if (f.probe, f.metric) in primary] or defaults
@@ -106,8 +109,11 @@ def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpe
     )
 
 
-def _named(name: str, own: Sequence[FigureSpec], defaults: Sequence[FigureSpec]) -> FigureSpec:
-    _check_known("--figure", "there is no figure", name, [f.name for f in (*own, *defaults)])
+def _named(
+    name: str, own: Sequence[FigureSpec], defaults: Sequence[FigureSpec], others: Sequence[str]
+) -> FigureSpec:
+    known = [*(figure.name for figure in (*own, *defaults)), *others]
+    _check_known("--figure", "there is no figure", name, known)
     return {figure.name: figure for figure in (*defaults, *own)}[name]
 
 

@@ -4,7 +4,7 @@ as CSV."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from statistics import median
@@ -43,17 +43,35 @@ _LATENCIES = ("p50", "p99", "p999")
 _Draw = Callable[["Axes", Sequence[SearchGroup], units.Scale], None]
 
 
-def write_throughput(run: RunStore, folder: Path, layout: FigureLayout = PAPER) -> list[Path]:
+def throughput_names(run: RunStore) -> list[str]:
+    """Of the figures that `write_throughput` makes. Raises InputError."""
+    groups, _ = search_groups(run, run.trials())
+    return [
+        f"{_stem(label)}-{name}"
+        for label, members in _by_label(groups)
+        for name, _, _ in _kinds(members)
+    ]
+
+
+def write_throughput(
+    run: RunStore,
+    folder: Path,
+    layout: FigureLayout = PAPER,
+    only: Collection[str] | None = None,
+) -> list[Path]:
     """Figures `throughput-PROBE-loss` and, where it was measured, `throughput-PROBE-latency` of
-    each search probe, over all scenarios, and the table `throughput-PROBE.csv` of every load; none
-    for a run without searches. Gives the files."""
+    each search probe, over all scenarios, or those of the names in `only`, and the table
+    `throughput-PROBE.csv` of every load; none for a run without searches. Gives the files."""
     groups, _ = search_groups(run, run.trials())
     files = []
     for label, members in _by_label(groups):
-        folder.mkdir(parents=True, exist_ok=True)
         stem = folder / _stem(label)
-        for name, draw, note in _kinds(members):
-            target = stem.with_name(f"{stem.name}-{name}")
+        kinds = [(stem.with_name(f"{stem.name}-{name}"), *rest) for name, *rest in _kinds(members)]
+        chosen = [kind for kind in kinds if only is None or kind[0].name in only]
+        if not chosen:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        for target, draw, note in chosen:
             files += _write(members[:_MOST_SERIES], draw, note + _left_out(members), target, layout)
         replace_file(table := stem.with_name(f"{stem.name}.csv"), _csv(members))
         files.append(table)

@@ -96,9 +96,17 @@ def _environment(package: str) -> jinja2.Environment:
     found.filters |= {
         "pretty": lambda document: json.dumps(document, indent=2),
         "link": _link,
+        "words": _words,
         **{function.__name__: function for function in _FILTERS},
     }
     return found
+
+
+def _words(text: str) -> Markup:
+    """A sentence that a terminal may print as well: what stands between back-ticks is code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _link(path: object) -> str:

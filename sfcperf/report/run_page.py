@@ -112,7 +112,7 @@ def _page(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) ->
         workflow_problem=run.workflow_problem,
         verdict=verdict_of(manifest, trials, summaries),
         facts=run_facts.run_facts(manifest, trials),
-        drawings=chain_drawing.drawings(workflow.scenarios) if workflow is not None else [],
+        drawings=chain_drawing.drawings(workflow.scenarios, trials) if workflow is not None else [],
         results=result_tables.results(_of_all_kinds(summaries)),
         blocking=blocking(summaries, trials),
         charts=charts,

@@ -63,7 +63,8 @@ def figures(
         typer.Option(
             "--figure",
             metavar="NAME",
-            help="Draw this figure of the workflow, or PROBE-METRIC. Repeatable "
+            help="Draw this figure of the workflow, PROBE-METRIC, attribution-PROBE, or "
+            "throughput-PROBE-loss. Repeatable "
             "[default: all of the workflow, or else one per primary metric].",
         ),
     ] = None,

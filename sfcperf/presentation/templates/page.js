@@ -172,8 +172,15 @@
     return [...fits, ...boxes, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0)];
   };
 
+  // Lines of at most so many characters, which fit beside an axis on a phone.
+  const wrapped = (text, most) =>
+    text.split(" ").reduce((lines, word) => {
+      const last = lines.at(-1);
+      return last && last.length + word.length < most ? [...lines.slice(0, -1), `${last} ${word}`] : [...lines, word];
+    }, []);
+
   const axis = (label) => ({
-    title: { text: label.replaceAll("<", "&lt;"), standoff: 8 }, automargin: true, zeroline: false,
+    title: { text: wrapped(label, 32).map((line) => line.replaceAll("<", "&lt;")).join("<br>"), standoff: 8 }, automargin: true, zeroline: false,
     gridcolor: colour("--grid"), linecolor: colour("--line"), ticks: "outside",
     tickcolor: colour("--line"),
   });

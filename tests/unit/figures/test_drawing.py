@@ -119,6 +119,18 @@ def test_hostile_words(
     ElementTree.parse(tmp_path / "figure.svg")
 
 
+def test_a_long_label_is_broken_and_not_clipped(
+    workflow: Workflow, summaries: list[Summary], tmp_path: Path
+) -> None:
+    label = "Round-trip time of each echo through the whole chain and back to the client (ms)"
+    spec = replace(workflow.figures[0], y_label=label)
+    plot = resolve(spec, summaries, [scenario.levels for scenario in workflow.scenarios])
+    [svg] = drawing.draw(plot, {}, tmp_path / "figure", SVG)
+    drawn = re.findall(r"<!-- (.*?) -->", svg.read_text())
+    assert label not in drawn
+    assert label in " ".join(drawn)
+
+
 def test_data_beside_the_figure(workflow: Workflow, summaries: list[Summary]) -> None:
     plot = plots(workflow, summaries)[1]
     rows = list(csv.DictReader(data_csv(plot).splitlines()))
