@@ -66,8 +66,11 @@ def write_throughput(
     files = []
     for label, members in _by_label(groups):
         stem = folder / _stem(label)
-        kinds = [(stem.with_name(f"{stem.name}-{name}"), *rest) for name, *rest in _kinds(members)]
-        chosen = [kind for kind in kinds if only is None or kind[0].name in only]
+        chosen = [
+            (stem.with_name(f"{stem.name}-{name}"), draw, note)
+            for name, draw, note in _kinds(members)
+            if only is None or f"{stem.name}-{name}" in only
+        ]
         if not chosen:
             continue
         folder.mkdir(parents=True, exist_ok=True)
