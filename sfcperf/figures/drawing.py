@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,8 @@ def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Fi
     labels = [str(handle.get_label()) for handle in handles]
     figure, axes, columns = framed(layout, layout.style.axes_mm, note(plot, fits), labels)
     _draw_series(axes, plot, fits)
+    if plot.is_per_scenario and not isfinite(axes.dataLim.width):
+        _say_empty(axes)
     wrap_labels(axes, layout)
     if handles:
         # Above the axes: never over the data.
@@ -91,6 +94,13 @@ def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
     # From zero, so that lengths compare as the numbers do; boxes show a spread, not a length.
     if min(values, default=0) >= 0 and plot.spec.kind != "box":
         axes.set_ylim(bottom=0, top=1.08 * max(values, default=0) or 1)
+
+
+def _say_empty(axes: Axes) -> None:
+    """Numbers on axes without a curve would look like results."""
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.text(0.5, 0.5, "nothing to draw", transform=axes.transAxes, ha="center", color="#444444")
 
 
 def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:

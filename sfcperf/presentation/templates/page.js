@@ -172,15 +172,15 @@
     return [...fits, ...boxes, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0)];
   };
 
-  // Lines of at most so many characters, which fit beside an axis on a phone.
+  // Lines of at most so many characters, which fit beside an axis on a phone; no unit stands alone.
   const wrapped = (text, most) =>
-    text.split(" ").reduce((lines, word) => {
+    text.split(/ (?!\()/).reduce((lines, word) => {
       const last = lines.at(-1);
       return last && last.length + word.length < most ? [...lines.slice(0, -1), `${last} ${word}`] : [...lines, word];
     }, []);
 
-  const axis = (label) => ({
-    title: { text: wrapped(label, 32).map((line) => line.replaceAll("<", "&lt;")).join("<br>"), standoff: 8 }, automargin: true, zeroline: false,
+  const axis = (label, most) => ({
+    title: { text: wrapped(label, most).map((line) => line.replaceAll("<", "&lt;")).join("<br>"), standoff: 8 }, automargin: true, zeroline: false,
     gridcolor: colour("--grid"), linecolor: colour("--line"), ticks: "outside",
     tickcolor: colour("--line"),
   });
@@ -188,7 +188,7 @@
   const layout = (chart) => {
     const named = chart.series.some((s) => s.name || s.fit);
     const ecdf = Boolean(chart.shareLabel);
-    const x = axis(ecdf ? chart.yLabel : chart.xLabel);
+    const x = axis(ecdf ? chart.yLabel : chart.xLabel, 40);
     if (chart.ticks?.length && !ecdf) {
       const margin = 0.5 * spacing(chart.ticks);
       const at = chart.ticks.map((tick) => tick.at);
@@ -198,7 +198,12 @@
         x.ticktext = chart.ticks.map((tick) => tick.text.replaceAll("<", "&lt;"));
       }
     }
+    // Numbers on axes without a curve would look like results.
+    const empty = chart.series.length > 0 && chart.series.every((s) => s.x?.length === 0);
+    const y = { ...axis(chart.shareLabel || chart.yLabel, 32), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" };
+    if (empty) x.showticklabels = y.showticklabels = false;
     return {
+      annotations: empty ? [{ text: "nothing to draw", xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false }] : [],
       boxmode: "overlay", paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: colour("--text"), size: 13, family: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" },
       margin: { l: 56, r: 8, t: 8, b: 48 }, hovermode: "closest", barmode: "overlay",
@@ -206,7 +211,7 @@
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
       showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: x, yaxis: { ...axis(chart.shareLabel || chart.yLabel), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
+      xaxis: x, yaxis: y,
     };
   };
 

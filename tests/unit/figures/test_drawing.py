@@ -99,12 +99,13 @@ def test_untrusted_and_missing_points_are_said(
     assert "untrusted or failed (1 point)" in words
 
 
-@pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
+@pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf", "time"])
 def test_without_any_number(workflow: Workflow, kind: str, tmp_path: Path) -> None:
     spec = replace(workflow.figures[0], kind=kind)
     plot = resolve(spec, [], [scenario.levels for scenario in workflow.scenarios])
     (svg,) = drawing.draw(plot, {}, tmp_path / "figure", SVG)
     assert "no valid trial (6 points)" in svg.read_text()
+    assert ("nothing to draw" in svg.read_text()) == (kind in ("ecdf", "time"))
 
 
 @pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
