@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sfcperf.presentation.levels import level_text, scenario_name, scenario_text
-from sfcperf.presentation.units import metric_title
+from sfcperf.presentation.units import entry_text, metric_title
 from sfcperf.presentation.wording import date_and_time, time_of_day
 
 if TYPE_CHECKING:
@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _HERE = "sfcperf.presentation"
-_FILTERS = (date_and_time, level_text, metric_title, scenario_name, scenario_text, time_of_day)
+_FILTERS = (
+    date_and_time,
+    entry_text,
+    level_text,
+    metric_title,
+    scenario_name,
+    scenario_text,
+    time_of_day,
+)
 LONGEST_PLAIN = 500_000
 """Characters of JSON beyond which chart data is compressed, to about a tenth."""
 

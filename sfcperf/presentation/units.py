@@ -104,6 +104,16 @@ def axis_label(title: str, unit: str) -> str:
     return f"{title} ({unit or '1'})"
 
 
+def entry_text(value: object, key: str = "") -> str:
+    """A value of a document as people read it: fractions to five digits, and sizes (`key` ends
+    in `_bytes`) in a unit in which they read below 1024. Other values as they are."""
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, int) and key.endswith("_bytes") and abs(value) >= 1024:
+        return scale_for([value], "B").quantity(value)
+    return str(value)
+
+
 def metric_title(metric: str) -> str:
     """A metric's name for people, without the unit that its values may no longer have."""
     for suffix in _UNIT_SUFFIXES:

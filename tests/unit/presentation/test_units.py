@@ -125,3 +125,18 @@ def test_no_number_is_longer_than_a_column(value: float, half: float) -> None:
 )
 def test_unit_of_scaled_values(factor: float, unit: str, metric: str, shown: str) -> None:
     assert units.scaled_unit(factor, unit, metric) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "shown"),
+    [
+        (0.0008334319254380776, "steal_ratio", "0.00083343"),
+        (25276063744, "total_bytes", "23.54 GiB"),
+        (25276063744, "net.core.rmem_max", "25276063744"),
+        (0, "swap_used_bytes", "0"),
+        (True, "tso", "True"),
+        ("1.50", "", "1.50"),
+    ],
+)
+def test_entries_of_documents(value: object, key: str, shown: str) -> None:
+    assert units.entry_text(value, key) == shown
