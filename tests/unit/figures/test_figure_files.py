@@ -213,7 +213,7 @@ def test_runs_stand_on_the_axis_when_they_alone_differ(tmp_path: Path) -> None:
     (["--format", "svg,gif"], "svg, pdf, png"),
     (["--format", ""], "svg, pdf, png"),
     (["--width", "3in"], "millimetres"),
-    (["--label", "before"], "A=text"),
+    (["--label", "A="], "A=text"),
     (["--label", "C=before"], "A ("),
     (["--name", "../x"], "plain file name"),
 ])  # fmt: skip
