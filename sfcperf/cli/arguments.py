@@ -82,8 +82,9 @@ LabelOption = Annotated[
     list[str] | None,
     typer.Option(
         "--label",
-        metavar="RUN=TEXT",
-        help="Label of a run: A=TEXT for the first, B=TEXT for the second, or RUN-ID=TEXT.",
+        metavar="[RUN=]TEXT",
+        help="Label of a run: A=TEXT for the first, B=TEXT for the second, or RUN-ID=TEXT; TEXT "
+        "alone, given once for each run, in their order.",
     ),
 ]
 

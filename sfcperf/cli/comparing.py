@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -18,8 +19,9 @@ from sfcperf.analysis.comparison import (
     without_power,
 )
 from sfcperf.analysis.two_sample.rank_power import least_trials
-from sfcperf.cli.inputs import campaign_of, is_campaign, open_run
+from sfcperf.cli.inputs import campaign_of, given_labels, is_campaign, open_run
 from sfcperf.errors import InputError
+from sfcperf.figures.run_data import letter_of
 from sfcperf.presentation.wording import count_text
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.files import replace_file
@@ -96,25 +98,52 @@ def _share(text: str) -> float:
         ) from error
 
 
-def sides_of(given: Sequence[str], baseline: str | None, results: Path) -> list[Side]:
+def sides_of(
+    given: Sequence[str], baseline: str | None, results: Path, labels: Sequence[str] = ()
+) -> list[Side]:
     """The baseline first. Each of `given` is a side: a run, several (`RUN,RUN`), or a campaign; a
-    single one is all variants of these runs. Raises InputError if there is nothing to compare."""
+    single one is all variants of these runs. `labels` are as for `given_labels`. Raises InputError
+    if there is nothing to compare."""
     groups = [runs_of(text, results) for text in given]
     _check_once([store for stores in groups for store in stores])
     sides = _variants(groups[0]) if len(groups) == 1 else _runs(groups)
+    texts = given if len(groups) > 1 else [side.name for side in sides]
+    names = [{side.name, text} for side, text in zip(sides, texts, strict=True)]
+    sides = _labelled(sides, names, given_labels(labels))
     if baseline is None:
         return sides
-    names = {text: side.name for text, side in zip(given, sides, strict=False)}
-    if len(groups) > 1:
-        baseline = names.get(baseline, baseline)
-    chosen = [side for side in sides if side.name == baseline]
-    if not chosen:
-        raise InputError(
-            f"no run or variant is named {baseline!r}",
-            where="--baseline",
-            allowed=", ".join(side.name for side in sides),
-        )
-    return [chosen[0], *(side for side in sides if side.name != baseline)]
+    for side, known in zip(sides, names, strict=True):
+        if baseline in {side.name, *known}:
+            return [side, *(other for other in sides if other is not side)]
+    raise InputError(
+        f"no run or variant is named {baseline!r}",
+        where="--baseline",
+        allowed=", ".join(side.name for side in sides),
+    )
+
+
+def _labelled(
+    sides: Sequence[Side], names: Sequence[set[str]], labels: Mapping[str, str]
+) -> list[Side]:
+    """The sides as the user calls them; `labels`: letter, or one of a side's `names` -> label."""
+    known = [{letter_of(number), *own} for number, own in enumerate(names)]
+    for key in labels:
+        if not any(key in keys for keys in known):
+            raise InputError(
+                f"there is no side {key!r} to label",
+                where="--label",
+                allowed=", ".join(
+                    f"{letter_of(number)} ({side.name})" for number, side in enumerate(sides)
+                ),
+            )
+    found = []
+    for side, keys in zip(sides, known, strict=True):
+        label = next((text for key, text in labels.items() if key in keys), None)
+        found.append(side if label is None else replace(side, name=label, labelled=True))
+    chosen = [side.name for side in found]
+    if twice := [name for name in chosen if chosen.count(name) > 1]:
+        raise InputError(f"two sides have the label {twice[0]!r}", where="--label")
+    return found
 
 
 def runs_of(text: str, results: Path) -> list[RunStore]:

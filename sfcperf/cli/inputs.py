@@ -105,16 +105,26 @@ def _exists(path: Path) -> bool:
 
 
 def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None) -> list[RunData]:
-    """Open run folders, each with the label under which it is shown; `labels` are `A=text` or
-    `RUN-ID=text`. Raises InputError."""
+    """Open run folders, each with the label under which it is shown (see `given_labels`). Raises
+    InputError."""
     from sfcperf.figures.run_data import label_runs
 
+    return label_runs([open_run(name, results) for name in names], given_labels(labels or ()))
+
+
+def given_labels(labels: Sequence[str]) -> dict[str, str]:
+    """Letter (A for the first) or name -> label; `labels` are `A=text`, `NAME=text`, or texts in
+    the order of what they label. Raises InputError."""
+    from sfcperf.figures.run_data import letter_of
+
     given = {}
-    for entry in labels or ():
+    for number, entry in enumerate(labels):
         key, equals, text = entry.partition("=")
-        if not equals or not text.strip():
+        if not equals:
+            key, text = letter_of(number), entry
+        if not key.strip() or not text.strip():
             raise InputError(
-                f"{entry!r} is not a label", where="--label", allowed="A=text, RUN-ID=text"
+                f"{entry!r} is not a label", where="--label", allowed="text, A=text, RUN-ID=text"
             )
         given[key.strip()] = text.strip()
-    return label_runs([open_run(name, results) for name in names], given)
+    return given

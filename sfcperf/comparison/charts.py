@@ -50,14 +50,15 @@ def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> Trial
     values = [v for row in group for v in (*row.a.values, *row.b.values)]
     scale = units.scale_for(values, first.unit, first.metric)
     name = units.metric_title(first.metric)
-    unit = f" [{scale.unit}]" if scale.unit else " [1]"
     factors = factor_names(row.scenario for row in group)
     data = {
         "kind": "line",
         "zero": False,
         "joined": False,
         "xLabel": ", ".join(factor.replace("_", " ") for factor in factors) or "scenario",
-        "yLabel": f"{name} against the baseline [%]" if relative else f"{name}{unit}",
+        "yLabel": units.axis_label(f"{name} against the baseline", "%")
+        if relative
+        else units.axis_label(name, scale.unit),
         "ticks": [{"at": place, "text": text} for text, place in places.items()],
         "series": _series(comparison, group, places, scale, relative),
     }

@@ -19,8 +19,8 @@ _TYPICAL = 0.8
 """... and this share of the rows' ends; what is farther out ends in an arrow."""
 _LONG = 5.0
 """From here on, ends are as long as +500 %, or longer."""
-_USED = 48.0
-"""Per cent of the width on either side of 0."""
+_USED = 42.0
+"""Per cent of the width on either side of 0; the rest is for the outermost ticks' texts."""
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,8 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
         sides=[_side(index, side, comparison, target) for index, side in enumerate(sides)],
         charts=drawn,
         many=len(comparison.candidates) > 1,
+        family=max((row.family for row in comparison.rows), default=0),
+        interval_title=wording.interval_title(comparison),
         confidence=f"{100 * (1 - comparison.options.alpha):g} %",
         tost_confidence=f"{100 * (1 - 2 * comparison.options.alpha):g} %",
     )
@@ -146,7 +148,9 @@ def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:
 
 def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
     """Name and text of every number that the table has no column for."""
-    family = f"over {row.family} rows" if row.family else "not corrected: no p-value could decide"
+    family = (
+        f"over {row.family} rows" if row.family else "since so few trials cannot decide the row"
+    )
     return [
         *_of_runs(row, scale),
         ("Difference", _estimate(row.difference, scale)),

@@ -47,7 +47,7 @@ def _table(comparison: Comparison, title: str, rows: list[Row]) -> Table:
         "baseline": number,
         "candidate": number,
         "change": number,
-        f"{100 * (1 - comparison.options.alpha):g} % CI": number,
+        wording.interval_title(comparison): number,
         "p (Holm)": number,
         "n": number,
         "verdict": {"no_wrap": True},
@@ -77,7 +77,7 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
         "baseline": baseline,
         "candidate": candidate,
         "change": wording.relative_text(row.relative),
-        f"{100 * (1 - comparison.options.alpha):g} % CI": wording.interval_text(row.relative),
+        wording.interval_title(comparison): wording.interval_text(row.relative),
         "p (Holm)": wording.p_text(row.p_holm),
         "n": wording.number_text(row),
         "verdict": verdict,
@@ -121,6 +121,8 @@ def comparison_texts(comparison: Comparison) -> Iterator[str]:
     caveat = wording.caveat(comparison)
     if caveat:
         yield f"note: {caveat}"
+    if any(row.family > 1 for row in comparison.rows):
+        yield wording.INTERVALS
     if any(row.n_needed is not None for row in comparison.rows):
         yield wording.TRIALS_NEEDED
     yield f"method: {wording.method_text(comparison)}"

@@ -104,6 +104,17 @@ def needed_text(row: Row) -> str:
     return f"{row.n_needed}{runs} {MARKS[what]}"
 
 
+INTERVALS = (
+    "CI per row: each interval is for its row alone, and p (Holm) for all rows of a family "
+    "together, so an interval may exclude 0 in a row that is undecided"
+)
+
+
+def interval_title(comparison: Comparison) -> str:
+    """Title of the column of intervals, which are not adjusted for the number of rows as p is."""
+    return f"{100 * (1 - comparison.options.alpha):g} % CI per row"
+
+
 TRIALS_NEEDED = (
     "n to decide: trials per side (paired: rounds; where the run is the unit: runs per side) that "
     "would show a difference (≠) or equivalence (=) in 4 of 5 cases, if what was observed is true"
@@ -206,7 +217,9 @@ def method_text(comparison: Comparison) -> str:
     names = sorted({row.test for row in comparison.rows if row.test})
     families = sorted({row.family for row in comparison.rows if row.family}, reverse=True)
     holm = " and ".join(str(number) for number in families)
-    corrected = f"Holm over {holm} rows" if holm else "no correction for multiple tests"
+    corrected = (
+        f"Holm over {holm} rows" if holm else "Holm over no row (so few trials cannot decide any)"
+    )
     return (
         f"{', '.join(names) or 'no test'}, {corrected}, alpha "
         f"{options.alpha:g}; equivalence by two one-sided tests of the shift and of the ratio of "
@@ -242,12 +255,15 @@ def caveat(comparison: Comparison) -> str | None:
 
 
 def side_titles(comparison: Comparison) -> dict[str, str]:
-    """Name of each side -> how headings and charts call it: by its value of that which alone was
-    changed in the workflow (`dataplane ebpf`), otherwise by its name."""
+    """Name of each side -> how headings and charts call it: as the user does; by its value of that
+    which alone was changed in the workflow (`dataplane ebpf`); otherwise by its name."""
     base = comparison.baseline.name
-    names = [base, *(side.name for side in comparison.candidates)]
+    sides = [comparison.baseline, *comparison.candidates]
+    names = [side.name for side in sides]
     changed = [item for item in comparison.differences if item.kind == "workflow"]
     keys = {item.name for item in changed}
+    if any(side.labelled for side in sides):
+        return {name: name for name in names}
     if len(keys) != 1 or sorted(item.candidate for item in changed) != sorted(names[1:]):
         return {name: name for name in names}
     key = keys.pop().rpartition(".")[2].replace("_", " ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunFile, RunStore
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -25,15 +26,36 @@ Document = Mapping[str, Any]
 
 _BAR_MM = 9.0
 _AXIS_MM = 12.0
-_GREY = "#8a8a8a"
+_GREY, _RED = "#6b6b6b", "#a5191f"
+TIME_LABEL = "Packet processing time"
+"""Of the axis, here and in the report."""
+_RESIDUAL: dict[str, Any] = {
+    "facecolor": "none", "edgecolor": _GREY, "hatch": "////", "linewidth": 0.8,
+}  # fmt: skip
+_OVER: dict[str, Any] = {
+    "facecolor": "none", "edgecolor": _RED, "linestyle": "--", "linewidth": 0.8,
+}  # fmt: skip
 _MOST_BARS = 40
 _MOST_LETTERS = 28
 _COLUMNS = ("trials", "mean_us", "ci_low_us", "ci_high_us", "samples", "median_us", "p99_us")
 
 
-def write_attribution(run: RunStore, folder: Path, layout: FigureLayout = PAPER) -> list[Path]:
-    """A figure for each probe and direction, `attribution-PROBE`; none without attribution.json.
-    Gives the files. Raises InputError when the run folder is damaged."""
+def attribution_names(run: RunStore) -> list[str]:
+    """Of the figures that `write_attribution` makes. Raises InputError."""
+    document = run.document(RunFile.ATTRIBUTION)
+    groups = () if document is None else attribution_groups(document)
+    return [attribution_file_name(label, direction) for label, direction, _ in groups]
+
+
+def write_attribution(
+    run: RunStore,
+    folder: Path,
+    layout: FigureLayout = PAPER,
+    only: Collection[str] | None = None,
+) -> list[Path]:
+    """A figure for each probe and direction, `attribution-PROBE`, or those of the names in `only`;
+    none without attribution.json. Gives the files. Raises InputError when the run folder is
+    damaged."""
     document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return []
@@ -41,8 +63,10 @@ def write_attribution(run: RunStore, folder: Path, layout: FigureLayout = PAPER)
     files = []
     for label, direction, scenarios in attribution_groups(document):
         target = folder / attribution_file_name(label, direction)
+        if only is not None and target.name not in only:
+            continue
         with settings(layout):
-            files += save(_figure(scenarios, _note(document), layout), target, layout)
+            files += save(_figure(scenarios, _note(document, scenarios), layout), target, layout)
         replace_file(table := target.with_name(f"{target.name}.csv"), _csv(scenarios))
         files.append(table)
     return files
@@ -71,12 +95,12 @@ def attribution_file_name(label: str, direction: str) -> str:
     return f"attribution-{re.sub(r'[^A-Za-z0-9_.-]+', '-', stem)}"
 
 
-def _note(document: Document) -> str:
+def _note(document: Document, members: Sequence[Document]) -> str:
     """What bars and whiskers are."""
-    return (
-        f"Means of trials, {100 * document['confidence']:g} % CI ({document['method']}). Thick "
-        "line: end to end; hatched grey: residual."
-    )
+    times = (time for member in members for _, time in timed_parts(member))
+    if all(time["ci_low_us"] is None for time in times):
+        return "Means of trials, without intervals (the report says why)."
+    return f"Means of trials, {100 * document['confidence']:g} % CI ({document['method']})."
 
 
 def _csv(members: Sequence[Document]) -> str:
@@ -105,26 +129,54 @@ def _figure(members: Sequence[Document], note: str, layout: FigureLayout) -> Fig
     shown = members[:_MOST_BARS]
     names = list(dict.fromkeys(name for m in shown for name, _ in timed_parts(m)))
     axes_mm = (_AXIS_MM + _BAR_MM * len(shown)) * layout.style.scale
-    figure, axes, columns = framed(layout, axes_mm, note, names)
+    handles = [*_part_handles(names), *_rest_handles(shown)]
+    labels = [str(handle.get_label()) for handle in handles]
+    figure, axes, columns = framed(layout, axes_mm, note, labels)
     _bars(axes, shown, names)
-    figure.legend(loc="outside upper left", ncols=columns, borderaxespad=0.0, columnspacing=1.2)
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=columns, borderaxespad=0.0,
+        columnspacing=1.2,
+    )  # fmt: skip
     return figure
+
+
+def _part_handles(names: Sequence[str]) -> Iterator[Artist]:
+    """For the legend: VNFs and other parts."""
+    from matplotlib.patches import Patch
+
+    for index, name in enumerate(names):
+        look, label = palette.style(index), visible_label(printable(name))
+        yield Patch(
+            facecolor=look.colour, hatch=3 * look.hatch, edgecolor="white", linewidth=0.4,
+            label=label,
+        )  # fmt: skip
+
+
+def _rest_handles(members: Sequence[Document]) -> Iterator[Artist]:
+    """For the legend: what lies beside the parts, as far as it is drawn."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    residuals = [member["residual"]["mean_us"] for member in members if member["residual"]]
+    if any(mean_us >= 0 for mean_us in residuals):
+        yield Patch(**_RESIDUAL, label="residual")
+    if any(mean_us < 0 for mean_us in residuals):
+        yield Patch(**_OVER, label="residual below 0")
+    if any(member["end_to_end"] for member in members):
+        yield Line2D([], [], color="black", linewidth=2, label="end to end")
 
 
 def _bars(axes: Axes, members: Sequence[Document], names: Sequence[str]) -> None:
     looks = {name: palette.style(index) for index, name in enumerate(names)}
     scale = units.scale_for([max(map(_extent, members))], "us")
-    labelled: set[str] = set()
     for place, member in enumerate(members):
         at = 0.0
         for name, time in timed_parts(member):
-            label = None if name in labelled else visible_label(printable(name))
-            labelled.add(name)
             mean = time["mean_us"] * scale.factor
             look = looks[name]
             axes.barh(
                 place, mean, 0.6, at, color=look.colour, hatch=3 * look.hatch, edgecolor="white",
-                linewidth=0.4, label=label,
+                linewidth=0.4,
             )  # fmt: skip
             at += mean
             _whisker(axes, time, at, place, scale.factor)
@@ -133,7 +185,7 @@ def _bars(axes: Axes, members: Sequence[Document], names: Sequence[str]) -> None
     axes.invert_yaxis()
     axes.grid(False, axis="y")
     axes.set_xlim(left=0)
-    axes.set_xlabel(f"Packet processing time [{scale.unit}]")
+    axes.set_xlabel(units.axis_label(TIME_LABEL, scale.unit))
 
 
 def _whisker(axes: Axes, time: Document, at: float, place: float, factor: float) -> None:
@@ -149,11 +201,7 @@ def _end(axes: Axes, member: Document, at: float, place: float, factor: float) -
         return
     value = end["mean_us"] * factor
     if member["residual"] is not None:
-        over = value < at
-        axes.barh(
-            place, value - at, 0.6, at, facecolor="none", hatch="" if over else "////",
-            edgecolor="#a5191f" if over else _GREY, linestyle="--" if over else "-", linewidth=0.8,
-        )  # fmt: skip
+        axes.barh(place, value - at, 0.6, at, **(_OVER if value < at else _RESIDUAL))
     axes.plot([value, value], [place - 0.38, place + 0.38], color="black", linewidth=2)
 
 

@@ -80,7 +80,7 @@ def band_csv(plot: Plot) -> str:
     for series in plot.series:
         for point in series.points:
             cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
-            for one in point.band(plot.spec.metric):
+            for one in plot.band(point):
                 values = [repr(value) for value in (one.value, one.low, one.high)]
                 drawn = [_scaled(one.low, plot.spec), _scaled(one.high, plot.spec)]
                 about = [_unit(plot, point), str(one.percent), *values]

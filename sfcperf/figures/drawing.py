@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.figures.fits import fit_text
-from sfcperf.figures.frame import framed, save, settings, visible_label
+from sfcperf.figures.frame import framed, save, settings, visible_label, wrap_labels
 from sfcperf.figures.layout import PAPER, FigureLayout
 from sfcperf.figures.marks import (
     distribution_marks,
@@ -51,6 +52,9 @@ def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Fi
     labels = [str(handle.get_label()) for handle in handles]
     figure, axes, columns = framed(layout, layout.style.axes_mm, note(plot, fits), labels)
     _draw_series(axes, plot, fits)
+    if plot.is_per_scenario and not isfinite(axes.dataLim.width):
+        _say_empty(axes)
+    wrap_labels(axes, layout)
     if handles:
         # Above the axes: never over the data.
         figure.legend(
@@ -62,10 +66,10 @@ def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Fi
 
 
 def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
-    if plot.spec.kind == "ecdf":
+    if plot.is_distribution:
         distribution_marks(axes, plot)
         axes.set_xlabel(printable(plot.spec.y_label))
-        axes.set_ylabel("Share of samples [1]")
+        axes.set_ylabel(plot.share_label)
         axes.set_ylim(0, 1.01)
         return
     if plot.spec.kind == "time":
@@ -90,6 +94,13 @@ def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
     # From zero, so that lengths compare as the numbers do; boxes show a spread, not a length.
     if min(values, default=0) >= 0 and plot.spec.kind != "box":
         axes.set_ylim(bottom=0, top=1.08 * max(values, default=0) or 1)
+
+
+def _say_empty(axes: Axes) -> None:
+    """Numbers on axes without a curve would look like results."""
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.text(0.5, 0.5, "nothing to draw", transform=axes.transAxes, ha="center", color="#444444")
 
 
 def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfcperf.errors import InputError
-from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.figures.attribution_figure import attribution_names, write_attribution
 from sfcperf.figures.csv_tables import band_csv, data_csv, samples_csv, time_csv, trials_csv
 from sfcperf.figures.drawing import draw
 from sfcperf.figures.fits import fitted_lines
@@ -18,7 +19,7 @@ from sfcperf.figures.notes import note
 from sfcperf.figures.plot import Plot
 from sfcperf.figures.run_data import RunData, resolve_figure, side_by_side
 from sfcperf.figures.selection import FigureRequest, chosen_figures
-from sfcperf.figures.throughput_figure import write_throughput
+from sfcperf.figures.throughput_figure import throughput_names, write_throughput
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.results.files import replace_file
 from sfcperf.results.ownership import check_place
@@ -50,12 +51,23 @@ def write_figures(
     folder: Path,
 ) -> list[Path]:
     """Draw the chosen figures (see `chosen_figures`) into `folder`, each with its data as CSV and
-    its LaTeX; of one run also its attribution and its searches, when nothing is chosen. Gives the
-    files.
+    its LaTeX; of one run also its attribution and its searches, when nothing or they are chosen.
+    Gives the files.
 
     Raises InputError; nothing is written when a figure cannot be chosen or named.
     """
-    specs = chosen_figures(runs, side_by_side(runs), request)
+    made = _made_names(runs)
+    wanted = set(made) if request == FigureRequest() else set(made) & set(request.figures)
+    others = tuple(name for name in request.figures if name not in wanted)
+    specs = []
+    if others or not request.figures:
+        specs = chosen_figures(runs, side_by_side(runs), replace(request, figures=others), made)
+    if request.figures and wanted and replace(request, figures=()) != FigureRequest():
+        raise InputError(
+            f"the figure {min(wanted)!r} is not drawn from one metric, and is drawn as it is",
+            where="--figure",
+            hint="name it in a command of its own, without options such as --kind",
+        )
     for spec in specs:
         _check_name(spec)
     check_place(folder)
@@ -72,10 +84,17 @@ def write_figures(
         text = latex(_included(name, layout), plot.spec.title, note(plot, fits), layout)
         replace_file(snippet := folder / f"{name}.tex", text)
         files.append(snippet)
-    if len(runs) == 1 and request == FigureRequest():
-        files += write_attribution(runs[0].store, folder, layout)
-        files += write_throughput(runs[0].store, folder, layout)
+    if wanted:
+        files += write_attribution(runs[0].store, folder, layout, wanted)
+        files += write_throughput(runs[0].store, folder, layout, wanted)
     return files
+
+
+def _made_names(runs: Sequence[RunData]) -> list[str]:
+    """Of figures that are not of one metric; of many runs there are none."""
+    if len(runs) != 1:
+        return []
+    return [*attribution_names(runs[0].store), *throughput_names(runs[0].store)]
 
 
 def write_figure(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LINE = 1.25
 """Height of a line of text over its size."""
-_USED = 0.97
+_USED = 0.96
 """Share of the width that text may take."""
 _NO_DATES: dict[str, dict[str, None]] = {
     "svg": {"Date": None},
@@ -58,13 +58,21 @@ def framed(
     legend_rows = -(-len(labels) // columns)
     height_pt = 72 * inches(axes_mm)
     height_pt += _LINE * (len(lines) * style.note_pt + legend_rows * (style.font_pt - 1))
-    engine = ConstrainedLayoutEngine(h_pad=0.02, w_pad=0.02)
+    engine = ConstrainedLayoutEngine(h_pad=0.02, w_pad=0.03)
     figure = Figure(figsize=(width_pt / 72, height_pt / 72), layout=engine)
     axes = figure.add_subplot()
     if lines:
         text = "\n".join(lines)
         figure.supxlabel(text, fontsize=style.note_pt, color="#444444", x=0.01, ha="left")
     return figure, axes, columns
+
+
+def wrap_labels(axes: Axes, layout: FigureLayout) -> None:
+    """Break long labels of axes into lines: the layout makes room for lines, and not for length."""
+    size_pt = layout.style.font_pt
+    across_pt, up_pt = 0.8 * layout.width_pt, 0.7 * 72 * inches(layout.style.axes_mm)
+    axes.set_xlabel("\n".join(wrapped(axes.get_xlabel(), size_pt, across_pt)))
+    axes.set_ylabel("\n".join(wrapped(axes.get_ylabel(), size_pt, up_pt)))
 
 
 def save(figure: Figure, target: Path, layout: FigureLayout) -> list[Path]:

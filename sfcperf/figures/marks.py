@@ -64,13 +64,13 @@ def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 
 
 def distribution_marks(axes: Axes, plot: Plot) -> None:
-    """Empirical distributions: a thick line over all samples of a scenario's valid trials, a thin
-    one for each trial, and the band of a typical trial."""
+    """Empirical distributions: a thick line over all samples of a scenario's valid trials, behind
+    it a thin one for each trial, and the band of a typical trial."""
     for index, point in enumerate(plot.points):
         look = palette.style(index)
-        trials = [trial.series(plot.spec.metric) for trial in point.valid_trials]
+        trials = plot.samples(point)
         scale = plot.spec.y_scale
-        of_typical = point.band(plot.spec.metric)
+        of_typical = plot.band(point)
         axes.fill_betweenx(
             [one.percent / 100 for one in of_typical],
             [one.low * scale for one in of_typical],
@@ -79,11 +79,13 @@ def distribution_marks(axes: Axes, plot: Plot) -> None:
             alpha=0.2,
             linewidth=0,
         )
-        for samples in trials:
-            if len(samples) > 1 and len(trials) > 1:
-                x, y = steps([value * scale for value in samples])
-                axes.step(x, y, where="post", color=look.colour, linewidth=0.4 * _thin(), alpha=0.6)
-        x, y = steps([value * scale for samples in trials for value in samples])
+        for samples in () if plot.is_of_trials else trials:
+            x, y = steps(samples)
+            axes.step(
+                x, y, where="post", color=look.colour, linewidth=0.4 * _thin(), alpha=0.6,
+                zorder=1.5,
+            )  # fmt: skip
+        x, y = steps([value for samples in trials for value in samples])
         axes.step(x, y, where="post", color=look.colour, linestyle=look.line)
 
 

@@ -8,10 +8,11 @@ from collections.abc import Collection
 from sfcperf.analysis.statistics.typical import samples_needed
 from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX
 from sfcperf.figures.plot import Plot
+from sfcperf.presentation import units
 from sfcperf.presentation.levels import level_text
 from sfcperf.presentation.wording import count_text
 
-TIME_LABEL = "Time within the trial [s]"
+TIME_LABEL = units.axis_label("Time within the trial", "s")
 _BOX = (
     "Boxes: quartiles and median of the trials, whiskers to the furthest within 1.5 interquartile "
     "ranges; marks: single trials"
@@ -19,14 +20,12 @@ _BOX = (
 
 
 def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
-    """The note under a figure, also its caption's; on the screen (not `printed`) distributions have
-    no lines of single trials, and nothing is drawn where there is no number."""
+    """The note under a figure, also its caption's; on the screen (not `printed`), nothing is drawn
+    where there is no number."""
     parts = [interval_note(plot)]
     if plot.spec.kind == "box" and plot.summaries:
         enough = all(len(p.valid_trials) >= MIN_TRIALS_FOR_BOX for p in plot.points)
         parts.append(_BOX + ("." if enough else f" (no box for fewer than {MIN_TRIALS_FOR_BOX})."))
-    if plot.spec.kind == "ecdf" and printed:
-        parts.append("Thin lines: single trials.")
     if fits:
         parts.append("Lines: least-squares fits to the trials.")
     if untrusted := plot.count("untrusted"):
@@ -44,8 +43,8 @@ def interval_note(plot: Plot) -> str:
         return "No valid trial."
     counts = sorted({row.n for row in rows})
     trials = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-    if plot.spec.kind == "ecdf":
-        return f"Distribution of all samples of the valid trials ({trials} each). {_bands(plot)}"
+    if plot.is_distribution:
+        return _distributions(plot, trials)
     if plot.spec.kind == "time":
         return _curves(plot, trials)
     estimates = [plot.estimate(row) for row in rows]
@@ -59,6 +58,19 @@ def interval_note(plot: Plot) -> str:
     if reasons:
         text += f" None at {count_text(reasons.total(), 'point')}: {reason}."
     return text
+
+
+def _distributions(plot: Plot, trials: str) -> str:
+    """What the lines of a distribution are, and its bands, if there are any."""
+    if plot.is_of_trials:
+        what = "means" if plot.spec.kind == "ecdf-trials" else "values, of which each has one"
+        return f"Distribution of the valid trials' {what} ({trials})."
+    sizes = sorted({len(trial) for point in plot.points for trial in plot.samples(point)})
+    samples = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    return (
+        f"Thick lines: distribution of all samples of the valid trials ({trials} trials of "
+        f"{samples} samples). Thin lines: single trials. {_bands(plot)}"
+    )
 
 
 def _curves(plot: Plot, trials: str) -> str:
@@ -84,7 +96,7 @@ def _levels(plot: Plot) -> str:
 def _bands(plot: Plot) -> str:
     """What the band of a distribution is, or why there is none."""
     points = [point for point in plot.points if point.state != "missing"]
-    bare = sum(not point.band(plot.spec.metric) for point in points)
+    bare = sum(not plot.band(point) for point in points)
     if bare == len(points):
         return (
             f"No band: it needs six trials or more with at least {samples_needed(50)} samples each,"

@@ -7,13 +7,14 @@ with untrusted or failed trials an `untrusted` point, and both renderers mark th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.analysis.statistics import LOOKS, Rules
 from sfcperf.figures.distribution import BandPoint, band
 from sfcperf.figures.results import RUN
 from sfcperf.figures.time_curve import TimeStep, time_curve
+from sfcperf.presentation import units
 from sfcperf.presentation.levels import (
     Levels,
     axis_levels,
@@ -24,7 +25,7 @@ from sfcperf.presentation.levels import (
 )
 from sfcperf.results.records import Estimate, Summary
 from sfcperf.workflow.figures import LINE
-from sfcperf.workflow.model import FigureSpec
+from sfcperf.workflow.model import DISTRIBUTIONS, FigureSpec
 
 if TYPE_CHECKING:
     from sfcperf.figures.trial_index import TrialIndex, TrialValue
@@ -111,7 +112,36 @@ class Plot:
     @property
     def is_per_scenario(self) -> bool:
         """Whether it has a curve per scenario, and no factor on the x axis."""
-        return self.spec.kind in ("ecdf", "time")
+        return self.spec.kind in (*DISTRIBUTIONS, "time")
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether its curves are empirical distributions."""
+        return self.spec.kind in DISTRIBUTIONS
+
+    @property
+    def is_of_trials(self) -> bool:
+        """Whether its distributions are of one number per trial: of the trials' means, or of a
+        metric of which a trial has one value."""
+        return self.spec.kind == "ecdf-trials" or not any(
+            len(trial) > 1 for point in self.points for trial in self.samples(point)
+        )
+
+    @property
+    def share_label(self) -> str:
+        """Label of a distribution's y axis."""
+        return units.axis_label(f"Share of {'trials' if self.is_of_trials else 'samples'}", "")
+
+    def samples(self, point: Point) -> list[list[float]]:
+        """Of each valid trial, its samples (`ecdf`) or its mean (`ecdf-trials`), as drawn."""
+        scale, metric = self.spec.y_scale, self.spec.metric
+        if self.spec.kind == "ecdf-trials":
+            return [[trial.value * scale] for trial in point.valid_trials]
+        return [[v * scale for v in trial.series(metric)] for trial in point.valid_trials]
+
+    def band(self, point: Point) -> list[BandPoint]:
+        """Of the samples within a typical trial; none for a distribution of trials."""
+        return [] if self.is_of_trials else point.band(self.spec.metric)
 
     def position(self, level: Any) -> float:
         """Where a level stands on the x axis."""
@@ -181,7 +211,19 @@ def resolve(
         Series(name, levels[name], tuple(p[k] for k in map(level_key, axis) if k in p))
         for name, p in groups.items()
     )
-    return Plot(spec, series, axis, all(is_number(level) for level in axis))
+    unit = next((row.unit for row in rows.values()), "")
+    return Plot(_labelled(spec, unit), series, axis, all(is_number(level) for level in axis))
+
+
+def _labelled(spec: FigureSpec, unit: str) -> FigureSpec:
+    """With labels for axes that have none."""
+    title = units.metric_title(spec.metric)
+    shown = units.scaled_unit(spec.y_scale, unit, spec.metric)
+    return replace(
+        spec,
+        x_label=spec.x_label or spec.x.replace("_", " ") or "scenario",
+        y_label=spec.y_label or units.axis_label(title, shown),
+    )
 
 
 def _series_part(factor: str, scenario: Levels, distinguishing: Sequence[str]) -> str:

@@ -15,9 +15,8 @@ from sfcperf.presentation.levels import Levels, axis_levels, by_metric, is_numbe
 from sfcperf.results.columns import factor_names
 from sfcperf.results.records import Summary
 from sfcperf.workflow.findings import did_you_mean, listing
-from sfcperf.workflow.model import FigureSpec
+from sfcperf.workflow.model import DISTRIBUTIONS, FigureKind, FigureSpec
 
-Kind = Literal["line", "bar", "box", "ecdf", "time"]
 Fit = Literal["none", "linear"]
 Centre = Literal["mean", "median"]
 FITTED = ("line", "bar")
@@ -45,12 +44,15 @@ class FigureRequest:
 
 
 def chosen_figures(
-    runs: Sequence[RunData], results: Results, request: FigureRequest
+    runs: Sequence[RunData],
+    results: Results,
+    request: FigureRequest,
+    others: Sequence[str] = (),
 ) -> list[FigureSpec]:
     """The figures to draw: one of `request.metric` when that is given; else those of
     `request.figures`; else
     the workflow's (of many runs the first that has any); else an automatic one per primary metric.
-    What else the request says changes each of them.
+    What else the request says changes each of them. `others` are names that the caller draws.
 
     Raises InputError, naming what there is.
     """
@@ -65,7 +67,7 @@ def chosen_figures(
     if request.metric is not None or request.probe is not None:
         figures = [_requested(results.summaries, defaults, request)]
     elif request.figures:
-        figures = [_named(name, own, defaults) for name in request.figures]
+        figures = [_named(name, own, defaults, others) for name in request.figures]
     else:
         primary = {(row.label, row.metric) for row in results.summaries if row.primary}
         figures = own or [f for f in defaults if (f.probe, f.metric) in primary] or defaults
@@ -100,15 +102,18 @@ def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpe
         metric=row.metric,
         x=x,
         series=series,
-        x_label=x.replace("_", " ") or "scenario",
-        y_label=f"{title} [{scale.unit or '1'}]",
+        x_label="",
+        y_label="",
         y_scale=scale.factor,
         fit="none",
     )
 
 
-def _named(name: str, own: Sequence[FigureSpec], defaults: Sequence[FigureSpec]) -> FigureSpec:
-    _check_known("--figure", "there is no figure", name, [f.name for f in (*own, *defaults)])
+def _named(
+    name: str, own: Sequence[FigureSpec], defaults: Sequence[FigureSpec], others: Sequence[str]
+) -> FigureSpec:
+    known = [*(figure.name for figure in (*own, *defaults)), *others]
+    _check_known("--figure", "there is no figure", name, known)
     return {figure.name: figure for figure in (*defaults, *own)}[name]
 
 
@@ -159,7 +164,7 @@ def _changed(
         series = None
     if request.series is not None and request.series == x:
         raise InputError("this factor is on the x axis already", where="--series")
-    kind = cast("Kind", request.kind) or figure.kind
+    kind = cast("FigureKind", request.kind) or figure.kind
     fit = figure.fit if x == figure.x and kind in FITTED else "none"
     given = figure.centre
     centre = cast("Centre", request.centre) or (given if kind in CENTRED else None)
@@ -167,7 +172,7 @@ def _changed(
         figure,
         x=x,
         series=series,
-        x_label=figure.x_label if x == figure.x else x.replace("_", " "),
+        x_label=figure.x_label if x == figure.x else "",
         kind=kind,
         fit=cast("Fit", request.fit) or fit,
         centre=centre,
@@ -212,7 +217,7 @@ def _check(figure: FigureSpec, results: Results) -> None:
             where="--kind",
             allowed="line, bar, box",
         )
-    if figure.lines and figure.kind == "ecdf":
+    if figure.lines and figure.kind in DISTRIBUTIONS:
         raise InputError(
             f"the figure {figure.name!r} has several quantities: it draws no distributions",
             where="--kind",

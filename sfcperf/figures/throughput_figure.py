@@ -4,7 +4,7 @@ as CSV."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from statistics import median
@@ -14,7 +14,14 @@ from sfcperf.figures.frame import framed, save, settings, visible_label
 from sfcperf.figures.layout import FORMATS, PAPER, FigureLayout
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import level_text, varying
-from sfcperf.presentation.searches import SearchGroup, search_groups, typical_lower_pps
+from sfcperf.presentation.searches import (
+    LATENCY_LABEL,
+    LOSS_LABEL,
+    SearchGroup,
+    load_label,
+    search_groups,
+    typical_lower_pps,
+)
 from sfcperf.presentation.wording import printable, shortened
 from sfcperf.results.columns import csv_text, factor_names
 from sfcperf.results.files import replace_file
@@ -36,17 +43,38 @@ _LATENCIES = ("p50", "p99", "p999")
 _Draw = Callable[["Axes", Sequence[SearchGroup], units.Scale], None]
 
 
-def write_throughput(run: RunStore, folder: Path, layout: FigureLayout = PAPER) -> list[Path]:
+def throughput_names(run: RunStore) -> list[str]:
+    """Of the figures that `write_throughput` makes. Raises InputError."""
+    groups, _ = search_groups(run, run.trials())
+    return [
+        f"{_stem(label)}-{name}"
+        for label, members in _by_label(groups)
+        for name, _, _ in _kinds(members)
+    ]
+
+
+def write_throughput(
+    run: RunStore,
+    folder: Path,
+    layout: FigureLayout = PAPER,
+    only: Collection[str] | None = None,
+) -> list[Path]:
     """Figures `throughput-PROBE-loss` and, where it was measured, `throughput-PROBE-latency` of
-    each search probe, over all scenarios, and the table `throughput-PROBE.csv` of every load; none
-    for a run without searches. Gives the files."""
+    each search probe, over all scenarios, or those of the names in `only`, and the table
+    `throughput-PROBE.csv` of every load; none for a run without searches. Gives the files."""
     groups, _ = search_groups(run, run.trials())
     files = []
     for label, members in _by_label(groups):
-        folder.mkdir(parents=True, exist_ok=True)
         stem = folder / _stem(label)
-        for name, draw, note in _kinds(members):
-            target = stem.with_name(f"{stem.name}-{name}")
+        chosen = [
+            (stem.with_name(f"{stem.name}-{name}"), draw, note)
+            for name, draw, note in _kinds(members)
+            if only is None or f"{stem.name}-{name}" in only
+        ]
+        if not chosen:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        for target, draw, note in chosen:
             files += _write(members[:_MOST_SERIES], draw, note + _left_out(members), target, layout)
         replace_file(table := stem.with_name(f"{stem.name}.csv"), _csv(members))
         files.append(table)
@@ -104,7 +132,7 @@ def _write(
     with settings(layout):
         figure, axes, columns = framed(layout, layout.style.axes_mm, note, names)
         draw(axes, members, scale)
-        axes.set_xlabel(f"Load [{scale.unit.replace('/s', 'packets/s')}]")
+        axes.set_xlabel(load_label(scale))
         if names:
             figure.legend(
                 loc="outside upper left", ncols=columns, borderaxespad=0.0, columnspacing=1.2
@@ -149,7 +177,7 @@ def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> Non
     # Below zero, so that the points at zero are whole; above, to the next power of ten.
     highest = max((100 * one.loss_ratio for g in members for _, one in g.loads_near()), default=0)
     axes.set_ylim(-_LINEAR_UP_TO / 10, max(2 * highest, 10 * _LINEAR_UP_TO))
-    axes.set_ylabel("Loss ratio [%]")
+    axes.set_ylabel(LOSS_LABEL)
 
 
 def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
@@ -172,7 +200,7 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlim(left=0)
-    axes.set_ylabel("One-way latency [µs]")
+    axes.set_ylabel(LATENCY_LABEL)
 
 
 def _latencies(group: SearchGroup, percentile: str) -> Iterator[tuple[list[float], list[float]]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sfcperf.presentation.levels import level_text, scenario_name, scenario_text
-from sfcperf.presentation.units import metric_title
+from sfcperf.presentation.units import entry_text, metric_title
 from sfcperf.presentation.wording import date_and_time, time_of_day
 
 if TYPE_CHECKING:
@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _HERE = "sfcperf.presentation"
-_FILTERS = (date_and_time, level_text, metric_title, scenario_name, scenario_text, time_of_day)
+_FILTERS = (
+    date_and_time,
+    entry_text,
+    level_text,
+    metric_title,
+    scenario_name,
+    scenario_text,
+    time_of_day,
+)
 LONGEST_PLAIN = 500_000
 """Characters of JSON beyond which chart data is compressed, to about a tenth."""
 
@@ -100,9 +108,17 @@ def _environment(package: str) -> jinja2.Environment:
     found.filters |= {
         "pretty": lambda document: json.dumps(document, indent=2),
         "link": _link,
+        "words": _words,
         **{function.__name__: function for function in _FILTERS},
     }
     return found
+
+
+def _words(text: str) -> Markup:
+    """A sentence that a terminal may print as well: what stands between back-ticks is code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _link(path: object) -> str:

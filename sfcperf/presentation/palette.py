@@ -1,7 +1,9 @@
 """Colours, markers and dashes that tell series apart, also for colour-blind readers and in grey.
 
-Colours after Okabe and Ito, "Color Universal Design" (2008), without the yellow, which is too
-faint on paper; markers and dashes differ as well, so that colour is never the only cue.
+The first two colours are those of Okabe and Ito, "Color Universal Design" (2008). The others were
+chosen so that any two of the seven are far apart in OKLab (Ottosson 2020), as readers with normal
+sight, protanopia, deuteranopia or tritanopia see them (Machado et al., IEEE TVCG 2009), and none is
+too faint on paper. Markers and dashes differ as well, so that colour is never the only cue.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ class Style:
 _STYLES = (
     Style("#0072b2", "#4aa8e0", "o", "circle", "-", "solid", ""),
     Style("#d55e00", "#ff8a3d", "s", "square", "--", "dash", "/"),
-    Style("#008f68", "#2fc79c", "^", "triangle-up", "-.", "dashdot", "x"),
-    Style("#b5588f", "#e29ac4", "D", "diamond", ":", "dot", "."),
-    Style("#2b88b8", "#7cc7f0", "v", "triangle-down", (0, (8, 2)), "longdash", "\\"),
-    Style("#a97400", "#f0b840", "P", "cross", (0, (6, 2, 1, 2, 1, 2)), "longdashdot", "+"),
-    Style("#333333", "#dddddd", "X", "x", (0, (2, 1)), "3px,2px", "-"),
+    Style("#00a086", "#56e1bb", "^", "triangle-up", "-.", "dashdot", "x"),
+    Style("#a52267", "#b94461", "D", "diamond", ":", "dot", "."),
+    Style("#4022a2", "#6e5ec1", "v", "triangle-down", (0, (8, 2)), "longdash", "\\"),
+    Style("#5b4d04", "#ffda40", "P", "cross", (0, (6, 2, 1, 2, 1, 2)), "longdashdot", "+"),
+    Style("#2c2c2c", "#ffffff", "X", "x", (0, (2, 1)), "3px,2px", "-"),
 )
 
 

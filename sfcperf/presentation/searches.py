@@ -10,6 +10,7 @@ from typing import Any
 
 from sfcperf.active.ndr import Ndr
 from sfcperf.errors import InputError
+from sfcperf.presentation import units
 from sfcperf.presentation.levels import Levels
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.searches import GoalResult, Offered, Search, search_of
@@ -20,8 +21,20 @@ PERCENTILES: Mapping[str, str] = {
     "p99": "99th percentile",
     "p999": "99.9th percentile",
 }
+LOSS_LABEL = units.axis_label("Loss ratio", "%")
+LATENCY_LABEL = units.axis_label("One-way latency", "µs")
 _NEAR = 1.25
 """Loads up to so many times the highest bound, and down to the lowest one by as much, are drawn."""
+
+
+def packets_unit(scale: units.Scale) -> str:
+    """`kpackets/s`."""
+    return scale.unit.replace("/s", "packets/s")
+
+
+def load_label(scale: units.Scale) -> str:
+    """Label of the axis of loads."""
+    return units.axis_label("Load", packets_unit(scale))
 
 
 @dataclass(frozen=True)

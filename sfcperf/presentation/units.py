@@ -90,6 +90,30 @@ def scale_for(values: Iterable[float], unit: str, metric: str = "") -> Scale:
     return Scale(1.0, unit)
 
 
+def scaled_unit(factor: float, unit: str, metric: str = "") -> str:
+    """Unit of values in `unit` that were multiplied by `factor`: `ms` for 0.001 and `us`."""
+    known = (scale_for([10.0**power], unit, metric) for power in range(-12, 16))
+    for scale in known:
+        if math.isclose(scale.factor, factor):
+            return scale.unit
+    return unit if factor == 1 else f"{unit}, times {factor:g}"
+
+
+def axis_label(title: str, unit: str) -> str:
+    """`rtt (µs)`; `(1)` for a pure number. The same in reports and in figures for papers."""
+    return f"{title} ({unit or '1'})"
+
+
+def entry_text(value: object, key: str = "") -> str:
+    """A value of a document as people read it: fractions to five digits, and sizes (`key` ends
+    in `_bytes`) in a unit in which they read below 1024. Other values as they are."""
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, int) and key.endswith("_bytes") and abs(value) >= 1024:
+        return scale_for([value], "B").quantity(value)
+    return str(value)
+
+
 def metric_title(metric: str) -> str:
     """A metric's name for people, without the unit that its values may no longer have."""
     for suffix in _UNIT_SUFFIXES:

@@ -8,6 +8,7 @@ from math import floor, log10
 from typing import Any
 
 from sfcperf.figures.attribution_figure import (
+    TIME_LABEL,
     attribution_file_name,
     attribution_groups,
     timed_parts,
@@ -67,10 +68,12 @@ class Group:
     """Scenarios of one probe and direction."""
 
     title: str
-    unit: str
+    axis: str
+    """Its label, with the unit."""
     legend: tuple[tuple[str, str, str], ...]
     """VNF or other part, its colour on light and on dark ground."""
     bars: tuple[Bar, ...]
+    has_residual: bool
     left_out: int
     """Scenarios that are not drawn."""
     ticks: tuple[tuple[float, str], ...]
@@ -122,9 +125,10 @@ def _group(run: RunStore, label: str, direction: str, members: Sequence[Document
     bars = tuple(layout.bar(member, ROW_HEIGHT * n) for n, member in enumerate(drawn))
     return Group(
         title=label if direction == "forward" else f"{label}, {direction}",
-        unit=scale.unit,
+        axis=units.axis_label(TIME_LABEL, scale.unit),
         legend=tuple((name, look.colour, look.dark) for name, look in looks.items()),
         bars=bars,
+        has_residual=any(part.kind == "residual" for bar in bars for part in bar.segments),
         left_out=len(members) - len(drawn),
         ticks=tuple(layout.ticks(most)),
         height=ROW_HEIGHT * len(bars) + AXIS_HEIGHT,

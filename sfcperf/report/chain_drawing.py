@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Scenario
 
 _BOX_WIDTH = 112
@@ -71,17 +72,22 @@ class Drawing:
     sff_height: float = _SFF_HEIGHT
 
 
-def drawings(scenarios: Iterable[Scenario]) -> list[Drawing]:
-    """For each topology the scenario with the longest chain; at most six."""
+def drawings(scenarios: Iterable[Scenario], trials: Iterable[TrialRecord]) -> list[Drawing]:
+    """For each topology the scenario with the longest chain; at most six. Its trials tell which
+    encapsulation the driver chose."""
+    chosen = {record.scenario_id: record.deployment.get("encapsulation") for record in trials}
     longest: dict[str, Scenario] = {}
     for scenario in scenarios:
         known = longest.get(scenario.topology.name)
         if known is None or len(scenario.chain.functions) > len(known.chain.functions):
             longest[scenario.topology.name] = scenario
-    return [draw(scenario) for scenario in list(longest.values())[:_MOST_DRAWINGS]]
+    return [
+        draw(scenario, chosen.get(scenario.id) or scenario.chain.encapsulation)
+        for scenario in list(longest.values())[:_MOST_DRAWINGS]
+    ]
 
 
-def draw(scenario: Scenario) -> Drawing:
+def draw(scenario: Scenario, encapsulation: str) -> Drawing:
     """Place one chain: nodes from left to right as the forward path first meets them."""
     stops = _stops(scenario)
     names = list(dict.fromkeys(node for node, *_ in stops))
@@ -102,7 +108,7 @@ def draw(scenario: Scenario) -> Drawing:
     height = Drawing.node_height + bend + 2
     return Drawing(
         f"Topology {scenario.topology.name}",
-        _note(scenario),
+        _note(scenario, encapsulation),
         tuple(nodes),
         wires,
         x - _NODE_GAP + 1,
@@ -148,7 +154,7 @@ def _wires(scenario: Scenario, nodes: Sequence[NodeBox]) -> Iterable[Wire]:
             yield Wire(left.x + left.width, right.x, label, 0)
 
 
-def _note(scenario: Scenario) -> str:
+def _note(scenario: Scenario, encapsulation: str) -> str:
     chain = scenario.chain
     if not chain.functions:
         return "No SF: the baseline between the endpoints."
@@ -156,5 +162,5 @@ def _note(scenario: Scenario) -> str:
     length = "1 SF" if len(chain.functions) == 1 else f"{len(chain.functions)} SFs"
     return (
         f"{length}, SPI {chain.spi}, initial SI {chain.initial_si}, "
-        f"encapsulation {chain.encapsulation}; replies return {reverse}."
+        f"encapsulation {encapsulation}; replies return {reverse}."
     )

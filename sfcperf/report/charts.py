@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 _POINTS_PER_CURVE = 300
+_POINTS_OF_TRIALS, _FEWEST_PER_TRIAL = 3000, 20
+"""Of all thin curves of a scenario together, and of one of them at least."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def chart(
         "kind": spec.kind,
         "xLabel": TIME_LABEL if is_time else spec.x_label,
         "yLabel": spec.y_label,
+        "shareLabel": plot.share_label if plot.is_distribution else "",
         "ticks": []
         if is_time
         else [{"at": plot.position(v), "text": level_text(v)} for v in plot.levels],
@@ -100,7 +103,7 @@ def chart(
 def _drawn_series(
     plot: Plot, fits: Mapping[str, LineFit], link: Callable[[TrialRecord], str]
 ) -> list[dict[str, Any]]:
-    if plot.spec.kind == "ecdf":
+    if plot.is_distribution:
         return _distributions(plot)
     if plot.spec.kind == "time":
         return _curves(plot)
@@ -201,19 +204,29 @@ def _fit_row(plot: Plot, name: str, fit: LineFit) -> tuple[str, ...]:
 
 
 def _distributions(plot: Plot) -> list[dict[str, Any]]:
-    """A curve per scenario, over all samples of its valid trials, thinned evenly by rank."""
+    """A curve per scenario over all samples of its valid trials, and one for each of them, thinned
+    evenly by rank."""
     curves = []
     for index, (name, point) in enumerate(zip(curve_names(plot), plot.points, strict=True)):
-        samples = [
-            value * plot.spec.y_scale
-            for trial in point.valid_trials
-            for value in trial.series(plot.spec.metric)
-        ]
-        x, y = steps(thinned(samples, _POINTS_PER_CURVE))
+        trials = plot.samples(point)
+        x, y = steps(thinned([value for trial in trials for value in trial], _POINTS_PER_CURVE))
         style = palette.style(index).plotly()
         curve = {"name": str(escape(name)), "style": style, "x": x, "y": y}
-        curves.append(curve | {"band": _band(plot, point)})
+        single = None if plot.is_of_trials else _single_trials(trials)
+        curves.append(curve | {"band": _band(plot, point), "trials": single})
     return curves
+
+
+def _single_trials(trials: Sequence[Sequence[float]]) -> dict[str, list[float | None]]:
+    """The trials' curves one after the other, with a gap (null) after each."""
+    most = max(_FEWEST_PER_TRIAL, _POINTS_OF_TRIALS // max(len(trials), 1))
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for trial in trials:
+        values, shares = steps(thinned(trial, most))
+        x += [*values, None]
+        y += [*shares, None]
+    return {"x": x, "y": y}
 
 
 def _curves(plot: Plot) -> list[dict[str, Any]]:
@@ -223,7 +236,7 @@ def _curves(plot: Plot) -> list[dict[str, Any]]:
         steps = point.curve(plot.spec.metric, plot.centre)
         x, values = corners(steps)
         curve: dict[str, Any] = {
-            "name": str(escape(name)), "style": palette.style(index).plotly(), "dashed": True,
+            "name": str(escape(name)), "style": palette.style(index).plotly(),
             "x": x, "y": [value * scale for value in values],
         }  # fmt: skip
         outlines = [
@@ -239,7 +252,7 @@ def _curves(plot: Plot) -> list[dict[str, Any]]:
 
 def _band(plot: Plot, point: Point) -> dict[str, list[float]] | None:
     """The outline of a distribution's band; None without one."""
-    found, scale = point.band(plot.spec.metric), plot.spec.y_scale
+    found, scale = plot.band(point), plot.spec.y_scale
     if not found:
         return None
     there, back = [one.low * scale for one in found], [one.high * scale for one in found]

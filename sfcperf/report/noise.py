@@ -186,52 +186,65 @@ def _chart(
         reason = "; ".join(sorted(filter(None, why))) if "frequency" in key else "not observed"
         return f"{title}: {reason or 'not observed'}."
     values = [float(record.noise[key]) for record in seen]
+    limit = getattr(limits or NoiseGate(), limit_name) if limit_name else None
+    known = [*values, *([] if limit is None else [limit])]
+    scale = units.scale_for(known, unit, key)
+    limit_words = "limit" if limits is not None else "limit of a default gate"
     if len(set(values)) == 1:
-        return f"{title}: {values[0]:g} in all {len(seen)} trials."
+        shown = "" if limit is None else scale.with_unit(f"{limit * scale.factor:g}")
+        told = "" if limit is None else f" ({limit_words}: {shown})"
+        return f"{title}: {scale.quantity(values[0])} in all {len(seen)} trials{told}."
     inside = [record for record in seen if not is_outside(record)]
     beyond = [record for record in seen if is_outside(record)]
-    limit = getattr(limits, limit_name) if limits is not None and limit_name else None
-    series = [_points("trials", inside, key, start, 0)]
+    series = [_points("trials", inside, key, start, 0, scale)]
     if beyond:
-        series.append(_points("outside the gate", beyond, key, start, 1))
+        series.append(_points("outside the gate", beyond, key, start, 1, scale))
     if limit is not None:
         ends = [_seconds(seen[0].started_at) - start, _seconds(seen[-1].ended_at) - start]
-        series.append(_line("limit", ends, [limit, limit], 6))
+        series.append(_line(limit_words, ends, [limit * scale.factor] * 2, 6))
     note = f"{meaning} {len(seen)} trials."
-    return Chart(f"noise-{key}", title, note, _data(f"{title} [{unit}]", series))
+    return Chart(f"noise-{key}", title, note, _data(units.axis_label(title, scale.unit), series))
 
 
 def _sentinel(readings: Sequence[Reading], start: float) -> Chart:
     measured = [reading for reading in readings if reading.value is not None]
     first = measured[0]
+    scale = units.scale_for([r.value or 0.0 for r in measured], first.unit, first.metric)
+
+    def x(chosen: Sequence[Reading]) -> list[float]:
+        return [round(_seconds(reading.started_at) - start, 3) for reading in chosen]
+
     series = []
     for name, departed, style in (("readings", False, 0), ("departed", True, 1)):
-        chosen = [r for r in measured if r.departed is departed]
-        x = [round(_seconds(r.started_at) - start, 3) for r in chosen]
-        if chosen:
-            series.append(_scattered(name, x, [r.value for r in chosen], [None] * len(x), style))
-    known = [r for r in measured if r.reference is not None]
-    if known:
-        x = [round(_seconds(r.started_at) - start, 3) for r in known]
-        series.append(_line("median so far", x, [r.reference for r in known], 6))
+        if chosen := [r for r in measured if r.departed is departed]:
+            y = [(r.value or 0.0) * scale.factor for r in chosen]
+            series.append(_scattered(name, x(chosen), y, [None] * len(y), style))
+    if known := [r for r in measured if r.reference is not None]:
+        y = [(r.reference or 0.0) * scale.factor for r in known]
+        series.append(_line("median so far", x(known), y, 6))
     title = f"Sentinel: {units.metric_title(first.metric)}"
     lost = len(readings) - len(measured)
     note = f"{len(measured)} measurements of a chain without functions."
     if lost:
         note += f" {lost} more failed."
-    return Chart("noise-sentinel", title, note, _data(f"{title} [{first.unit}]", series))
+    return Chart("noise-sentinel", title, note, _data(units.axis_label(title, scale.unit), series))
 
 
 def _data(y_label: str, series: list[dict[str, Any]]) -> dict[str, Any]:
-    x_label = "Time since the run's first trial [s]"
+    x_label = units.axis_label("Time since the run's first trial", "s")
     return {"kind": "time", "xLabel": x_label, "yLabel": y_label, "series": series}
 
 
 def _points(
-    name: str, records: Sequence[TrialRecord], key: str, start: float, style: int
+    name: str,
+    records: Sequence[TrialRecord],
+    key: str,
+    start: float,
+    style: int,
+    scale: units.Scale,
 ) -> dict[str, Any]:
     x = [round(_seconds(record.started_at) - start, 3) for record in records]
-    y = [float(f"{record.noise[key]:.5g}") for record in records]
+    y = [float(f"{record.noise[key] * scale.factor:.5g}") for record in records]
     return _scattered(name, x, y, [trial_anchor(r.trial_id) for r in records], style)
 
 

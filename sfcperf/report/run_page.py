@@ -136,7 +136,7 @@ def _page(
         workflow_problem=run.workflow_problem,
         verdict=verdict_of(manifest, trials, summaries, is_alive=isinstance(run, _SoFar)),
         facts=run_facts.run_facts(manifest, trials),
-        drawings=chain_drawing.drawings(workflow.scenarios) if workflow is not None else [],
+        drawings=chain_drawing.drawings(workflow.scenarios, trials) if workflow is not None else [],
         results=result_tables.results(_of_all_kinds(summaries)),
         blocking=blocking(summaries, trials),
         charts=charts,
@@ -162,7 +162,8 @@ def _of_all_kinds(summaries: Sequence[Summary]) -> list[Summary]:
 
 def _charts(run: RunData, figures: Sequence[ResolvedFigure], index: TrialIndex) -> _Charts:
     def files(plot: Plot) -> tuple[str, ...]:
-        return written_files(run.store, plot.spec.name, "csv", "trials.csv", "time.csv")
+        tables = ("csv", "trials.csv", "samples.csv", "band.csv", "time.csv")
+        return written_files(run.store, plot.spec.name, *tables)
 
     from_workflow = [
         chart(f"figure-{number}", plot, index, fits, files(plot))

@@ -199,8 +199,8 @@ def _chart(
     lines = [drawn.get((metric.name, source), []) for source in shown]
     data = {
         "kind": "time",
-        "xLabel": "Time since the first observation [s]",
-        "yLabel": f"{title} [{scale.unit or '1'}]",
+        "xLabel": units.axis_label("Time since the first observation", "s"),
+        "yLabel": units.axis_label(title, scale.unit),
         "series": [
             {
                 "name": str(escape(source)),

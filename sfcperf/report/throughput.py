@@ -11,8 +11,12 @@ from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
 from sfcperf.presentation.pages import Chart, trial_anchor
 from sfcperf.presentation.searches import (
+    LATENCY_LABEL,
+    LOSS_LABEL,
     PERCENTILES,
     SearchGroup,
+    load_label,
+    packets_unit,
     search_groups,
     typical_lower_pps,
 )
@@ -90,7 +94,7 @@ def _group(index: int, group: SearchGroup) -> Group:
     return Group(
         f"{group.label}: {title}" if title else group.label,
         tuple(chart for chart in (loss, latency) if chart is not None),
-        _packets(scale),
+        packets_unit(scale),
         tuple(_row(record, goal, scale) for record, search in group.found for goal in search.goals),
     )
 
@@ -116,7 +120,7 @@ def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart 
         note += " Packets that the chain kept the sender from sending count as lost."
     if left_out:
         note += f" Not drawn, since further from the bounds: {left_out}."
-    return Chart(identity, "Loss against load", note, _data("Loss ratio [%]", series, scale))
+    return Chart(identity, "Loss against load", note, _data(LOSS_LABEL, series, scale))
 
 
 def _marks(
@@ -129,10 +133,7 @@ def _marks(
     x = lower_pps * scale.factor
     ratio = goals[0].loss_ratio
     title = f"{name.upper()} (loss ratio {100 * ratio:g} %)"
-    return [
-        _line(title, [x, x], [0.0, max(highest, 100 * ratio)], [None, None], style)
-        | {"dashed": True}
-    ]
+    return [_line(title, [x, x], [0.0, max(highest, 100 * ratio)], [None, None], style)]
 
 
 def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
@@ -152,7 +153,7 @@ def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Cha
         f"{len(offered)}."
     )
     return Chart(
-        identity, "Latency against load", note, _data("Latency [µs]", series, scale) | {"log": True}
+        identity, "Latency against load", note, _data(LATENCY_LABEL, series, scale) | {"log": True}
     )
 
 
@@ -178,19 +179,13 @@ def _line(
 
 
 def _data(y_label: str, series: Sequence[Mapping[str, Any]], scale: units.Scale) -> dict[str, Any]:
-    unit = _packets(scale)
     return {
         "kind": "time",
-        "xLabel": f"Load [{unit}]",
-        "xUnit": unit,
+        "xLabel": load_label(scale),
+        "xUnit": packets_unit(scale),
         "yLabel": y_label,
         "series": list(series),
     }
-
-
-def _packets(scale: units.Scale) -> str:
-    """`kpackets/s`."""
-    return scale.unit.replace("/s", "packets/s")
 
 
 def _row(record: TrialRecord, goal: GoalResult, scale: units.Scale) -> GoalRow:

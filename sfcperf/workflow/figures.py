@@ -9,7 +9,7 @@ from typing import Any
 from sfcperf import plugins
 from sfcperf.workflow.expand import Level
 from sfcperf.workflow.findings import Findings, choices, listing
-from sfcperf.workflow.model import FigureLine, FigureSpec, ProbeSpec, Scenario
+from sfcperf.workflow.model import DISTRIBUTIONS, FigureLine, FigureSpec, ProbeSpec, Scenario
 from sfcperf.workflow.pointer import Path
 
 _NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
@@ -37,8 +37,9 @@ def build_figures(
             continue
         if "lines" in value:
             figure.check_lines(probes, scenarios)
-        unit = "" if "lines" in value else figure.unit_of(value, (), probes)
-        figures[value["name"]] = figure_spec(value, unit)
+        else:
+            figure.check_metric(probes)
+        figures[value["name"]] = figure_spec(value)
     return tuple(figures.values())
 
 
@@ -83,7 +84,7 @@ class _Figure:
         x, series = self.value["x"], self.value.get("series")
         if x == series:
             self.report("series", "this factor is already on the x axis")
-        if "centre" in self.value and self.value.get("kind") in ("box", "ecdf"):
+        if "centre" in self.value and self.value.get("kind") in ("box", *DISTRIBUTIONS):
             kind, centre = self.value["kind"], self.value["centre"]
             message = f"a figure of kind {kind!r} draws the trials, not their {centre}"
             self.report("centre", message, "in a figure of kind line, bar or time")
@@ -91,7 +92,7 @@ class _Figure:
             self._check_fit(x, series)
 
     def _check_fit(self, x: str, series: str | None) -> None:
-        if self.value.get("kind") in ("box", "ecdf", "time"):
+        if self.value.get("kind") in ("box", "time", *DISTRIBUTIONS):
             kind = self.value["kind"]
             self.report("fit", f"a figure of kind {kind!r} has no fitted line", "line, bar")
         levels = [level.label for level in self.factors.get(x, ())]
@@ -116,7 +117,7 @@ class _Figure:
         before the run."""
         if LINE in self.factors:
             self.report("lines", f"a factor cannot be named {LINE!r} in a figure with `lines`")
-        if self.value.get("kind") == "ecdf":
+        if self.value.get("kind") in DISTRIBUTIONS:
             allowed = "line, bar, box, time"
             self.report("kind", "a figure with `lines` draws no distributions", allowed)
         names: set[str] = set()
@@ -145,6 +146,10 @@ class _Figure:
             self.report((*at, "probe"), message, **choices(label, probes))
         return probes.get(label)
 
+    def check_metric(self, probes: Mapping[str, ProbeSpec]) -> None:
+        """Check the probe and the metric of a figure without lines."""
+        self.unit_of(self.value, (), probes)
+
     def unit_of(self, value: Mapping[str, Any], at: Path, probes: Mapping[str, ProbeSpec]) -> str:
         """Unit of the metric; empty if probe or metric do not exist."""
         label, name = value["probe"], value["metric"]
@@ -159,14 +164,12 @@ class _Figure:
         return str(metrics[name].unit)
 
 
-def figure_spec(value: Mapping[str, Any], unit: str) -> FigureSpec:
-    """From a schema-valid entry of the section; `unit` is the metric's."""
-    scale = value.get("y_scale", 1)
+def figure_spec(value: Mapping[str, Any]) -> FigureSpec:
+    """From a schema-valid entry of the section."""
     lines = tuple(FigureLine(**line) for line in value.get("lines", ()))
     # The space makes it different from all probes' labels.
     probe = f"figure {value['name']}" if lines else value["probe"]
     metric = lines[0].metric if lines else value["metric"]
-    unscaled = f"{metric} ({unit})"
     return FigureSpec(
         name=value["name"],
         title=value.get("title", value["name"]),
@@ -174,9 +177,9 @@ def figure_spec(value: Mapping[str, Any], unit: str) -> FigureSpec:
         metric=metric,
         x=value["x"],
         series=LINE if lines else value.get("series"),
-        x_label=value.get("x_label", value["x"]),
-        y_label=value.get("y_label", unscaled if scale == 1 else f"{unscaled} x {scale:g}"),
-        y_scale=scale,
+        x_label=value.get("x_label", ""),
+        y_label=value.get("y_label", ""),
+        y_scale=value.get("y_scale", 1),
         fit=value.get("fit", "none"),
         kind=value.get("kind", "line"),
         centre=value.get("centre"),

@@ -282,6 +282,11 @@ class FigureLine:
     """Source in telemetry; None: the metric is the probe's."""
 
 
+FigureKind = Literal["line", "bar", "box", "ecdf", "ecdf-trials", "time"]
+DISTRIBUTIONS = ("ecdf", "ecdf-trials")
+"""Kinds that draw the distribution of samples, or of the trials' means."""
+
+
 @dataclass(frozen=True)
 class FigureSpec:
     """A figure to draw from the summaries: y against x, one line per level of `series`."""
@@ -297,12 +302,14 @@ class FigureSpec:
     series: str | None
     """Factor with one line per level; None: one line."""
     x_label: str
+    """Empty: named after the factor."""
     y_label: str
+    """Empty: metric and unit."""
     y_scale: float
     """Values are multiplied by this before drawing (1e-3 for us -> ms)."""
     fit: Literal["none", "linear"]
     """Whether a line is fitted per series and its R^2 printed."""
-    kind: Literal["line", "bar", "box", "ecdf", "time"] = "line"
+    kind: FigureKind = "line"
     centre: Literal["mean", "median"] | None = None
     """What points and bars show, each with its own interval; None: what the design declares."""
     lines: tuple[FigureLine, ...] = ()

@@ -41,7 +41,7 @@ KINDS = tuple(
         "name": kind, "probe": "ping", "metric": "rtt_us", "x": "chain_length", "kind": kind,
         "series": "topology", "y_label": "RTT [us]",
     }
-    for kind in ("line", "bar", "box", "ecdf", "time")
+    for kind in ("line", "bar", "box", "ecdf", "ecdf-trials", "time")
 )  # fmt: skip
 
 

@@ -81,6 +81,11 @@ def test_every_command(folder: Path) -> None:
 
     series = {row["series"] for row in csv.DictReader((figures / "rtt.csv").open())}
     assert series == {"ethernet", "vxlan-gpe"}
+    # "the distribution of all round-trip times": of each echo, and so says the figure.
+    echoes = list(csv.DictReader((figures / "ping-rtt_us-ecdf.samples.csv").open()))
+    assert len(echoes) == 2 * 6 * 3
+    caption = (figures / "ping-rtt_us-ecdf.tex").read_text()
+    assert "distribution of all samples of the valid trials (n = 6 trials of 3 samples)" in caption
     # The caption that is shown on the page, but for n.
     shown = next(text for text in blocks("text") if "\\includegraphics" in text)
     assert (figures / "rtt.tex").read_text() == shown.replace("n = 8", "n = 6")

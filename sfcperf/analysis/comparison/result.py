@@ -257,6 +257,8 @@ class SideFacts:
     trials: Mapping[str, int]
     """By status, of all runs."""
     runs: tuple[RunFacts, ...] = ()
+    labelled: bool = False
+    """Whether the user chose the name."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ class Side:
     """Only trials whose scenario has this `variant`, which is then left out of the scenario."""
     more: tuple[RunStore, ...] = ()
     """Further runs of the same thing."""
+    labelled: bool = False
+    """Whether the user chose the name."""
 
     @property
     def stores(self) -> tuple[RunStore, ...]:
@@ -101,6 +103,7 @@ def read_side(side: Side) -> Measured:
         status=next((run.status for run in runs if run.status != "complete"), "complete"),
         trials=dict(sum((Counter(run.trials) for run in runs), Counter())),
         runs=tuple(runs),
+        labelled=side.labelled,
     )
     return Measured(side, facts, tuple(manifests), tuple(measurements))
 

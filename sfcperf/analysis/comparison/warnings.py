@@ -88,7 +88,10 @@ def without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
     best = min(different, key=lambda row: row.p_least or 0.0)
     needed = least_trials(options.alpha / len(different), best.paired)
     rounds = f"{best.n_a} rounds" if best.paired else f"{best.n_a} and {best.n_b} trials"
-    many = f", and {len(different)} rows require {options.alpha / len(different):.2g}"
+    many = (
+        f"; with enough rounds, Holm's correction over these {len(different)} rows will require "
+        f"{options.alpha / len(different):.2g} of the smallest"
+    )
     yield (
         f"no row can be called better or worse: with {rounds} the {best.test} test cannot go below "
         f"p = {best.p_least:.2g}{many if len(different) > 1 else ''}; use at least {needed} "

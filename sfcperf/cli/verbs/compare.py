@@ -27,6 +27,16 @@ def compare(
             show_default=False,
         ),
     ],
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            metavar="[SIDE=]TEXT",
+            help="What to call a side in tables, figures and files: A=TEXT for the first, B=TEXT "
+            "for the second, or by run or variant; TEXT alone, given once for each side, in their "
+            "order.",
+        ),
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -148,7 +158,7 @@ def compare(
         match=tuple(match or ()),
         ignore=tuple(ignore or ()),
     )
-    sides = sides_of(runs, baseline, results)
+    sides = sides_of(runs, baseline, results, label or ())
     check_outputs((json_, html, csv), sides)
     single = len(sides[0].stores) == 1 and not sides[0].variant
     comparison = compare_all(sides[0], sides[1:], options, known_floors() if single else None)

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     BAR = "bar"
     BOX = "box"
     ECDF = "ecdf"
+    ECDF_TRIALS = "ecdf-trials"
     TIME = "time"
 
 
@@ -62,7 +63,8 @@ def figures(
         typer.Option(
             "--figure",
             metavar="NAME",
-            help="Draw this figure of the workflow, or PROBE-METRIC. Repeatable "
+            help="Draw this figure of the workflow, PROBE-METRIC, attribution-PROBE, or "
+            "throughput-PROBE-loss. Repeatable "
             "[default: all of the workflow, or else one per primary metric].",
         ),
     ] = None,
@@ -81,7 +83,13 @@ def figures(
     series: Annotated[
         str | None, typer.Option(metavar="FACTOR", help="Factor that distinguishes the lines.")
     ] = None,
-    kind: Annotated[Kind | None, typer.Option(help="Kind of figure.")] = None,
+    kind: Annotated[
+        Kind | None,
+        typer.Option(
+            help="Kind of figure. ecdf: distribution of all samples; ecdf-trials: of the trials' "
+            "means; time: within the trials."
+        ),
+    ] = None,
     centre: Annotated[
         Centre | None,
         typer.Option(

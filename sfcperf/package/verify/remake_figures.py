@@ -107,17 +107,17 @@ def _draw(store: RunStore, folder: Path) -> None:
 def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> list[FigureSpec]:
     from sfcperf.workflow.figures import figure_spec
 
-    units = {
-        (probe["label"], metric["name"]): metric["unit"]
+    known = {
+        (probe["label"], metric["name"])
         for probe in manifest["probes"]
         for metric in probe["metrics"]
     }
     for figure in figures:
         for shown in figure.get("lines", [figure]):
             # What monitors observe is not declared: only telemetry tells.
-            if "source" not in shown and (shown["probe"], shown["metric"]) not in units:
+            if "source" not in shown and (shown["probe"], shown["metric"]) not in known:
                 raise InputError(f"no probe {shown['probe']} has the metric {shown['metric']}")
-    return [figure_spec(f, units.get((f.get("probe"), f.get("metric")), "")) for f in figures]
+    return [figure_spec(figure) for figure in figures]
 
 
 def _software(versions: Mapping[str, Any]) -> tuple[str, bool]:

@@ -126,6 +126,13 @@
     line: { shape: "hv", color: series.style[dark() ? "dark" : "colour"], dash: series.style.dash, width: 1.8 },
   });
 
+  // The distributions of single trials, behind that of all.
+  const trialStepTrace = (series, index) => ({
+    type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, legendgroup: String(index), meta: "trial-steps",
+    x: series.trials.x, y: series.trials.y, connectgaps: false, opacity: 0.5,
+    line: { shape: "hv", color: series.style[dark() ? "dark" : "colour"], width: 0.7 },
+  });
+
   // The band of a distribution within a typical trial.
   const bandTrace = (series, index) => ({
     type: "scatter", mode: "lines", hoverinfo: "skip", showlegend: false, legendgroup: String(index), meta: "band",
@@ -143,8 +150,8 @@
     type: "scatter", mode: series.points ? "markers" : series.bands ? "lines" : "lines+markers", legendgroup: String(index), x: series.x, y: series.y, name: series.name,
     customdata: series.anchors, meta: "trial", connectgaps: false,
     hovertemplate: `%{y} at %{x} ${chart.xUnit ?? "s"}<extra>${series.name.replaceAll("%{", "% {")}</extra>`,
-    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2, dash: series.dashed ? series.style.dash : "solid" },
-    marker: { size: series.points ? 6 : 3, symbol: series.points ? series.style.symbol : "circle" },
+    line: { color: series.style[dark() ? "dark" : "colour"], width: 1.2, dash: series.style.dash },
+    marker: { size: series.points ? 6 : 4, symbol: series.style.symbol },
   });
 
   const traces = (chart) => {
@@ -152,9 +159,10 @@
       const bands = chart.series.flatMap((s, i) => (s.bands ?? []).map((band) => bandTrace({ ...s, band }, i)));
       return [...bands, ...chart.series.map(timeTrace(chart))];
     }
-    if (chart.kind === "ecdf") {
+    if (chart.shareLabel) {
       const bands = chart.series.map((s, i) => (s.band ? bandTrace(s, i) : null)).filter(Boolean);
-      return [...bands, ...chart.series.map(stepTrace)];
+      const trials = chart.series.map((s, i) => (s.trials ? trialStepTrace(s, i) : null)).filter(Boolean);
+      return [...bands, ...trials, ...chart.series.map(stepTrace)];
     }
     const place = places(chart);
     const each = (make, wanted = () => true) =>
@@ -164,16 +172,23 @@
     return [...fits, ...boxes, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0)];
   };
 
-  const axis = (label) => ({
-    title: { text: label.replaceAll("<", "&lt;"), standoff: 8 }, automargin: true, zeroline: false,
+  // Lines of at most so many characters, which fit beside an axis on a phone; no unit stands alone.
+  const wrapped = (text, most) =>
+    text.split(/ (?!\()/).reduce((lines, word) => {
+      const last = lines.at(-1);
+      return last && last.length + word.length < most ? [...lines.slice(0, -1), `${last} ${word}`] : [...lines, word];
+    }, []);
+
+  const axis = (label, most) => ({
+    title: { text: wrapped(label, most).map((line) => line.replaceAll("<", "&lt;")).join("<br>"), standoff: 8 }, automargin: true, zeroline: false,
     gridcolor: colour("--grid"), linecolor: colour("--line"), ticks: "outside",
     tickcolor: colour("--line"),
   });
 
   const layout = (chart) => {
     const named = chart.series.some((s) => s.name || s.fit);
-    const ecdf = chart.kind === "ecdf";
-    const x = axis(ecdf ? chart.yLabel : chart.xLabel);
+    const ecdf = Boolean(chart.shareLabel);
+    const x = axis(ecdf ? chart.yLabel : chart.xLabel, 40);
     if (chart.ticks?.length && !ecdf) {
       const margin = 0.5 * spacing(chart.ticks);
       const at = chart.ticks.map((tick) => tick.at);
@@ -183,7 +198,12 @@
         x.ticktext = chart.ticks.map((tick) => tick.text.replaceAll("<", "&lt;"));
       }
     }
+    // Numbers on axes without a curve would look like results.
+    const empty = chart.series.length > 0 && chart.series.every((s) => s.x?.length === 0);
+    const y = { ...axis(chart.shareLabel || chart.yLabel, 32), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" };
+    if (empty) x.showticklabels = y.showticklabels = false;
     return {
+      annotations: empty ? [{ text: "nothing to draw", xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false }] : [],
       boxmode: "overlay", paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: colour("--text"), size: 13, family: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" },
       margin: { l: 56, r: 8, t: 8, b: 48 }, hovermode: "closest", barmode: "overlay",
@@ -191,7 +211,7 @@
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
       showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: x, yaxis: { ...axis(ecdf ? "Share of samples [1]" : chart.yLabel), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" },
+      xaxis: x, yaxis: y,
     };
   };
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +77,63 @@ def test_json_alone_on_stdout(sfcperf: Command, runs: Path, capsys: Capture) -> 
     assert document["counts"]["worse"] == 2
 
 
+@pytest.mark.parametrize("labels", [["before", "B=after <i>"], ["new=after <i>", "old=before"]])
+def test_labels_name_the_sides_everywhere(
+    sfcperf: Command, runs: Path, labels: list[str], capsys: Capture
+) -> None:
+    files = [runs / name for name in ("c.json", "c.csv", "c.html")]
+    options = [item for file in files for item in (f"--{file.suffix[1:]}", file)]
+    options += [item for label in labels for item in ("--label", label)]
+    assert sfcperf("compare", "old", "new", "--results", runs, *options) == 0
+    assert "after <i> against before" in capsys.readouterr().out
+    document = json.loads(files[0].read_text())
+    validator("comparison").validate(document)
+    sides = [document["baseline"], *document["candidates"]]
+    assert [(side["name"], side["run_id"]) for side in sides] == [
+        ("before", "old"), ("after <i>", "new"),
+    ]  # fmt: skip
+    rows = list(csv.DictReader(files[1].open()))
+    assert {(row["baseline"], row["candidate"]) for row in rows} == {("before", "after <i>")}
+    page = files[2].read_text()
+    assert "<h1>after &lt;i&gt; against before</h1>" in page
+    assert "<code>before</code> of run <code>old</code>" in page
+    [data] = re.findall(r'id="report-data">(.*?)</script>', page, re.DOTALL)
+    names = [series["name"] for series in json.loads(data)["trials-0"]["series"]]
+    assert names == ["before", "after &lt;i&gt;"]
+
+
+def test_a_labelled_side_is_the_baseline_by_any_of_its_names(
+    sfcperf: Command, runs: Path, capsys: Capture
+) -> None:
+    for name in ("ebpf", "new plane"):
+        given = ["--label", "ebpf=new plane", "--baseline", name]
+        assert sfcperf("compare", runs / "both", *given) == 0
+        assert "ovs against new plane" in capsys.readouterr().out
+
+
+def test_intervals_say_that_they_are_not_adjusted(
+    sfcperf: Command, runs: Path, capsys: Capture
+) -> None:
+    assert sfcperf("compare", "old", "new", "--results", runs, "--html", runs / "c.html") == 0
+    for shown in (capsys.readouterr().out, (runs / "c.html").read_text()):
+        assert "95 % CI per row" in shown
+        assert "each interval is for its row alone" in " ".join(shown.split())
+
+
+def test_what_few_trials_leave_to_correct_is_said_once(
+    sfcperf: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    """Neither "no correction" beside a number that it requires, nor intervals beside no p."""
+    ping_run(tmp_path / "few", rounds=3)
+    ping_run(tmp_path / "slow", rounds=3, ratio=2.0)
+    assert sfcperf("compare", "few", "slow", "--results", tmp_path) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "with enough rounds, Holm's correction over these 2 rows will require 0.025" in shown
+    assert "Holm over no row (so few trials cannot decide any)" in shown
+    assert "no correction" not in shown
+    assert "each interval is for its row alone" not in shown
+
+
 def test_files(sfcperf: Command, runs: Path, capsys: Capture) -> None:
     files = [runs / name for name in ("c.json", "c.csv", "c.html")]
     options = [item for file in files for item in (f"--{file.suffix[1:]}", file)]
@@ -98,6 +156,9 @@ def test_files(sfcperf: Command, runs: Path, capsys: Capture) -> None:
         (["old", "new", "--margin", "5"], "'5' is not a margin"),
         (["old", "new", "--margin", "rtt_us=x"], "is not a margin"),
         (["old", "new", "--margin", "200%"], "below 100 %"),
+        (["old", "new", "--label", "C=third"], "no side 'C' to label"),
+        (["old", "new", "--label", "same", "--label", "same"], "the label 'same'"),
+        (["old", "new", "--label", "A="], "'A=' is not a label"),
         (["old", "new", "--alpha", "0.7"], "below 0.5"),
         (["old", "new", "--fail-on", "worst"], "unknown verdict 'worst'"),
         (["old", "new", "--baseline", "middle"], "is named 'middle'"),

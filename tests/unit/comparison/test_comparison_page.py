@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
@@ -36,6 +37,15 @@ def test_a_mark_is_where_its_number_is() -> None:
     assert drawn.high is not None
     assert drawn.low < drawn.x < drawn.high
     assert not drawn.above
+
+
+def test_ticks_stand_as_evenly_as_their_numbers() -> None:
+    """And so do their texts, which are centred: there is room for the outermost."""
+    axis = axis_of([row(LOW, shifted(1.1))])
+    ticks = [(x, float(text.removesuffix(" %"))) for x, text in axis.ticks]
+    for (x1, number1), (x2, number2) in pairwise(ticks):
+        assert (x2 - x1) / (number2 - number1) == pytest.approx(42 / (100 * axis.limit), rel=0.01)
+    assert ticks[0][0] >= 8
 
 
 def test_what_is_far_out_ends_in_an_arrow_and_does_not_shrink_the_others() -> None:
@@ -88,7 +98,7 @@ def test_the_page_says_all_of_the_rows(tmp_path: Path) -> None:
     data = json.loads(re.findall(r'id="report-data">(.*?)</script>', page, re.S)[0])
     rtt = data["trials-0"]
     assert [series["name"] for series in rtt["series"]] == ["a", "b", "c"]
-    assert rtt["yLabel"] == "rtt against the baseline [%]"
+    assert rtt["yLabel"] == "rtt against the baseline (%)"
     # b is a tenth slower, relative to the baseline's median.
     assert all(8 < point["y"] < 12 for point in rtt["series"][1]["points"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,16 @@ from support.records.attributed import Seen, seen_run
 from support.records.runs import build_run
 
 from sfcperf.control import publishing
+from sfcperf.errors import InputError
 from sfcperf.figures.attribution_figure import write_attribution
+from sfcperf.figures.figure_files import write_figures
 from sfcperf.figures.layout import FigureLayout
+from sfcperf.figures.run_data import RunData
+from sfcperf.figures.selection import FigureRequest
 from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunFile, RunStore
+
+SVG = FigureLayout(formats=("svg",))
 
 
 @pytest.fixture
@@ -61,6 +68,39 @@ def test_every_kind_is_drawn(tmp_path: Path, seen: Seen) -> None:
     assert publishing.analyse(made) == []
     files = write_attribution(made, tmp_path / "figures", FigureLayout(formats=("png",)))
     assert len(files) == (6 if seen.reverse else 2)
+
+
+@pytest.mark.parametrize(
+    ("seen", "named", "absent"),
+    [
+        (Seen(), {"residual", "end to end"}, {"residual below 0"}),
+        (Seen(end_to_end=60), {"residual below 0", "end to end"}, {"residual"}),
+        (Seen(end_to_end=None), set(), {"residual", "end to end", "residual below 0"}),
+    ],
+)
+def test_the_legend_names_what_is_drawn(
+    tmp_path: Path, seen: Seen, named: set[str], absent: set[str]
+) -> None:
+    made = seen_run(tmp_path / "run", seen)
+    assert publishing.analyse(made) == []
+    [svg, _] = write_attribution(made, tmp_path / "figures", SVG)
+    words = set(re.findall(r"<!-- (.*?) -->", svg.read_text()))
+    assert {"fw-1", "nat-2", *named} <= words
+    assert not absent & words
+
+
+def test_it_is_drawn_when_asked_for(store: RunStore, tmp_path: Path) -> None:
+    run, name = RunData(store, "a"), "attribution-iperf3-udp"
+    files = write_figures([run], FigureRequest((name,)), SVG, tmp_path / "a")
+    assert {file.name for file in files} == {f"{name}.svg", f"{name}.csv"}
+    both = write_figures([run], FigureRequest((name, "iperf3-udp-rtt_us")), SVG, tmp_path / "b")
+    assert {"iperf3-udp-rtt_us.svg", f"{name}.svg"} <= {file.name for file in both}
+    with pytest.raises(InputError) as caught:
+        write_figures([run], FigureRequest(("attribution",)), SVG, tmp_path / "c")
+    assert name in (caught.value.allowed or "")
+    with pytest.raises(InputError, match="is drawn as it is"):
+        write_figures([run], FigureRequest((name,), kind="bar"), SVG, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
 
 
 def test_the_report_makes_them_and_links_them(store: RunStore) -> None:

@@ -8,13 +8,16 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from support.records.runs import RunOptions, build_run
 
 from sfcperf.analysis.statistics import Rules
 from sfcperf.figures.distribution import band
 from sfcperf.figures.figure_files import write_figures
 from sfcperf.figures.layout import FigureLayout
+from sfcperf.figures.marks import distribution_marks
 from sfcperf.figures.notes import interval_note
 from sfcperf.figures.plot import Plot, resolve
 from sfcperf.figures.run_data import RunData
@@ -54,10 +57,12 @@ def _with_series(record: TrialRecord, chance: random.Random) -> TrialRecord:
     return replace(record, samples=samples, series={"rtt_us": values})
 
 
-def plot_of(store: RunStore, kind: str = "ecdf") -> tuple[Plot, TrialIndex]:
+def plot_of(
+    store: RunStore, kind: str = "ecdf", name: str = "ping-rtt_us"
+) -> tuple[Plot, TrialIndex]:
     trials, rows = TrialIndex(store.trials()), store.summaries()
     scenarios = list({r.scenario_id: r.scenario for r in rows}.values())
-    spec = next(f for f in automatic(rows, scenarios) if f.name == "ping-rtt_us")
+    spec = next(f for f in automatic(rows, scenarios) if f.name == name)
     return resolve(replace(spec, kind=kind), rows, scenarios, trials), trials  # type: ignore[arg-type]
 
 
@@ -74,6 +79,51 @@ def test_a_distribution_is_of_each_echo_and_not_of_the_means(
     for row in bands:
         assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
     assert "pointwise" in (tmp_path / "d.tex").read_text()
+
+
+def test_thin_lines_of_trials_lie_behind_that_of_all_samples(echoes: RunStore) -> None:
+    """Both renderers; the shares are counted again."""
+    plot, trials = plot_of(echoes)
+    axes = Figure().add_subplot()
+    distribution_marks(axes, plot)
+    drawn = chart("c", plot, trials).data["series"]
+    for place, point in enumerate(plot.points):
+        *thin, thick = axes.get_lines()[place * 9 : place * 9 + 9]
+        each = [[v * plot.spec.y_scale for v in t.series("rtt_us")] for t in point.valid_trials]
+        everything = np.concatenate(each)
+        assert len(everything) == 8 * ECHOES
+        for line, values in zip((*thin, thick), (*each, everything), strict=True):
+            for x, y in zip(*line.get_data(), strict=True):
+                above = np.mean(values <= x), np.mean(np.asarray(values) < x)
+                assert y == pytest.approx(above[0]) or y == pytest.approx(above[1])
+            assert len(line.get_xdata()) == len(values) + 1
+        assert all(line.get_zorder() < thick.get_zorder() for line in thin)
+        assert all(line.get_linewidth() < 0.5 * thick.get_linewidth() for line in thin)
+        assert drawn[place]["trials"]["x"].count(None) == len(each)
+        assert set(drawn[place]["trials"]["x"]) - {None} == set(everything)
+
+
+def test_the_distribution_of_trial_means_is_another_figure(
+    echoes: RunStore, tmp_path: Path
+) -> None:
+    plot, trials = plot_of(echoes, "ecdf-trials")
+    for curve, point in zip(chart("c", plot, trials).data["series"], plot.points, strict=True):
+        means = sorted(trial.value * plot.spec.y_scale for trial in point.valid_trials)
+        assert (curve["x"][1:], curve["trials"], curve["band"]) == (means, None, None)
+    request = FigureRequest(metric="rtt_us", kind="ecdf-trials")
+    write_figures([RunData(echoes, "a")], request, SVG, tmp_path)
+    [svg] = tmp_path.glob("*.svg")
+    assert svg.stem == "ping-rtt_us-ecdf-trials"
+    assert "Share of trials" in svg.read_text()
+    assert "Distribution of the valid trials' means (n = 8)" in svg.read_text()
+
+
+def test_a_metric_with_one_value_per_trial_has_no_distribution_of_samples(
+    echoes: RunStore,
+) -> None:
+    plot, trials = plot_of(echoes, name="httperf-replies_per_s")
+    assert "of the valid trials' values, of which each has one" in interval_note(plot)
+    assert chart("c", plot, trials).data["shareLabel"] == "Share of trials (1)"
 
 
 def test_the_report_draws_the_same_band(echoes: RunStore) -> None:

@@ -99,12 +99,13 @@ def test_untrusted_and_missing_points_are_said(
     assert "untrusted or failed (1 point)" in words
 
 
-@pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
+@pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf", "time"])
 def test_without_any_number(workflow: Workflow, kind: str, tmp_path: Path) -> None:
     spec = replace(workflow.figures[0], kind=kind)
     plot = resolve(spec, [], [scenario.levels for scenario in workflow.scenarios])
     (svg,) = drawing.draw(plot, {}, tmp_path / "figure", SVG)
     assert "no valid trial (6 points)" in svg.read_text()
+    assert ("nothing to draw" in svg.read_text()) == (kind in ("ecdf", "time"))
 
 
 @pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
@@ -117,6 +118,18 @@ def test_hostile_words(
     for path in drawing.draw(plot, {}, tmp_path / "figure"):
         assert path.stat().st_size > 1000
     ElementTree.parse(tmp_path / "figure.svg")
+
+
+def test_a_long_label_is_broken_and_not_clipped(
+    workflow: Workflow, summaries: list[Summary], tmp_path: Path
+) -> None:
+    label = "Round-trip time of each echo through the whole chain and back to the client (ms)"
+    spec = replace(workflow.figures[0], y_label=label)
+    plot = resolve(spec, summaries, [scenario.levels for scenario in workflow.scenarios])
+    [svg] = drawing.draw(plot, {}, tmp_path / "figure", SVG)
+    drawn = re.findall(r"<!-- (.*?) -->", svg.read_text())
+    assert label not in drawn
+    assert label in " ".join(drawn)
 
 
 def test_data_beside_the_figure(workflow: Workflow, summaries: list[Summary]) -> None:

@@ -101,7 +101,7 @@ def test_the_report_draws_the_same(kept: RunData) -> None:
     plot = plot_of(kept)
     drawn = chart("c", plot, TrialIndex(kept.trials)).data
     assert (drawn["kind"], drawn["ticks"]) == ("time", [])
-    assert drawn["xLabel"] == "Time within the trial [s]"
+    assert drawn["xLabel"] == "Time within the trial (s)"
     for curve, point in zip(drawn["series"], plot.points, strict=True):
         steps = point.curve("rtt_us", "median")
         x, y = corners(steps)

@@ -11,7 +11,7 @@ import jinja2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.presentation.pages import _chart_data, _environment, relative_link
+from sfcperf.presentation.pages import _chart_data, _environment, _words, relative_link
 
 SPECIAL = st.sampled_from("<>&'\"/\\!-\u2028`={}%;:scriptyle\x1b")
 WORDS = st.text(st.one_of(SPECIAL, st.characters(codec="utf-8")))
@@ -67,3 +67,16 @@ def test_templates_escape_by_default() -> None:
     assert environment.autoescape
     assert environment.undefined is jinja2.StrictUndefined
     assert relative_link.__module__ == "sfcperf.presentation.pages"
+
+
+@given(WORDS)
+def test_code_in_words_is_marked(text: str) -> None:
+    """Between back-ticks; nothing else of the words becomes an element."""
+    page = Reader(f"<p>{_words(f'{text} `sfcperf run` {text}')}</p>")
+    assert {name for name, _ in page.elements} <= {"p", "code"}
+    assert page.text.replace("`", "") == f"{text} sfcperf run {text}".replace("`", "")
+
+
+def test_words_without_code() -> None:
+    assert _words("1 < 2") == "1 &lt; 2"
+    assert _words("see `sfcperf clean`.") == "see <code>sfcperf clean</code>."

@@ -109,3 +109,34 @@ def test_extreme_numbers_are_short(mean: float, half: float | None, shown: str) 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 1e300))
 def test_no_number_is_longer_than_a_column(value: float, half: float) -> None:
     assert len(units.number(value, half)) <= 30
+
+
+@pytest.mark.parametrize(
+    ("factor", "unit", "metric", "shown"),
+    [
+        (1, "us", "rtt_us", "µs"),
+        (0.001, "us", "rtt_us", "ms"),
+        (1e-6, "bit/s", "rate_bps", "Mbit/s"),
+        (100, "1", "loss_ratio", "%"),
+        (1, "1", "loss_ratio", "1"),
+        (1 / 1024, "B", "rss_bytes", "KiB"),
+        (0.5, "us", "rtt_us", "us, times 0.5"),
+    ],
+)
+def test_unit_of_scaled_values(factor: float, unit: str, metric: str, shown: str) -> None:
+    assert units.scaled_unit(factor, unit, metric) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "shown"),
+    [
+        (0.0008334319254380776, "steal_ratio", "0.00083343"),
+        (25276063744, "total_bytes", "23.54 GiB"),
+        (25276063744, "net.core.rmem_max", "25276063744"),
+        (0, "swap_used_bytes", "0"),
+        (True, "tso", "True"),
+        ("1.50", "", "1.50"),
+    ],
+)
+def test_entries_of_documents(value: object, key: str, shown: str) -> None:
+    assert units.entry_text(value, key) == shown

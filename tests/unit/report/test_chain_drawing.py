@@ -3,7 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from support.records.runs import RunOptions, workflow_document
+from support.records.runs import RunOptions, build_run, workflow_document
 
 from sfcperf.report.chain_drawing import Drawing, draw, drawings
 from sfcperf.workflow.load import load_document
@@ -20,12 +20,21 @@ def titles(drawing: Drawing) -> dict[str, list[str]]:
 
 
 def test_the_longest_chain_of_each_topology(tmp_path) -> None:
-    (drawing,) = drawings(scenarios(tmp_path, "T1", 0, 2, 1))
+    planned = scenarios(tmp_path, "T1", 0, 2, 1)
+    (drawing,) = drawings(planned, [])
     assert list(titles(drawing).values()) == [["client", "fwd-1", "fwd-2", "server"]]
+    assert f"encapsulation {planned[1].chain.encapsulation};" in drawing.note
+
+
+def test_the_encapsulation_is_the_one_that_was_built(tmp_path) -> None:
+    """As the trials say, not `auto`: the report names it once more above."""
+    run = build_run(tmp_path / "run", RunOptions(topologies=("T1",), chain_lengths=(0, 1)))
+    [drawing] = drawings(load_document(*run.workflow()).scenarios, run.trials())
+    assert "encapsulation nsh-eth;" in drawing.note
 
 
 def test_nodes_as_the_path_meets_them(tmp_path) -> None:
-    drawing = draw(scenarios(tmp_path, "T3", 2)[0])
+    drawing = draw(scenarios(tmp_path, "T3", 2)[0], "nsh-eth")
     assert list(titles(drawing).values()) == [["client"], ["fwd-1", "fwd-2"], ["server"]]
     assert drawing.wires
     details = [box.detail for node in drawing.nodes for box in node.boxes]
@@ -33,12 +42,12 @@ def test_nodes_as_the_path_meets_them(tmp_path) -> None:
 
 
 def test_two_endpoints_on_one_node(tmp_path) -> None:
-    drawing = draw(scenarios(tmp_path, "T2", 1)[0])
+    drawing = draw(scenarios(tmp_path, "T2", 1)[0], "nsh-eth")
     assert list(titles(drawing).values()) == [["client", "server"], ["fwd-1"]]
 
 
 def test_a_long_chain_is_abridged(tmp_path) -> None:
-    boxes = draw(scenarios(tmp_path, "T1", 32)[0]).nodes[0].boxes
+    boxes = draw(scenarios(tmp_path, "T1", 32)[0], "nsh-eth").nodes[0].boxes
     assert [box.title for box in boxes][6] == "25 more"
     assert boxes[6].detail == "fwd-6 to fwd-30"
     assert boxes[-2].detail == "SI 224 → 223"
@@ -47,7 +56,7 @@ def test_a_long_chain_is_abridged(tmp_path) -> None:
 @pytest.mark.parametrize("topology", ["T1", "T2", "T3"])
 @pytest.mark.parametrize("length", [0, 1, 9])
 def test_nothing_overlaps_or_sticks_out(tmp_path, topology: str, length: int) -> None:
-    drawing = draw(scenarios(tmp_path, topology, length)[0])
+    drawing = draw(scenarios(tmp_path, topology, length)[0], "nsh-eth")
     for left, right in pairwise(drawing.nodes):
         assert left.x + left.width < right.x
     for node in drawing.nodes:

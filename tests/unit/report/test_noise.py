@@ -30,13 +30,22 @@ def test_a_chart_for_what_moves_and_words_for_what_does_not(trials: list[TrialRe
     section = noise_section(GATE, trials, [reading(), reading("c002", value=110.0)])
     assert section is not None
     assert [chart.id for chart in section.charts] == ["noise-quiet_steal_ratio", "noise-sentinel"]
-    assert "Run queue: 0 in all 6 trials." in section.constant
+    assert "Run queue: 0 tasks/CPU in all 6 trials." in section.constant
     steal = section.charts[0].data
     assert [s["name"] for s in steal["series"]] == ["trials", "limit"]
-    assert steal["series"][0]["y"] == [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]
-    assert steal["series"][1]["y"] == [0.05, 0.05]
+    assert steal["series"][0]["y"] == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert steal["series"][1]["y"] == [5.0, 5.0]
     for chart in section.charts:
-        assert "[" in chart.data["yLabel"] and "[s]" in chart.data["xLabel"]
+        assert "(" in chart.data["yLabel"] and "(s)" in chart.data["xLabel"]
+
+
+def test_without_a_gate_the_default_limits_are_drawn(trials: list[TrialRecord]) -> None:
+    section = noise_section({}, trials, [])
+    assert section is not None
+    *_, limit = section.charts[0].data["series"]
+    assert (limit["name"], limit["y"]) == ("limit of a default gate", [5.0, 5.0])
+    told = "Run queue: 0 tasks/CPU in all 6 trials (limit of a default gate: 0.25 tasks/CPU)."
+    assert told in section.constant
 
 
 def test_trials_outside_are_named_with_what_stands_in_their_place(trials: list[TrialRecord]):

@@ -134,9 +134,13 @@ def test_every_trial_is_a_point_that_leads_to_its_row(page: Page) -> None:
     assert statuses.count("untrusted") == 3
 
 
+def test_no_word_stands_between_back_ticks(page: Page) -> None:
+    assert "`" not in page.text
+
+
 def test_no_chart_without_units(page: Page) -> None:
     for chart in page.data.values():
-        assert re.search(r"\[.+\]", chart["yLabel"])
+        assert re.search(r"[\[(].+[\])]", chart["yLabel"])
 
 
 def test_every_chart_has_its_numbers_as_a_table(page: Page) -> None:

@@ -21,7 +21,7 @@ def test_cpu_and_memory_come_first(run: RunStore) -> None:
     charts = telemetry_charts(run.telemetry_path)
     assert [chart.title for chart in charts][:2] == ["cpu cores", "memory"]
     assert charts[1].unit == "MiB"
-    assert all("[" in chart.data["yLabel"] for chart in charts)
+    assert all("(" in chart.data["yLabel"] for chart in charts)
 
 
 def test_a_constant_is_said_not_drawn(run: RunStore) -> None:

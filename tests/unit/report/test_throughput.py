@@ -55,7 +55,7 @@ def test_loss_is_drawn_against_load(tmp_path: Path) -> None:
     (group,) = section(searched(tmp_path / "run", ("s000", search(*offered)))).groups
     (chart,) = group.charts
     points = {series["name"]: (series["x"], series["y"]) for series in chart.data["series"]}
-    assert chart.data["xLabel"] == "Load [kpackets/s]"
+    assert chart.data["xLabel"] == "Load (kpackets/s)"
     assert points["loads"] == ([10.1, 9.9], [1.0, 0.0])
     assert points["limited by the endpoints"] == ([9.95], [0.0])
     assert points["NDR (loss ratio 0 %)"] == ([10.0, 10.0], [0.0, 1.0])
