@@ -149,4 +149,4 @@ def test_the_readme_shows_a_real_run() -> None:
     shown = text[text.index(begin) : text.index(end)]
     assert shown.count("✓") == 12
     assert "72 trials: 72 valid" in shown
-    assert (TREE / "docs" / "images" / "report.png").stat().st_size > 10_000
+    assert (TREE / "docs" / "images" / "report-light.png").stat().st_size > 10_000
