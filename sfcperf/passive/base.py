@@ -62,6 +62,12 @@ class Monitor(Instrument):
         nothing will be seen. The default has nothing to say."""
         return ()
 
+    @classmethod
+    def trial_s(cls, parameters: Mapping[str, Any]) -> float:
+        """Estimated time by which `start` and `stop` prolong a trial, seconds, for plans and
+        progress bars. The default is for monitors that take next to none."""
+        return 0.0
+
     @abstractmethod
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """Begin to observe; returns when observing."""

@@ -25,6 +25,8 @@ from sfcperf.vnfs import binaries
 from sfcperf.workflow.model import Scenario
 
 BINARY = "pptmon"
+_START_AND_STOP_S = 0.5
+"""Of three VNFs together, on a virtual machine with 2 cores; for estimates only."""
 _NETWORK = {"type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"}
 
 log = logging.getLogger(__name__)
@@ -185,6 +187,11 @@ class PptmonMonitor(Monitor):
             f"pptmon will take no samples: {names} packets carry them, and the probes send none "
             f"({labels}); add a probe that does, such as iperf3"
         ]
+
+    @classmethod
+    def trial_s(cls, parameters: Mapping[str, Any]) -> float:
+        """See Monitor.trial_s."""
+        return _START_AND_STOP_S + float(parameters["drain_s"])
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """Attach at each VNF; returns when samples are taken. Nothing stays when one fails."""

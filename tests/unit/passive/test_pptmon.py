@@ -21,6 +21,8 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.passive.pptmon import PptmonMonitor
 from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.plan import workflow_s
 
 AT = 1_790_000_000_000_000_000
 
@@ -127,6 +129,25 @@ def test_what_starting_costs_is_told_apart_from_measuring(
     found = watching.stop()
     assert of(found, "pptmon", "monitor_cpu_cores") == pytest.approx([3 * 0.2 / 10])
     assert of(found, "pptmon", "monitor_cpu_s") == pytest.approx([3 * 0.7])
+
+
+def test_plans_include_the_time_to_start_and_end(tmp_path: Path) -> None:
+    def planned_s(*monitors: dict[str, Any]) -> float:
+        document = {
+            "sfcperf": 1,
+            "name": "w",
+            "infrastructure": {"driver": "local"},
+            "topology": "T1",
+            "vnfs": {"router": {"type": "router"}},
+            "chain": {"functions": [{"vnf": "router"}]},
+            "probes": [{"probe": "ping"}],
+            "monitors": list(monitors),
+            "design": {"rounds": 4, "warmup_rounds": 0},
+        }
+        return workflow_s(load_document(document, tmp_path))
+
+    assert planned_s({"monitor": "cpu"}) == pytest.approx(planned_s())
+    assert planned_s({"monitor": "pptmon", "drain_s": 30}) > planned_s() + 4 * 30
 
 
 def test_samples_that_do_not_tell_of_the_whole_path(tool: Path, tmp_path: Path) -> None:
