@@ -55,15 +55,15 @@ def measure(testbed: Testbed, seconds: int = 10) -> list[Cost]:
         with testbed.pptmon("--rate", "1") as pptmon, testbed.listening(), bpf.statistics():
             options = ("-u", "-b", "100M", "-t", str(seconds))
             testbed.iperf3(*options)
-            programs = _programs({pptmon.process.pid, os.getpid()})
+            by_name = {p["name"]: p for p in programs({pptmon.process.pid, os.getpid()})}
             repeated = {
-                name: bpf.repeated_ns(bpf.by_id(programs[name]["id"]), _frame())
+                name: bpf.repeated_ns(bpf.by_id(by_name[name]["id"]), _frame())
                 for name in ("enter", "leave", "floor")
             }
     finally:
         os.close(link)
         os.close(floor)
-    means = {name: p["run_time_ns"] / p["run_cnt"] for name, p in programs.items()}
+    means = {name: p["run_time_ns"] / p["run_cnt"] for name, p in by_name.items()}
     return [
         Cost(
             name,
@@ -71,17 +71,17 @@ def measure(testbed: Testbed, seconds: int = 10) -> list[Cost]:
             means["floor"],
             repeated[name],
             repeated["floor"],
-            programs[name]["run_cnt"],
+            by_name[name]["run_cnt"],
         )
         for name in ("enter", "leave")
     ]
 
 
-def _programs(pids: set[int]) -> dict[str, dict[str, Any]]:
-    """Those that these processes hold, by name."""
+def programs(pids: set[int]) -> list[dict[str, Any]]:
+    """Those that these processes hold, as bpftool describes them."""
     held = {number for pid in pids for number in _held(pid)}
     said = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True)
-    return {p["name"]: p for p in json.loads(said.stdout) if p["id"] in held}
+    return [p for p in json.loads(said.stdout) if p["id"] in held]
 
 
 def _held(pid: int) -> Iterator[int]:

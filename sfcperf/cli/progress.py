@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfcperf.cli.text import levels_text, shown
+from sfcperf.cli.text import levels_text, shown, wrapped
 from sfcperf.control.events import Listener
-from sfcperf.presentation.wording import count_text
+from sfcperf.presentation.wording import count_text, duration_text
 
 if TYPE_CHECKING:
     from sfcperf.results.records import TrialRecord
     from sfcperf.workflow.plan import PlannedTrial, TrialGroup
+
+_USUAL_COLUMNS = 80
+"""Of a terminal that does not say how many it has."""
 
 
 @contextmanager
@@ -40,7 +44,7 @@ class QuietDisplay(Listener):
     """The path at once, so that a script knows it even if the run is killed; nothing else but
     what went wrong."""
 
-    def started(self, folder: Path, trials: int, done: int) -> None:
+    def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
         """See Listener."""
         with suppress(OSError):
             print(folder, flush=True)
@@ -57,12 +61,13 @@ class LineDisplay(Listener):
         """See Listener."""
         say(f"{folder}: looking at this machine, starting the driver")
 
-    def started(self, folder: Path, trials: int, done: int) -> None:
+    def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
         """See Listener."""
         before = f", {done} of them already done" if done else ""
-        say(f"{folder}: {count_text(trials, 'trial')} planned, including warm-up{before}")
+        takes = f", about {duration_text(planned_s)}" if planned_s else ""
+        say(f"{folder}: {count_text(trials, 'trial')} planned, including warm-up{before}{takes}")
 
-    def more_trials(self, trials: int) -> None:
+    def more_trials(self, trials: int, planned_s: float) -> None:
         """See Listener."""
         say(f"intervals are still too wide: {count_text(trials, 'trial')} more")
 
@@ -102,6 +107,10 @@ def verdict_text(record: TrialRecord) -> str:
 
 def say(text: str) -> None:
     """Lines on stderr, which may quote a server or a file of somebody else; a reader that has gone
-    does not end a run."""
+    does not end a run. On a terminal, they are wrapped at words."""
+    lines = list(map(shown, text.split("\n")))
     with suppress(OSError):
-        print("\n".join(map(shown, text.split("\n"))), file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL_COLUMNS
+            lines = [wrapped(line, columns) for line in lines]
+        print("\n".join(lines), file=sys.stderr, flush=True)

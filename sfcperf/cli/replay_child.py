@@ -40,9 +40,9 @@ def run(spec: ReplaySpec) -> int:
         # Whatever is shown, the parent learns the folder at once.
         told = listener.started
 
-        def started(folder: Path, trials: int, done: int) -> None:
+        def started(folder: Path, trials: int, done: int, planned_s: float) -> None:
             answer.write_text(str(folder))
-            told(folder, trials, done)
+            told(folder, trials, done, planned_s)
 
         listener.started = started  # type: ignore[method-assign]
         outcome = _resume(spec, listener) if spec.resume is not None else _start(spec, listener)

@@ -16,12 +16,14 @@ class Listener:
     def created(self, folder: Path) -> None:
         """The run folder exists; the machine is looked at, and the drivers start."""
 
-    def started(self, folder: Path, trials: int, done: int) -> None:
+    def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
         """Trials are about to begin: `trials` are planned (warm-up included), `done` of them were
-        recorded by earlier sessions of a resumed run."""
+        recorded by earlier sessions of a resumed run. `planned_s` is the estimated time of the
+        others with their deployments, seconds."""
 
-    def more_trials(self, trials: int) -> None:
-        """Sequential stopping adds a round, or the noise gate reruns: so many more trials."""
+    def more_trials(self, trials: int, planned_s: float) -> None:
+        """Sequential stopping adds a round, or the noise gate reruns: so many more trials, with
+        their estimated time."""
 
     def phase(self, name: str) -> None:
         """The run's state changed: `deploying`, `measuring`, ..."""

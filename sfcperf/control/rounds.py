@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from math import ceil
 
 from sfcperf.control.context import RunContext
@@ -13,7 +14,7 @@ from sfcperf.results import noise_gate
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.noise_gate import sentinel_scenario
-from sfcperf.workflow.plan import TrialGroup, trial_groups
+from sfcperf.workflow.plan import TrialGroup, trial_group_s, trial_groups, warmup_s
 
 
 class Rounds:
@@ -41,7 +42,7 @@ class Rounds:
             number += 1
             todo = self._progress.missing(number, active)
             if todo and number > self._workflow.design.rounds:
-                self._run.listener.more_trials(sum(len(group.trials) for group in todo))
+                self._tell_more(todo)
             self._measure(number, todo, active)
             self._rerun(number, active)
             stopping.update(self._progress.stopping(number, active))
@@ -52,13 +53,22 @@ class Rounds:
         """Ids of all trials that were recorded, in this session or before."""
         return self._measured
 
-    def planned(self) -> tuple[int, int]:
-        """Number of planned trials (warm-up included, further rounds and reruns not), and of those
-        that are recorded already or need no warm-up any more."""
+    def planned(self) -> tuple[int, int, float]:
+        """Number of planned trials (warm-up included, further rounds and reruns not), of those
+        that are recorded already or need no warm-up any more, and the estimated time of the others,
+        seconds."""
         design = self._workflow.design
         total, done = self._progress.planned()
-        warmup = design.warmup_rounds * total // design.rounds if done < total else 0
-        return total + warmup, done
+        if done == total:
+            return total, done, 0.0
+        active = [scenario.id for scenario in self._workflow.scenarios]
+        left = (self._progress.missing(n + 1, active) for n in range(design.rounds))
+        planned_s = warmup_s(self._workflow) + _time_s(chain.from_iterable(left))
+        return total + design.warmup_rounds * total // design.rounds, done, planned_s
+
+    def _tell_more(self, groups: Sequence[TrialGroup]) -> None:
+        trials = sum(len(group.trials) for group in groups)
+        self._run.listener.more_trials(trials, _time_s(groups))
 
     def _measure(self, number: int, todo: Sequence[TrialGroup], active: Sequence[str]) -> None:
         """Measure in blocks; the sentinel closes each, also the block of a killed session."""
@@ -98,8 +108,8 @@ class Rounds:
         while wanted := self._progress.due(number):
             turn = max(rerun_number(record.trial_id) for record in wanted)
             settle(self._run, self._gate.settle_s * 2**turn)
-            self._run.listener.more_trials(len(wanted))
             groups = rerun_groups(trial_groups(self._workflow, number), wanted)
+            self._tell_more(groups)
             self._measure(number, groups, active)
 
     def _account(self) -> dict[str, object]:
@@ -123,3 +133,7 @@ class Rounds:
     def _run_group(self, group: TrialGroup) -> list[TrialRecord]:
         max_retries = self._workflow.design.max_retries
         return TrialGroupRunner(self._run, group, max_retries, self._gate).run()
+
+
+def _time_s(groups: Iterable[TrialGroup]) -> float:
+    return sum(map(trial_group_s, groups))

@@ -19,7 +19,7 @@ from sfcperf.control.resolved import check_unchanged, resolved
 from sfcperf.control.session import Outcome, Session
 from sfcperf.control.state import FurtherDriver, RunInfo, RunState, StateDir
 from sfcperf.control.tracing import traced
-from sfcperf.control.validation import check
+from sfcperf.control.validation import check, warnings
 from sfcperf.errors import InputError
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.hostfacts import host_facts
@@ -50,6 +50,8 @@ def start(
     """
     phases = Phases()
     check(workflow)
+    for text in warnings(workflow):
+        listener.message(text)
     with traced(listener) as listener, Interrupts() as interrupts, ExitStack() as stack:
         states = StateDir()
         state, run_id, tag = states.create(workflow.name)

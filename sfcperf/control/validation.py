@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -51,6 +52,24 @@ def _validate(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> 
                     allowed=error.allowed,
                     hint=error.hint,
                 ) from error
+
+
+def warnings(workflow: Workflow) -> list[str]:
+    """What monitors say of scenarios that they can observe (Monitor.scenario_warnings), each once,
+    as lines for the user."""
+    said: Counter[str] = Counter(
+        f"warning: /monitors/{number}: {text}"
+        for scenario in workflow.scenarios
+        for number, spec in enumerate(scenario.monitors)
+        for text in plugins.load("monitor", spec.monitor).scenario_warnings(
+            spec.parameters, scenario
+        )
+    )
+    number = len(workflow.scenarios)
+    return [
+        text if times == number else f"{text} (in {times} of {number} scenarios)"
+        for text, times in said.items()
+    ]
 
 
 def check_remote(workflow: Workflow) -> None:

@@ -48,6 +48,7 @@ class BackgroundMonitor(Monitor):
     name = "background"
     title = "Background traffic: UDP packets of many flows beside the probe"
     cost = "shares CPUs and chain with the probe: it is a load, and is meant to be one"
+    protocols = frozenset({"udp"})
     parameters = object_schema(
         {
             "flows": integer(

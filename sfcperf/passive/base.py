@@ -33,8 +33,14 @@ class Monitor(Instrument):
     """
 
     cost: ClassVar[str]
-    """What running it costs the measured system, in words; what it really used is reported as
-    one observation per trial of metric `monitor_cpu_s`, source = the monitor's name."""
+    """What running it costs the measured system, in words.
+
+    What it really used is reported once per trial, with the monitor's name as source: in the metric
+    `monitor_cpu_s`, its CPU time from `start` to `stop`, and optionally, where starting and ending
+    cost more than observing, in `monitor_cpu_cores`, the CPUs that it used in between."""
+
+    protocols: ClassVar[frozenset[str]] = frozenset()
+    """Of `icmp`, `tcp` and `udp`: packets that it sends itself; most send none."""
 
     @classmethod
     def check_scenario(
@@ -49,6 +55,18 @@ class Monitor(Instrument):
         Raises InputError (`where`: a parameter) or EnvironmentLacks.
         """
         return
+
+    @classmethod
+    def scenario_warnings(cls, parameters: Mapping[str, Any], scenario: Scenario) -> Sequence[str]:
+        """What the user should know before a run of a scenario that can be observed, such as that
+        nothing will be seen. The default has nothing to say."""
+        return ()
+
+    @classmethod
+    def trial_s(cls, parameters: Mapping[str, Any]) -> float:
+        """Estimated time by which `start` and `stop` prolong a trial, seconds, for plans and
+        progress bars. The default is for monitors that take next to none."""
+        return 0.0
 
     @abstractmethod
     def start(self, deployment: Deployment, raw_dir: Path) -> None:

@@ -9,6 +9,8 @@ from sfcperf.presentation.wording import date_and_time, run_s, trial_s
 from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
+_NOTABLE_CORES = 0.05
+"""CPUs that a monitor may use while a probe measures without a word about it."""
 
 
 def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> list[tuple[str, str]]:
@@ -30,21 +32,37 @@ def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> lis
 
 
 def monitors(
-    manifest: Mapping[str, Any], trials: Sequence[TrialRecord], measured: Mapping[str, float]
+    manifest: Mapping[str, Any],
+    trials: Sequence[TrialRecord],
+    cpu_s: Mapping[str, float],
+    cores: Mapping[str, float],
 ) -> list[tuple[str, str, str]]:
-    """(Monitor, its stated cost, the CPU time that it used)."""
+    """(Monitor, its stated cost, what it used). `cpu_s` and `cores` are those of
+    sfcperf.results.telemetry."""
     in_trials_s = sum(map(trial_s, trials))
     stated = {m["monitor"]: m for m in manifest["monitors"]}
     rows = []
-    for name in dict.fromkeys([*stated, *measured]):
-        used = measured.get(name, stated.get(name, {}).get("cpu_s"))
+    for name in dict.fromkeys([*stated, *cpu_s]):
+        used = cpu_s.get(name, stated.get(name, {}).get("cpu_s"))
         text = "not recorded"
         if used is not None:
             text = f"{used:.3g} s of CPU time"
             if in_trials_s:
                 text += f" ({100 * used / in_trials_s:.2g} % of one CPU during trials)"
+            if name in cores:
+                text += f", {100 * cores[name]:.2g} % of one CPU while probes measured"
         rows.append((name, str(stated.get(name, {}).get("cost", "not stated")), text))
     return rows
+
+
+def dear_monitors(cores: Mapping[str, float]) -> list[str]:
+    """A sentence for each monitor that may have slowed down what was measured."""
+    return [
+        f"The monitor {name} used {100 * used:.2g} % of one CPU while probes measured, which can "
+        "slow down what they measured: compare with a run without it."
+        for name, used in cores.items()
+        if used > _NOTABLE_CORES
+    ]
 
 
 def environment(manifest: Mapping[str, Any]) -> list[tuple[str, Any]]:

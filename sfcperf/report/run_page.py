@@ -38,7 +38,7 @@ from sfcperf.results.files import replace_file
 from sfcperf.results.kinds import kind_of
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.results.telemetry import monitor_cpu_cores, monitor_cpu_s
 
 _RUN_FILES = (
     ("workflow.json", "the workflow as given"),
@@ -114,6 +114,7 @@ def _page(
     charts = _charts(run, figures, index)
     telemetry = telemetry_charts(store.telemetry_path)
     noise = noise_section(manifest, trials, store.readings())
+    monitor_cores = monitor_cpu_cores(store.telemetry_path)
     throughput = throughput_section(store, trials)
     drawn: list[Chart] = [*charts.figures, *charts.primary, *charts.others]
     drawn += [chart for chart in telemetry if not chart.constant]
@@ -147,7 +148,10 @@ def _page(
         telemetry=telemetry,
         noise=noise,
         throughput=throughput,
-        monitors=run_facts.monitors(manifest, trials, monitor_cpu_s(store.telemetry_path)),
+        monitors=run_facts.monitors(
+            manifest, trials, monitor_cpu_s(store.telemetry_path), monitor_cores
+        ),
+        dear_monitors=run_facts.dear_monitors(monitor_cores),
         environment=run_facts.environment(manifest),
         methods=result_tables.methods(summaries),
         stopping=result_tables.stopping(summaries),

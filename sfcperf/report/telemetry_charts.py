@@ -18,7 +18,7 @@ from markupsafe import escape
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
 from sfcperf.presentation.pages import Chart, trial_anchor
-from sfcperf.results.telemetry import MONITOR_COST
+from sfcperf.results.telemetry import OF_MONITORS
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,7 +34,7 @@ _OTHER_RANK = len(_FIRST)
 _USE = """
     SELECT metric, scenario_id, any_value(scenario), source, min(unit), avg(value),
            min(value), max(value), count(*)
-    FROM telemetry WHERE metric <> ? AND isfinite(value)
+    FROM telemetry WHERE metric NOT IN (SELECT unnest(?)) AND isfinite(value)
     GROUP BY metric, scenario_id, source ORDER BY metric, scenario_id, source
 """
 _THINNED = """
@@ -160,7 +160,7 @@ def _titles(names: Sequence[str]) -> dict[str, str]:
 
 def _metrics(database: duckdb.DuckDBPyConnection) -> list[_Metric]:
     groups: dict[str, list[_Use]] = {}
-    for metric, _, *use in database.execute(_USE, [MONITOR_COST]).fetchall():
+    for metric, _, *use in database.execute(_USE, [list(OF_MONITORS)]).fetchall():
         groups.setdefault(metric, []).append(_Use(*use))
     return [_Metric(name, tuple(uses)) for name, uses in groups.items()]
 

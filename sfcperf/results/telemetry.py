@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from sfcperf.results.trial_rows import TrialRows, check, reading
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
 MONITOR_COST = "monitor_cpu_s"
 """The metric under which monitors report their own CPU time (sfcperf.passive.base)."""
+MONITOR_CORES = "monitor_cpu_cores"
+"""That of the CPUs that they used while the probe measured; few monitors report it."""
+OF_MONITORS = (MONITOR_COST, MONITOR_CORES)
+"""What monitors say of themselves, not of the system: once per trial."""
 
 TELEMETRY = TrialRows(
     {
@@ -32,11 +37,19 @@ def read_metrics(path: Path, metrics: Sequence[str]) -> pyarrow.Table:
 
 
 def monitor_cpu_s(path: Path) -> dict[str, float]:
-    """Monitor -> CPU time that it used in the whole run, seconds; empty without the file.
+    """Monitor -> CPU time that it used in the whole run, seconds; empty without the file. Raises
+    InputError if the file is damaged."""
+    return {name: sum(values) for name, values in _of_monitors(path, MONITOR_COST).items()}
 
-    A monitor reports once per trial what it used in that trial. Raises InputError if the file is
-    damaged.
-    """
+
+def monitor_cpu_cores(path: Path) -> dict[str, float]:
+    """Monitor -> CPUs that it used while probes measured, mean of all trials; without those that do
+    not report it, and empty without the file. Raises InputError if the file is damaged."""
+    return {name: fmean(values) for name, values in _of_monitors(path, MONITOR_CORES).items()}
+
+
+def _of_monitors(path: Path, metric: str) -> dict[str, list[float]]:
+    """Monitor -> what it said of itself, trial by trial."""
     if not path.is_file():
         return {}
     import pyarrow
@@ -44,14 +57,14 @@ def monitor_cpu_s(path: Path) -> dict[str, float]:
     import pyarrow.parquet
 
     check(path, TELEMETRY.columns)
-    sums: dict[str, float] = {}
+    found: dict[str, list[float]] = {}
     columns = ["metric", "source", "value"]
     with reading(path):
         # By batches, so that a large file need not be in memory.
         file = pyarrow.parquet.ParquetFile(path, read_dictionary=["metric", "source"])
         for batch in file.iter_batches(columns=columns):
-            own = batch.filter(pyarrow.compute.equal(batch["metric"], MONITOR_COST))
+            own = batch.filter(pyarrow.compute.equal(batch["metric"], metric))
             values = own["value"].cast(pyarrow.float64()).to_pylist()
             for source, value in zip(own["source"].to_pylist(), values, strict=True):
-                sums[source] = sums.get(source, 0.0) + value
-    return sums
+                found.setdefault(source, []).append(value)
+    return found

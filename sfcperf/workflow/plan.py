@@ -188,6 +188,15 @@ def probe_s(probe: ProbeSpec) -> float:
     return TRIAL_S + measured
 
 
+def trial_s(trial: PlannedTrial) -> float:
+    """Estimated duration of a trial with its monitors, seconds."""
+    monitors_s: float = sum(
+        plugins.load("monitor", spec.monitor).trial_s(spec.parameters)
+        for spec in trial.scenario.monitors
+    )
+    return probe_s(trial.probe) + monitors_s
+
+
 def deploy_s(scenario: Scenario) -> float:
     """Estimated duration of deploying and tearing down a scenario, seconds."""
     return DEPLOY_S + DEPLOY_FUNCTION_S * len(scenario.chain.functions)
@@ -195,17 +204,23 @@ def deploy_s(scenario: Scenario) -> float:
 
 def trial_group_s(group: TrialGroup) -> float:
     """Estimated duration of a trial group with its deployment, seconds."""
-    return deploy_s(group.scenario) + sum(probe_s(trial.probe) for trial in group.trials)
+    return deploy_s(group.scenario) + sum(map(trial_s, group.trials))
 
 
 def workflow_s(workflow: Workflow) -> float:
     """Estimated duration of all warm-up and planned rounds, seconds, without retries and the
     rounds that sequential stopping may add."""
     design = workflow.design
-    warmup = (trial_groups(workflow, n + 1, warmup=True) for n in range(design.warmup_rounds))
     planned = (trial_groups(workflow, n + 1) for n in range(design.rounds))
-    measured = sum(trial_group_s(group) for group in chain.from_iterable((*warmup, *planned)))
-    return measured + _sentinel_s(workflow)
+    measured = sum(map(trial_group_s, chain.from_iterable(planned)))
+    return warmup_s(workflow) + measured + _sentinel_s(workflow)
+
+
+def warmup_s(workflow: Workflow) -> float:
+    """Estimated duration of the warm-up rounds, seconds."""
+    rounds = range(1, workflow.design.warmup_rounds + 1)
+    groups = (group for n in rounds for group in trial_groups(workflow, n, warmup=True))
+    return sum(map(trial_group_s, groups))
 
 
 def _sentinel_s(workflow: Workflow) -> float:

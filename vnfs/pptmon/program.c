@@ -49,10 +49,17 @@ void program_set_pick(__u32 pick)
 	program->data->pick = program->rodata->settings.first ? 0xffffffff : pick;
 }
 
+__u64 program_counter(enum ppt_counter counter)
+{
+	__u32 key = counter;
+	__u64 sum = 0;
+
+	percpu_sum(bpf_map__fd(program->maps.counters), &key, &sum, 1);
+	return sum;
+}
+
 void program_counters(__u64 *values)
 {
-	int map = bpf_map__fd(program->maps.counters);
-
-	for (__u32 i = 0; i < PPT_COUNTERS; i++)
-		percpu_sum(map, &i, &values[i], 1);
+	for (int i = 0; i < PPT_COUNTERS; i++)
+		values[i] = program_counter((enum ppt_counter)i);
 }

@@ -17,5 +17,8 @@ __u64 program_period_ns(void); /* of a source; 0: no source, or each packet */
 /* Probability with which a packet is taken once a sample is due, in 2^-32. */
 void program_set_pick(__u32 pick);
 
-/* Sum over the CPUs, by enum ppt_counter. */
+/* Sum over the CPUs. */
+__u64 program_counter(enum ppt_counter counter);
+
+/* All of them, by enum ppt_counter. */
 void program_counters(__u64 *values);

@@ -19,6 +19,7 @@
 #define SHARE 4 /* one packet of a period is taken among the first quarter of them */
 #define PERIODS 5 /* over which the rate of packets is averaged, at least */
 #define AT_LEAST_NS 1000000000.0
+#define INTERFACES_EVERY 10 /* ticks: asking opens a socket per interface */
 
 enum { ON_SIGNAL, ON_TIMER, ON_OUTPUT, ON_EVENT, SOURCES };
 
@@ -28,6 +29,7 @@ static int timer_fd = -1;
 static const struct interface *interfaces[2];
 static double packets_per_ns;
 static __u64 seen_before;
+static unsigned int tick;
 
 static int on_event(void *to_unix_ns, void *event, size_t bytes)
 {
@@ -98,10 +100,11 @@ static int check_interfaces(void)
  * The first packet of a period is the head of a burst more often than not: it waited for no other
  * and finds caches cold. So the probability is such that choosing takes a quarter of the period.
  */
-static __u32 pick_probability(const __u64 *counters, __u64 period_ns, __u64 elapsed_ns)
+static __u32 pick_probability(__u64 period_ns, __u64 elapsed_ns)
 {
+	__u64 seen_now = program_counter(PPT_SEEN);
 	double window = (double)period_ns * PERIODS;
-	double seen = (double)(counters[PPT_SEEN] - seen_before);
+	double seen = (double)(seen_now - seen_before);
 	double wanted, weight, candidates;
 
 	if (period_ns == 0 || elapsed_ns == 0)
@@ -112,9 +115,10 @@ static __u32 pick_probability(const __u64 *counters, __u64 period_ns, __u64 elap
 	if (weight > 1)
 		weight = 1;
 	packets_per_ns += weight * (seen / (double)elapsed_ns - packets_per_ns);
-	seen_before = counters[PPT_SEEN];
+	seen_before = seen_now;
 	/* The share of packets that the filter lets through. */
-	wanted = (double)(counters[PPT_WANTED] + 1) / (double)(counters[PPT_JUDGED] + 1);
+	wanted = (double)(program_counter(PPT_WANTED) + 1) /
+		 (double)(program_counter(PPT_JUDGED) + 1);
 	candidates = packets_per_ns * (double)period_ns * wanted / SHARE;
 	return candidates <= 1 ? TAKE_ALL : (__u32)(TAKE_ALL / candidates);
 }
@@ -122,20 +126,17 @@ static __u32 pick_probability(const __u64 *counters, __u64 period_ns, __u64 elap
 /* The programs wake nobody for a sample: it is fetched here. */
 static int take_tick(void)
 {
-	__u64 counters[PPT_COUNTERS];
 	__u64 ticks;
 
 	if (read(timer_fd, &ticks, sizeof(ticks)) != sizeof(ticks))
 		return 0;
 	if (!output_full())
 		take_events();
-	if (program_period_ns()) {
-		program_counters(counters);
-		program_set_pick(pick_probability(counters, program_period_ns(),
-						  ticks * GAUGES_PERIOD_MS * 1000000));
-	}
+	if (program_period_ns())
+		program_set_pick(
+			pick_probability(program_period_ns(), ticks * GAUGES_PERIOD_MS * 1000000));
 	gauges_refresh(&program->bss->gauges);
-	return check_interfaces();
+	return tick++ % INTERFACES_EVERY == 0 ? check_interfaces() : 0;
 }
 
 /* poll() reports a reader that has gone unasked; room is asked for only when something is kept. */

@@ -23,7 +23,7 @@ from sfcperf.results.documents import damaged
 from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import MONITOR_COST, TELEMETRY
+from sfcperf.results.telemetry import OF_MONITORS, TELEMETRY
 from sfcperf.results.trial_rows import check
 from sfcperf.results.trial_values import trial_means
 
@@ -35,7 +35,7 @@ SeriesKind = Literal["gauge", "delta", "total"]
 `delta`: increase of a counter since the previous observation; its sum is meaningful.
 `total`: reported once, at the end, for the whole trial; its value is meaningful."""
 
-_TOTALS = frozenset({MONITOR_COST, "monitor_errors"})
+_TOTALS = frozenset({*OF_MONITORS, "monitor_errors"})
 _REPORTED_ONCE = re.compile(r"pptmon_\w+|(reverse_)?captured_processing_time_(?!us$)\w+")
 _COUNTERS = re.compile(r"(rx|tx)_(packets|bytes|errors|drops)")
 

@@ -29,12 +29,14 @@ def plan(
     Exit code: 2 if the driver cannot build the workflow, 3 if an infrastructure other than this
     machine lacks something or has no room for it.
     """
+    from sfcperf.cli.foreseen import say_warnings
     from sfcperf.cli.inputs import read_workflow
     from sfcperf.control.validation import check_remote, validate
 
     loaded, _ = read_workflow(workflow, set_, driver, profile, repeat)
     validate(loaded)
     print_plan(loaded)
+    say_warnings(loaded)
     check_remote(loaded)
 
 

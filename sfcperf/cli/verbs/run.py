@@ -50,12 +50,14 @@ def run(
 
     loaded, given = read_workflow(workflow, set_, driver, profile, repeat)
     if dry_run:
+        from sfcperf.cli.foreseen import say_warnings
         from sfcperf.cli.verbs.plan import print_plan
         from sfcperf.control.validation import check
 
         check(loaded)
         if not quiet:
             print_plan(loaded)
+        say_warnings(loaded)
         return
 
     if loaded.design.runs > 1:

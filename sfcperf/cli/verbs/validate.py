@@ -12,10 +12,12 @@ def validate(
     set_: SetOption = None,
 ) -> None:
     """Check a workflow without running it. Exit code: 2 if there is an error."""
+    from sfcperf.cli.foreseen import say_warnings
     from sfcperf.cli.inputs import read_workflow
     from sfcperf.control import validation
     from sfcperf.presentation.wording import count_text
 
     loaded, _ = read_workflow(workflow, set_, driver, profile)
     validation.validate(loaded)
+    say_warnings(loaded)
     print(f"{loaded.name}: valid, {count_text(len(loaded.scenarios), 'scenario')}")

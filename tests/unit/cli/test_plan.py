@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from support.engine import SMALL, Bench
-from support.fakes import FakeDriver
+from support.fakes import FakeDriver, FakeMonitor
+
+from sfcperf.workflow.model import Scenario
 
 Command = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -82,6 +84,26 @@ def test_validate(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
 def test_validate_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
     assert sfcperf("validate", bench.write(factors={"chain_length": [9]})) == 2
     assert capsys.readouterr().err.startswith("/chain/functions: longer than a fake chain\n")
+
+
+@pytest.mark.parametrize(
+    "command", [["validate"], ["plan"], ["run", "--dry-run", "--quiet"], ["run", "--quiet"]]
+)
+def test_what_a_monitor_foresees_is_said_once(
+    bench: Bench,
+    sfcperf: Command,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+) -> None:
+    def foreseen(parameters: object, scenario: Scenario) -> list[str]:
+        return ["nothing to see"] if scenario.chain.functions else []
+
+    monkeypatch.setattr(FakeMonitor, "scenario_warnings", foreseen)
+    small = {**SMALL, "factors": {"chain_length": [0, 1]}, "monitors": [{"monitor": "fake"}]}
+    assert sfcperf(*command, bench.write(**small)) == 0
+    warned = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert warned == ["warning: /monitors/0: nothing to see (in 1 of 2 scenarios)"]
 
 
 def test_plan_shows_the_blocks_of_variants(bench: Bench, sfcperf: Command, capsys: Capture) -> None:

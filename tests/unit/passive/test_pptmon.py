@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.passive.pptmon import PptmonMonitor
 from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.load import load_document
+from sfcperf.workflow.plan import workflow_s
 
 AT = 1_790_000_000_000_000_000
 
@@ -108,6 +111,43 @@ def test_started_from_the_sink_and_ended_from_the_source(tool: Path, tmp_path: P
     said = sorted(path.name for path in tmp_path.glob("pptmon-*.jsonl"))
     assert said == [f"pptmon-router-{n}-forward.jsonl" for n in (1, 2, 3)]
     assert watching.stop()[-1].metric == "monitor_cpu_s"
+
+
+def test_what_starting_costs_is_told_apart_from_measuring(
+    tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of three processes takes 0.5 s of CPU to start and 0.2 s in the 10 s after."""
+    clock = SimpleNamespace(
+        monotonic=iter((100.0, 110.0)).__next__, thread_time=lambda: 0.0, time_ns=lambda: AT
+    )
+    used_s = iter((0.5, 0.5, 0.5, 0.7, 0.7, 0.7))
+    monkeypatch.setattr("sfcperf.passive.pptmon.time", clock)
+    monkeypatch.setattr("sfcperf.passive.pptmon.used_cpu_s", lambda *_: next(used_s))
+    monkeypatch.setattr("sfcperf.passive.pptmon_instance.used_cpu_s", lambda *_: 0.7)
+    watching = monitor()
+    watching.start(routers(tmp_path), tmp_path)
+    found = watching.stop()
+    assert of(found, "pptmon", "monitor_cpu_cores") == pytest.approx([3 * 0.2 / 10])
+    assert of(found, "pptmon", "monitor_cpu_s") == pytest.approx([3 * 0.7])
+
+
+def test_plans_include_the_time_to_start_and_end(tmp_path: Path) -> None:
+    def planned_s(*monitors: dict[str, Any]) -> float:
+        document = {
+            "sfcperf": 1,
+            "name": "w",
+            "infrastructure": {"driver": "local"},
+            "topology": "T1",
+            "vnfs": {"router": {"type": "router"}},
+            "chain": {"functions": [{"vnf": "router"}]},
+            "probes": [{"probe": "ping"}],
+            "monitors": list(monitors),
+            "design": {"rounds": 4, "warmup_rounds": 0},
+        }
+        return workflow_s(load_document(document, tmp_path))
+
+    assert planned_s({"monitor": "cpu"}) == pytest.approx(planned_s())
+    assert planned_s({"monitor": "pptmon", "drain_s": 30}) > planned_s() + 4 * 30
 
 
 def test_samples_that_do_not_tell_of_the_whole_path(tool: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sfcperf.results.documents import parse, trial_document, trial_record
 from sfcperf.results.files import replace_file, replacing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.results.telemetry import monitor_cpu_cores, monitor_cpu_s
 from sfcperf.results.values import Observation
 
 
@@ -300,15 +300,17 @@ def test_telemetry_of_many_trials_is_in_few_groups(tmp_path: Path) -> None:
     assert rounds == sorted(rounds)
 
 
-def test_what_monitors_used_is_summed(tmp_path: Path) -> None:
+def test_what_monitors_used_is_summed_and_their_cpus_averaged(tmp_path: Path) -> None:
     """Also when a trial has two monitors of one kind."""
     store = run_folder(tmp_path / "run", [trial(1), trial(2)])
-    for record in (trial(1), trial(2)):
+    for record, cores in ((trial(1), 0.01), (trial(2), 0.03)):
         own = [Observation(1, name, "monitor_cpu_s", "s", 0.25) for name in ("cpu", "cpu", "top")]
+        own.append(Observation(1, "top", "monitor_cpu_cores", "1", cores))
         store.write_trial_telemetry(record, [*own, Observation(1, "cpu", "other", "s", 9.0)])
     store.merge_telemetry()
     assert monitor_cpu_s(store.telemetry_path) == {"cpu": 1.0, "top": 0.5}
-    assert monitor_cpu_s(tmp_path / "missing") == {}
+    assert monitor_cpu_cores(store.telemetry_path) == {"top": pytest.approx(0.02)}
+    assert monitor_cpu_s(tmp_path / "missing") == monitor_cpu_cores(tmp_path / "missing") == {}
 
 
 def test_a_damaged_part_of_the_telemetry_is_named(tmp_path: Path) -> None:

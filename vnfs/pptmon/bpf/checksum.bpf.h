@@ -6,12 +6,15 @@
 
 #define SUM_CHUNK 512 /* what bpf_csum_diff() takes at once */
 
-/* Sum (RFC 1071, not folded) of bytes of the packet, as if the first were at an even offset. */
-static __noinline __u32 sum_of(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
+/* Sum (RFC 1071, not folded) of bytes of the packet, as if the first were at an even offset.
+ *
+ * Global: the verifier walks through its loop once, and not for every call. That is what starting
+ * pptmon costs. */
+__noinline __u32 sum_of(struct __sk_buff *skb, struct work *work, __u32 at, __u32 bytes)
 {
 	__s64 sum = 0;
 
-	if (bytes == 0 || bytes > MAX_MOVED)
+	if (!work || bytes == 0 || bytes > MAX_MOVED)
 		return 0;
 	bytes = BOUNDED(bytes, MAX_MOVED);
 	if (bpf_skb_load_bytes(skb, at, work->moved, bytes))

@@ -209,16 +209,16 @@ static __noinline int read_l4_hops(struct __sk_buff *skb, struct work *work)
 	return 0;
 }
 
-/* Append the hops of one context header to the event. */
-static __noinline int read_context_hops(struct __sk_buff *skb, struct work *work, __u32 at,
-					__u32 length)
+/* Append the hops of one context header to the event. Global, as sum_of() is. */
+__noinline int read_context_hops(struct __sk_buff *skb, struct work *work, __u32 at, __u32 length)
 {
-	__u32 count, before = work->event.hop_count;
+	__u32 count, before;
 
-	if (length <= PPT_NSH_HEADER || length > PPT_NSH_VALUE_MAX)
+	if (!work || length <= PPT_NSH_HEADER || length > PPT_NSH_VALUE_MAX)
 		return -1;
 	if (bpf_skb_load_bytes(skb, at, work->small, BOUNDED(length, 128)))
 		return -1;
+	before = work->event.hop_count;
 	count = (length - PPT_NSH_HEADER) / PPT_NSH_HOP_BYTES;
 	for (__u32 i = 0; i < HOPS_IN_CONTEXT && i < count; i++) {
 		const __u8 *hop = work->small + PPT_NSH_HEADER + i * PPT_NSH_HOP_BYTES;

@@ -1,0 +1,13 @@
+"""What is known of a workflow before it runs, and is no error."""
+
+from __future__ import annotations
+
+from sfcperf.cli.progress import say
+from sfcperf.control.validation import warnings
+from sfcperf.workflow.model import Workflow
+
+
+def say_warnings(workflow: Workflow) -> None:
+    """On stderr, as `sfcperf run` says them before it begins."""
+    for line in warnings(workflow):
+        say(line)

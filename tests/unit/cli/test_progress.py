@@ -1,0 +1,140 @@
+"""What is seen of a run while it runs: the bar, the time left, and how messages are wrapped."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import struct
+import sys
+import termios
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from support.engine import Bench
+
+from sfcperf.cli.bar import BarDisplay
+from sfcperf.cli.progress import say
+from sfcperf.cli.text import wrapped
+from sfcperf.cli.time_left import TimeLeft
+from sfcperf.control.events import Listener
+
+MESSAGE = "the sender reached 9.417 of the 10.000 Mbit/s requested, see /a/path/that-is/long.txt"
+BAR = re.compile(r"[━╸╺]+")
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_bar_keeps_its_width_over_a_run(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """Drawn after each event of a run with its long scenario, retries and messages."""
+    monkeypatch.setenv("TERM", "xterm")
+    output = StringIO()
+    console = Console(file=output, force_terminal=True, width=width, color_system="standard")
+    display = BarDisplay(console)
+    shown = _drawn_after_each_event(display)
+    display.message(MESSAGE)
+    bench.start(shown, factors={"chain_length": [1, 2]})
+    display.close()
+    text = re.sub(r"\x1b\[[0-9;]*m", "", output.getvalue())
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "\n", text).splitlines()
+    bars = [line for line in lines if BAR.search(line)]
+    assert len(bars) > 20
+    assert {len(BAR.findall(line)[0]) for line in bars} == {width - len(" 9999/9999 99:59:59")}
+    assert all(len(line) <= width for line in lines if not line.startswith(str(bench.results)))
+    assert any(re.fullmatch(r"round 2, chain_length=2: \S+, measuring *", line) for line in lines)
+    assert re.fullmatch(r"trials took .+, .+ were planned *", [x for x in lines if x.strip()][-1])
+
+
+def _drawn_after_each_event(display: BarDisplay) -> Listener:
+    def drawing(method: Callable[..., None]) -> Callable[..., None]:
+        def draw(*given: Any) -> None:
+            method(*given)
+            display._progress.refresh()
+
+        return draw
+
+    shown = Listener()
+    for name in vars(Listener):
+        if not name.startswith("_"):
+            setattr(shown, name, drawing(getattr(display, name)))
+    return shown
+
+
+def test_messages_on_a_terminal_are_wrapped_at_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    with os.fdopen(theirs, "w") as terminal, os.fdopen(ours, "rb", buffering=0) as screen:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        say(f"  {MESSAGE}\nshort")
+        lines = screen.read(4096).decode().split("\r\n")
+    assert all(len(line) <= 40 for line in lines)
+    assert " ".join(" ".join(lines).split()) == f"{MESSAGE} short"
+    assert all(line.startswith("  ") for line in lines[:-2])
+
+
+def test_messages_in_a_pipe_stay_on_their_line(capsys: pytest.CaptureFixture[str]) -> None:
+    say(3 * MESSAGE)
+    assert capsys.readouterr().err == 3 * MESSAGE + "\n"
+
+
+def test_a_path_is_never_broken() -> None:
+    path = Path("/results") / ("a-b" * 30)
+    assert wrapped(f"report: {path}", 40).split("\n") == ["report:", str(path)]
+
+
+def test_the_time_left_is_that_of_the_plan_until_trials_tell_better() -> None:
+    clock = Clock()
+    left = TimeLeft(clock)
+    assert str(left) == ""
+    clock.now_s += 50
+    left.add(80)
+    assert str(left) == "about 80 s left, as planned"
+    clock.now_s += 20
+    left.trial_ended(10)
+    assert str(left) == "about 2 min left, trials take 2.0 times as long as planned"
+    clock.now_s += 5
+    assert left.left_s == pytest.approx(135)
+    left.add(10)
+    assert left.left_s == pytest.approx(155)
+
+
+def test_the_error_of_the_time_left_is_that_of_the_trials_so_far() -> None:
+    """Against the totals of trials that scatter alike, drawn many times."""
+    import numpy as np
+
+    draw, held, runs = np.random.default_rng(19), 0, 2000
+    for took in draw.normal(20.0, 4.0, (runs, 30)):
+        left = TimeLeft(clock := Clock())
+        left.add(300)
+        for one in took[:10]:
+            clock.now_s += float(one)
+            left.trial_ended(10)
+        error = left.relative_error
+        assert error is not None
+        held += abs(took[10:].sum() / left.left_s - 1) <= error
+    # 95 % for a normal distribution; with its quantile in place of Student's, of 10 trials, 92 %.
+    assert 0.90 < held / runs < 0.97
+
+
+def test_in_the_end_it_says_what_was_planned() -> None:
+    left = TimeLeft(clock := Clock())
+    left.add(0.1 + 0.2)
+    for planned in (0.1, 0.2):
+        clock.now_s += 60
+        left.trial_ended(planned)
+    assert str(left) == "trials took 2 min, 0 s were planned"
