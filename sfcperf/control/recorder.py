@@ -58,13 +58,13 @@ class Recorder(Listener):
         self._listener.created(folder)
         self._run = self._begin("run", {"sfcperf.run_id": folder.name})
 
-    def started(self, folder: Path, trials: int, done: int) -> None:
+    def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
         """See Listener."""
-        self._listener.started(folder, trials, done)
+        self._listener.started(folder, trials, done, planned_s)
 
-    def more_trials(self, trials: int) -> None:
+    def more_trials(self, trials: int, planned_s: float) -> None:
         """See Listener."""
-        self._listener.more_trials(trials)
+        self._listener.more_trials(trials, planned_s)
 
     def phase(self, name: str) -> None:
         """See Listener."""

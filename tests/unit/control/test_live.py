@@ -32,7 +32,7 @@ class Looking(Listener):
     def created(self, folder: Path) -> None:
         self.store = RunStore(folder)
 
-    def started(self, folder: Path, trials: int, done: int) -> None:
+    def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
         self.total = trials
 
     def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
