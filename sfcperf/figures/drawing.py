@@ -23,7 +23,6 @@ from sfcperf.figures.notes import TIME_LABEL, curve_names, note
 from sfcperf.figures.plot import Plot
 from sfcperf.figures.text_width import width_pt
 from sfcperf.presentation import palette
-from sfcperf.presentation.levels import level_text
 from sfcperf.presentation.wording import printable
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
         return
     grouped = is_grouped(plot)
     places = [float(plot.place(v)) if grouped else plot.position(v) for v in plot.levels]
-    labels = [_middle_cut(printable(level_text(level))) for level in plot.levels]
+    labels = [_middle_cut(printable(plot.tick_text(level))) for level in plot.levels]
     categories = grouped or not plot.numeric
     margin = 0.5 if categories else 0.05 * max(places[-1] - places[0], 1)
     low, high = min(places) - margin, max(places) + margin

@@ -21,6 +21,7 @@ from sfcperf.presentation.levels import (
     is_number,
     level_key,
     level_text,
+    scenario_name,
     varying,
 )
 from sfcperf.results.records import Estimate, Summary
@@ -147,6 +148,11 @@ class Plot:
         """Where a level stands on the x axis."""
         return float(level) if self.numeric else float(self.place(level))
 
+    @staticmethod
+    def tick_text(level: Any) -> str:
+        """A level at the axis; empty for scenarios without the factor."""
+        return "" if level is None else level_text(level)
+
     def place(self, level: Any) -> int:
         """Index of a level among those on the x axis."""
         return [level_key(known) for known in self.levels].index(level_key(level))
@@ -212,6 +218,7 @@ def resolve(
         for name, p in groups.items()
     )
     unit = next((row.unit for row in rows.values()), "")
+    spec = replace(spec, x_label=spec.x_label or _x_label(spec.x, scenarios))
     return Plot(_labelled(spec, unit), series, axis, all(is_number(level) for level in axis))
 
 
@@ -221,9 +228,14 @@ def _labelled(spec: FigureSpec, unit: str) -> FigureSpec:
     shown = units.scaled_unit(spec.y_scale, unit, spec.metric)
     return replace(
         spec,
-        x_label=spec.x_label or spec.x.replace("_", " ") or "scenario",
         y_label=spec.y_label or units.axis_label(title, shown),
     )
+
+
+def _x_label(factor: str, scenarios: Sequence[Levels]) -> str:
+    if len(scenarios) == 1 and not scenarios[0]:
+        return scenario_name(scenarios[0])
+    return factor.replace("_", " ") or "scenario"
 
 
 def _series_part(factor: str, scenario: Levels, distinguishing: Sequence[str]) -> str:

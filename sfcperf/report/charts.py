@@ -15,7 +15,7 @@ from sfcperf.figures.plot import Plot, Point, Series
 from sfcperf.figures.time_curve import bands, corners
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.presentation import palette, units
-from sfcperf.presentation.levels import level_text, scenario_name, scenario_text
+from sfcperf.presentation.levels import scenario_name, scenario_text
 from sfcperf.presentation.pages import Chart, trial_anchor
 from sfcperf.results.records import Summary, TrialRecord
 
@@ -77,7 +77,7 @@ def chart(
         "shareLabel": plot.share_label if plot.is_distribution else "",
         "ticks": []
         if is_time
-        else [{"at": plot.position(v), "text": level_text(v)} for v in plot.levels],
+        else [{"at": plot.position(v), "text": plot.tick_text(v)} for v in plot.levels],
         "series": _drawn_series(plot, fits, link),
         "joined": not fits and spec.kind != "box",
     }
@@ -262,7 +262,7 @@ def _band(plot: Plot, point: Point) -> dict[str, list[float]] | None:
 
 def _table_row(plot: Plot, name: str, point: Point) -> tuple[str, str, str, str, str, str]:
     row, scale = point.summary, units.Scale(plot.spec.y_scale, "")
-    level = level_text(point.level)
+    level = plot.tick_text(point.level)
     if row is None or row.mean is None:
         return name, level, "–", "–", "0", "no valid trial"
     remark = "" if point.state == "trusted" else "some trials excluded"
