@@ -22,6 +22,7 @@ from sfcperf.vnfs import binaries
 
 PURPOSES = ("run", "build")
 """Tags of the playbook: what runs need, and what compiling needs."""
+_AS_ROOT = 'sudo "$(command -v sfcperf)" setup'
 _INSTALL_TIMEOUT_S = 3600
 _COMPILE_TIMEOUT_S = 1800
 _QUERY_TIMEOUT_S = 60
@@ -46,7 +47,7 @@ def missing_packages() -> list[str]:
 def install_packages() -> None:
     """By Ansible, which says what it does. Raises EnvironmentLacks without root, or if it fails."""
     if os.geteuid() != 0:
-        raise EnvironmentLacks("installing packages needs root", hint="sudo sfcperf setup")
+        raise EnvironmentLacks("installing packages needs root", hint=_AS_ROOT)
     with as_file(files("sfcperf.playbooks") / "host.yml") as playbook:
         argv = [_beside_python("ansible-playbook"), "--inventory", "localhost,"]
         argv += ["--connection", "local", "--tags", ",".join(PURPOSES)]
@@ -69,7 +70,7 @@ def compile_data_planes() -> Path:
         )
     make = find("make")
     if make is None:
-        raise EnvironmentLacks("make is not installed", hint="sudo sfcperf setup")
+        raise EnvironmentLacks("make is not installed", hint=_AS_ROOT)
     with tempfile.TemporaryFile("w+") as output:
         argv = [make, "--silent", f"--jobs={os.cpu_count() or 1}", "-C", str(sources)]
         argv.append(f"OUT={folder.parent}")

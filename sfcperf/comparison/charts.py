@@ -13,7 +13,7 @@ from sfcperf.analysis.comparison import Comparison, Row, Sample
 from sfcperf.analysis.statistics import median_interval
 from sfcperf.comparison import wording
 from sfcperf.presentation import palette, units
-from sfcperf.presentation.levels import by_metric, level_text
+from sfcperf.presentation.levels import by_metric, level_text, scenario_name
 from sfcperf.presentation.pages import Chart
 from sfcperf.presentation.wording import count_text
 from sfcperf.results.columns import factor_names
@@ -172,4 +172,4 @@ class _Drawing:
 
 def _levels_text(scenario: Mapping[str, Any]) -> str:
     """Levels alone, for an axis."""
-    return ", ".join(level_text(level) for level in scenario.values()) or "all"
+    return ", ".join(level_text(level) for level in scenario.values()) or scenario_name(scenario)

@@ -221,7 +221,7 @@ def method_text(comparison: Comparison) -> str:
         f"Holm over {holm} rows" if holm else "Holm over no row (so few trials cannot decide any)"
     )
     return (
-        f"{', '.join(names) or 'no test'}, {corrected}, alpha "
+        f"{'; '.join(names) or 'no test'}; {corrected}, alpha "
         f"{options.alpha:g}; equivalence by two one-sided tests of the shift and of the ratio of "
         f"means ({100 * (1 - 2 * options.alpha):g} % intervals), which must not miss a mode in "
         f"{100 * options.rarest:g} % of the trials; "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.control.lock import is_held
+from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunFile, RunStore
 
@@ -102,6 +103,7 @@ class LiveRun:
 
 def look_at(store: RunStore) -> LiveRun:
     """The run now. Writes nothing. Raises InputError when the folder is damaged."""
+    check_there(store)
     # First: a run that ends meanwhile is then read as it ended.
     is_alive = is_held(store.folder)
     manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
@@ -122,6 +124,12 @@ def look_at(store: RunStore) -> LiveRun:
         is_alive=is_alive,
         seen_at=datetime.now(UTC),
     )
+
+
+def check_there(store: RunStore) -> None:
+    """Raises InputError when the run folder is gone."""
+    if not (store.folder / RunFile.MANIFEST).is_file():
+        raise InputError("the run folder was removed or renamed", where=str(store.folder))
 
 
 def version_of(store: RunStore) -> tuple[object, ...]:

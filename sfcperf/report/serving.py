@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from sfcperf.control.live import version_of
+from sfcperf.control.live import check_there, version_of
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.report.run_page import live_page
 from sfcperf.results.store import RunFile, RunStore
@@ -39,7 +39,9 @@ class LivePage:
         self._not_before_s = 0.0
 
     def version(self) -> str:
-        """The entity tag (RFC 9110, 8.8.3) of the page that `page` would give."""
+        """The entity tag (RFC 9110, 8.8.3) of the page that `page` would give. Raises InputError
+        when the run folder is gone."""
+        check_there(self._store)
         if self._page and time.monotonic() < self._not_before_s:
             return self._version
         state = repr(version_of(self._store)).encode()

@@ -144,6 +144,11 @@ def check_target(store: RunStore, target: Path) -> None:
         raise InputError(
             f"the export cannot be written: {error.strerror}", where=str(target)
         ) from error
+    if not place.parent.is_dir():
+        raise InputError(
+            f"the export cannot be written: the folder {target.parent} does not exist",
+            where=str(target),
+        )
     if store.owns(place):
         raise InputError(
             "the export would replace a document of the run folder",

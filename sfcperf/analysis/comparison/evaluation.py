@@ -31,6 +31,7 @@ from sfcperf.analysis.two_sample import (
     rank_biserial,
     scale_of,
 )
+from sfcperf.analysis.two_sample.stretched import SUFFIX
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ def _row(
             *case.warnings,
             *found.warnings,
             *of_means,
+            *_about_dependence(test),
             *filter(None, [floor.reason if floor else ""]),
             *why_undecidable(case, test, options),
         ),
@@ -216,6 +218,11 @@ def _about_means(one: _Tested, options: Options) -> Iterator[str]:
         f"by {100 * ratio.value:+.2g} % [{100 * ratio.low:+.2g}, {100 * ratio.high:+.2g}]; look "
         "for a second mode"
     )
+
+
+def _about_dependence(test: ShiftTest | None) -> Iterator[str]:
+    if test is not None and SUFFIX in test.name:
+        yield "successive trials resemble each other, so the interval is wider and p is larger"
 
 
 def _relative(one: _Tested, confidence: float, ranks: bool) -> Estimate | None:

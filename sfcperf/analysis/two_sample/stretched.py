@@ -5,6 +5,8 @@ from __future__ import annotations
 from sfcperf.analysis.statistics import Stretch
 from sfcperf.analysis.two_sample.shift import ShiftTest
 
+SUFFIX = ", corrected for autocorrelation"
+"""Of the names of such tests."""
 _CONFIDENCE = 0.95
 """Of the interval that gives the standard error."""
 
@@ -24,7 +26,7 @@ class Stretched(ShiftTest):
     @property
     def name(self) -> str:  # type: ignore[override]
         """Says that there is a correction."""
-        return f"{self._test.name}, corrected for autocorrelation"
+        return f"{self._test.name}{SUFFIX}"
 
     @property
     def estimator(self) -> str:  # type: ignore[override]

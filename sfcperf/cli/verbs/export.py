@@ -38,9 +38,10 @@ def export(
     ] = None,
     results: ResultsOption = RESULTS,
 ) -> None:
-    """Write the samples of a run as CSV or Parquet. Each sample is a row, with its trial and
-    factor levels. Telemetry and flows, if any, go to files next to it. With `--format openmetrics`,
-    writes the summaries for Prometheus instead. Prints the files' paths."""
+    """Write samples (CSV, Parquet), or summaries for Prometheus.
+
+    Each sample is a row, with its trial and factor levels. Telemetry and flows, if any, go to files
+    next to it. With `--format openmetrics`, writes the summaries. Prints the files' paths."""
     from sfcperf.cli.inputs import open_run
     from sfcperf.results.export import export as write_export
 

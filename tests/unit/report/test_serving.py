@@ -122,6 +122,15 @@ def test_nothing_can_be_changed(ask: Ask, method: str) -> None:
     assert ask("/run.json", method)[0].status == 501
 
 
+@pytest.mark.parametrize("method", ["HEAD", "GET"])
+def test_a_folder_that_is_gone(store: RunStore, ask: Ask, method: str) -> None:
+    assert ask("/")[0].status == 200
+    store.folder.rename(store.folder.with_name("elsewhere"))
+    answer, text = ask("/", method)
+    assert answer.status == 503
+    assert method == "HEAD" or b"removed or renamed" in text
+
+
 def test_a_page_from_elsewhere_cannot_ask(ask: Ask) -> None:
     assert ask("/", Host="elsewhere.example")[0].status == 421
     assert ask("/run.json", Host="localhost:8643")[0].status == 200
