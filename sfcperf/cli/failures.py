@@ -73,12 +73,14 @@ def exit_code_of(error: BaseException) -> int:
 
 
 def _is_lack_of_memory(error: BaseException | None) -> bool:
-    """Also where a library says it in words: the loader of modules, and threads."""
+    """Also where a library says it in words: the loader of modules, threads, and extensions that
+    quote the error of an import."""
     said = (
         "failed to map segment",
         "cannot allocate memory",
         "memory allocation still failed",
         "can't start new thread",
+        "memoryerror",
     )
     return error is not None and (
         isinstance(error, MemoryError)

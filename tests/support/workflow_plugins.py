@@ -131,6 +131,14 @@ class Watch:
         }
     )
 
+    @classmethod
+    def trial_s(cls, parameters: Any) -> float:
+        return 0.0
+
+    @classmethod
+    def scenario_warnings(cls, *_: Any) -> tuple[str, ...]:
+        return ()
+
 
 class Paper:
     """A publisher."""
