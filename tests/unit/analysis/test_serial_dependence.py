@@ -54,3 +54,4 @@ def test_the_row_says_so() -> None:
     a = [100 + value for value in autoregressive(3, 20, 0.6)]
     b = [100 + value for value in autoregressive(4, 20, 0.6)]
     assert "corrected for autocorrelation" in row(a, b).test
+    assert any("resemble each other" in text for text in row(a, b).warnings)

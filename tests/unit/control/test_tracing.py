@@ -16,6 +16,7 @@ from support.engine import SMALL, Bench
 
 from sfcperf.control import tracing
 from sfcperf.control.events import Listener
+from sfcperf.control.recorder import Recorder
 from sfcperf.control.tracing import traced
 
 __all__ = ["bench"]
@@ -158,3 +159,8 @@ def test_a_collector_that_is_not_there_fails_no_run(
     listener = Said()
     assert bench.start(listener, **SMALL).exit_code == 0
     assert any("could not be sent" in text for text in listener.messages)
+
+
+def test_no_event_is_kept_from_the_other_listener() -> None:
+    events = {name for name in vars(Listener) if not name.startswith("_")}
+    assert events <= vars(Recorder).keys()
