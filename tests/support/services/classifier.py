@@ -24,7 +24,7 @@ from sfcperf.vnfs.rule_interface.running import RunningRules
 from sfcperf.vnfs.rule_interface.table import Operation, RuleTable
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import FunctionSpec, Resources
-from support.services import new_context, started
+from support.services.service import new_context, started
 from support.vnfs import ids_tool
 
 ATTACKER, SERVER = 200, 1

@@ -21,7 +21,7 @@ from sfcperf.services.classifier.features import FEATURES
 from sfcperf.services.classifier.spark import settings
 from sfcperf.services.classifier.spark.engine import SparkEngine
 from sfcperf.workflow.defaults import with_defaults
-from support.services import new_context, started
+from support.services.service import new_context, started
 
 PARTITIONS = 2
 

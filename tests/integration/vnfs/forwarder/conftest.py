@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.network.wires import Lab, ip, lab, space
+from support.network.wires import Lab, ip, space
 from support.vnfs.forwarder_bench import SF_ADDRESS, Bench
 
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.forwarder.function import BINARY, Forwarder, attach_pass
 
-__all__ = ["lab"]
 _NOBODY = ("", "")
 
 

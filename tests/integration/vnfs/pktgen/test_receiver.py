@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from support.network.wires import eventually
-from support.pktgen import PORT, RUN, SINK, SOURCE, Ends, attached, ends, packet
 from support.tiers import examples
+from support.vnfs.pktgen import PORT, RUN, SINK, SOURCE, Ends, attached, ends, packet
 
 from sfcperf.hosts.process import inside
 

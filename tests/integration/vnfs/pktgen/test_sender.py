@@ -15,7 +15,7 @@ from scapy.layers.l2 import Ether
 from scipy.stats import chisquare
 from support.network.frames_judge import judge
 from support.network.wires import eventually, ip, space
-from support.pktgen import MAGIC, PORT, RUN, SINK, SOURCE, Ends, attached, ends
+from support.vnfs.pktgen import MAGIC, PORT, RUN, SINK, SOURCE, Ends, attached, ends
 
 pytestmark = pytest.mark.root
 FCS_BYTES = 4

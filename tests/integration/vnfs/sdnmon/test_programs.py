@@ -1,5 +1,5 @@
 """The programs of SDN-Mon against the reference model and golden vectors. The kernel runs them on
-frames by itself; ports are in test_sdnmon_ports.py."""
+frames by itself; ports are in test_ports.py."""
 
 from __future__ import annotations
 

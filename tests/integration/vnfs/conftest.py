@@ -1,0 +1,7 @@
+"""What functions between raw ends share."""
+
+from __future__ import annotations
+
+from support.network.wires import lab
+
+__all__ = ["lab"]
