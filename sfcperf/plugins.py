@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import Any, ClassVar
 
@@ -266,8 +266,14 @@ def _points(kind: str) -> tuple[EntryPoint, ...]:
 
 def _owner(point: EntryPoint) -> str:
     """The distribution of a plug-in; empty if unknown, as of one that was half removed."""
+    return _name(point.dist) if point.dist is not None else ""
+
+
+@cache
+def _name(distribution: Distribution) -> str:
+    """Read once, since it parses a file each time."""
     try:
-        return str(point.dist.name) if point.dist is not None else ""
+        return str(distribution.name)
     except (OSError, KeyError):
         # importlib_metadata, which replaces importlib.metadata once a package imports it, raises.
         return ""

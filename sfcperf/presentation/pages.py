@@ -93,8 +93,10 @@ def _chart_data(data: Mapping[str, Any]) -> Markup:
     return Markup(f'<script type="{kind}" id="report-data">{text}</script>')
 
 
+@cache
 def _environment(package: str) -> jinja2.Environment:
-    """The user's words are escaped; a name that is missing is an error."""
+    """The user's words are escaped; a name that is missing is an error. Kept, since it takes longer
+    to compile the templates than to fill them in."""
     import jinja2
 
     found = jinja2.Environment(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -413,4 +414,17 @@ class RunStore:
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, indent=2, allow_nan=False, default=documents.plain) + "\n"
+    """JSON with an indent of two. Python's encoder is slow at that, and most parts of a manifest
+    stay as they are each time that it is written."""
+    parts = (
+        f"  {json.dumps(key)}: "
+        + _indented(json.dumps(part, allow_nan=False, default=documents.plain))
+        for key, part in document.items()
+    )
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+@lru_cache(maxsize=64)
+def _indented(compact: str) -> str:
+    """The same JSON as part of an indented object."""
+    return json.dumps(json.loads(compact), indent=2).replace("\n", "\n  ")

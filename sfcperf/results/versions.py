@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ def _tools() -> dict[str, str | None]:
         return dict(zip(TOOLS, pool.map(_first_line, TOOLS.values()), strict=True))
 
 
+@cache
 def _packages() -> dict[str, str | None]:
     """Versions of the Python packages that sfcperf requires (without extras)."""
     try:

@@ -28,6 +28,7 @@ def bench(tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(noise, "QUIET_INTERVAL_S", 0.0)
     monkeypatch.setattr(noise, "LOAD_S", 0.0)
     monkeypatch.setattr(noise, "SETTLE_S", 0.0)
+    monkeypatch.setattr(noise, "MOST_PROCESSES", 0)
     # What took part is asked of eleven commands.
     monkeypatch.setattr(versions, "_tools", dict)
     monkeypatch.setattr(versions, "_revision", lambda source: None)

@@ -27,7 +27,13 @@ from support.records.runs import RunOptions, build_run, copied_run, made_once
 _CRATE, _HASHES = "ro-crate-metadata.json", "manifest-sha256.txt"
 ADA = Author("Ada Lovelace", "0000-0002-1825-0097")
 OPTIONS = PackOptions(license="CC-BY-4.0", authors=(ADA,))
-SHORT = RunOptions(topologies=("T1",), chain_lengths=(0, 1), rounds=3, failed=frozenset())
+SHORT = RunOptions(
+    topologies=("T1",),
+    chain_lengths=(0, 1),
+    rounds=3,
+    failed=frozenset(),
+    figures=RunOptions().figures[:1],
+)
 PLAIN = replace(SHORT, figures=())
 """Without figures: drawing them again takes longer than all else that `verify` does."""
 
