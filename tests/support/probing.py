@@ -39,6 +39,28 @@ def measure_while(
         probe.cleanup()
 
 
+def measure_until(
+    wire: Cable, raw: Path, probe: Probe, packets: int, happens: Callable[[], object]
+) -> ProbeResult:
+    """With something that happens to the cable once so many packets have reached the server."""
+    probe.prepare(wire.deployment, raw)
+    before, over = wire.passed(), threading.Event()
+
+    def wait() -> None:
+        while wire.passed() < before + packets and not over.wait(0.01):
+            pass
+        happens()
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    try:
+        return probe.measure(wire.deployment, raw)
+    finally:
+        over.set()
+        waiting.join()
+        probe.cleanup()
+
+
 def measure_in_peace(wire: Cable, raw: Path, kind: type[Probe], **given: Any) -> ProbeResult:
     """A trusted result, in one of a few tries: the machine has other things to do as well."""
     for _ in range(4):

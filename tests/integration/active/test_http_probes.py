@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.network.cable import SERVER, Cable, ended, processes_in
-from support.probing import made, measure, measure_in_peace, measure_while, values
+from support.probing import made, measure, measure_in_peace, measure_until, values
 
 from sfcperf.active.ab import Ab
 from sfcperf.active.httperf import Httperf
@@ -183,7 +183,7 @@ def test_http_timeouts_are_errors_not_doubts_of_the_sender(wire: Cable, tmp_path
 def test_a_closed_loop_that_timed_out_is_untrusted(wire: Cable, tmp_path: Path) -> None:
     """Its duration includes the time in which nobody sent anything."""
     probe = made(Httperf, connections=4, calls_per_connection=1_000_000, timeout_s=0.5)
-    result = measure_while(wire, tmp_path, probe, 0.5, wire.cut)
+    result = measure_until(wire, tmp_path, probe, 1000, wire.cut)
     assert values(result)["replies_per_s"] > 0
     assert result.notes["timeouts"] == 4
     assert any("4 connections timed out and 0 were reset" in why for why in result.untrusted)

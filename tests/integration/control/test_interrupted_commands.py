@@ -37,16 +37,12 @@ def send_after(delay_s: float) -> threading.Thread:
 @pytest.mark.parametrize("times", [100, pytest.param(2000, marks=pytest.mark.exhaustive)])
 def test_interrupted_while_it_makes_a_namespace(times: int) -> None:
     prefix = f"interrupted-{os.getpid()}"
-    started = time.monotonic()
-    add(prefix)
-    takes_s = time.monotonic() - started
-    remove_namespace(prefix)
-    unfinished = 0
+    latest_s, unfinished = 0.02, 0
     for number in range(times):
         name = f"{prefix}-{number}"
         made = False
         with Interrupts() as interrupts:
-            sending = send_after(random.uniform(0, takes_s))
+            sending = send_after(random.uniform(0, latest_s))
             with pytest.raises(Interrupted):
                 try:
                     with interrupts.allowed:
@@ -57,6 +53,8 @@ def test_interrupted_while_it_makes_a_namespace(times: int) -> None:
                     remove_namespace(name)
             sending.join()
         unfinished += not made
+        # The command takes longer on a busy machine: half of the signals come before its end.
+        latest_s *= 0.8 if made else 1.25
     # Time for a command that nobody knows of any more to do its work.
     time.sleep(0.5)
     assert list(Path(NETNS_FOLDER).glob(f"{prefix}*")) == []

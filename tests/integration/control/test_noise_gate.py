@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -113,9 +112,7 @@ def test_work_of_others_puts_a_trial_outside(tmp_path: Path, loud: Loud):
         "budget_ratio": 2,
         "max_reruns": 5,
     }
-    begin = time.monotonic()
     store = measured(tmp_path, gate, loud)
-    assert time.monotonic() - begin < 120
     first = [record for record in store.trials() if not record.rerun_of]
     assert all(is_outside(record) for record in first)
     assert all("CPU used by others" in record.reasons[0] for record in first)

@@ -80,6 +80,7 @@ def test_times_stay_right_while_others_are_measured(
     """Tens of thousands of packets come in while a few are held."""
     chain, vnf = held(1)
     chain.start("--period-ms", "0", "--format", "rfc")
+    began = time.monotonic()
     taken = take_all(chain, vnf, [name] * 20)
     until = time.monotonic() + 0.7
     while time.monotonic() < until:
@@ -87,10 +88,11 @@ def test_times_stay_right_while_others_are_measured(
     held_s = [time.monotonic() - entered for entered, _ in taken]
     for _, frame in taken:
         vnf.let_out(frame)
+    most_s = time.monotonic() - began + 0.1
     samples = chain.sink.samples(20)
     assert len(samples) == 20
     for least_s, sample in zip(held_s, samples, strict=True):
-        assert least_s * 1e6 * (1 - 2**-12) - 1 <= sample.hops[0].value <= 5e6
+        assert least_s * 1e6 * (1 - 2**-12) - 1 <= sample.hops[0].value <= most_s * 1e6
 
 
 def test_a_packet_that_leaves_twice_is_two_samples(

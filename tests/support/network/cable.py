@@ -7,6 +7,7 @@ packets; shape the client's own interface, and the sender does.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -58,6 +59,12 @@ class Cable:
         """`where`: `client` or `server` (what it sends), or `middle` (towards the server)."""
         interface = "server0" if where == "middle" else "eth0"
         _run("tc", "-n", self.spaces[where], "qdisc", "add", "dev", interface, "root", *qdisc)
+
+    def passed(self) -> int:
+        """Packets that have left the middle for the server."""
+        argv = ["ip", "-j", "-s", "-n", self.spaces["middle"], "link", "show", "server0"]
+        shown = subprocess.run(argv, check=True, capture_output=True, timeout=10)
+        return int(json.loads(shown.stdout)[0]["stats64"]["tx"]["packets"])
 
     def cut(self) -> None:
         """Packets reach the middle and go no further."""
