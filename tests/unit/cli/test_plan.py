@@ -100,6 +100,7 @@ def test_what_a_monitor_foresees_is_said_once(
         return ["nothing to see"] if scenario.chain.functions else []
 
     monkeypatch.setattr(FakeMonitor, "scenario_warnings", foreseen)
+    monkeypatch.chdir(bench.results)
     small = {**SMALL, "factors": {"chain_length": [0, 1]}, "monitors": [{"monitor": "fake"}]}
     assert sfcperf(*command, bench.write(**small)) == 0
     warned = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]

@@ -144,7 +144,7 @@ def test_a_trickle_of_bytes_ends_with_the_timeout(store: RunStore, where: str) -
 
     before = time.monotonic()
     assert "does not answer" in undelivered(store, on("_bulk", trickle), retry_s=1).message
-    assert time.monotonic() - before < 8
+    assert time.monotonic() - before < 60
 
 
 def grudging(asked: Asked) -> Answer | None:
@@ -168,7 +168,7 @@ def test_patience_ends_however_the_server_refuses(store: RunStore, lie: Lie) -> 
         return lie(asked)
 
     undelivered(store, noted, retry_s=2)
-    assert time.monotonic() - before < 8
+    assert time.monotonic() - before < 60
     assert len(requests) < 30
 
 

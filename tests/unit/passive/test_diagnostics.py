@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from sfcperf import retry
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive import sampling
@@ -152,15 +153,22 @@ def test_what_cannot_work_fails_at_the_start(tmp_path: Path) -> None:
 
 def test_a_whole_trial(tmp_path: Path) -> None:
     """With its thread, real time, and its own cost."""
-    started = time.monotonic()
     monitor = DiagnosticsMonitor({"interval_s": 0.05})
-    monitor.start(deployment({"fwd": lambda: {"cpu_s": time.monotonic() - started}}), tmp_path)
-    time.sleep(0.2)
+    asked: list[float] = []
+
+    def answer() -> Mapping[str, float]:
+        asked.append(0.05 * len(asked))
+        return {"cpu_s": asked[-1]}
+
+    monitor.start(deployment({"fwd": answer}), tmp_path)
+    assert retry.until(lambda: len(asked) >= 5, timeout_s=60, period_s=0.01)
     told = monitor.stop()
     times = [o.time_ns for o in told if o.metric == "outside_cpu_s"]
     assert times == sorted(times)
-    cores = [o.value for o in told if o.metric == "outside_cpu_cores"]
-    assert cores and all(value == pytest.approx(1.0, rel=0.5) for value in cores)
+    cores = [(o.time_ns, o.value) for o in told if o.metric == "outside_cpu_cores"]
+    assert len(cores) >= 3
+    for (before_ns, _), (after_ns, value) in pairwise(cores):
+        assert value * (after_ns - before_ns) / 1e9 == pytest.approx(0.05, rel=0.5)
     assert {"monitor_cpu_s", "outside_cpu_s_total"} <= {o.metric for o in told}
     assert isinstance(monitor, sampling.SamplingMonitor)
     assert not list(tmp_path.iterdir())
