@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cpu_times import CpuTimes
 from support.records.runs import MADE_RUNS
 from support.tiers import mark_exhaustive, register_profiles
 
@@ -42,6 +43,17 @@ os.fsync = lambda descriptor: None
 TOGETHER = ("tests/e2e/elasticsearch/", "tests/e2e/services/")
 """Folders whose tests share a server."""
 _DESELECTED = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--cpu-times", type=int, metavar="N", help="print the N tests that took most CPU time"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if (most := config.getoption("--cpu-times")) is not None:
+        config.pluginmanager.register(CpuTimes(most))
 
 
 def pytest_collection() -> None:

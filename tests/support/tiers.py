@@ -15,14 +15,20 @@ from hypothesis import HealthCheck, settings
 
 GATE_SHARE = 5
 """The gate tries a fifth of the examples of a property."""
+_SLOW = (HealthCheck.too_slow,)
+"""It fails on a busy machine, since it looks at the clock."""
 
 
 def register_profiles() -> None:
     """Hypothesis profiles `gate` (the default; the same examples each time) and `exhaustive`
     (`--hypothesis-profile`)."""
     gate = 100 // GATE_SHARE
-    settings.register_profile("gate", max_examples=gate, deadline=None, derandomize=True)
-    settings.register_profile("exhaustive", max_examples=100, deadline=None)
+    settings.register_profile(
+        "gate", max_examples=gate, deadline=None, derandomize=True, suppress_health_check=_SLOW
+    )
+    settings.register_profile(
+        "exhaustive", max_examples=100, deadline=None, suppress_health_check=_SLOW
+    )
     settings.load_profile("gate")
 
 
@@ -35,7 +41,7 @@ def examples(count: int, *suppressed: HealthCheck, gate: int | None = None) -> s
     """So many examples in the exhaustive tier; in the gate a share of them, or `gate`."""
     if is_gate():
         count = gate or max(count // GATE_SHARE, 1)
-    return settings(max_examples=count, suppress_health_check=suppressed)
+    return settings(max_examples=count, suppress_health_check=(*_SLOW, *suppressed))
 
 
 def mark_exhaustive(items: Iterable[pytest.Item]) -> None:

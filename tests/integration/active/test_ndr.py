@@ -24,7 +24,7 @@ CONTROL_BYTES = 6000
 """iperf3's control connection, and parts of the queue that no whole frame fills."""
 DURATION_S, TICK_S = 1.0, 0.001
 """iperf3 sends what is due once in a tick: from first to last packet, it is a tick less."""
-TRIES = 3
+TRIES = 6
 
 
 def shape(wire: Cable) -> None:
