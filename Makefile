@@ -48,7 +48,7 @@ setup-security: setup kafka spark ## The same, and what services need: Kafka (44
 run: setup ## Run workflows/quickstart.json (another: WORKFLOW=...)
 	$(Q)$(BIN)/sfcperf run $(WORKFLOW)
 
-test: setup servers ## The gate, about 14 minutes (root: namespaces, servers); ARGS="tests/unit -k name" narrows
+test: setup servers ## The gate; tests/README.md says how long (root: namespaces, servers); ARGS="tests/unit -k name" narrows
 	$(Q)$(PYTEST) -n $(JOBS) --no-loadscope-reorder $(ARGS) </dev/null
 
 test-all: ## Every test, also the exhaustive ones and those on OpenStack (hours)
@@ -63,7 +63,7 @@ openstack-down: venv ## Stop it; keeps only files for the next start (WIPE=1 rem
 openstack-enter: ## Open a shell in it, as a user of the cloud
 	$(Q)playbooks/openstack/enter $${SHELL:-/bin/sh}
 
-test-openstack: openstack-up dataplanes kafka ## The gate of the OpenStack driver, in it, about 6 minutes (ALL=1: every test)
+test-openstack: openstack-up dataplanes kafka ## The gate of the OpenStack driver, in it (ALL=1: every test)
 	$(Q)SFCPERF_CLOUD_REQUIRED=1 playbooks/openstack/enter $(PYTEST) $(or $(ARGS),tests/openstack) </dev/null
 
 lint: venv ## Check code (ruff, mypy, import-linter, clang-format), playbooks, spelling and style of docs
