@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from sfcperf import waiting
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
-from sfcperf.hosts.ssh_loop import call
+from sfcperf.hosts.ssh.loop import call
 
 if TYPE_CHECKING:
-    from sfcperf.hosts.ssh_link import Link
-    from sfcperf.hosts.ssh_session import Session
+    from sfcperf.hosts.ssh.link import Link
+    from sfcperf.hosts.ssh.session import Session
 
 _KILLED_TIMEOUT_S = 10.0
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.ssh_access import SshAccess, Unreachable, knock, words
-from sfcperf.hosts.ssh_link import Link, Lost, NoRoom, Request
-from sfcperf.hosts.ssh_session import Output, Session
+from sfcperf.hosts.ssh.access import SshAccess, Unreachable, knock, words
+from sfcperf.hosts.ssh.link import Link, Lost, NoRoom, Request
+from sfcperf.hosts.ssh.session import Output, Session
 
 _TRIES = 32
 _MOST_LINKS = 64

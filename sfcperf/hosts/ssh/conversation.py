@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from sfcperf import waiting
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Conversation, ConversationOver
-from sfcperf.hosts.ssh_loop import call
+from sfcperf.hosts.ssh.loop import call
 
 if TYPE_CHECKING:
-    from sfcperf.hosts.ssh_link import Link
-    from sfcperf.hosts.ssh_session import Lines, Session
+    from sfcperf.hosts.ssh.link import Link
+    from sfcperf.hosts.ssh.session import Lines, Session
 
 _GRACE_S = 2.0
 

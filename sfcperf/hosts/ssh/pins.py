@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sfcperf.hosts.ssh import SshHost
-from sfcperf.hosts.ssh_access import Unreachable, knock, words
-from sfcperf.hosts.ssh_loop import call
+from sfcperf.hosts.ssh.access import Unreachable, knock, words
+from sfcperf.hosts.ssh.host import SshHost
+from sfcperf.hosts.ssh.loop import call
 
 _KNOCK_TIMEOUT_S = 1.0
 

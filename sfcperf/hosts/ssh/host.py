@@ -14,17 +14,17 @@ from sfcperf import retry
 from sfcperf.errors import DeploymentError, InputError, MeasurementError, system_errors_as
 from sfcperf.hosts.base import Completed, Conversation, Host, Process
 from sfcperf.hosts.process import check_success, open_output
-from sfcperf.hosts.ssh_access import Refused, SshAccess, Unreachable
-from sfcperf.hosts.ssh_conversation import SshConversation
-from sfcperf.hosts.ssh_loop import call
-from sfcperf.hosts.ssh_process import SshProcess
+from sfcperf.hosts.ssh.access import Refused, SshAccess, Unreachable
+from sfcperf.hosts.ssh.conversation import SshConversation
+from sfcperf.hosts.ssh.loop import call
+from sfcperf.hosts.ssh.process import SshProcess
 
 if TYPE_CHECKING:
     from asyncssh import SSHClientConnection
 
-    from sfcperf.hosts.ssh_link import Link
-    from sfcperf.hosts.ssh_pool import Pool
-    from sfcperf.hosts.ssh_session import Output, Session
+    from sfcperf.hosts.ssh.link import Link
+    from sfcperf.hosts.ssh.pool import Pool
+    from sfcperf.hosts.ssh.session import Output, Session
 
 _READ_TIMEOUT_S = 10.0
 _START_TIMEOUT_S = 60.0
@@ -126,7 +126,7 @@ class SshHost(Host):
         self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
     ) -> Process:
         """See Host.spawn; outputs are streamed as they come."""
-        from sfcperf.hosts.ssh_session import Output
+        from sfcperf.hosts.ssh.session import Output
 
         outputs: list[Output | None] = []
         try:
@@ -205,14 +205,14 @@ class SshHost(Host):
     def _pool(self) -> Pool:
         with self._lock:
             if self._known_pool is None:
-                from sfcperf.hosts.ssh_pool import Pool
+                from sfcperf.hosts.ssh.pool import Pool
 
                 jump = None if self.jump is None else self.jump._pool
                 self._known_pool = Pool(self.name, self.access, self.workdir, jump)
             return self._known_pool
 
     async def _run(self, argv: Sequence[str], timeout_s: float, stdin: bytes | None) -> Completed:
-        from sfcperf.hosts.ssh_session import Output
+        from sfcperf.hosts.ssh.session import Output
 
         out, err = Output(), Output()
         session: Session | None = None
@@ -243,7 +243,7 @@ class SshHost(Host):
         return SshProcess(argv, link, session)
 
     async def _converse(self, argv: Sequence[str]) -> Conversation:
-        from sfcperf.hosts.ssh_session import Lines
+        from sfcperf.hosts.ssh.session import Lines
 
         answers = Lines()
         link, session = await self._begin(argv, answers, None, stdin=True)

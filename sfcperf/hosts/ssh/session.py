@@ -12,7 +12,7 @@ from contextlib import suppress
 # It takes its time: import this module inside functions only.
 from asyncssh import EXTENDED_DATA_STDERR, SSHClientChannel, SSHClientSession
 
-from sfcperf.hosts.ssh_access import Unreachable
+from sfcperf.hosts.ssh.access import Unreachable
 from sfcperf.waiting import Event
 
 UNTOLD = 255

@@ -12,9 +12,9 @@ from pathlib import Path
 from asyncssh import ChannelOpenError, Error, SSHClientConnection
 
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts import ssh_guest
-from sfcperf.hosts.ssh_access import SshAccess, Unreachable, connect, words
-from sfcperf.hosts.ssh_session import Lane, Output, Session
+from sfcperf.hosts.ssh import guest
+from sfcperf.hosts.ssh.access import SshAccess, Unreachable, connect, words
+from sfcperf.hosts.ssh.session import Lane, Output, Session
 
 _POSIX_SHELLS = ("sh", "ash", "dash", "bash")
 _READY_TIMEOUT_S = 30.0
@@ -62,7 +62,7 @@ class Link:
     ) -> None:
         self.name = name
         self.connection = connection
-        self.life = ssh_guest.life_folder(workdir, token)
+        self.life = guest.life_folder(workdir, token)
         version = str(connection.get_extra_info("server_version"))
         self._one_at_a_time = "dropbear" in version
         self._taken = False
@@ -127,7 +127,7 @@ class Link:
         connection broke.
         """
         line = self._command(request.words())
-        if len(line.encode()) > ssh_guest.LONGEST_COMMAND_BYTES:
+        if len(line.encode()) > guest.LONGEST_COMMAND_BYTES:
             line = self._command(None, await self._lay_down(request))
         session = await self._open_session(request, line)
         session.ended.add_done_callback(lambda _: self.give_back())
@@ -162,7 +162,7 @@ class Link:
     async def open_reader(self) -> None:
         """Start that shell; the connection is to be taken for that. Raises NoRoom and Lost."""
         reader = Lane(self.name, self._token)
-        line = ssh_guest.reader(self._token)
+        line = guest.reader(self._token)
         try:
             await self.connection.create_session(lambda: reader, line, encoding=None)
         except (Error, OSError) as error:
@@ -204,7 +204,7 @@ class Link:
     async def _set_up_guard(self, workdir: Path) -> None:
         guard = self._guard
         ready = guard.expect()
-        line = ssh_guest.guard(workdir, self._token)
+        line = guest.guard(workdir, self._token)
         await self.connection.create_session(lambda: guard, line, encoding=None)
         try:
             said, status = await ready
@@ -247,15 +247,15 @@ class Link:
         return session
 
     def _command(self, words: list[str] | None, file: str = "") -> str:
-        return ssh_guest.command(self.life, words, file, root=self._is_root, posix=self._is_posix)
+        return guest.command(self.life, words, file, root=self._is_root, posix=self._is_posix)
 
     async def _lay_down(self, request: Request) -> str:
         """Write the arguments to a file on the host, which is removed as it is read."""
         file = f"{self.life}/arguments-{request.id}"
-        argv = ("sh", "-c", ssh_guest.TAKE, "sh", file)
+        argv = ("sh", "-c", guest.TAKE, "sh", file)
         writing = Request(f"{request.id}-arguments", argv, True, False, None, Output())
         session = await self._open_session(writing, self._command(writing.words()))
-        session.feed(ssh_guest.arguments(file, request.words()))
+        session.feed(guest.arguments(file, request.words()))
         if await session.ended != 0:
             if session.lost:
                 raise Lost(False)
@@ -265,7 +265,7 @@ class Link:
 
     async def _beat(self) -> None:
         while not self.closed:
-            await asyncio.sleep(ssh_guest.HEARTBEAT_S)
+            await asyncio.sleep(guest.HEARTBEAT_S)
             try:
                 await self._guard.ask("beat")
             except Unreachable:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from sfcperf.hosts.carry_closure import Closure
+from sfcperf.hosts.carry.closure import Closure
 
 _FAST = 1
 """Level of compression: an emulated guest unpacks for longer than the network takes."""

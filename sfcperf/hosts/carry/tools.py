@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
-from sfcperf.hosts.carry_closure import closure
-from sfcperf.hosts.carry_pack import Tree, archive, tree
+from sfcperf.hosts.carry.closure import closure
+from sfcperf.hosts.carry.pack import Tree, archive, tree
 
 _MEMORY_LEFT_BYTES = 12 << 20
 """Kept free on hosts whose files are in memory, as those of small VMs often are: the tools have to
