@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.ab_output import AbOutput, parse, parse_percentiles
+from sfcperf.active.ab.output import AbOutput, parse, parse_percentiles
 from sfcperf.active.server import port_parameter
 from sfcperf.active.tool_run import ToolOutput
 from sfcperf.active.web_server import (

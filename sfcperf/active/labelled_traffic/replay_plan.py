@@ -10,7 +10,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
-from sfcperf.active.blocking import Fate
+from sfcperf.active.labelled_traffic.blocking import Fate
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.packets.five_tuple import Flow, flow_of
 from sfcperf.packets.identity import Identity, identity

@@ -11,7 +11,7 @@ from typing import Any
 from sfcperf.active.base import Probe, ProbeResult, samples
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
-from sfcperf.active.ping_output import PingOutput, parse
+from sfcperf.active.ping.output import PingOutput, parse
 from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import protocol_counters

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.iperf3_output import Iperf3Output, parse
+from sfcperf.active.iperf3.output import Iperf3Output, parse
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload, largest_payload_bytes
 from sfcperf.active.server import start_server

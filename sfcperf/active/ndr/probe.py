@@ -8,8 +8,8 @@ from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
 from sfcperf.active.load import Load, OffersLoad
-from sfcperf.active.load_parameters import load_schema, offering_class, offers_of
-from sfcperf.active.throughput_search import Found, Settings, offered, search
+from sfcperf.active.ndr.load_parameters import load_schema, offering_class, offers_of
+from sfcperf.active.ndr.throughput_search import Found, Settings, offered, search
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, integer, number, object_schema, port

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.replay_plan import Key, Replayed, ReplayPlan, replayed, seen
+from sfcperf.active.labelled_traffic.replay_plan import Key, Replayed, ReplayPlan, replayed, seen
 from sfcperf.active.tool_run import run_tool
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.merging import Merging

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.load import Latency, Load, OffersLoad
-from sfcperf.active.pktgen_output import Received, Sent
-from sfcperf.active.pktgen_run import (
+from sfcperf.active.pktgen.output import Received, Sent
+from sfcperf.active.pktgen.run import (
     MOST_PPS,
     PARAMETERS,
     USUAL_PORT,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import ProbeResult, samples
-from sfcperf.active.ditg_output import DitgOutput, parse
+from sfcperf.active.ditg.output import DitgOutput, parse
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload
 from sfcperf.active.server import ServerProbe, free_port, port_parameter, start_server

@@ -14,7 +14,7 @@ from typing import Any
 
 from sfcperf import retry
 from sfcperf.active.mtu import check_frame
-from sfcperf.active.pktgen_output import (
+from sfcperf.active.pktgen.output import (
     Received,
     Sent,
     parse_calibration,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
-from sfcperf.active.blocking import Blocked, attacks, blocked_by_label, measures
-from sfcperf.active.replay import SENDER, Replay
-from sfcperf.active.replay_plan import Replayed, ReplayPlan, plan
+from sfcperf.active.labelled_traffic.blocking import Blocked, attacks, blocked_by_label, measures
+from sfcperf.active.labelled_traffic.replay import SENDER, Replay
+from sfcperf.active.labelled_traffic.replay_plan import Replayed, ReplayPlan, plan
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, flag, integer, number, object_schema

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.httperf_output import HttperfOutput, parse
+from sfcperf.active.httperf.output import HttperfOutput, parse
 from sfcperf.active.server import port_parameter
 from sfcperf.active.web_server import NGINX, OBJECT_URI, PARAMETERS, USUAL_PORT, Load, WebProbe
 from sfcperf.errors import MeasurementError

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sfcperf.active.heavy_hitter_traffic import HEAVY
-from sfcperf.active.replay_plan import Key, ReplayPlan
+from sfcperf.active.heavy_hitter.traffic import HEAVY
+from sfcperf.active.labelled_traffic import Key, ReplayPlan
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1e6

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import waiting
-from sfcperf.active.iperf3_output import UdpOutput
-from sfcperf.active.iperf3_test import SOCKET_BUFFER_LIMITS, USUAL_PORT, Iperf3Test
+from sfcperf.active.iperf3.output import UdpOutput
+from sfcperf.active.iperf3.test import SOCKET_BUFFER_LIMITS, USUAL_PORT, Iperf3Test
 from sfcperf.active.load import Load, OffersLoad
 from sfcperf.active.mtu import ETHERNET_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES, check_frame
 from sfcperf.active.server import free_port

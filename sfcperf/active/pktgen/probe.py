@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
-from sfcperf.active.pktgen_load import QUANTILES, PktgenLoad, endpoint_limits
-from sfcperf.active.pktgen_output import Received
-from sfcperf.active.pktgen_run import (
+from sfcperf.active.pktgen.load import QUANTILES, PktgenLoad, endpoint_limits
+from sfcperf.active.pktgen.output import Received
+from sfcperf.active.pktgen.run import (
     BINARY,
     MOST_PPS,
     PARAMETERS,

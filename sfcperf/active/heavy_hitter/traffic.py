@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heapq import merge
 from ipaddress import IPv4Address
 
-from sfcperf.active.replay_plan import ReplayPlan
+from sfcperf.active.labelled_traffic import ReplayPlan
 from sfcperf.packets.five_tuple import Flow, flow_of
 from sfcperf.packets.identity import identity
 from sfcperf.packets.internet_checksum import with_checksum

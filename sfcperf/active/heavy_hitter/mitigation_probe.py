@@ -9,18 +9,16 @@ from statistics import fmean
 from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
-from sfcperf.active.heavy_hitter_traffic import (
+from sfcperf.active.heavy_hitter.mitigation import Mitigation, mitigation
+from sfcperf.active.heavy_hitter.traffic import (
     BACKGROUND,
     HEAVY,
     LEAST_FRAME_BYTES,
     MOST_BACKGROUND_FLOWS,
     Traffic,
 )
-from sfcperf.active.labelled_traffic import LabelledTraffic
-from sfcperf.active.mitigation import Mitigation, mitigation
-from sfcperf.active.pktgen_run import USUAL_PORT
-from sfcperf.active.replay import SENDER, Replay
-from sfcperf.active.replay_plan import Replayed
+from sfcperf.active.labelled_traffic import SENDER, LabelledTraffic, Replay, Replayed
+from sfcperf.active.pktgen import USUAL_PORT
 from sfcperf.active.server import port_parameter
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import ProbeResult, samples
-from sfcperf.active.iperf3_load import Iperf3Load
-from sfcperf.active.iperf3_output import Iperf3Output
-from sfcperf.active.iperf3_test import (
+from sfcperf.active.iperf3.load import Iperf3Load
+from sfcperf.active.iperf3.output import Iperf3Output
+from sfcperf.active.iperf3.test import (
     MAXIMUM,
     SOCKET_BUFFER_LIMITS,
     UDP_BUFFER_BYTES,
