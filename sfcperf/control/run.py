@@ -11,14 +11,12 @@ from typing import Any
 from sfcperf.control import lock
 from sfcperf.control.clean import undo_dead
 from sfcperf.control.context import Manifest
-from sfcperf.control.events import Listener
+from sfcperf.control.events import Listener, Phases, traced
 from sfcperf.control.interrupts import Interrupts
-from sfcperf.control.phases import Phases
 from sfcperf.control.progress_state import ProgressState
 from sfcperf.control.resolved import check_unchanged, resolved
 from sfcperf.control.session import Outcome, Session
 from sfcperf.control.state import FurtherDriver, RunInfo, RunState, StateDir
-from sfcperf.control.tracing import traced
 from sfcperf.control.validation import check, warnings
 from sfcperf.errors import InputError
 from sfcperf.results.campaigns import Repeat

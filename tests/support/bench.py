@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfcperf import plugins
-from sfcperf.control import noise
+from sfcperf.control.noise import watch as noise
 from sfcperf.results import versions
 from support import fakes
 from support.engine import Bench

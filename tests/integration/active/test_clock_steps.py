@@ -17,7 +17,7 @@ from support.probing import made, measure_while
 
 from sfcperf.active.ping import probe as ping
 from sfcperf.active.tool_run import ToolOutput, run_tool
-from sfcperf.control.attempt import impossible_time
+from sfcperf.control.trials.attempt import impossible_time
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 

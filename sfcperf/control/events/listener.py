@@ -41,7 +41,7 @@ class Listener:
         """A trial is recorded."""
 
     def phase_started(self, name: str) -> None:
-        """From now on, time counts for a phase (sfcperf.control.phases). Phases nest."""
+        """From now on, time counts for a phase (sfcperf.control.events.phases). Phases nest."""
 
     def phase_ended(self, name: str) -> None:
         """Time counts for the phase around it again."""

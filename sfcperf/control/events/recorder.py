@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import time_ns
 
-from sfcperf.control.events import Listener
+from sfcperf.control.events.listener import Listener
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 

@@ -8,8 +8,8 @@ from math import ceil
 
 from sfcperf.control.context import RunContext
 from sfcperf.control.progress_state import ProgressState, rerun_groups, rerun_number
-from sfcperf.control.sentinel import Sentinel, settle
-from sfcperf.control.trial_group import TrialGroupRunner
+from sfcperf.control.trials.group import TrialGroupRunner
+from sfcperf.control.trials.sentinel import Sentinel, settle
 from sfcperf.results import noise_gate
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import Workflow

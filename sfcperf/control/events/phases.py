@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from sfcperf.control.events import Listener
+from sfcperf.control.events.listener import Listener
 
 OTHER = "other"
 

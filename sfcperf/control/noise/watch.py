@@ -12,14 +12,8 @@ from statistics import fmean, median
 from typing import Any
 
 from sfcperf import waiting
-from sfcperf.control.concurrent_runs import other_runs
-from sfcperf.control.noise_proc import (
-    CpuTimes,
-    Machine,
-    ProcessTime,
-    cpu_s_between,
-    descendants,
-)
+from sfcperf.control.noise.concurrent_runs import other_runs
+from sfcperf.control.noise.proc import CpuTimes, Machine, ProcessTime, cpu_s_between, descendants
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
 from sfcperf.results.records import TrialRecord

@@ -7,11 +7,11 @@ from dataclasses import replace
 from statistics import fmean
 
 from sfcperf import waiting
-from sfcperf.control.attempt import attempt
-from sfcperf.control.chain_deployment import ChainDeployment
 from sfcperf.control.context import RunContext
-from sfcperf.control.drift_test import drift_test
 from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.control.trials.attempt import attempt
+from sfcperf.control.trials.chain_deployment import ChainDeployment
+from sfcperf.control.trials.drift_test import drift_test
 from sfcperf.errors import MeasurementError
 from sfcperf.results.noise_gate import Reading
 from sfcperf.results.records import utc_now

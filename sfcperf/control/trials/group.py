@@ -9,10 +9,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
 
-from sfcperf.control.attempt import Attempt, attempt, health
-from sfcperf.control.chain_deployment import ChainDeployment, ProvenChain
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.control.trials.attempt import Attempt, attempt, health
+from sfcperf.control.trials.chain_deployment import ChainDeployment, ProvenChain
 from sfcperf.errors import CannotBeMeasured
 from sfcperf.results.documents import trial_document
 from sfcperf.results.flows import FLOWS

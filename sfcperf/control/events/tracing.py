@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import sfcperf
-from sfcperf.control.events import Listener
+from sfcperf.control.events.listener import Listener
+from sfcperf.control.events.recorder import Recorder, Span
 from sfcperf.control.faults import describe
-from sfcperf.control.recorder import Recorder, Span
 
 _EXPORTER = "OTEL_TRACES_EXPORTER"
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
