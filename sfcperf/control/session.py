@@ -23,7 +23,7 @@ from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus, utc_now
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.results.tables import monitor_cpu_s
 from sfcperf.workflow.model import Workflow
 
 

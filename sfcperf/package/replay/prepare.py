@@ -15,7 +15,7 @@ from sfcperf.package.replay.describe import workflow_lines
 from sfcperf.package.replay.packaged import PackagedModule, listed_files, packaged_modules
 from sfcperf.package.replay.spec import ReplayOptions
 from sfcperf.package.replay.stand_ins import stand_ins
-from sfcperf.results.modules import plugins_of
+from sfcperf.results.provenance import plugins_of
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.workflow.document import parse
 from sfcperf.workflow.load import load_document

@@ -13,10 +13,8 @@ from sfcperf.package.opened import Package, problem_of
 from sfcperf.package.read_json import read_json
 from sfcperf.results import jsonl
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES
-from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import SCHEMAS, RunFile, RunStore
-from sfcperf.results.telemetry import TELEMETRY
-from sfcperf.results.trial_rows import TrialRows
+from sfcperf.results.tables import FLOWS, TELEMETRY, TrialRows
 from sfcperf.workflow.document import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from sfcperf.results.trial_rows import TrialRows, check, reading
+from sfcperf.results.tables.trial_rows import TrialRows, check, reading
 
 if TYPE_CHECKING:
     import pyarrow
