@@ -14,7 +14,7 @@ from sfcperf.presentation import units
 from sfcperf.presentation.levels import Levels, axis_levels, by_metric, is_number, varying
 from sfcperf.results.records import Summary
 from sfcperf.results.tables import factor_names
-from sfcperf.workflow.findings import did_you_mean, listing
+from sfcperf.workflow.document import did_you_mean, listing
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureKind, FigureSpec
 
 Fit = Literal["none", "linear"]

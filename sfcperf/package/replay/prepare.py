@@ -17,7 +17,7 @@ from sfcperf.package.replay.spec import ReplayOptions
 from sfcperf.package.replay.stand_ins import stand_ins
 from sfcperf.results.provenance import plugins_of
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.workflow.document import parse
+from sfcperf.workflow.document.reader import parse
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 

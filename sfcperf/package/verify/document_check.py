@@ -15,7 +15,7 @@ from sfcperf.results import jsonl
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES
 from sfcperf.results.store import SCHEMAS, RunFile, RunStore
 from sfcperf.results.tables import FLOWS, TELEMETRY, TrialRows
-from sfcperf.workflow.document import MAX_BYTES as MAX_WORKFLOW_BYTES
+from sfcperf.workflow.document.reader import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"
 _DOCUMENTS = {**SCHEMAS, RunFile.WORKFLOW: "workflow", RunFile.WORKFLOW_APPLIED: "workflow"}

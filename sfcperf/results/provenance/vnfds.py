@@ -14,7 +14,7 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.results.files import replacing
-from sfcperf.workflow.vnfd_files import DescriptorFile, descriptor_files
+from sfcperf.workflow.vnfd import DescriptorFile, descriptor_files
 
 _DIGITS = 12
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.input_file import read_input
-from sfcperf.workflow import limits, pointer
-from sfcperf.workflow.findings import Findings
+from sfcperf.workflow.document import limits, pointer
+from sfcperf.workflow.document.findings import Findings
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32

@@ -12,10 +12,10 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.workflow.schema import own_schema
-from sfcperf.workflow.tosca_parser import template_class
-from sfcperf.workflow.vnfd_checks import check_ancestry, without_patterns
-from sfcperf.workflow.vnfd_files import descriptor_files, merged
-from sfcperf.workflow.vnfd_tacker import with_tacker_types
+from sfcperf.workflow.vnfd.checks import check_ancestry, without_patterns
+from sfcperf.workflow.vnfd.files import descriptor_files, merged
+from sfcperf.workflow.vnfd.tacker import with_tacker_types
+from sfcperf.workflow.vnfd.tosca_parser import template_class
 
 _MAX_NODES = 500
 _COMPUTE = ("nfv_compute", "host")

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TypedDict
 
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow import pointer
+from sfcperf.workflow.document import pointer
 
 MOST = 50
 """Errors that are kept and shown; others are only counted."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from sfcperf.workflow import pointer
+from sfcperf.workflow.document import pointer
 
 MAX_VALUES = 50_000
 """In a document."""
