@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from sfcperf.cli.escaping import escaping, plain
+from sfcperf.cli.terminal.escaping import escaping, plain
 
 
 def open_missing_streams() -> None:

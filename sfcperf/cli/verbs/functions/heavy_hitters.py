@@ -49,8 +49,8 @@ def model(
     """
     from rich.table import Table
 
-    from sfcperf.cli.console import console
     from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.terminal.console import console
 
     wanted = _numbers(cores)
     if not 0 < link_gbps <= 1e6:

@@ -107,7 +107,7 @@ def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
 
 
 def _list_views(database: RunDatabase) -> None:
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
 
     out = console()
     for view in database.views():
@@ -124,7 +124,7 @@ def _name(column: str) -> str:
 def _answer(
     database: RunDatabase, sql: str, format_: Format, output: Path | None, stores: list[RunStore]
 ) -> None:
-    from sfcperf.cli.streams import drop_stdout, strict_stdout
+    from sfcperf.cli.terminal.streams import drop_stdout, strict_stdout
     from sfcperf.query.output import write_parquet, write_text
     from sfcperf.results.export import check_target
     from sfcperf.results.files import replacing

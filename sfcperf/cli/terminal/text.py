@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.cli.escaping import escaped
+from sfcperf.cli.terminal.escaping import escaped
 
 
 def levels_text(levels: Mapping[str, Any]) -> str:

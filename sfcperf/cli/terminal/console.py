@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from sfcperf.cli.escaping import escaped, plain
-from sfcperf.cli.streams import drop_stdout
+from sfcperf.cli.terminal.escaping import escaped, plain
+from sfcperf.cli.terminal.streams import drop_stdout
 
 WIDTH_OF_A_FILE = 120
 """Columns when stdout is no terminal."""

@@ -223,7 +223,7 @@ def generate_trace(
 ) -> None:
     """Write a trace with heavy-tailed traffic. It is like that of the backbone link in the
     SFCMon paper."""
-    from sfcperf.cli.streams import drop_stdout, strict_stdout
+    from sfcperf.cli.terminal.streams import drop_stdout, strict_stdout
     from sfcperf.errors import system_errors_as
     from sfcperf.results.files import replacing
     from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace

@@ -3,7 +3,7 @@
 What SFCPerf prints may quote files of others. A terminal would obey the escape sequences in them,
 and text that runs backwards hides what is printed. Instead, an ESC is shown as `\\u001b`, which
 keeps JSON valid. The wrapper is around the streams themselves, so that no verb can forget it; only
-`sfcperf.cli.console` writes past it, since its colours are ours, and escapes the text itself.
+`console` writes past it, since its colours are ours, and escapes the text itself.
 """
 
 from __future__ import annotations

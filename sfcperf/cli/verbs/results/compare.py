@@ -140,7 +140,7 @@ def compare(
         write_outputs,
     )
     from sfcperf.cli.noise_floor import known_floors
-    from sfcperf.cli.progress import say
+    from sfcperf.cli.terminal.progress import say
 
     if keep_noise_floor:
         from sfcperf.cli.noise_floor import keep_and_show
@@ -173,7 +173,7 @@ def compare(
 
 
 def _print(comparison: Comparison) -> None:
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.comparison import comparison_tables, comparison_texts
 
     terminal = console()

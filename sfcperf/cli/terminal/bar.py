@@ -11,10 +11,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedCo
 from rich.table import Column
 from rich.text import Text
 
-from sfcperf.cli.console import progress_console
-from sfcperf.cli.progress import round_text, verdict_text
-from sfcperf.cli.text import levels_text, wrapped
-from sfcperf.cli.time_left import TimeLeft
+from sfcperf.cli.terminal.console import progress_console
+from sfcperf.cli.terminal.progress import round_text, verdict_text
+from sfcperf.cli.terminal.text import levels_text, wrapped
+from sfcperf.cli.terminal.time_left import TimeLeft
 from sfcperf.control.events import Listener
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup, deploy_s, trial_s

@@ -138,7 +138,7 @@ def _check(copy: PackageCopy, keys: Keys, max_bytes: int) -> None:
 
 
 def _show(package: Package, runs: list[Prepared]) -> None:
-    from sfcperf.cli.text import shown
+    from sfcperf.cli.terminal.text import shown
     from sfcperf.package.replay.describe import description, missing_requirements
 
     print("With --trust, this would be executed here, as this user:")

@@ -9,7 +9,7 @@ def runs(results: ResultsOption = RESULTS) -> None:
     """List runs with their status and number of trials."""
     from rich.table import Table
 
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.control.lock import is_held
     from sfcperf.presentation.wording import count_text
     from sfcperf.results.runs import RunInfo, list_runs

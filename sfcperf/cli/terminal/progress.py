@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfcperf.cli.text import levels_text, shown, wrapped
+from sfcperf.cli.terminal.text import levels_text, shown, wrapped
 from sfcperf.control.events import Listener
 from sfcperf.presentation.wording import count_text, duration_text
 
@@ -27,7 +27,7 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
     if quiet:
         yield QuietDisplay()
     elif sys.stderr.isatty():
-        from sfcperf.cli.bar import BarDisplay
+        from sfcperf.cli.terminal.bar import BarDisplay
 
         display = BarDisplay()
         try:
