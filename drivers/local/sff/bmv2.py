@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfcperf.drivers.local.bmv2_entries import interfaces, sff_entries
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import ways
-from sfcperf.drivers.local.sff import Sff
+from sfcperf.drivers.local.sff.base import Sff
+from sfcperf.drivers.local.sff.bmv2_entries import interfaces, sff_entries
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import (

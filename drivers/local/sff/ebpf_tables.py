@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from sfcperf.drivers.local.flows import tunnelled_ports
 from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
+from sfcperf.drivers.local.sff.flows import tunnelled_ports
 from sfcperf.workflow.model import Match, Scenario
 
 TAP = ("tap-near", "tap-far")

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from threading import Lock
 
 from sfcperf.drivers.local import network
-from sfcperf.drivers.local.ebpf_tables import TAP, sff_tables
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import ways
-from sfcperf.drivers.local.sff import Sff
+from sfcperf.drivers.local.sff.base import Sff
+from sfcperf.drivers.local.sff.ebpf_tables import TAP, sff_tables
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import LookupCounts, SffCounts

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sfcperf.drivers.local import network
-from sfcperf.drivers.local.flows import sff_flows, tunnelled_ports, underlay_flows
 from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
-from sfcperf.drivers.local.sff import Sff
-from sfcperf.drivers.local.watched_ports import watched_ports
+from sfcperf.drivers.local.sff.base import Sff
+from sfcperf.drivers.local.sff.flows import sff_flows, tunnelled_ports, underlay_flows
+from sfcperf.drivers.local.sff.watched_ports import watched_ports
 from sfcperf.hosts.base import Host
 from sfcperf.workflow.model import Scenario
 

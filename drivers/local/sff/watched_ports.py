@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfcperf.drivers.local.flows import tunnelled_ports
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import Path, paths
+from sfcperf.drivers.local.sff.flows import tunnelled_ports
 from sfcperf.workflow.model import Match, Scenario
 
 

@@ -12,9 +12,9 @@ from dataclasses import asdict, replace
 from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.drivers.local.flows import tunnelled_ports
 from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
 from sfcperf.drivers.local.paths import REVERSE_SPI_BIT
+from sfcperf.drivers.local.sff.flows import tunnelled_ports
 from sfcperf.workflow.model import Match, Scenario
 
 # The model is of pydantic, which only the extra `p4` has.
