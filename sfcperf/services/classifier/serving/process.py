@@ -1,6 +1,6 @@
 """The serving layer: a process from verdicts to rules, with a REST interface.
 
-    python -m sfcperf.services.classifier.serving SETTINGS
+    python -m sfcperf.services.classifier.serving.process SETTINGS
 
 SETTINGS is a JSON file, see `Settings`. It works until SIGTERM. Its state is what the topics hold:
 after a restart, it reads the session's verdicts again, and sets rules from the first one on whose
@@ -23,10 +23,10 @@ from typing import Any
 from sfcperf.rest.access import read_token
 from sfcperf.rest.server import Server
 from sfcperf.results.files import replace_file
-from sfcperf.services.classifier.api import application
 from sfcperf.services.classifier.engine import Broker
-from sfcperf.services.classifier.session import Session
-from sfcperf.services.classifier.worker import Worker
+from sfcperf.services.classifier.serving.api import application
+from sfcperf.services.classifier.serving.session import Session
+from sfcperf.services.classifier.serving.worker import Worker
 
 ADDRESS = "127.0.0.1"
 _BACKLOG = 128

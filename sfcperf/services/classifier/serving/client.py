@@ -17,6 +17,7 @@ from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.supervised import Supervised
 
 START_TIMEOUT_S = 60.0
+_MODULE = "sfcperf.services.classifier.serving.process"
 _ANSWER_S = 60.0
 _AGAIN_S = 15.0
 """It is started again within that time."""
@@ -43,7 +44,7 @@ class ServingLayer:
                 }
             )
         )
-        command = [sys.executable, "-m", "sfcperf.services.classifier.serving", str(settings)]
+        command = [sys.executable, "-m", _MODULE, str(settings)]
         self.process = Supervised(context, f"{context.name}-serving", command, self._place.exists)
 
     def start(self) -> None:

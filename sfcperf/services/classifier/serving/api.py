@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 
 from sfcperf.rest.answers import Refusal
 from sfcperf.rest.interface import interface
-from sfcperf.services.classifier.session import Session, Status
-from sfcperf.services.classifier.worker import Worker
+from sfcperf.services.classifier.serving.session import Session, Status
+from sfcperf.services.classifier.serving.worker import Worker
 
 MOST_BODY_BYTES = 1 << 22
 _DESCRIPTION = """\

@@ -8,7 +8,7 @@ from typing import Any
 
 import requests
 
-from sfcperf.services.classifier.session import Target
+from sfcperf.services.classifier.serving.session import Target
 from sfcperf.vnfs.rule_interface.api import RULES_AT_ONCE
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule
 

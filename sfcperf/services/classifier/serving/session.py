@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from sfcperf.rest.answers import Answer
-from sfcperf.services.classifier.policy import Limits
+from sfcperf.services.classifier.serving.policy import Limits
 from sfcperf.vnfs.rule_interface.policy import LONGEST_TTL_S
 
 _MOST_NUMBER = (1 << 53) - 1

@@ -14,7 +14,6 @@ from confluent_kafka import Message, TopicPartition
 from sfcperf.errors import MeasurementError
 from sfcperf.services.classifier import verdicts
 from sfcperf.services.classifier.engine import Broker
-from sfcperf.services.classifier.interfaces import Refused, RuleSetter
 from sfcperf.services.classifier.kafka_client import (
     TIMEOUT_S,
     TopicEnds,
@@ -22,9 +21,10 @@ from sfcperf.services.classifier.kafka_client import (
     place_of,
     position_after,
 )
-from sfcperf.services.classifier.latencies import Latencies
-from sfcperf.services.classifier.policy import Policy
-from sfcperf.services.classifier.session import Session
+from sfcperf.services.classifier.serving.interfaces import Refused, RuleSetter
+from sfcperf.services.classifier.serving.latencies import Latencies
+from sfcperf.services.classifier.serving.policy import Policy
+from sfcperf.services.classifier.serving.session import Session
 from sfcperf.services.classifier.verdicts import Verdict
 from sfcperf.traffic.labels import BENIGN
 from sfcperf.vnfs.rule_interface.rules import Rule
