@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sfcperf.analysis.comparison import NoiseFloors, read_floors
-from sfcperf.cli.terminal.progress import say
+from sfcperf.cli.terminal.lines import say
 from sfcperf.control.state import StateDir
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.input_file import read_input

@@ -7,7 +7,8 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from sfcperf.cli.terminal.progress import progress, say
+from sfcperf.cli.terminal.lines import say
+from sfcperf.cli.terminal.progress import progress
 from sfcperf.cli.terminal.streams import flush_stdout
 from sfcperf.control.session import Outcome
 from sfcperf.errors import ExitCode

@@ -25,7 +25,8 @@ def run(spec: ReplaySpec) -> int:
     """Run or resume; gives the exit code of `sfcperf run`."""
     from sfcperf import plugins
     from sfcperf.cli.outcome import counts_text, warnings
-    from sfcperf.cli.terminal.progress import progress, say
+    from sfcperf.cli.terminal.lines import say
+    from sfcperf.cli.terminal.progress import progress
     from sfcperf.package.replay.describe import module_lines
     from sfcperf.package.replay.finder import PackageFinder
 
@@ -87,7 +88,7 @@ def _resume(spec: ReplaySpec, listener: Listener) -> Outcome:
 
 def _show(spec: ReplaySpec, workflow: Workflow) -> None:
     """What is executed next, from the object that is executed."""
-    from sfcperf.cli.terminal.progress import say
+    from sfcperf.cli.terminal.lines import say
     from sfcperf.package.replay.describe import workflow_lines
 
     if not spec.quiet:

@@ -18,7 +18,7 @@ from sfcperf.analysis.planned import planned_measurements
 from sfcperf.analysis.summary import summarise
 from sfcperf.cli.outcome import counts_text
 from sfcperf.cli.terminal.console import console
-from sfcperf.cli.terminal.progress import verdict_text
+from sfcperf.cli.terminal.lines import verdict_text
 from sfcperf.cli.terminal.text import levels_text
 from sfcperf.control.live import CurrentTrial, LiveRun, TimeLeft, look_at, version_of
 from sfcperf.presentation import units

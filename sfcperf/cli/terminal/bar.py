@@ -12,7 +12,7 @@ from rich.table import Column
 from rich.text import Text
 
 from sfcperf.cli.terminal.console import progress_console
-from sfcperf.cli.terminal.progress import round_text, verdict_text
+from sfcperf.cli.terminal.lines import round_text, verdict_text
 from sfcperf.cli.terminal.text import levels_text, wrapped
 from sfcperf.cli.terminal.time_left import TimeLeft
 from sfcperf.control.events import Listener

@@ -18,7 +18,7 @@ from rich.console import Console
 from support.engine import Bench
 
 from sfcperf.cli.terminal.bar import BarDisplay
-from sfcperf.cli.terminal.progress import say
+from sfcperf.cli.terminal.lines import say
 from sfcperf.cli.terminal.text import wrapped
 from sfcperf.cli.terminal.time_left import TimeLeft
 from sfcperf.control.events import Listener

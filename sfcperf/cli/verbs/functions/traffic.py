@@ -43,7 +43,7 @@ def make(
     Each attack has an address of its own, so that the label of each packet is known. Nothing leaves
     this machine, and rates are bounded. Needs root and `make setup-security`.
     """
-    from sfcperf.cli.terminal.progress import say
+    from sfcperf.cli.terminal.lines import say
     from sfcperf.traffic.making import make as make_trace
     from sfcperf.traffic.summary import table
 

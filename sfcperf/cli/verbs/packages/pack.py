@@ -72,7 +72,7 @@ def pack(
     Exit code: 0 packed, 2 bad input, 3 the environment lacks something.
     """
     from sfcperf.cli.inputs import open_run
-    from sfcperf.cli.terminal.progress import say
+    from sfcperf.cli.terminal.lines import say
     from sfcperf.package.pack import pack as write_package
     from sfcperf.package.pack_document import PackOptions
     from sfcperf.package.people import author as read_author

@@ -29,7 +29,7 @@ from sfcperf.package.layout import MAX_BYTES
 
 if TYPE_CHECKING:
     from sfcperf.package.opened import Package
-    from sfcperf.package.replay.prepare import Prepared
+    from sfcperf.package.replay.prepared import Prepared
     from sfcperf.package.replay.spec import ReplayOptions
     from sfcperf.package.signature import Keys
     from sfcperf.package.unpack import PackageCopy

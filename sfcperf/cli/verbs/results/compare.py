@@ -140,7 +140,7 @@ def compare(
         write_outputs,
     )
     from sfcperf.cli.noise_floor import known_floors
-    from sfcperf.cli.terminal.progress import say
+    from sfcperf.cli.terminal.lines import say
 
     if keep_noise_floor:
         from sfcperf.cli.noise_floor import keep_and_show

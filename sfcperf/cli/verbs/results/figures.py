@@ -121,7 +121,7 @@ def figures(
     NAME.tex (LaTeX with the caption). The same results give the same bytes.
     """
     from sfcperf.cli.inputs import open_runs
-    from sfcperf.cli.terminal.progress import say
+    from sfcperf.cli.terminal.lines import say
     from sfcperf.figures.figure_files import write_figures
     from sfcperf.figures.layout import FORMATS, FigureLayout, page_style
     from sfcperf.figures.selection import FigureRequest

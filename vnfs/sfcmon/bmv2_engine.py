@@ -3,7 +3,7 @@
 It takes signals, prints lines and writes a stats file as sfc-sfcmon does, so that one reader serves
 both (running.py). It does not end by itself when the switch does: who has started both sees that.
 
-Run by `python -m sfcperf.vnfs.sfcmon.bmv2.engine SETTINGS --stats FILE`; SETTINGS is a JSON file.
+Run by `python -m sfcperf.vnfs.sfcmon.bmv2_engine SETTINGS --stats FILE`; SETTINGS is a JSON file.
 """
 
 from __future__ import annotations
