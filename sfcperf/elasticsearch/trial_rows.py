@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfcperf.results.documents import damaged
+from sfcperf.results.flows import flow_name
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.tables import flow_name
 from sfcperf.results.tables.trial_rows import reading
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from sfcperf.hosts.base import Host
-from sfcperf.results.tables import FlowCount
+from sfcperf.results.flows import FlowCount
 
 
 class Meter(Protocol):

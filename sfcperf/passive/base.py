@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from sfcperf.management.deployment import Deployment
 from sfcperf.management.observable import Observable
 from sfcperf.plugins import Instrument
-from sfcperf.results.tables import FlowRecord
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 from sfcperf.workflow.model import Scenario
 

@@ -19,7 +19,7 @@ from sfcperf.passive import sdn_mon_counts
 from sfcperf.passive.base import Monitor
 from sfcperf.passive.sdn_mon_exports import KINDS, ExportingSwitch
 from sfcperf.plugins import Requirement, array, choice, integer, number, object_schema
-from sfcperf.results.tables import FlowRecord
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sdnmon import fields

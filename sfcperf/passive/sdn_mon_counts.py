@@ -6,7 +6,8 @@ import heapq
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sfcperf.results.tables import FlowRecord, flows
+from sfcperf.results import flows
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 from sfcperf.vnfs.sdnmon.switch import Entry, Table
 

@@ -12,7 +12,8 @@ from sfcperf.management.deployment import Deployment, FlowReporter, FlowWatch, F
 from sfcperf.management.observable import Observable
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, array, choice, object_schema
-from sfcperf.results.tables import FlowRecord, flows
+from sfcperf.results import flows
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon import sketch_parameters

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.errors import InputError
 from sfcperf.query.tables import read_run, tables
+from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.results.tables import FLOWS, TELEMETRY
+from sfcperf.results.tables import TELEMETRY
 from sfcperf.results.tables.trial_rows import check
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from typing import Any
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import scenario_name
 from sfcperf.presentation.wording import count_text
+from sfcperf.results import flows
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.tables import TELEMETRY, flows
+from sfcperf.results.tables import TELEMETRY
 
 MOST_FLOWS = 10
 """In a table; flows.parquet has all."""

@@ -30,9 +30,9 @@ from sfcperf.hosts.base import Completed, Conversation, Host, Process
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
-from sfcperf.results.tables import FlowRecord
 from sfcperf.results.values import Metric, Observation, Sample
 from sfcperf.services.base import RunningService, Service, ServiceContext
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import FlowReporter, FlowWindow
-from sfcperf.results.tables import FlowCount
+from sfcperf.results.flows import FlowCount
 from sfcperf.sketches.iblt import Cells
 from sfcperf.sketches.listing import Certainty, ListedFlow, listing
 from sfcperf.vnfs.printed_windows import PrintedWindows

@@ -17,7 +17,7 @@ from sfcperf.drivers.base import Driver
 from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor
-from sfcperf.results.tables import FlowRecord
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 from sfcperf.workflow.plan import PlannedTrial
 

@@ -15,9 +15,10 @@ from sfcperf.control.trials.attempt import Attempt, attempt, health
 from sfcperf.control.trials.chain_deployment import ChainDeployment, ProvenChain
 from sfcperf.errors import CannotBeMeasured
 from sfcperf.results.documents import trial_document
+from sfcperf.results.flows import FLOWS
 from sfcperf.results.noise_gate import outside
 from sfcperf.results.records import TrialRecord, utc_now
-from sfcperf.results.tables import FLOWS, TELEMETRY
+from sfcperf.results.tables import TELEMETRY
 from sfcperf.workflow.model import NoiseGate
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 

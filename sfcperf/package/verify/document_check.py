@@ -13,8 +13,9 @@ from sfcperf.package.opened import Package, problem_of
 from sfcperf.package.read_json import read_json
 from sfcperf.results import jsonl
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES
+from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import SCHEMAS, RunFile, RunStore
-from sfcperf.results.tables import FLOWS, TELEMETRY, TrialRows
+from sfcperf.results.tables import TELEMETRY, TrialRows
 from sfcperf.workflow.document.reader import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"

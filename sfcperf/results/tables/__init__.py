@@ -1,4 +1,4 @@
-"""Tables of a run: their columns, and Parquet files with rows of trials, telemetry and flows."""
+"""Tables of a run: their columns, and Parquet files with rows of trials and of telemetry."""
 
 from sfcperf.results.tables.columns import (
     csv_cell,
@@ -8,7 +8,6 @@ from sfcperf.results.tables.columns import (
     level_array,
     summary_csv,
 )
-from sfcperf.results.tables.flows import FLOWS, FlowCount, FlowRecord, flow_name
 from sfcperf.results.tables.telemetry import (
     MONITOR_CORES,
     MONITOR_COST,
@@ -21,19 +20,15 @@ from sfcperf.results.tables.telemetry import (
 from sfcperf.results.tables.trial_rows import TrialRows
 
 __all__ = [
-    "FLOWS",
     "MONITOR_CORES",
     "MONITOR_COST",
     "OF_MONITORS",
     "TELEMETRY",
-    "FlowCount",
-    "FlowRecord",
     "TrialRows",
     "csv_cell",
     "csv_line",
     "csv_text",
     "factor_names",
-    "flow_name",
     "level_array",
     "monitor_cpu_cores",
     "monitor_cpu_s",

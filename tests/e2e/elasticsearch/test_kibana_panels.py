@@ -23,8 +23,9 @@ from sfcperf.elasticsearch.publication import send
 from sfcperf.elasticsearch.target import target
 from sfcperf.kibana import ndjson, saved_objects
 from sfcperf.kibana.data_views import data_view_id
+from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import RunStore
-from sfcperf.results.tables import FLOWS, TELEMETRY
+from sfcperf.results.tables import TELEMETRY
 from sfcperf.results.values import Observation
 
 pytestmark = pytest.mark.server

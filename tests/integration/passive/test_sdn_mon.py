@@ -27,7 +27,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.process import inside
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sdn_mon import SdnMonMonitor
-from sfcperf.results.tables import FlowRecord
+from sfcperf.results.flows import FlowRecord
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Scenario
 

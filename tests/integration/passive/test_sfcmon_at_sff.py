@@ -27,7 +27,7 @@ from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
-from sfcperf.results.tables import FlowRecord
+from sfcperf.results.flows import FlowRecord
 from sfcperf.vnfs.nsh import Nsh
 from sfcperf.vnfs.nsh.header import ETHERTYPE, ContextHeader
 from sfcperf.workflow.defaults import with_defaults

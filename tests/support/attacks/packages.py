@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sfcperf.results.tables import FLOWS, TELEMETRY, TrialRows
+from sfcperf.results.flows import FLOWS
+from sfcperf.results.tables import TELEMETRY, TrialRows
 from support.attacks import Attack
 from support.records.packages import contents, forged, packed, write_zip
 

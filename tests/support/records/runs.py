@@ -23,9 +23,9 @@ from typing import Any
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.management.deployment import HopObservation, TraversalProof
+from sfcperf.results.flows import FlowRecord
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.tables import FlowRecord
 from sfcperf.results.values import Observation
 from support.records.manifests import run_manifest
 from support.records.plans import made_up_plan

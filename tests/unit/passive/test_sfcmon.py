@@ -12,7 +12,7 @@ from support.pptmon.chain import chain, function
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import FlowWindow
 from sfcperf.passive.sfcmon import SfcmonMonitor
-from sfcperf.results.tables import FlowCount
+from sfcperf.results.flows import FlowCount
 from sfcperf.workflow.defaults import with_defaults
 
 FUNCTIONS = with_defaults(SfcmonMonitor.parameters, {})

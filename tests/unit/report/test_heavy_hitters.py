@@ -11,8 +11,8 @@ from support.records.runs import RunOptions, build_run
 
 from sfcperf.report import heavy_hitters as section
 from sfcperf.report.heavy_hitters import FlowTable, heavy_hitters
+from sfcperf.results.flows import FLOWS, FlowRecord, flow_name
 from sfcperf.results.store import RunStore
-from sfcperf.results.tables import FLOWS, FlowRecord, flow_name
 from sfcperf.results.values import Observation
 
 OPTIONS = RunOptions(topologies=("T1",), chain_lengths=(0, 1), flows=True, figures=())

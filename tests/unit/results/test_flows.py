@@ -11,7 +11,7 @@ import pytest
 from support.records.trials import run_folder, trial
 from support.schemas import validator
 
-from sfcperf.results.tables import FlowRecord, flow_name
+from sfcperf.results.flows import FlowRecord, flow_name
 
 FLOW = FlowRecord(
     function="mon-1",
