@@ -32,7 +32,7 @@ from _sfcmon.ratio import ratio
 from data_plane import deployed
 from sfcmon_engine import statistics, totals
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.hosts.process import inside
 from sfcperf.management.deployment import Deployment, ServiceFunction
 from sfcperf.workflow.defaults import with_defaults

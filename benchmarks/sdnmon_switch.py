@@ -19,7 +19,7 @@ from statistics import median
 from data_plane import deployed, output
 from sfcmon_engine import statistics
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sdn_mon import SdnMonMonitor
 from sfcperf.workflow.defaults import with_defaults

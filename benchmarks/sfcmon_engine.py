@@ -23,7 +23,7 @@ from typing import Any
 from _sfcmon.ratio import ratio
 from data_plane import deployed, output
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.management.deployment import Deployment
 from sfcperf.workflow.defaults import with_defaults
 

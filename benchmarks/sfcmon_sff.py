@@ -18,7 +18,7 @@ from _sfcmon.ratio import ratio
 from data_plane import output
 from sfcmon_engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS, chain, statistics
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.workflow.defaults import with_defaults

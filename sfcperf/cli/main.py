@@ -58,8 +58,8 @@ def _be_utf8() -> None:
 
 def _run() -> int:
     """Run the command line and give the exit code."""
-    from sfcperf.cli.escaping import escaped_streams
-    from sfcperf.cli.streams import open_missing_streams, tolerant_streams
+    from sfcperf.cli.terminal.escaping import escaped_streams
+    from sfcperf.cli.terminal.streams import open_missing_streams, tolerant_streams
 
     open_missing_streams()
     with tolerant_streams(), escaped_streams():
@@ -68,7 +68,7 @@ def _run() -> int:
 
 def _run_app() -> int:
     from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
-    from sfcperf.cli.streams import flush_stdout
+    from sfcperf.cli.terminal.streams import flush_stdout
 
     signals_interrupt()
     try:

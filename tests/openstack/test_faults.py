@@ -29,7 +29,7 @@ from sfcperf.drivers.openstack.model.specs import Names
 from sfcperf.drivers.openstack.network.networks import prepare_networks
 from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import DeploymentError
-from sfcperf.hosts.ssh_keys import make_key
+from sfcperf.hosts.ssh import make_key
 from sfcperf.plugins import load
 
 pytestmark = [pytest.mark.server, pytest.mark.exhaustive]

@@ -44,7 +44,7 @@ def show(
     from inspect import cleandoc
 
     from sfcperf import plugins
-    from sfcperf.cli.console import console as new_console
+    from sfcperf.cli.terminal.console import console as new_console
 
     kind = KINDS.get(kind, kind)
     plugin = plugins.load(kind, name)

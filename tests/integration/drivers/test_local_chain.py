@@ -19,7 +19,7 @@ from support.records.scenarios import scenario, topology
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver
-from sfcperf.drivers.local.sff_ebpf import EbpfSff
+from sfcperf.drivers.local.sff import EbpfSff
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
 from sfcperf.workflow.model import Link, Match, Node, Resources, Scenario, Topology

@@ -18,11 +18,9 @@ from support.network.ssh_servers import SshServer
 
 from sfcperf import waiting
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
-from sfcperf.hosts import ssh_guest
 from sfcperf.hosts.base import ConversationOver
-from sfcperf.hosts.ssh import SshHost
-from sfcperf.hosts.ssh_access import Unreachable
-from sfcperf.hosts.ssh_pins import scan
+from sfcperf.hosts.ssh import SshHost, Unreachable, guest
+from sfcperf.hosts.ssh.pins import scan
 
 pytestmark = [
     pytest.mark.root,
@@ -161,8 +159,8 @@ def test_who_is_killed_leaves_nothing_running(
     out = tmp_path / "out"
     access = server.access
     script = (
-        "import sys, time; from pathlib import Path; from sfcperf.hosts.ssh import SshHost; "
-        "from sfcperf.hosts.ssh_access import SshAccess; "
+        "import sys, time; from pathlib import Path; "
+        "from sfcperf.hosts.ssh import SshAccess, SshHost; "
         f"host = SshHost('g', SshAccess({access.address!r}, Path({str(access.key)!r}), "
         f"{access.host_keys!r}, {access.user!r}), Path({str(workdir)!r})); "
         f"host.spawn(['sh', '-c', {STUBBORN!r}], stdout=Path({str(out)!r})); time.sleep(600)"
@@ -180,8 +178,8 @@ def test_who_is_killed_leaves_nothing_running(
 def test_who_goes_silent_leaves_nothing_running(
     server: SshServer, workdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ssh_guest, "SILENCE_S", 2)
-    monkeypatch.setattr(ssh_guest, "HEARTBEAT_S", 0.5)
+    monkeypatch.setattr(guest, "SILENCE_S", 2)
+    monkeypatch.setattr(guest, "HEARTBEAT_S", 0.5)
     host = SshHost("guest", server.access, workdir)
     start_sleepers(host, tmp_path / "out")
     time.sleep(5)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.engine import SMALL, Bench, in_child
 
-from sfcperf.cli.progress import LineDisplay
+from sfcperf.cli.terminal.lines import LineDisplay
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial
 

@@ -23,7 +23,7 @@ from support.heavy_hitter import write_pcap
 from support.probing import made, values
 
 from sfcperf.active.base import Probe, ProbeResult
-from sfcperf.active.heavy_hitter_engine import HeavyHitterAccuracy, HeavyHitterThroughput
+from sfcperf.active.heavy_hitter import HeavyHitterAccuracy, HeavyHitterThroughput
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries
