@@ -39,6 +39,8 @@ stat_of() { start=; { read -r stat <"/proc/$1/stat"; } 2>/dev/null && fields ${s
 
 _GUARD = """\
 trap "" HUP INT PIPE TERM
+# Not by `:`, a special builtin: a shell that cannot redirect one ends, as when $life is gone.
+note() { true >"$1"; } 2>/dev/null
 answer() { printf "\\n%s %s\\n" "$token" "$1"; }
 same() { stat_of "$1" && [ "$start" = "$2" ]; }
 to_group() { kill "-$1" "-$2" || kill "-$1" "$2"; } 2>/dev/null
@@ -63,7 +65,7 @@ end_all() {
 	to_marked "$1" ""
 } 2>/dev/null
 end() {
-	: >"$life/closed"
+	note "$life/closed"
 	left=
 	end_all 15
 	turns=8
@@ -76,6 +78,8 @@ end() {
 	# Who was just about to start when the connection was lost.
 	[ -n "$1" ] || { sleep 1; end_all 9; }
 }
+# First its process, then its group, which it makes only when it has begun.
+end_watcher() { [ -z "$watcher" ] || kill -9 "$watcher" "-$watcher"; } 2>/dev/null
 started() { grep "^$2 " "$1/register" 2>/dev/null; }
 umask 022
 mkdir -p "$life" && chmod 700 "$life" && printf "%s" "$script" >"$life/start" || exit 1
@@ -89,27 +93,27 @@ if [ $? -le 1 ]; then
 	limit="-t $silence"
 else
 	# This shell cannot stop waiting by itself.
-	setsid sh -c "while sleep $silence; do [ -e \\"\\$1/beat\\" ] || kill -USR1 \\$2
+	setsid sh -c "while sleep $silence; do [ -e \\"\\$1/beat\\" ] || kill -USR1 \\$2 || exit
 		rm -f \\"\\$1/beat\\"; done" sh "$life" $$ >/dev/null 2>&1 </dev/null &
 	watcher=$!
 fi
-trap "end; kill -9 -\\$watcher 2>/dev/null; exit 0" USR1
+trap "end; end_watcher; exit 0" USR1
 echo "$1 ${SHELL##*/}"
 answer 0
 last=
 while read -r $limit word a b c; do
 	case $word in
-	beat) : >"$life/beat"; answer 0 ;;
+	beat) note "$life/beat"; answer 0 ;;
 	signal) same "$b" "$c" && kill "-$a" "$b" 2>/dev/null; answer 0 ;;
-	drop) : >"$life/drop-$a"; started "$life" "$a" >/dev/null; status=$?
+	drop) note "$life/drop-$a"; started "$life" "$a" >/dev/null; status=$?
 		to_marked 9 "$a"; to_marked 9 "$a"; answer $status ;;
-	fence) if [ -d "$a" ]; then : >"$a/closed"; started "$a" "$b" >/dev/null; answer $?
+	fence) if [ -d "$a" ]; then note "$a/closed"; started "$a" "$b" >/dev/null; answer $?
 		else answer 2; fi ;;
 	bye) last=1; break ;;
 	esac
 done
 end $last
-[ -z "$watcher" ] || kill -9 "-$watcher" 2>/dev/null
+end_watcher
 [ -z "$last" ] || { rm -rf "$life"; answer 0; }
 """
 

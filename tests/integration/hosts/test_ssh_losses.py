@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -90,6 +91,38 @@ def test_closing_leaves_nothing_running(host: SshHost, server: SshServer, tmp_pa
     # It can be used again; of the connections that are closed, no files are left.
     left = host.run(["sh", "-c", 'ls -A "$0"', str(host.workdir)], timeout_s=10).text
     assert len(left.split()) <= 2
+
+
+def test_a_folder_that_is_gone_leaves_nothing_running(
+    host: SshHost, server: SshServer, tmp_path: Path
+) -> None:
+    """Somebody cleaned up while we were connected."""
+    start_sleepers(host, tmp_path / "out")
+    host.run(["rm", "-rf", str(host.workdir)], timeout_s=20)
+    host.close()
+    until(lambda: not server.processes())
+
+
+def test_a_guard_that_ends_at_once_leaves_nothing_running(
+    workdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it has a watcher: that has not begun yet."""
+    setsid = tmp_path / "setsid"
+    late = 'while kill -0 $PPID 2>/dev/null; do sleep 0.05; done; exec setsid "$@"'
+    setsid.write_text(f"#!/bin/sh\nPATH={ssh_guest.FOLDERS}\n{late}\n")
+    setsid.chmod(0o755)
+    monkeypatch.setattr(ssh_guest, "FOLDERS", f"{tmp_path}:{ssh_guest.FOLDERS}")
+    running, inherited = os.pipe()
+    argv = ["/bin/sh", "-c", ssh_guest.guard(workdir, "0123456789abcdef")]
+    guard = subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=[inherited]
+    )
+    os.close(inherited)
+    guard.communicate(b"bye\n", timeout=20)
+    with os.fdopen(running, "rb") as pipe:
+        # Its end is read when nobody has the other one any more.
+        assert select.select([pipe], [], [], 20)[0]
+        assert pipe.read() == b""
 
 
 def test_a_broken_connection_leaves_nothing_running(
