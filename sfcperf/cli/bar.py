@@ -14,8 +14,8 @@ from rich.text import Text
 from sfcperf.cli.console import progress_console
 from sfcperf.cli.progress import round_text, verdict_text
 from sfcperf.cli.text import levels_text, wrapped
-from sfcperf.cli.time_left import TimeLeft
 from sfcperf.control.events import Listener
+from sfcperf.presentation.time_left import TimeLeft
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup, deploy_s, trial_s
 

@@ -46,8 +46,10 @@ def verdict_of(
     summaries: Sequence[Summary],
     *,
     is_alive: bool = False,
+    time_left: str = "",
 ) -> Verdict:
-    """The verdict on a run, from its records alone; `is_alive`: it is being executed now.
+    """The verdict on a run, from its records alone; `is_alive`: it is being executed now, and takes
+    so long from now on.
 
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
     proven to be traversed, every number has an interval, and each primary one rests on MIN_TRIALS
@@ -58,7 +60,7 @@ def verdict_of(
     trials = without_replaced(trials)
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
-    findings = tuple(_findings(manifest, trials, summaries, missing, is_alive))
+    findings = tuple(_findings(manifest, trials, summaries, missing, is_alive, time_left))
     status = manifest["status"]
     of_all = _how_many(count["valid"], len(trials))
     rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
@@ -102,11 +104,16 @@ def _findings(
     summaries: Sequence[Summary],
     missing: int,
     is_alive: bool,
+    time_left: str,
 ) -> Iterator[str]:
     status = manifest["status"]
     if is_alive:
-        to_come = f": {count_text(missing, 'planned trial')} to come" if missing else ""
-        yield f"The run has not ended{to_come}. What monitors recorded is shown after its end."
+        to_come = [f"{count_text(missing, 'planned trial')} to come"] if missing else []
+        said = ", ".join([*to_come, *filter(None, [time_left])])
+        yield (
+            f"The run has not ended{f': {said}' if said else ''}. What monitors recorded is shown "
+            "after its end."
+        )
     elif status == "running":
         yield "The run has not ended, or was killed: `sfcperf resume` completes it."
     elif status != "complete":
