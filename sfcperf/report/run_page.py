@@ -125,6 +125,7 @@ def _page(
     noise = noise_section(manifest, trials, store.readings())
     monitor_cores = monitor_cpu_cores(store.telemetry_path)
     throughput = throughput_section(store, trials)
+    primary = {(row.label, row.metric) for row in summaries if row.primary}
     drawn: list[Chart] = [*charts.figures, *charts.primary, *charts.others]
     drawn += [chart for chart in telemetry if not chart.constant]
     drawn += noise.charts if noise is not None else ()
@@ -156,7 +157,7 @@ def _page(
         results=result_tables.results(_of_all_kinds(summaries)),
         blocking=blocking(summaries, trials),
         charts=charts,
-        trials=[trial_tables.trial_row(record, store.folder) for record in trials],
+        trials=[trial_tables.trial_row(record, store.folder, primary) for record in trials],
         probes=sorted({record.label for record in trials}),
         proofs=trial_tables.proofs(trials, store.folder),
         heavy_hitters=heavy_hitters(store, trials),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfcperf.analysis.statistics import rarest_mode
-from sfcperf.presentation.wording import count_text, first_names
+from sfcperf.presentation.wording import count_text, first_names, without_figures
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.noise_gate import without_replaced
@@ -73,7 +73,8 @@ def verdict_of(
         level, headline = "care", f"Read with care: {of_all}"
         if rough:
             primary = sum(row.primary for row in summaries)
-            headline += f", but {len(rough)} of {primary} primary results are imprecise"
+            verb = "is" if len(rough) == 1 else "are"
+            headline += f", but {len(rough)} of {primary} primary results {verb} imprecise"
     else:
         fewest = min((row.n for row in summaries if row.primary), default=0)
         unseen = (
@@ -155,10 +156,13 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
     """Primary numbers of which too little is known, and what would help."""
     few = [f"{row_name(row)} n = {row.n}" for row in summaries if _on_few_trials(row)]
     if few:
-        yield (
-            f"Fewer than {MIN_TRIALS} valid trials: {first_names(few)}. "
-            f"Plan {MIN_TRIALS} rounds or more."
+        enough = any(row.planned >= MIN_TRIALS for row in summaries if _on_few_trials(row))
+        advice = (
+            "More rounds make up for trials that do not count."
+            if enough
+            else f"Plan {MIN_TRIALS} rounds or more."
         )
+        yield f"Fewer than {MIN_TRIALS} valid trials: {first_names(few)}. {advice}"
     wide = [f"{row_name(row)} {_relative(row)}" for row in summaries if _wide(row)]
     if wide:
         yield (
@@ -204,10 +208,20 @@ def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:
     """How many trials are in this state, and the most frequent reasons."""
     if not records:
         return
-    reasons = Counter(reason for record in records for reason in record.reasons)
-    most = "; ".join(reason for reason, _ in reasons.most_common(_MOST_REASONS))
-    more = " ..." if len(reasons) > _MOST_REASONS else ""
+    alike: dict[str, Counter[str]] = defaultdict(Counter)
+    for reason in (reason for record in records for reason in record.reasons):
+        alike[without_figures(reason)][reason] += 1
+    groups = sorted(alike.values(), key=Counter.total, reverse=True)
+    most = "; ".join(map(_reason, groups[:_MOST_REASONS]))
+    more = " ..." if len(groups) > _MOST_REASONS else ""
     yield f"{count_text(len(records), 'trial')} {state}: {most or 'no reason recorded'}{more}"
+
+
+def _reason(alike: Counter[str]) -> str:
+    """One of several that differ in figures only."""
+    [(reason, count)] = alike.most_common(1)
+    others = alike.total() - count
+    return f"{reason} (in {others} with other figures)" if others else reason
 
 
 def _planned(manifest: Mapping[str, Any]) -> set[tuple[str, str, int]]:
