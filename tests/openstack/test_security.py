@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.classifier import write_trace
 from support.cloud.cloud_runs import CONFIG, CloudLab
-from support.services import kafka_is_there
+from support.services.classifier import write_trace
+from support.services.service import kafka_is_there
 
 from sfcperf.results.store import RunStore
 

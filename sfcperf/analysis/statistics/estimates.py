@@ -1,8 +1,9 @@
 """Mean and median of trials, each with an interval, or with the reason why there is none.
 
 An interval is only given where simulation shows that it covers as often as it says
-(benchmarks/truth.py, docs/explanation/statistics.md). What is asked of the trials is declared
-before they are measured (`Rules`): a test that chose between mean and median would see the answer.
+(benchmarks/analysis/truth.py, docs/explanation/statistics.md). What is asked of the trials is
+declared before they are measured (`Rules`): a test that chose between mean and median would see the
+answer.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval | None
 
     Source: Hall, On the removal of skewness by transformation, JRSS B 54 (1992), the cubic
     transformation; without skewness it is t (Jain, The Art of Computer Systems Performance
-    Analysis, 1991, section 13.2). benchmarks/interval_coverage.py compares the two.
+    Analysis, 1991, section 13.2). benchmarks/analysis/interval_coverage.py compares the two.
     """
     n = len(values)
     if n < 2:
@@ -91,7 +91,7 @@ def confidence_per_look(confidence: float, first_look: int) -> float:
     (Pocock 1977): alpha * m / (m + 2.5), where m is the first look. An earlier first look makes
     stopping by chance more likely; the number of later looks hardly matters, because few runs stop
     by chance late. The constant comes from simulation: docs/explanation/statistics.md and
-    benchmarks/interval_coverage.py show the resulting coverage.
+    benchmarks/analysis/interval_coverage.py show the resulting coverage.
     """
     first_look = max(first_look, 2)
     return 1 - (1 - confidence) * first_look / (first_look + _LOOKS_CONSTANT)

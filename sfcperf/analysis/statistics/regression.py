@@ -48,7 +48,7 @@ def fit_line(
     The slope's interval assumes neither that all trials scatter equally nor that the trials of one
     round are independent of each other: its standard error comes from the slopes without each of
     the `rounds` (one per point). With fewer than LEAST_ROUNDS, or without rounds, it comes from
-    those without each trial, which is HC3. benchmarks/truth.py shows how often both cover.
+    those without each trial, which is HC3. benchmarks/analysis/truth.py shows how often both cover.
     Sources: Draper & Smith, Applied Regression Analysis (3rd ed.), chapter 1; MacKinnon & White,
     J. of Econometrics 29 (1985), HC3; Bell & McCaffrey, Survey Methodology 28 (2002), the
     jackknife of clusters and the degrees of freedom. Assumes finite numbers, and arguments of equal

@@ -1,1 +1,1 @@
-from support.services import kafka as kafka
+from support.services.service import kafka as kafka

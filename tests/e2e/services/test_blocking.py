@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.classifier import write_trace
 from support.local import processes_with
-from support.services import kafka_is_there
+from support.services.classifier import write_trace
+from support.services.service import kafka_is_there
 from support.signals import default_signals
 
 from sfcperf import retry

@@ -15,7 +15,7 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, given
 from schemathesis import GenerationMode, checks
-from support.classifier import (
+from support.services.classifier import (
     ANSWER_S,
     POISONED,
     ClassifierBench,
@@ -25,7 +25,7 @@ from support.classifier import (
     record,
     syn,
 )
-from support.services import free_port, new_context, started
+from support.services.service import free_port, new_context, started
 from support.tiers import examples
 
 from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES

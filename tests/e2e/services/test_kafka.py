@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.services import new_context, started
-from support.streams import store, stored
+from support.services.service import new_context, started
+from support.services.streams import store, stored
 
 from sfcperf import plugins
 from sfcperf.errors import DeploymentError, EnvironmentLacks

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from support.local import processes_with
-from support.services import kafka_is_there
+from support.services.service import kafka_is_there
+from support.services.streams import stored
 from support.signals import default_signals
-from support.streams import stored
 
 from sfcperf import retry
 from sfcperf.results.store import RunStore

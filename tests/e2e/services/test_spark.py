@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from support import spark
-from support.flow_records import columns, message, record
-from support.spark import Running
+from support.services import spark
+from support.services.flow_records import columns, message, record
+from support.services.spark import Running
 
 from sfcperf import retry
 from sfcperf.errors import DeploymentError

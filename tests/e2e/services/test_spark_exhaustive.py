@@ -11,11 +11,11 @@ from typing import Any
 
 import psutil
 import pytest
-from support import spark
-from support.classifier import classifier_bench, flow_packets, record, syn
-from support.flow_records import columns, message
-from support.services import free_port, new_context, started
-from support.spark import Running
+from support.services import spark
+from support.services.classifier import classifier_bench, flow_packets, record, syn
+from support.services.flow_records import columns, message
+from support.services.service import free_port, new_context, started
+from support.services.spark import Running
 
 from sfcperf import retry
 from sfcperf.hosts.base import Process

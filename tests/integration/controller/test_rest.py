@@ -15,11 +15,11 @@ import schemathesis
 from hypothesis import HealthCheck, given
 from schemathesis import GenerationMode, checks
 from support.network.wires import Lab, eventually, ip, space
-from support.rest_controller import REQUEST_S
 from support.sfcmon.controller_bench import Switches, packet
 from support.sfcmon.controller_process import ControllerProcess
 from support.sfcmon.controller_states import two_switches
 from support.tiers import examples
+from support.vnfs.rest_controller import REQUEST_S
 
 from sfcperf.hosts.process import inside
 from sfcperf.vnfs.sfcmon.controller.api import MOST_BODY_BYTES

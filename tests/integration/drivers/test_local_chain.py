@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from support import tampered_sff
 from support.local import processes_with
 from support.network.echoes import ping
 from support.probing import made
 from support.records.scenarios import scenario, topology
+from support.vnfs import tampered_sff
 
 from sfcperf.active.iperf3 import Iperf3
 from sfcperf.active.server import start_server

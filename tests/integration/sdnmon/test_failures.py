@@ -17,11 +17,11 @@ import schemathesis
 from hypothesis import HealthCheck, given
 from schemathesis import GenerationMode, checks
 from support.network.wires import eventually
-from support.rest_controller import REQUEST_S
 from support.sdnmon import wire
 from support.sdnmon.controller import Controller, path
 from support.sdnmon.stand_in import EXPERIMENTER, Answer, StandIn
 from support.tiers import examples
+from support.vnfs.rest_controller import REQUEST_S
 
 from sfcperf.vnfs.sdnmon.controller import messages
 from sfcperf.vnfs.sdnmon.controller.messages import Kind, Status

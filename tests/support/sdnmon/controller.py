@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.network.wires import eventually
-from support.rest_controller import RestController
+from support.vnfs.rest_controller import RestController
 
 
 class Controller(RestController):

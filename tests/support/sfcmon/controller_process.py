@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from support.rest_controller import RestController
+from support.vnfs.rest_controller import RestController
 
 
 class ControllerProcess(RestController):

@@ -1,7 +1,7 @@
 """What intervals and tests promise, held against simulated trials of which the truth is known.
 
 The bounds leave room for the chance of so many simulated runs, and no more; seeds are fixed.
-benchmarks/interval_coverage.py prints the whole tables of docs/explanation/statistics.md.
+benchmarks/analysis/interval_coverage.py prints the whole tables of docs/explanation/statistics.md.
 """
 
 from __future__ import annotations

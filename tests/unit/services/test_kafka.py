@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.services import new_context
+from support.services.service import new_context
 
 from sfcperf.errors import EnvironmentLacks, InputError, WorkflowError
 from sfcperf.services.jars import OVERRIDE

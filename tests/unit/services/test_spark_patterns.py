@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.flow_records import field_changes, record
+from support.services.flow_records import field_changes, record
 
 from sfcperf.services.classifier.records import MOST_NUMBER, PoisonedRecord, is_address, parse
 from sfcperf.services.classifier.spark import patterns

@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.classifier import POISONED, flow_packets, record, syn
+from support.services.classifier import POISONED, flow_packets, record, syn
 from support.tiers import examples
 
 from sfcperf.services.classifier import records, verdicts

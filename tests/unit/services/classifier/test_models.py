@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import matthews_corrcoef
 from sklearn.tree import DecisionTreeClassifier
-from support.classifier import write_trace
-from support.services import new_context
+from support.services.classifier import write_trace
+from support.services.service import new_context
 
 from sfcperf.errors import InputError
 from sfcperf.services.classifier import models

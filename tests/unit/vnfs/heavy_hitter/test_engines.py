@@ -17,7 +17,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
-from support.heavy_hitter import (
+from support.vnfs.heavy_hitter import (
     ENGINES,
     Clock,
     Outcome,

@@ -19,8 +19,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
-from support.heavy_hitter import write_pcap
 from support.probing import made, values
+from support.vnfs.heavy_hitter import write_pcap
 
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.heavy_hitter_engine import HeavyHitterAccuracy, HeavyHitterThroughput

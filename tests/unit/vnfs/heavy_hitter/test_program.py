@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.heavy_hitter import write_pcap
+from support.vnfs.heavy_hitter import write_pcap
 
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter import compile as compiling

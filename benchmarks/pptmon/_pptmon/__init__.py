@@ -1,0 +1,1 @@
+"""Pieces of benchmarks/pptmon/paper_figures.py."""
