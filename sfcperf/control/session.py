@@ -82,7 +82,8 @@ class Session:
         except Interrupted as signal:
             self._stopped("interrupted")
             raise InterruptedRun(
-                f"the run was interrupted by {signal}", hint=self._what_next()
+                f"the run was interrupted by {signal}; {self._measured_text()}",
+                hint=self._what_next(),
             ) from signal
         except BaseException as error:
             self._note(f"the run failed: {describe(error)}")
@@ -245,6 +246,15 @@ class Session:
                 except InputError:  # the trials cannot be read, let alone counted
                     self.manifest.update({"status": status, "ended_at": utc_now()})
                 self._enter(status)
+
+    def _measured_text(self) -> str:
+        """`7 of 24 trials are measured: 6 valid, 1 untrusted`."""
+        counts = self.manifest.document["trials"]
+        measured, planned = sum(counts.values()), ProgressState(self.workflow, ()).planned()[0]
+        # Sequential stopping adds rounds that were not planned.
+        of_all = f"{measured} of {planned}" if measured <= planned else f"{measured}"
+        of_each = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
+        return f"{of_all} trials are measured{of_each and f': {of_each}'}"
 
     def _what_next(self) -> str:
         if self.manifest.document["status"] == "complete":

@@ -14,8 +14,8 @@ from rich.text import Text
 from sfcperf.cli.terminal.console import progress_console
 from sfcperf.cli.terminal.lines import round_text, verdict_text
 from sfcperf.cli.terminal.text import levels_text, wrapped
-from sfcperf.cli.terminal.time_left import TimeLeft
 from sfcperf.control.events import Listener
+from sfcperf.presentation.time_left import TimeLeft
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup, deploy_s, trial_s
 

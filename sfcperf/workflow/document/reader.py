@@ -24,6 +24,16 @@ MAX_DEPTH = 32
 ALLOWED = f"up to {limits.MAX_VALUES} values (text counts as one for each 100 characters)"
 _MAX_NUMBER = 2**63 - 1
 _MAX_DIGITS = 20
+_REASONS = {
+    "Expecting value": "a value is missing here",
+    "Expecting ',' delimiter": "a comma or a closing bracket is missing in front of this",
+    "Expecting ':' delimiter": "a colon is missing in front of this",
+    "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
+    "Unterminated string starting at": "this string does not end",
+    "Invalid control character at": "line breaks and tabs in strings are written \\n and \\t",
+    "Extra data": "the document ends before this",
+}
+"""What Python says -> in words, at the place that it names."""
 
 
 class _Duplicate(dict[str, Any]):
@@ -49,12 +59,22 @@ def parse(text: str, source: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except json.JSONDecodeError as error:
-        where, reason = f"{source}:{error.lineno}:{error.colno}", _not_in_json(text, error.pos)
-        raise InputError(f"not JSON: {reason or error.msg}", where=where) from None
+        where = f"{source}:{error.lineno}:{error.colno}"
+        raise InputError(f"not JSON: {_why(text, error)}", where=where) from None
     except RecursionError:
         raise InputError(
             "nested too deeply", where=source, allowed=f"up to {MAX_DEPTH} levels"
         ) from None
+
+
+def _why(text: str, error: json.JSONDecodeError) -> str:
+    if not text.strip():
+        return "the file is empty"
+    if reason := _not_in_json(text, error.pos):
+        return reason
+    if not text[error.pos :].strip():
+        return "it ends here, before it is complete"
+    return _REASONS.get(error.msg, error.msg)
 
 
 def _not_in_json(text: str, at: int) -> str | None:
@@ -86,6 +106,8 @@ def clean(value: Any) -> Any:
 
 def _read(path: Path, what: str) -> str:
     hint = "`sfcperf list workflows` lists the shipped workflows" if what == "workflow" else None
+    if hint and (inside := path / "workflow.json").is_file():
+        hint = f"perhaps {inside}; `sfcperf resume` continues a run"
     content = read_input(path, f"the {what} file", max_bytes=MAX_BYTES, hint=hint)
     try:
         return content.decode("utf-8-sig")

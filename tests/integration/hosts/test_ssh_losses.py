@@ -109,11 +109,11 @@ def test_a_guard_that_ends_at_once_leaves_nothing_running(
     """Where it has a watcher: that has not begun yet."""
     setsid = tmp_path / "setsid"
     late = 'while kill -0 $PPID 2>/dev/null; do sleep 0.05; done; exec setsid "$@"'
-    setsid.write_text(f"#!/bin/sh\nPATH={ssh_guest.FOLDERS}\n{late}\n")
+    setsid.write_text(f"#!/bin/sh\nPATH={guest.FOLDERS}\n{late}\n")
     setsid.chmod(0o755)
-    monkeypatch.setattr(ssh_guest, "FOLDERS", f"{tmp_path}:{ssh_guest.FOLDERS}")
+    monkeypatch.setattr(guest, "FOLDERS", f"{tmp_path}:{guest.FOLDERS}")
     running, inherited = os.pipe()
-    argv = ["/bin/sh", "-c", ssh_guest.guard(workdir, "0123456789abcdef")]
+    argv = ["/bin/sh", "-c", guest.guard(workdir, "0123456789abcdef")]
     guard = subprocess.Popen(
         argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=[inherited]
     )

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
 from math import sqrt
 
+from sfcperf.control.live import LiveRun
 from sfcperf.presentation.wording import duration_text
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.plan import deploy_s, trial_groups, trial_s
 
 _FEWEST = 3
 """Trials whose scatter says something."""
@@ -98,3 +104,70 @@ class TimeLeft:
         if abs(self.ratio - 1) < _CLOSE:
             return "trials take as long as planned"
         return f"trials take {self.ratio:.1f} times as long as planned"
+
+
+def time_left_of(live: LiveRun, workflow: Workflow) -> TimeLeft | None:
+    """Of a run that another process executes, by its records since the last session began. None
+    without trials to come, and for a run that nobody executes.
+
+    A round that sequential stopping adds is known from its first record on, reruns are not.
+    """
+    ended = sorted(
+        (r for r in [*live.warmups, *live.trials] if _s(r.ended_at) > live.began.timestamp()),
+        key=lambda record: _s(record.ended_at),
+    )
+    to_come_s = sum(_to_come_s(live, workflow, ended))
+    if live.status != "running" or not to_come_s:
+        return None
+    planned_s = _planned_s(ended, workflow)
+    # What the session did before its first trial was deployed is not part of the plan.
+    now_s = _s(ended[0].started_at) if ended else live.seen_at.timestamp()
+    left = TimeLeft(lambda: now_s)
+    left.add(sum(planned_s) + to_come_s)
+    for record, planned in zip(ended, planned_s, strict=True):
+        now_s = _s(record.ended_at)
+        left.trial_ended(planned)
+    now_s = live.seen_at.timestamp()
+    return left
+
+
+def _planned_s(ended: Sequence[TrialRecord], workflow: Workflow) -> list[float]:
+    """Of each trial, the first of a deployment with it; that of the first trial of all was over
+    when the trial started."""
+    of_trial = {
+        (group.scenario.id, trial.probe.label): trial_s(trial)
+        for group in trial_groups(workflow, 1)
+        for trial in group.trials
+    }
+    of_deployment = {scenario.id: deploy_s(scenario) for scenario in workflow.scenarios}
+    planned_s = [of_trial[record.scenario_id, record.label] for record in ended]
+    for number, (before, record) in enumerate(pairwise(ended), 1):
+        if _group(before) != _group(record):
+            planned_s[number] += of_deployment[record.scenario_id]
+    return planned_s
+
+
+def _group(record: TrialRecord) -> tuple[str, str]:
+    """`r001` or `w001` or, of a rerun, `r001.2`, and the scenario."""
+    return record.trial_id.partition("-")[0], record.scenario_id
+
+
+def _to_come_s(live: LiveRun, workflow: Workflow, ended: Sequence[TrialRecord]) -> Iterator[float]:
+    """Of each trial group that is not over."""
+    recorded = {record.trial_id for record in [*ended, *live.trials]}
+    last = max([workflow.design.rounds, *(record.round for record in live.trials)])
+    warmups = range(1, workflow.design.warmup_rounds + 1)
+    groups = [group for n in range(1, last + 1) for group in trial_groups(workflow, n)]
+    groups += [group for n in warmups for group in trial_groups(workflow, n, warmup=True)]
+    stopped = live.manifest.get("stopping", {})
+    # A session warms up once, before its first trial that counts.
+    is_warm = any(record.trial_id.startswith("r") for record in ended)
+    for group in groups:
+        missing = [trial for trial in group.trials if trial.trial_id not in recorded]
+        if missing and group.scenario.id not in stopped and not (group.warmup and is_warm):
+            is_deployed = len(missing) < len(group.trials)
+            yield sum(map(trial_s, missing)) + (0.0 if is_deployed else deploy_s(group.scenario))
+
+
+def _s(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()
