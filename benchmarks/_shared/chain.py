@@ -14,6 +14,7 @@ from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.management.deployment import Deployment
+from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
 
 TAG = f"b{os.getpid() % 100_000:05}"
@@ -24,16 +25,22 @@ TAG = f"b{os.getpid() % 100_000:05}"
 def deployed(document: Mapping[str, Any], plane: str) -> Iterator[Deployment]:
     """The only scenario of a workflow, deployed."""
     (scenario,) = load_document(document, Path()).scenarios
+    with local_driver(dataplane=plane) as driver:
+        yield driver.deploy(scenario)
+
+
+@contextmanager
+def local_driver(**config: str) -> Iterator[LocalDriver]:
+    """With folders and a journal of its own, and this configuration beside the defaults."""
     with tempfile.TemporaryDirectory() as folder:
         state, raw = Path(folder, "state"), Path(folder, "raw")
         state.mkdir()
         raw.mkdir()
         journal = FileJournal(Path(folder, "journal.jsonl"))
-        config = {"dataplane": plane, "mtu": 1400, "wire_mtu": 1500}
-        context = DriverContext("bench", TAG, config, journal, state, raw, print)
-        driver = LocalDriver(context)
+        known = with_defaults(LocalDriver.parameters, config)
+        driver = LocalDriver(DriverContext("bench", TAG, known, journal, state, raw, print))
         try:
-            yield driver.deploy(scenario)
+            yield driver
         finally:
             driver.close()
 

@@ -10,17 +10,18 @@ share is what a chain of n takes beyond a chain of 1, divided by n - 1.
 
 from __future__ import annotations
 
-import os
-import tempfile
+import sys
 import time
 from pathlib import Path
 from statistics import median
 
-from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Scenario
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _shared.chain import local_driver
 
 LENGTHS = (0, 1, 8, 32)
 ROUNDS = 7
@@ -37,8 +38,8 @@ def main() -> None:
 
 
 def _within(plane: str, budget_ms: float) -> bool:
-    with tempfile.TemporaryDirectory() as folder:
-        times = _measure(_driver(Path(folder), plane), _scenarios())
+    with local_driver(dataplane=plane) as driver:
+        times = _measure(driver, _scenarios())
     floor = median(times[0])
     print(f"{plane}: nodes, SFF and endpoints alone {floor * 1e3:.0f} ms (median of {ROUNDS})")
     shares = {}
@@ -61,16 +62,13 @@ def _within(plane: str, budget_ms: float) -> bool:
 def _measure(driver: LocalDriver, scenarios: dict[int, Scenario]) -> dict[int, list[float]]:
     times: dict[int, list[float]] = {length: [] for length in LENGTHS}
     driver.validate(driver.context.config, list(scenarios.values()))
-    try:
-        # The first round pays for imports and cold caches.
-        for number in range(ROUNDS + 1):
-            for length, scenario in scenarios.items():
-                begin = time.perf_counter()
-                driver.teardown(driver.deploy(scenario))
-                if number:
-                    times[length].append(time.perf_counter() - begin)
-    finally:
-        driver.close()
+    # The first round pays for imports and cold caches.
+    for number in range(ROUNDS + 1):
+        for length, scenario in scenarios.items():
+            begin = time.perf_counter()
+            driver.teardown(driver.deploy(scenario))
+            if number:
+                times[length].append(time.perf_counter() - begin)
     return times
 
 
@@ -87,23 +85,6 @@ def _scenarios() -> dict[int, Scenario]:
     }
     workflow = load_document(document, Path())
     return dict(zip(LENGTHS, workflow.scenarios, strict=True))
-
-
-def _driver(folder: Path, plane: str) -> LocalDriver:
-    (folder / "state").mkdir()
-    (folder / "raw").mkdir()
-    journal = FileJournal(folder / "journal.jsonl")
-    config = {"dataplane": plane, "mtu": 1400, "wire_mtu": 1500}
-    context = DriverContext(
-        "bench",
-        f"d{os.getpid() % 100_000:05}",
-        config,
-        journal,
-        folder / "state",
-        folder / "raw",
-        print,
-    )
-    return LocalDriver(context)
 
 
 if __name__ == "__main__":

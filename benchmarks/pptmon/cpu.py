@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,13 +22,14 @@ from _pptmon import bpf
 from _pptmon.cost import programs
 
 from sfcperf import plugins
-from sfcperf.drivers.base import DriverContext
-from sfcperf.drivers.journal import FileJournal
-from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.pptmon import PptmonMonitor
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _shared.chain import local_driver
 
 ROUNDS = 5
 SECONDS = 10
@@ -63,15 +64,11 @@ class Use:
 def main() -> None:
     """Print the figures and the budgets."""
     found: dict[str, list[Use]] = {load: [] for load in LOADS}
-    with tempfile.TemporaryDirectory() as folder, bpf.statistics():
-        driver = _driver(Path(folder))
-        try:
-            deployment = driver.deploy(_scenario())
-            for _ in range(ROUNDS):
-                for load, uses in found.items():
-                    uses.append(_measured(deployment, LOADS[load], Path(folder)))
-        finally:
-            driver.close()
+    with bpf.statistics(), local_driver() as driver:
+        deployment = driver.deploy(_scenario())
+        for _ in range(ROUNDS):
+            for load, uses in found.items():
+                uses.append(_measured(deployment, LOADS[load], driver.context.raw_dir))
     print(f"Linux {platform.release()}, {platform.machine()}, {os.cpu_count()} CPUs")
     over = []
     for load, uses in found.items():
@@ -141,21 +138,6 @@ def _scenario() -> Any:
     }
     (scenario,) = load_document(document, Path()).scenarios
     return scenario
-
-
-def _driver(folder: Path) -> LocalDriver:
-    for name in ("state", "raw"):
-        (folder / name).mkdir()
-    context = DriverContext(
-        "bench",
-        f"p{os.getpid() % 100_000:05}",
-        with_defaults(LocalDriver.parameters, {}),
-        FileJournal(folder / "journal.jsonl"),
-        folder / "state",
-        folder / "raw",
-        print,
-    )
-    return LocalDriver(context)
 
 
 if __name__ == "__main__":

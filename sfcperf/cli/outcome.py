@@ -7,11 +7,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from sfcperf.cli.progress import progress, say
-from sfcperf.cli.streams import flush_stdout
+from sfcperf.cli.terminal.lines import say
+from sfcperf.cli.terminal.progress import progress
+from sfcperf.cli.terminal.streams import flush_stdout
 from sfcperf.control.session import Outcome
 from sfcperf.errors import ExitCode
-from sfcperf.presentation.wording import count_text
+from sfcperf.presentation.wording import count_text, without_figures
 from sfcperf.results.noise_gate import GATE_REASON, account_text, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -51,7 +52,7 @@ def executed(
 
 def print_summary(store: RunStore) -> None:
     """The table of the primary metrics."""
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.report.summary_table import summary_table
 
     summaries = store.summaries()
@@ -64,7 +65,7 @@ def print_verdict(store: RunStore) -> None:
     a reader must know before using one."""
     from rich.text import Text
 
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.report.verdict import verdict_of
 
     verdict = verdict_of(store.manifest(), store.trials(), store.summaries())
@@ -78,7 +79,7 @@ def print_verdict(store: RunStore) -> None:
 
 def print_costs(store: RunStore) -> None:
     """Which VNF costs most, in runs with the monitor pptmon."""
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.report.vnf_costs import answers
 
     found = answers(store)
@@ -114,14 +115,19 @@ def counts_text(trials: Mapping[str, int]) -> str:
 def warnings(trials: Sequence[TrialRecord]) -> list[str]:
     """A line for each reason why trials do not count, with the trials; those that were run again
     are counted by their reruns."""
-    trials_by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
+    alike: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for record in without_replaced(trials):
         if record.status != "valid":
             reason = "; ".join(map(_kind, record.reasons))
-            trials_by_reason[record.status, reason].append(record.trial_id)
-    return [
-        f"{status}: {_named(ids)}: {reason}" for (status, reason), ids in trials_by_reason.items()
-    ]
+            alike[record.status, without_figures(reason)].append((record.trial_id, reason))
+    return [_warning(status, found) for (status, _), found in alike.items()]
+
+
+def _warning(status: str, found: Sequence[tuple[str, str]]) -> str:
+    """`found`: ids of trials with their reasons, which differ in figures only."""
+    ids, reasons = zip(*found, strict=True)
+    differ = " (figures of the first)" if len(set(reasons)) > 1 else ""
+    return f"{status}: {_named(ids)}: {reasons[0]}{differ}"
 
 
 def _kind(reason: str) -> str:

@@ -16,13 +16,15 @@ from rich.text import Text
 
 from sfcperf.analysis.planned import planned_measurements
 from sfcperf.analysis.summary import summarise
-from sfcperf.cli.console import console
 from sfcperf.cli.outcome import counts_text
-from sfcperf.cli.progress import verdict_text
-from sfcperf.cli.text import levels_text
-from sfcperf.control.live import CurrentTrial, LiveRun, TimeLeft, look_at, version_of
+from sfcperf.cli.terminal.console import console
+from sfcperf.cli.terminal.lines import verdict_text
+from sfcperf.cli.terminal.text import levels_text
+from sfcperf.control.live import CurrentTrial, LiveRun, look_at, version_of
+from sfcperf.figures.run_data import RunData
 from sfcperf.presentation import units
 from sfcperf.presentation.terminal import scenario_table
+from sfcperf.presentation.time_left import time_left_of
 from sfcperf.presentation.wording import duration_text
 from sfcperf.report.noise import noise_findings
 from sfcperf.results.manifest import counts
@@ -30,6 +32,7 @@ from sfcperf.results.noise_gate import account_text
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.trial_values import trial_means
+from sfcperf.workflow.model import Workflow
 
 LOOK_S = 1.0
 """Time between two looks at the folder; drawing and reading cost CPU time of the machine that is
@@ -89,6 +92,7 @@ def _told(record: TrialRecord) -> str:
 def _pictures(store: RunStore, out: Console) -> LiveRun:
     rows: list[Summary] = []
     summarised: object = None
+    workflow = RunData(store, store.run_id).workflow
     with Live(console=out, auto_refresh=False) as screen:
         for live in _looks(store):
             if (
@@ -96,12 +100,15 @@ def _pictures(store: RunStore, out: Console) -> LiveRun:
             ) != summarised:
                 summarised = states
                 rows = summarise(store, planned_measurements(live.manifest, live.trials))
-            screen.update(picture(live, rows, out.height), refresh=True)
+            screen.update(picture(live, workflow, rows, out.height), refresh=True)
     return live
 
 
-def picture(live: LiveRun, rows: Sequence[Summary], height: int) -> RenderableType:
-    """All that is known, in so many lines of a terminal; of many scenarios, those measured last."""
+def picture(
+    live: LiveRun, workflow: Workflow | None, rows: Sequence[Summary], height: int
+) -> RenderableType:
+    """All that is known, in so many lines of a terminal; of many scenarios, those measured last.
+    Without a workflow, because it cannot be loaded here, the time that is left is not known."""
     bar = Table.grid(padding=(0, 1), expand=True)
     bar.add_column(ratio=1)
     bar.add_column(no_wrap=True)
@@ -109,7 +116,7 @@ def picture(live: LiveRun, rows: Sequence[Summary], height: int) -> RenderableTy
         ProgressBar(total=max(1, live.planned), completed=live.done),
         Text(f"{live.done} of {live.planned} trials"),
     )
-    texts = [state_text(live), *_details(live)]
+    texts = [state_text(live), *_details(live, workflow)]
     primary = [row for row in rows if row.primary and row.n]
     shown = _last_measured(primary, live.trials, max(1, height - _LINES_ABOVE))
     parts: list[RenderableType] = [Text(texts[0], style="bold"), bar, *map(Text, texts[1:])]
@@ -137,12 +144,11 @@ def ended_text(live: LiveRun) -> str:
     return f"the run {how[live.status]}"
 
 
-def _details(live: LiveRun) -> Iterator[str]:
+def _details(live: LiveRun, workflow: Workflow | None) -> Iterator[str]:
     if live.current is not None:
         yield f"now:    {_current_text(live.current)}"
-    if (left := live.left()) is not None:
-        more = "at least " if live.manifest["design"]["stop_when"] else "about "
-        yield f"left:   {more}{duration_text(left.seconds)}; {_error_text(left)}"
+    if workflow is not None and (left := time_left_of(live, workflow)):
+        yield f"time:   {left}"
     yield f"so far: {counts_text(counts(live.trials))}"
     if account := live.manifest.get("noise"):
         yield account_text(account)
@@ -155,15 +161,6 @@ def _current_text(trial: CurrentTrial) -> str:
     kind = "warm-up" if trial.warmup else "round"
     again = f", attempt {trial.attempt}" if trial.attempt > 1 else ""
     return f"{kind} {trial.round}, {levels_text(trial.scenario)}: {trial.label}{again}"
-
-
-def _error_text(left: TimeLeft) -> str:
-    """How wrong the estimate was."""
-    percent = round(100 * abs(left.error_ratio))
-    if not percent:
-        return "half-way to now, this estimate was right"
-    what = "short" if left.error_ratio < 0 else "long"
-    return f"half-way to now, this estimate was {percent} % too {what}"
 
 
 def values_table(rows: Sequence[Summary], trials: Sequence[TrialRecord]) -> Table:

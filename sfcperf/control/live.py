@@ -23,8 +23,6 @@ _CHANGING = (
     RunFile.RAW,
 )
 """By which a change of a run is seen; the folder changes when a trial begins."""
-_FEWEST = 4
-"""Trials before the time that is left is estimated."""
 _TRIAL = re.compile(r"(?P<kind>[rw])(?P<round>[0-9]{3})(\.[0-9]+)?-(?P<rest>.+)")
 
 
@@ -38,15 +36,6 @@ class CurrentTrial:
     scenario: Mapping[str, Any]
     label: str
     attempt: int
-
-
-@dataclass(frozen=True)
-class TimeLeft:
-    """How long a run takes from now on, if its pace stays what it was."""
-
-    seconds: float
-    error_ratio: float
-    """What the same estimate, half-way to now, was wrong by: -0.2 if it took a fifth longer."""
 
 
 @dataclass(frozen=True)
@@ -78,26 +67,11 @@ class LiveRun:
     @property
     def elapsed_s(self) -> float:
         """Since the start of the last session."""
-        return (self.seen_at - self._began).total_seconds()
-
-    def left(self) -> TimeLeft | None:
-        """None for a run without trials to come, and before enough trials to judge by. Rounds that
-        sequential stopping may add, and reruns, are not part of it."""
-        began = self._began
-        moments = sorted(
-            datetime.fromisoformat(record.ended_at) for record in [*self.warmups, *self.trials]
-        )
-        ends_s = [(moment - began).total_seconds() for moment in moments if moment > began]
-        if self.status != "running" or len(ends_s) < _FEWEST or self.done == self.planned:
-            return None
-        half = len(ends_s) // 2
-        foretold_s = ends_s[half - 1] / half * (len(ends_s) - half)
-        took_s = ends_s[-1] - ends_s[half - 1]
-        all_s = ends_s[-1] / len(ends_s) * (len(ends_s) + self.planned - self.done)
-        return TimeLeft(max(0.0, all_s - self.elapsed_s), foretold_s / took_s - 1)
+        return (self.seen_at - self.began).total_seconds()
 
     @property
-    def _began(self) -> datetime:
+    def began(self) -> datetime:
+        """When the last session did."""
         return datetime.fromisoformat(self.manifest["sessions"][-1]["started_at"])
 
 

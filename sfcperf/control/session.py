@@ -10,21 +10,20 @@ from pathlib import Path
 from sfcperf.control import publishing
 from sfcperf.control.context import Manifest, RunContext
 from sfcperf.control.drivers import Drivers
-from sfcperf.control.events import Listener
+from sfcperf.control.events import Listener, Phases
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.control.interrupts import Interrupted, Interrupts
 from sfcperf.control.noise import NoiseWatch
-from sfcperf.control.phases import Phases
 from sfcperf.control.progress_state import ProgressState
-from sfcperf.control.rounds import Rounds
 from sfcperf.control.services import OWNER, Services
 from sfcperf.control.state import RunState
+from sfcperf.control.trials import Rounds
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun
 from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus, utc_now
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.results.tables import monitor_cpu_s
 from sfcperf.workflow.model import Workflow
 
 
@@ -83,7 +82,8 @@ class Session:
         except Interrupted as signal:
             self._stopped("interrupted")
             raise InterruptedRun(
-                f"the run was interrupted by {signal}", hint=self._what_next()
+                f"the run was interrupted by {signal}; {self._measured_text()}",
+                hint=self._what_next(),
             ) from signal
         except BaseException as error:
             self._note(f"the run failed: {describe(error)}")
@@ -246,6 +246,15 @@ class Session:
                 except InputError:  # the trials cannot be read, let alone counted
                     self.manifest.update({"status": status, "ended_at": utc_now()})
                 self._enter(status)
+
+    def _measured_text(self) -> str:
+        """`7 of 24 trials are measured: 6 valid, 1 untrusted`."""
+        counts = self.manifest.document["trials"]
+        measured, planned = sum(counts.values()), ProgressState(self.workflow, ()).planned()[0]
+        # Sequential stopping adds rounds that were not planned.
+        of_all = f"{measured} of {planned}" if measured <= planned else f"{measured}"
+        of_each = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
+        return f"{of_all} trials are measured{of_each and f': {of_each}'}"
 
     def _what_next(self) -> str:
         if self.manifest.document["status"] == "complete":

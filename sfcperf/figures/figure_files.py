@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from sfcperf.errors import InputError
 from sfcperf.figures.attribution_figure import attribution_names, write_attribution
@@ -24,7 +24,8 @@ from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.results.files import replace_file
 from sfcperf.results.ownership import check_place
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.model import FigureSpec
+from sfcperf.workflow.document.findings import listing
+from sfcperf.workflow.model import DISTRIBUTIONS, FigureKind, FigureSpec
 
 if TYPE_CHECKING:
     from sfcperf.analysis.fits import LineFit
@@ -70,6 +71,10 @@ def write_figures(
         )
     for spec in specs:
         _check_name(spec)
+    resolved = resolve_figures(runs, specs)
+    if request.kind == "time":
+        for plot, _ in resolved:
+            _check_curves(plot, runs)
     check_place(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +83,7 @@ def write_figures(
             f"cannot create this folder: {error.strerror}", where=str(folder)
         ) from error
     files = []
-    for plot, fits in resolve_figures(runs, specs):
+    for plot, fits in resolved:
         files += write_figure(plot, fits, folder, layout)
         name = plot.spec.name
         text = latex(_included(name, layout), plot.spec.title, note(plot, fits), layout)
@@ -125,6 +130,23 @@ def written_files(run: RunStore, figure: str, *tables: str) -> tuple[str, ...]:
     """Files of a figure that are in the run folder, relative to it; `tables` are their endings."""
     names = [f"{figure}.{ending}" for ending in (*FORMATS, *tables)]
     return tuple(f"figures/{name}" for name in names if (run.figures / name).is_file())
+
+
+def _check_curves(plot: Plot, runs: Sequence[RunData]) -> None:
+    """Raises InputError for a figure over time without a curve; one of the workflow says so in the
+    figure, because the run is over when it is known."""
+    spec = plot.spec
+    if any(point.curve(spec.metric, plot.centre) for point in plot.points):
+        return
+    with_steps = {r.label for run in runs for r in run.trials if r.series_step_s is not None}
+    kinds = [kind for kind in get_args(FigureKind) if kind != "time"]
+    raise InputError(
+        f"the figure {spec.name!r} has no curve over time: the trials of {spec.probe!r} kept no "
+        f"values of {spec.metric} in even steps of time, or steps that differ",
+        where="--kind",
+        allowed=", ".join(k for k in kinds if not (spec.lines and k in DISTRIBUTIONS)),
+        hint=f"with --probe, there are curves of {listing(with_steps)}" if with_steps else None,
+    )
 
 
 def _check_name(spec: FigureSpec) -> None:

@@ -22,6 +22,7 @@ _UNIT_SUFFIXES = ("_per_s", "_us", "_ms", "_ns", "_s", "_bps", "_bytes", "_ratio
 _DIGITS_WITHOUT_INTERVAL = 4
 _MOST_DIGITS = 6
 _LEAST_PLAIN, _MOST_PLAIN = -9, 15
+_MOST_COUNT = 1e15
 _NEAR_LARGEST = 1e307
 """Powers of ten beyond which a number is shown as 1.23e-200."""
 
@@ -57,8 +58,12 @@ class Scale:
         return f"{text} {self.unit}" if self.unit else text
 
     def quantity(self, value: float | None) -> str:
-        """A number with its unit; `–` for None."""
-        return "–" if value is None else self.with_unit(self.number(value))
+        """A number with its unit; `–` for None. Of a pure number that is whole (a count), all
+        digits."""
+        if value is None:
+            return "–"
+        is_count = self == Scale(1.0, "") and value % 1 == 0 and abs(value) < _MOST_COUNT
+        return f"{value:.0f}" if is_count else self.with_unit(self.number(value))
 
     def _scaled(self, value: float | None) -> float | None:
         return None if value is None else value * self.factor
@@ -107,6 +112,8 @@ def axis_label(title: str, unit: str) -> str:
 def entry_text(value: object, key: str = "") -> str:
     """A value of a document as people read it: fractions to five digits, and sizes (`key` ends
     in `_bytes`) in a unit in which they read below 1024. Other values as they are."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.5g}"
     if isinstance(value, int) and key.endswith("_bytes") and abs(value) >= 1024:

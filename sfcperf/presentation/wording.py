@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfcperf.results.records import TrialRecord
+
+_FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 def count_text(count: int, noun: str) -> str:
@@ -27,6 +30,11 @@ def first_names(names: Sequence[str], most: int = 4) -> str:
     """`a, b, c, d and 3 more`."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def without_figures(text: str) -> str:
+    """What texts have in common that differ in numbers only."""
+    return _FIGURE.sub("#", text)
 
 
 def shortened(text: str, most: int) -> str:

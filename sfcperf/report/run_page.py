@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sfcperf.analysis.planned import planned_measurements
 from sfcperf.analysis.summary import summarise
+from sfcperf.control.live import look_at
 from sfcperf.control.lock import is_held
 from sfcperf.figures.attribution_figure import write_attribution
 from sfcperf.figures.figure_files import (
@@ -24,6 +25,7 @@ from sfcperf.figures.selection import automatic
 from sfcperf.figures.throughput_figure import write_throughput
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.presentation.pages import Chart, render
+from sfcperf.presentation.time_left import time_left_of
 from sfcperf.report import chain_drawing, result_tables, run_facts, telemetry_analyses, trial_tables
 from sfcperf.report.attribution import attribution_section
 from sfcperf.report.blocking import blocking
@@ -38,7 +40,7 @@ from sfcperf.results.files import replace_file
 from sfcperf.results.kinds import kind_of
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import monitor_cpu_cores, monitor_cpu_s
+from sfcperf.results.tables import monitor_cpu_cores, monitor_cpu_s
 
 _RUN_FILES = (
     ("workflow.json", "the workflow as given"),
@@ -96,6 +98,13 @@ class _SoFar(RunData):
         """Of the trials so far."""
         return summarise(self.store, planned_measurements(self.store.manifest(), self.trials))
 
+    @property
+    def time_left(self) -> str:
+        """Empty when it is not known."""
+        workflow = self.workflow
+        left = None if workflow is None else time_left_of(look_at(self.store), workflow)
+        return "" if left is None else str(left)
+
 
 @dataclass(frozen=True)
 class _Charts:
@@ -116,6 +125,7 @@ def _page(
     noise = noise_section(manifest, trials, store.readings())
     monitor_cores = monitor_cpu_cores(store.telemetry_path)
     throughput = throughput_section(store, trials)
+    primary = {(row.label, row.metric) for row in summaries if row.primary}
     drawn: list[Chart] = [*charts.figures, *charts.primary, *charts.others]
     drawn += [chart for chart in telemetry if not chart.constant]
     drawn += noise.charts if noise is not None else ()
@@ -135,13 +145,19 @@ def _page(
         manifest=manifest,
         workflow=workflow,
         workflow_problem=run.workflow_problem,
-        verdict=verdict_of(manifest, trials, summaries, is_alive=isinstance(run, _SoFar)),
+        verdict=verdict_of(
+            manifest,
+            trials,
+            summaries,
+            is_alive=isinstance(run, _SoFar),
+            time_left=run.time_left if isinstance(run, _SoFar) else "",
+        ),
         facts=run_facts.run_facts(manifest, trials),
         drawings=chain_drawing.drawings(workflow.scenarios, trials) if workflow is not None else [],
         results=result_tables.results(_of_all_kinds(summaries)),
         blocking=blocking(summaries, trials),
         charts=charts,
-        trials=[trial_tables.trial_row(record, store.folder) for record in trials],
+        trials=[trial_tables.trial_row(record, store.folder, primary) for record in trials],
         probes=sorted({record.label for record in trials}),
         proofs=trial_tables.proofs(trials, store.folder),
         heavy_hitters=heavy_hitters(store, trials),

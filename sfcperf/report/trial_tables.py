@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ class TrialRow:
     record: TrialRecord
     duration_s: str
     values: tuple[str, ...]
+    """Of the primary metrics; of all, where none is primary."""
+    others: tuple[str, ...]
     raw: str | None
     """Folder with the raw output; None when it is not there."""
     details: Mapping[str, Any]
@@ -45,8 +47,13 @@ class ProofRow:
     trials: tuple[str, ...]
 
 
-def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
-    """A trial with its values, one per metric."""
+def trial_row(
+    record: TrialRecord, folder: Path, primary: Collection[tuple[str, str]] = ()
+) -> TrialRow:
+    """A trial with its values, one per metric; `primary`: labels of probes with metrics."""
+    values = dict(_values(record))
+    first = [text for metric, text in values.items() if (record.label, metric) in primary]
+    others = [text for text in values.values() if text not in first] if first else []
     details = {
         "packets forwarded by": dict(record.packets),
         "notes": dict(record.notes),
@@ -56,7 +63,8 @@ def trial_row(record: TrialRecord, folder: Path) -> TrialRow:
     return TrialRow(
         record,
         f"{trial_s(record):.1f}",
-        tuple(_values(record)),
+        tuple(first or values.values()),
+        tuple(others),
         record.raw if record.raw and (folder / record.raw).is_dir() else None,
         {key: value for key, value in details.items() if value not in ({}, None)},
     )
@@ -80,8 +88,8 @@ def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
     return rows
 
 
-def _values(record: TrialRecord) -> Iterable[str]:
-    """`rtt 0.342 ms (mean of 20)` per metric that is not of one kind of attack."""
+def _values(record: TrialRecord) -> Iterable[tuple[str, str]]:
+    """Metric, and `rtt 0.342 ms (mean of 20)`, if it is not of one kind of attack."""
     samples: dict[str, list[Mapping[str, Any]]] = {}
     for sample in record.samples:
         if kind_of(record.probe, sample["metric"]) is None:
@@ -90,7 +98,7 @@ def _values(record: TrialRecord) -> Iterable[str]:
         mean = sum(sample["value"] for sample in group) / len(group)
         text = units.scale_for([mean], group[0]["unit"], metric).quantity(mean)
         many = f" (mean of {len(group)})" if len(group) > 1 else ""
-        yield f"{units.metric_title(metric)} {text}{many}"
+        yield metric, f"{units.metric_title(metric)} {text}{many}"
 
 
 def _proof(group: Sequence[TrialRecord], folder: Path, same_as: str) -> ProofRow:

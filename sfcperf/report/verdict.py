@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfcperf.analysis.statistics import rarest_mode
-from sfcperf.presentation.wording import count_text, first_names
+from sfcperf.presentation.wording import count_text, first_names, without_figures
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.noise_gate import without_replaced
@@ -46,8 +46,10 @@ def verdict_of(
     summaries: Sequence[Summary],
     *,
     is_alive: bool = False,
+    time_left: str = "",
 ) -> Verdict:
-    """The verdict on a run, from its records alone; `is_alive`: it is being executed now.
+    """The verdict on a run, from its records alone; `is_alive`: it is being executed now, and takes
+    so long from now on.
 
     Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
     proven to be traversed, every number has an interval, and each primary one rests on MIN_TRIALS
@@ -58,7 +60,7 @@ def verdict_of(
     trials = without_replaced(trials)
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
-    findings = tuple(_findings(manifest, trials, summaries, missing, is_alive))
+    findings = tuple(_findings(manifest, trials, summaries, missing, is_alive, time_left))
     status = manifest["status"]
     of_all = _how_many(count["valid"], len(trials))
     rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
@@ -71,7 +73,8 @@ def verdict_of(
         level, headline = "care", f"Read with care: {of_all}"
         if rough:
             primary = sum(row.primary for row in summaries)
-            headline += f", but {len(rough)} of {primary} primary results are imprecise"
+            verb = "is" if len(rough) == 1 else "are"
+            headline += f", but {len(rough)} of {primary} primary results {verb} imprecise"
     else:
         fewest = min((row.n for row in summaries if row.primary), default=0)
         unseen = (
@@ -102,11 +105,16 @@ def _findings(
     summaries: Sequence[Summary],
     missing: int,
     is_alive: bool,
+    time_left: str,
 ) -> Iterator[str]:
     status = manifest["status"]
     if is_alive:
-        to_come = f": {count_text(missing, 'planned trial')} to come" if missing else ""
-        yield f"The run has not ended{to_come}. What monitors recorded is shown after its end."
+        to_come = [f"{count_text(missing, 'planned trial')} to come"] if missing else []
+        said = ", ".join([*to_come, *filter(None, [time_left])])
+        yield (
+            f"The run has not ended{f': {said}' if said else ''}. What monitors recorded is shown "
+            "after its end."
+        )
     elif status == "running":
         yield "The run has not ended, or was killed: `sfcperf resume` completes it."
     elif status != "complete":
@@ -148,10 +156,13 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
     """Primary numbers of which too little is known, and what would help."""
     few = [f"{row_name(row)} n = {row.n}" for row in summaries if _on_few_trials(row)]
     if few:
-        yield (
-            f"Fewer than {MIN_TRIALS} valid trials: {first_names(few)}. "
-            f"Plan {MIN_TRIALS} rounds or more."
+        enough = any(row.planned >= MIN_TRIALS for row in summaries if _on_few_trials(row))
+        advice = (
+            "More rounds make up for trials that do not count."
+            if enough
+            else f"Plan {MIN_TRIALS} rounds or more."
         )
+        yield f"Fewer than {MIN_TRIALS} valid trials: {first_names(few)}. {advice}"
     wide = [f"{row_name(row)} {_relative(row)}" for row in summaries if _wide(row)]
     if wide:
         yield (
@@ -197,10 +208,20 @@ def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:
     """How many trials are in this state, and the most frequent reasons."""
     if not records:
         return
-    reasons = Counter(reason for record in records for reason in record.reasons)
-    most = "; ".join(reason for reason, _ in reasons.most_common(_MOST_REASONS))
-    more = " ..." if len(reasons) > _MOST_REASONS else ""
+    alike: dict[str, Counter[str]] = defaultdict(Counter)
+    for reason in (reason for record in records for reason in record.reasons):
+        alike[without_figures(reason)][reason] += 1
+    groups = sorted(alike.values(), key=Counter.total, reverse=True)
+    most = "; ".join(map(_reason, groups[:_MOST_REASONS]))
+    more = " ..." if len(groups) > _MOST_REASONS else ""
     yield f"{count_text(len(records), 'trial')} {state}: {most or 'no reason recorded'}{more}"
+
+
+def _reason(alike: Counter[str]) -> str:
+    """One of several that differ in figures only."""
+    [(reason, count)] = alike.most_common(1)
+    others = alike.total() - count
+    return f"{reason} (in {others} with other figures)" if others else reason
 
 
 def _planned(manifest: Mapping[str, Any]) -> set[tuple[str, str, int]]:

@@ -95,6 +95,8 @@ class CostSection:
 
     groups: tuple[CostGroup, ...]
     confidence: str
+    centre: str
+    """`mean` or `median`: what times of VNFs are, of the trials' means."""
     most_open: int = MOST_OPEN
 
 
@@ -103,14 +105,17 @@ def cost_section(run: RunStore) -> CostSection | None:
     document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return None
-    groups = []
+    groups, centres = [], set()
     for label, direction, members in attribution_groups(document):
         ranked = [member for member in members if member.get("ranking") is not None]
         if ranked:
             groups.append(_group(label, direction, ranked))
+            centres |= {member["ranking"]["centre"] for member in ranked}
     if not groups:
         return None
-    return CostSection(tuple(groups), f"{100 * document['confidence']:g} %")
+    # The design declares one for the run.
+    (centre,) = centres
+    return CostSection(tuple(groups), f"{100 * document['confidence']:g} %", centre)
 
 
 def answers(run: RunStore) -> list[str]:

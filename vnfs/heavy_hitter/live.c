@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 #include <rte_pause.h>
@@ -40,7 +39,7 @@ struct worker {
 	int doorbell;
 	atomic_bool asleep;
 	uint64_t put, left; /* frames of the engine */
-	_Atomic uint64_t io[IO_COUNTERS];
+	struct io io;
 	/* Of the present window; read by the main thread when it has ended */
 	uint32_t window;
 	struct finding *findings;
@@ -52,25 +51,14 @@ struct worker {
 } __attribute__((aligned(64)));
 
 static struct worker workers[MAX_THREADS];
-static unsigned int worker_count, device_count;
-static struct device devices[PORTS];
-static pthread_mutex_t sending[PORTS]; /* a port of DPDK has one sender at a time */
-static struct plain_end ends[PORTS];
-static bool plain;
-static unsigned int longest[PORTS]; /* bytes of a frame */
+static unsigned int worker_count;
+static struct interfaces interfaces;
 static const struct engine_type *type;
 static atomic_bool stopping;
 static atomic_uint window;
 static sem_t answers;
 
 /* --- counting --- */
-
-static void add(_Atomic uint64_t *counter, uint64_t amount)
-{
-	/* One writer. */
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + amount,
-			      memory_order_relaxed);
-}
 
 uint64_t live_counter(enum counter counter)
 {
@@ -86,16 +74,7 @@ uint64_t live_io_counter(enum io_counter counter)
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < worker_count; i++)
-		sum += atomic_load_explicit(&workers[i].io[counter], memory_order_relaxed);
-	return sum;
-}
-
-uint64_t live_lost(void)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < device_count; i++)
-		sum += device_lost(&devices[i]);
+		sum += atomic_load_explicit(&workers[i].io.counters[counter], memory_order_relaxed);
 	return sum;
 }
 
@@ -104,32 +83,17 @@ uint64_t live_forwarded(unsigned int number)
 	return type->counter(workers[number].engine, COUNT_FORWARDED);
 }
 
+uint64_t live_lost(void)
+{
+	return interfaces_lost(&interfaces);
+}
+
 unsigned int live_threads(void)
 {
 	return worker_count;
 }
 
-static void discard(struct worker *worker, struct rte_mbuf *frame, enum io_counter reason)
-{
-	add(&worker->io[reason], 1);
-	rte_pktmbuf_free(frame);
-}
-
-/* --- sending --- */
-
-static void send_out(struct worker *worker, unsigned int port, struct rte_mbuf **frames,
-		     unsigned int count)
-{
-	unsigned int sent;
-
-	for (unsigned int i = 0; i < count && plain; i++)
-		plain_leave(&ends[port], frames[i]);
-	pthread_mutex_lock(&sending[port]);
-	sent = rte_eth_tx_burst(devices[port].port, 0, frames, (uint16_t)count);
-	pthread_mutex_unlock(&sending[port]);
-	for (unsigned int i = sent; i < count; i++)
-		discard(worker, frames[i], IO_TX_FAILED);
-}
+/* --- frames --- */
 
 /* Whether there was any. */
 static bool take_out(struct worker *worker)
@@ -137,12 +101,12 @@ static bool take_out(struct worker *worker)
 	struct rte_mbuf *frames[BURST];
 	bool any = false;
 
-	for (unsigned int port = 0; port < device_count; port++) {
+	for (unsigned int port = 0; port < interfaces.count; port++) {
 		unsigned int count;
 
 		while ((count = type->get(worker->engine, port, frames, BURST))) {
 			worker->left += count;
-			send_out(worker, port, frames, count);
+			interfaces_send(&interfaces, port, frames, count, &worker->io);
 			any = true;
 		}
 	}
@@ -164,27 +128,6 @@ static void put_all(struct worker *worker, unsigned int port, struct rte_mbuf **
 	worker->put += count;
 }
 
-/* --- taking --- */
-
-/* Whether a frame that came in is for the engines. */
-static bool is_ours(struct worker *worker, unsigned int port, struct rte_mbuf *frame)
-{
-	if (rte_pktmbuf_pkt_len(frame) > longest[port]) {
-		discard(worker, frame, IO_OVERSIZE);
-		return false;
-	}
-	switch (plain ? plain_take(&ends[port], frame) : PLAIN_FORWARD) {
-	case PLAIN_FORWARD:
-		return true;
-	case PLAIN_TTL_EXCEEDED:
-		discard(worker, frame, IO_TTL_EXCEEDED);
-		return false;
-	default:
-		discard(worker, frame, IO_PASSED);
-		return false;
-	}
-}
-
 static void ring_doorbell(struct worker *worker)
 {
 	if (atomic_exchange(&worker->asleep, false) && eventfd_write(worker->doorbell, 1))
@@ -204,7 +147,7 @@ static unsigned int distribute(struct worker *worker, unsigned int port, struct 
 		if (!number) {
 			frames[own++] = frames[i];
 		} else if (rte_ring_sp_enqueue(workers[number].in[port], frames[i])) {
-			discard(worker, frames[i], IO_QUEUE_FULL);
+			io_discard(&worker->io, frames[i], IO_QUEUE_FULL);
 		} else {
 			woken |= 1ULL << number;
 		}
@@ -217,15 +160,12 @@ static unsigned int distribute(struct worker *worker, unsigned int port, struct 
 
 static unsigned int receive(struct worker *worker, unsigned int port, struct rte_mbuf **frames)
 {
-	unsigned int count, ours = 0;
+	unsigned int count;
 
 	if (worker->number)
 		return rte_ring_sc_dequeue_burst(worker->in[port], (void **)frames, BURST, NULL);
-	count = rte_eth_rx_burst(devices[port].port, 0, frames, BURST);
-	for (unsigned int i = 0; i < count; i++)
-		if (is_ours(worker, port, frames[i]))
-			frames[ours++] = frames[i];
-	return worker_count == 1 ? ours : distribute(worker, port, frames, ours);
+	count = interfaces_take(&interfaces, port, frames, &worker->io);
+	return worker_count == 1 ? count : distribute(worker, port, frames, count);
 }
 
 /* --- findings --- */
@@ -316,7 +256,7 @@ static bool step(struct worker *worker, bool takes)
 
 	if (now != worker->window)
 		end_window(worker, now);
-	for (unsigned int port = 0; port < device_count && takes; port++) {
+	for (unsigned int port = 0; port < interfaces.count && takes; port++) {
 		unsigned int count = receive(worker, port, frames);
 
 		if (count)
@@ -342,7 +282,7 @@ static bool engine_is_empty(const struct worker *worker)
 
 static bool has_frames(const struct worker *worker)
 {
-	for (unsigned int port = 0; worker->number && port < device_count; port++)
+	for (unsigned int port = 0; worker->number && port < interfaces.count; port++)
 		if (!rte_ring_empty(worker->in[port]))
 			return true;
 	return false;
@@ -355,12 +295,13 @@ static void wait_for_frames(struct worker *worker)
 	unsigned int count = 1;
 	eventfd_t rung;
 
-	for (unsigned int port = 0; !worker->number && port < device_count; port++) {
-		if (devices[port].socket < 0) {
+	for (unsigned int port = 0; !worker->number && port < interfaces.count; port++) {
+		if (interfaces.devices[port].socket < 0) {
 			rte_pause();
 			return;
 		}
-		events[count++] = (struct pollfd){ .fd = devices[port].socket, .events = POLLIN };
+		events[count++] =
+			(struct pollfd){ .fd = interfaces.devices[port].socket, .events = POLLIN };
 	}
 	atomic_store(&worker->asleep, true);
 	/* Who rings from here on, rings; what was there before is seen now. */
@@ -426,7 +367,7 @@ static int open_worker(struct worker *worker, const struct work *job)
 		complain("no memory for a thread");
 		return -1;
 	}
-	for (unsigned int port = 0; worker->number && port < device_count; port++)
+	for (unsigned int port = 0; worker->number && port < interfaces.count; port++)
 		if (!(worker->in[port] = open_queue(worker->number, port)))
 			return -1;
 	worker->engine = type->create(&job->settings, worker->number);
@@ -436,61 +377,20 @@ static int open_worker(struct worker *worker, const struct work *job)
 	return 0;
 }
 
-static int open_devices(const struct live *live)
-{
-	unsigned int room = 0;
-	struct rte_mempool *pool;
-
-	for (unsigned int i = 0; i < device_count; i++) {
-		struct interface *interface = &devices[i].interface;
-
-		if (live->kind == DEVICE_VHOST_USER)
-			interface->mtu = 1500;
-		else if (find_interface(live->where[i], interface))
-			return -1;
-		room = RTE_MAX(room, device_room(interface));
-	}
-	pool = frames_create(8191 + worker_count * PORTS * QUEUED, room);
-	for (unsigned int i = 0; i < device_count; i++) {
-		const struct interface *interface = &devices[i].interface;
-
-		/* In place of the kernel, whose packets are seen: proofs of a path need that. */
-		devices[i].shows_sent = plain;
-		if (!pool || device_open(&devices[i], live->kind, live->where[i], i, pool))
-			return -1;
-		longest[i] = interface->mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN;
-		memcpy(ends[i].own, interface->mac, sizeof(ends[i].own));
-		memcpy(ends[i].next_hop, live->next_hops[i], sizeof(ends[i].next_hop));
-		pthread_mutex_init(&sending[i], NULL);
-	}
-	return 0;
-}
-
-static uint64_t mac_number(const uint8_t *mac)
-{
-	uint64_t number = 0;
-
-	for (unsigned int i = 0; i < 6; i++)
-		number = number << 8 | mac[i];
-	return number;
-}
-
 int live_start(const struct work *work, const struct live *live)
 {
 	struct work job = *work;
 
 	type = job.type;
-	device_count = live->where[1] ? 2 : 1;
 	worker_count = live->cpus.count ? live->cpus.count : 1;
-	plain = device_count == 2;
 	window = (uint32_t)job.first_epoch;
 	sem_init(&answers, 0, 0);
-	if ((plain && plain_learn_addresses()) || open_devices(live))
+	if (interfaces_open(&interfaces, live, worker_count * PORTS * QUEUED))
 		return -1;
-	if (!plain) {
+	if (!interfaces.plain) {
 		job.settings.nsh_only = true;
 		job.settings.reflect = true;
-		job.settings.mac = mac_number(ends[0].own);
+		job.settings.mac = interfaces_mac(&interfaces);
 	}
 	for (unsigned int i = 0; i < worker_count; i++) {
 		workers[i].number = i;
@@ -512,6 +412,5 @@ void live_stop(void)
 		ring_doorbell(&workers[i]);
 		pthread_join(workers[i].thread, NULL);
 	}
-	for (unsigned int i = 0; i < device_count; i++)
-		device_close(&devices[i]);
+	interfaces_close(&interfaces);
 }

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "../common/cpus.h"
-#include "devices.h"
-#include "plain.h"
+#include "interfaces.h"
 #include "tool.h"
 
 /* What live_start() is asked for. */
@@ -13,15 +12,6 @@ struct live {
 	const char *where[PORTS]; /* the second one is NULL: frames return where they came from */
 	uint8_t next_hops[PORTS][6]; /* with two interfaces: MAC addresses of client and server */
 	struct cpu_list cpus; /* a thread on each; none: one thread anywhere */
-};
-
-enum io_counter {
-	IO_PASSED, /* plain IP: not to be forwarded */
-	IO_OVERSIZE, /* longer than the MTU: packets were merged, or fragments put together */
-	IO_TTL_EXCEEDED,
-	IO_QUEUE_FULL, /* for another thread */
-	IO_TX_FAILED,
-	IO_COUNTERS,
 };
 
 /* A heavy hitter of a window. */

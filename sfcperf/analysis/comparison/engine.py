@@ -98,7 +98,7 @@ def _case(base: Measured, other: Measured, one: Match, known: _KnownFloors) -> C
     several = len(base.side.stores) > 1 or len(other.side.stores) > 1
     missing = [
         f"{sample.missing} of {sample.missing + len(sample.trials)} trials of "
-        f"{side.name} do not count"
+        f"{side.name} {'does' if sample.missing == 1 else 'do'} not count"
         for side, sample in ((base, a), (other, b))
         if sample.missing
     ]

@@ -42,7 +42,7 @@ def doctor(
     from rich.table import Table
 
     from sfcperf import plugins
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.environment.gather import (
         each_once,
         infrastructures_elsewhere,
@@ -77,6 +77,8 @@ def doctor(
         ]
     )
     needed = [need for need in needed if not need.of_extra]
+    said = {(need.name, need.detail) for need in needed}
+    optional = [need for need in optional if (need.name, need.detail) not in said]
     for need in needed:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
     for need in optional:

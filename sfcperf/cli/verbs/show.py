@@ -44,10 +44,15 @@ def show(
     from inspect import cleandoc
 
     from sfcperf import plugins
-    from sfcperf.cli.console import console as new_console
+    from sfcperf.cli.terminal.console import console as new_console
+    from sfcperf.workflow.document.findings import did_you_mean
 
     kind = KINDS.get(kind, kind)
-    plugin = plugins.load(kind, name)
+    try:
+        plugin = plugins.load(kind, name)
+    except InputError as error:
+        error.hint = did_you_mean(name, plugins.names(kind)) if kind in plugins.GROUPS else None
+        raise
     console = new_console()
     console.print(f"{kind} {name}: {plugin.title}")
     if own := plugin.__dict__.get("__doc__"):

@@ -59,7 +59,7 @@
     const common = {
       x: points.map((p) => p.x + place.of(index)), y: points.map((p) => p.y), error_y: error,
       hovertext: points.map((p) => p.text), hoverinfo: "text",
-      name: series.name && series.fit ? `${series.name} (${series.fit.text})` : series.name || series.fit?.text || "",
+      name: series.name && series.fit ? `${series.name} (${series.fit.text})` : series.name || (series.fit ? `linear fit, ${series.fit.text}` : ""),
       legendgroup: String(index), meta: "mean",
     };
     if (chart.kind === "bar") {

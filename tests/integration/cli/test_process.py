@@ -78,6 +78,25 @@ def test_a_signal_ends_a_run_in_order(
     assert bench.leftovers() == []
 
 
+def test_ctrl_c_tells_what_was_measured(bench: Bench) -> None:
+    """Trials of all kinds, on a terminal's Ctrl-C: SIGINT."""
+    script = {"r001-s000-a/attempt-1": "untrusted", "r001-s001-a/attempt-1": "impossible"}
+    path = bench.write(probes=[{**SLOW[0], "script": script}], design=LONG)
+    with spawn("run", path, "--results", bench.results) as process:
+        assert process.stderr is not None
+        while "round 3" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=RETRY_S)
+    measured = len(bench.trials())
+    assert process.returncode == 130
+    assert err.splitlines()[-2:] == [
+        f"the run was interrupted by SIGINT; {measured} of 40 trials are measured: "
+        f"{measured - 2} valid, 1 untrusted, 1 failed",
+        f"hint: `sfcperf resume {bench.folder()}` continues it",
+    ]
+
+
 def test_impatience_leaves_nothing_behind(bench: Bench, running: subprocess.Popen[str]) -> None:
     while running.poll() is None:
         running.send_signal(signal.SIGINT)

@@ -29,6 +29,8 @@ class Seen:
     reverse: bool = False
     truncated: int = 0
     cpu_cores: Mapping[str, float] = field(default_factory=dict)
+    centre: str = "mean"
+    """That the design declares."""
 
 
 def seen_run(folder: Path, seen: Seen | None = None, scenarios: int = 1) -> RunStore:
@@ -36,7 +38,7 @@ def seen_run(folder: Path, seen: Seen | None = None, scenarios: int = 1) -> RunS
     seen = seen or Seen()
     ids = [f"s{n:03d}" for n in range(scenarios)]
     trials = [trial(r, s, "iperf3-udp") for r in range(1, seen.rounds + 1) for s in ids]
-    design = {"rounds": seen.rounds, "centre": "mean", "rarest_mode": 0.5}
+    design = {"rounds": seen.rounds, "centre": seen.centre, "rarest_mode": 0.5}
     store = run_folder(folder, trials, design=design)
     names = [*seen.functions, *seen.unseen]
     functions = [

@@ -55,3 +55,12 @@ def test_extras_are_optional(
     for extra in ("openflow", "p4", "security"):
         assert f"optional sfcperf[{extra}] not installed" in said
         assert said.count(f"sfcperf[{extra}]: pip install 'sfcperf[{extra}]'") == 1
+
+
+def test_what_several_plug_ins_need_is_said_once(
+    sfcperf: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sfcperf("doctor")
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split(maxsplit=1)[1] for line in lines if line.startswith(("ok ", "MISSING "))]
+    assert len(rows) == len(set(rows)) > 10

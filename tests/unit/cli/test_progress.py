@@ -17,24 +17,13 @@ import pytest
 from rich.console import Console
 from support.engine import Bench
 
-from sfcperf.cli.bar import BarDisplay
-from sfcperf.cli.progress import say
-from sfcperf.cli.text import wrapped
-from sfcperf.cli.time_left import TimeLeft
+from sfcperf.cli.terminal.bar import BarDisplay
+from sfcperf.cli.terminal.lines import say
+from sfcperf.cli.terminal.text import wrapped
 from sfcperf.control.events import Listener
 
 MESSAGE = "the sender reached 9.417 of the 10.000 Mbit/s requested, see /a/path/that-is/long.txt"
 BAR = re.compile(r"[━╸╺]+")
-
-
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -95,46 +84,3 @@ def test_messages_in_a_pipe_stay_on_their_line(capsys: pytest.CaptureFixture[str
 def test_a_path_is_never_broken() -> None:
     path = Path("/results") / ("a-b" * 30)
     assert wrapped(f"report: {path}", 40).split("\n") == ["report:", str(path)]
-
-
-def test_the_time_left_is_that_of_the_plan_until_trials_tell_better() -> None:
-    clock = Clock()
-    left = TimeLeft(clock)
-    assert str(left) == ""
-    clock.now_s += 50
-    left.add(80)
-    assert str(left) == "about 80 s left, as planned"
-    clock.now_s += 20
-    left.trial_ended(10)
-    assert str(left) == "about 2 min left, trials take 2.0 times as long as planned"
-    clock.now_s += 5
-    assert left.left_s == pytest.approx(135)
-    left.add(10)
-    assert left.left_s == pytest.approx(155)
-
-
-def test_the_error_of_the_time_left_is_that_of_the_trials_so_far() -> None:
-    """Against the totals of trials that scatter alike, drawn many times."""
-    import numpy as np
-
-    draw, held, runs = np.random.default_rng(19), 0, 2000
-    for took in draw.normal(20.0, 4.0, (runs, 30)):
-        left = TimeLeft(clock := Clock())
-        left.add(300)
-        for one in took[:10]:
-            clock.now_s += float(one)
-            left.trial_ended(10)
-        error = left.relative_error
-        assert error is not None
-        held += abs(took[10:].sum() / left.left_s - 1) <= error
-    # 95 % for a normal distribution; with its quantile in place of Student's, of 10 trials, 92 %.
-    assert 0.90 < held / runs < 0.97
-
-
-def test_in_the_end_it_says_what_was_planned() -> None:
-    left = TimeLeft(clock := Clock())
-    left.add(0.1 + 0.2)
-    for planned in (0.1, 0.2):
-        clock.now_s += 60
-        left.trial_ended(planned)
-    assert str(left) == "trials took 2 min, 0 s were planned"

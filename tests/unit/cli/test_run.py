@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.engine import SMALL, Bench, in_child
 
-from sfcperf.cli.progress import LineDisplay
+from sfcperf.cli.outcome import warnings
+from sfcperf.cli.terminal.lines import LineDisplay
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial
 
@@ -77,6 +79,20 @@ def test_the_last_lines_name_trials_that_do_not_count(
     assert sfcperf("resume", bench.folder()) == 1
     *_, last = capsys.readouterr().out.splitlines()
     assert last == "untrusted: r001-s001-a, r002-s001-a: the sender was late"
+
+
+def test_reasons_that_differ_in_figures_are_one_line(bench: Bench) -> None:
+    bench.start(**SMALL)
+    took = ("0.04", "0.021", "0.5")
+    records = [
+        replace(record, status="untrusted", reasons=(f"the test took {seconds} s",))
+        for record, seconds in zip(bench.trials(), took, strict=False)
+    ]
+    ids = ", ".join(record.trial_id for record in records)
+    assert warnings(records) == [
+        f"untrusted: {ids}: the test took 0.04 s (figures of the first)",
+    ]
+    assert warnings(records[:1]) == [f"untrusted: {records[0].trial_id}: the test took 0.04 s"]
 
 
 def test_the_first_word_comes_before_what_takes_time(tmp_path: Path) -> None:

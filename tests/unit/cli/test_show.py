@@ -35,6 +35,17 @@ def test_list(bench: Bench, sfcperf: Command, capsys: Capture, kind: str, name: 
     assert f"  {line}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [(("list", "probs"), "probes"), (("show", "probe", "iperf"), "iperf3")],
+)
+def test_what_was_meant(
+    sfcperf: Command, capsys: Capture, typed: tuple[str, ...], meant: str
+) -> None:
+    assert sfcperf(*typed) == 2
+    assert f"hint: did you mean '{meant}'?" in capsys.readouterr().err
+
+
 BROKEN = {
     "nowhere:Bad": "No module named 'nowhere'",
     "broken_syntax:Bad": "SyntaxError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -17,6 +18,7 @@ from sfcperf.analysis.summary import summarise
 from sfcperf.cli.watching import picture
 from sfcperf.control.live import look_at
 from sfcperf.control.lock import held
+from sfcperf.figures.run_data import RunData
 from sfcperf.results.store import RunStore
 
 Command = Callable[..., int]
@@ -59,13 +61,14 @@ def test_the_picture_of_a_run_in_progress(bench: Bench) -> None:
     # As it was while the last trial was measured, and its line was being written.
     path.write_text("".join(lines) + last[:20])
     manifest = store.manifest()
-    store.write_manifest({**manifest, "status": "running", "state": "measuring"})
+    store.write_manifest({**manifest, "status": "running", "state": "measuring", "stopping": {}})
     with held(store.folder, store.run_id):
         live = look_at(store)
     rows = summarise(store, planned_measurements(live.manifest, live.trials))
     out = Console(file=StringIO(), width=100)
-    out.print(picture(live, rows, 40))
+    out.print(picture(live, RunData(store, "").workflow, rows, 40))
     text = out.file.getvalue()  # type: ignore[attr-defined]
+    assert re.search(r"^time:   about \d+ s left.*, trials take .+ planned *$", text, re.M)
     assert ": measuring, for " in text
     assert "3 of 4 trials" in text
     trial = json.loads(last)
@@ -78,7 +81,7 @@ def test_of_many_scenarios_those_measured_last(tmp_path: Path) -> None:
     store = build_run(tmp_path / "run", RunOptions(chain_lengths=range(9), telemetry=False))
     live, rows = look_at(store), store.summaries()
     out = Console(file=StringIO(), width=100)
-    out.print(picture(live, rows, 24))
+    out.print(picture(live, None, rows, 24))
     text = out.file.getvalue()  # type: ignore[attr-defined]
     assert text.count("\n") <= 24
     shown = live.trials[-1].scenario

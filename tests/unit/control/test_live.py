@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 
-import pytest
 from support.bench import bench
 from support.engine import SMALL, Bench
 
@@ -63,28 +60,4 @@ def test_the_folder_shows_what_the_engine_does(bench: Bench) -> None:
     bench.start(looking, **{**SMALL, "design": design})
     assert looking.ended == looking.total == len(looking.versions) == 6
     ended = look_at(looking.store)
-    assert (ended.status, ended.is_alive, ended.left()) == ("complete", False, None)
-
-
-def test_the_time_that_is_left_and_its_error(bench: Bench) -> None:
-    bench.start(**SMALL)
-    ended = look_at(RunStore(bench.folder()))
-    began = datetime.fromisoformat(ended.manifest["sessions"][-1]["started_at"])
-
-    def after(record: TrialRecord, seconds: float) -> TrialRecord:
-        return replace(record, ended_at=(began + timedelta(seconds=seconds)).isoformat())
-
-    # Four trials end after 10, 20, 40 and 60 s; the second half took twice what the first did.
-    moments = (10, 20, 40, 60)
-    live = replace(
-        ended,
-        trials=[after(r, s) for r, s in zip(ended.trials, moments, strict=True)],
-        planned=8,
-        is_alive=True,
-        seen_at=began + timedelta(seconds=65),
-    )
-    left = live.left()
-    assert left is not None
-    assert left.seconds == pytest.approx(4 * 15 - 5)
-    assert left.error_ratio == pytest.approx(-0.5)
-    assert replace(live, trials=live.trials[:3], done=3).left() is None
+    assert (ended.status, ended.is_alive) == ("complete", False)

@@ -13,7 +13,7 @@ from support.records.time_series import with_steps
 
 from sfcperf.analysis.statistics import Rules
 from sfcperf.errors import InputError
-from sfcperf.figures.figure_files import resolve_figures, write_figures
+from sfcperf.figures.figure_files import resolve_figures, write_figure, write_figures
 from sfcperf.figures.layout import FigureLayout
 from sfcperf.figures.notes import note
 from sfcperf.figures.plot import Plot, Point
@@ -23,7 +23,6 @@ from sfcperf.figures.time_curve import TimeStep, bands, corners, time_curve
 from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.report.charts import chart
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureLine, FigureSpec
 
 SVG = FigureLayout(formats=("svg",))
@@ -133,13 +132,34 @@ def test_lines_of_monitors_are_refused(kept: RunData) -> None:
         chosen_figures([run], run.results, FigureRequest(("m",), kind="time"))
 
 
-def test_trials_without_steps_say_so(kept: RunData, tmp_path: Path) -> None:
-    options = RunOptions(rounds=3, chain_lengths=(0,))
-    plot = plot_of(RunData(build_run(tmp_path / "run", options), "a"))
+@pytest.fixture
+def without(tmp_path: Path) -> RunData:
+    return RunData(build_run(tmp_path / "run", RunOptions(rounds=3, chain_lengths=(0,))), "a")
+
+
+def test_a_figure_of_the_workflow_without_steps_says_so(without: RunData, tmp_path: Path) -> None:
+    [spec] = chosen_figures([without], without.results, REQUEST)
+    [(plot, fits)] = resolve_figures([without], [spec])
     assert all(point.curve("rtt_us", "median") == [] for point in plot.points)
     assert "the trials kept no even steps" in note(plot, ())
-    write_figures([RunData(RunStore(tmp_path / "run"), "a")], REQUEST, SVG, tmp_path / "f")
+    write_figure(plot, fits, tmp_path / "f", SVG)
     assert (tmp_path / "f" / "t.time.csv").read_text().count("\n") == 1
+    assert "nothing to draw" in (tmp_path / "f" / "t.svg").read_text()
+
+
+def test_curves_asked_for_that_are_not_there_are_refused(
+    without: RunData, kept: RunData, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="has no curve over time") as caught:
+        write_figures([without], REQUEST, SVG, tmp_path / "f")
+    assert caught.value.where == "--kind"
+    assert caught.value.allowed == "line, bar, box, ecdf, ecdf-trials"
+    assert caught.value.hint is None
+    assert not (tmp_path / "f").exists()
+    other = next(r.label for r in kept.trials if r.label != "ping")
+    with pytest.raises(InputError) as caught:
+        write_figures([kept], FigureRequest(probe=other, kind="time"), SVG, tmp_path / "f")
+    assert caught.value.hint == "with --probe, there are curves of ping"
 
 
 def records(kept: RunData, *lengths_s: float | None) -> list[TrialRecord]:

@@ -134,9 +134,25 @@ def test_unit_of_scaled_values(factor: float, unit: str, metric: str, shown: str
         (25276063744, "total_bytes", "23.54 GiB"),
         (25276063744, "net.core.rmem_max", "25276063744"),
         (0, "swap_used_bytes", "0"),
-        (True, "tso", "True"),
+        (True, "tso", "yes"),
+        (False, "tso", "no"),
         ("1.50", "", "1.50"),
     ],
 )
 def test_entries_of_documents(value: object, key: str, shown: str) -> None:
     assert units.entry_text(value, key) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (2.0, "1", "2"),
+        (1234567.0, "1", "1234567"),
+        (2.5, "1", "2.500"),
+        (1e300, "1", "1.000e+300"),
+        (61.0, "us", "61.00 µs"),
+        (None, "1", "–"),
+    ],
+)
+def test_counts_have_all_their_digits(value: float | None, unit: str, shown: str) -> None:
+    assert units.scale_for([value or 0.0], unit).quantity(value) == shown

@@ -197,6 +197,22 @@ def test_what_batches_leave_out_is_said(new_run: RunStore, monkeypatch: pytest.M
     assert "Same facts as" not in whole.html
 
 
+def test_a_trial_shows_its_primary_values_and_folds_the_others(new_run: RunStore) -> None:
+    page = publish(new_run)
+    (row,) = re.findall(r'<tr id="trial-r001-s000-ping".*?</tr>', page.html, re.S)
+    shown, _, folded = row.partition("<details>")
+    assert re.search(r'<div class="values">rtt [\d.]+ µs \(mean of 20\)</div>', shown)
+    assert shown.count('class="values"') == 1
+    assert 'class="values">loss' in folded
+
+
+def test_how_traversal_was_observed_is_said_once(page: Page, new_run: RunStore) -> None:
+    how = {record.deployment["traversal"]["method"] for record in new_run.trials()}
+    assert len(how) == 1
+    (said,) = how
+    assert page.text.count(said) == 1
+
+
 def test_many_trials_come_in_batches(new_run: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every trial has its row still; only those of trials that do not count have details."""
     monkeypatch.setattr(report, "MOST_ROWS_AT_ONCE", 10)

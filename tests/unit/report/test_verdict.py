@@ -57,10 +57,10 @@ def roughly(run: RunStore, **changes: object) -> Verdict:
 
 
 def test_valid_trials_whose_numbers_say_nothing_are_not_trustworthy(sound_run: RunStore) -> None:
-    few = roughly(sound_run, n=5, relative_half_width=3.67)
+    few = roughly(sound_run, n=5, planned=5, relative_half_width=3.67)
     assert few.level == "care"
     assert few.headline == (
-        "Read with care: all 144 trials are valid, but 1 of 30 primary results are imprecise"
+        "Read with care: all 144 trials are valid, but 1 of 30 primary results is imprecise"
     )
     assert few.findings == (
         "Fewer than 6 valid trials: iperf3-tcp rate (topology T1, chain_length 0) n = 5. "
@@ -72,6 +72,24 @@ def test_valid_trials_whose_numbers_say_nothing_are_not_trustworthy(sound_run: R
     assert "wider than ±50 % of the number" in finding
     assert "iperf3-tcp rate (topology T1, chain_length 0) ±51 %" in finding
     assert roughly(sound_run, relative_half_width=None).level == "care"
+
+
+def test_enough_rounds_of_which_trials_do_not_count_ask_for_more(sound_run: RunStore) -> None:
+    (finding,) = roughly(sound_run, n=5, planned=6).findings
+    assert finding.endswith("n = 5. More rounds make up for trials that do not count.")
+
+
+def test_reasons_that_differ_in_figures_are_told_once(sound_run: RunStore) -> None:
+    trials = sound_run.trials()
+    for number, took in enumerate(("0.04", "0.021", "0.04")):
+        reasons = (f"the test took {took} s, too short",)
+        trials[number] = replace(trials[number], status="untrusted", reasons=reasons)
+    trials[3] = replace(trials[3], status="untrusted", reasons=("the sender was late",))
+    first, *_ = verdict_of(sound_run.manifest(), trials, sound_run.summaries()).findings
+    assert first == (
+        "4 trials untrusted: the test took 0.04 s, too short (in 1 with other figures); "
+        "the sender was late"
+    )
 
 
 def test_a_number_at_the_bounds_or_a_secondary_one_does_not_alarm(sound_run: RunStore) -> None:

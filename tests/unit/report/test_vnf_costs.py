@@ -57,6 +57,23 @@ def test_bars_are_of_the_vnfs_alone(tmp_path: Path) -> None:
     assert sum(share.percent for share in one.shares) == pytest.approx(100)
 
 
+@pytest.mark.parametrize("centre", ["mean", "median"])
+def test_where_ranking_and_attribution_differ_the_report_says_why(
+    tmp_path: Path, centre: str
+) -> None:
+    store = seen_run(tmp_path / "run", Seen(functions=THREE, rounds=8, centre=centre))
+    section = shown(store)
+    path = (store.document(RunFile.ATTRIBUTION) or {})["paths"][0]
+    means = {f["name"]: f["time"]["mean_us"] for f in path["functions"] if f["time"]}
+    ranked = {f["name"]: f["centre_us"] for f in path["ranking"]["functions"]}
+    alike = [ranked[name] == pytest.approx(means[name]) for name in THREE]
+    assert (section.centre, all(alike), any(alike)) == (centre, *2 * [centre == "mean"])
+    text = page(store)
+    assert f"the {centre} of the trials' means" in text
+    for words in ("because medians do not add up", "shows the median of the same trials"):
+        assert (words in text) == (centre == "median")
+
+
 def test_open_questions_are_said_to_be_open(tmp_path: Path) -> None:
     store = seen_run(tmp_path / "run", Seen(functions=THREE, rounds=5))
     (group,) = shown(store).groups

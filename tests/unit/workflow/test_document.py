@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow.document import MAX_BYTES, clean, read_document
+from sfcperf.workflow.document.reader import MAX_BYTES, clean, read_document
 
 
 def read(tmp_path: Path, content: bytes) -> object:
@@ -23,8 +23,15 @@ def read(tmp_path: Path, content: bytes) -> object:
 @pytest.mark.parametrize(
     ("content", "where", "message"),
     [
-        (b'{"a": 1,\n "b": }', "w.json:2:7", "not JSON"),
-        (b"", "w.json:1:1", "not JSON"),
+        (b'{"a": 1,\n "b": }', "w.json:2:7", "not JSON: a value is missing here"),
+        (b"\n", "w.json:2:1", "not JSON: the file is empty"),
+        (b'{"a": [1', "w.json:1:9", "it ends here, before it is complete"),
+        (b'{"a": 1 "b": 2}', "w.json:1:9", "a comma or a closing bracket is missing"),
+        (b'{"a" 1}', "w.json:1:6", "a colon is missing"),
+        (b"{1: 2}", "w.json:1:2", "a key in double quotes is missing here"),
+        (b'{"a": "b}', "w.json:1:7", "this string does not end"),
+        (b'{"a": "b\nc"}', "w.json:1:9", r"tabs in strings are written \\n"),
+        (b"{} {}", "w.json:1:4", "the document ends before this"),
         (b'{"a": 1, // why\n "b": 2}', "w.json:1:10", "it has no comments"),
         (b'{"a": /* why */ 1}', "w.json:1:7", "it has no comments"),
         (b'{"a": 1,\n}', "w.json:2:1", "no comma in front of '}'"),

@@ -5,21 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/libbpf.h>
-
 #include "../../common/libbpf_log.h"
 #include "../../common/options.h"
-#include "../../common/percpu.h"
 #include "../../common/report.h"
-#include "../../common/signals.h"
 #include "../fields.h"
 #include "../ports.h"
-#include "../state.h"
 #include "../table.h"
+#include "show.h"
 
 const char tool_name[] = "sfc-sdnmon";
 
-#define POLL_MS 200
 #define OUTPUT_BYTES (1 << 20)
 
 static const char documentation[] =
@@ -39,7 +34,6 @@ static const char documentation[] =
 	"  events             print notifications that came since the last time\n"
 	"A FLOW is FIELD=VALUE,... with the fields of the table.";
 
-static const char *const modes[] = { "hash", "bloom", "parse", NULL };
 static const char *const attachments[] = { "auto", "tcx", "clsact", "xdp", NULL };
 
 static struct {
@@ -83,7 +77,7 @@ static struct tool_option descriptions[] = {
 	[FIELDS] = { "fields", 'f', "FIELD[/MASK],...", "Monitoring match fields", take_text,
 		     &options.fields },
 	[MODE] = { "mode", 'm', "MODE", "Sampling: hash (default), bloom", take_word, &options.mode,
-		   .words = modes },
+		   .words = mode_names },
 	[RATIO] = { "ratio", 'r', "RATIO", "Share of the flows that are monitored (default: 1)",
 		    take_ratio, &options.ratio },
 	[KEY] = { "key", 'k', "HEX",
@@ -347,59 +341,9 @@ static int prune(void)
 
 /* --- reading --- */
 
-static int print_totals(FILE *out)
-{
-	static const char *const names[SDNMON_TOTALS] = {
-		[SDNMON_RECEIVED] = "received",
-		[SDNMON_MONITORED] = "monitored",
-		[SDNMON_UNSAMPLED] = "unsampled",
-		[SDNMON_EXCLUDED] = "excluded",
-		[SDNMON_WITHOUT_FIELDS] = "without_fields",
-		[SDNMON_OVERFLOWED] = "overflowed",
-		[SDNMON_TRUNCATED] = "malformed_truncated",
-		[SDNMON_BAD_NSH] = "malformed_nsh",
-		[SDNMON_BAD_IP] = "malformed_ip",
-		[SDNMON_BAD_TRANSPORT] = "malformed_transport",
-		[SDNMON_TOO_LONG] = "too_many_headers",
-	};
-	struct sdnmon_totals totals;
-	__u32 only = 0;
-	int error = percpu_sum(state.program.totals, &only, totals.packets, SDNMON_TOTALS);
-
-	if (error) {
-		complain("cannot read the totals: %s", strerror(-error));
-		return -1;
-	}
-	fputs("{", out);
-	for (int i = 0; i < SDNMON_TOTALS; i++)
-		fprintf(out, "%s\"%s\": %llu", i ? ", " : "", names[i], totals.packets[i]);
-	fputs("}", out);
-	return 0;
-}
-
 static int status(void)
 {
-	const struct sdnmon_config *config;
-	const struct sdnmon_live *live;
-
-	if (open_state())
-		return -1;
-	config = state.program.config;
-	live = state.program.live;
-	printf("{\"event\": \"status\", \"mode\": \"%s\", \"ratio\": %.10g, \"slots\": %u, "
-	       "\"interval_ms\": %g, \"epoch\": %llu, \"capacity\": %u, \"limit\": %llu, "
-	       "\"notify\": %llu, \"entries\": %llu, \"notifications\": %llu, \"packets\": ",
-	       modes[config->mode], (double)live->ratio / (double)SDNMON_RATIO_ONE, config->slots,
-	       (double)live->clocks[live->clock].interval_ns / 1e6, program_epoch(&state.program),
-	       config->capacity, live->limit, live->notify, live->entries, live->notifications);
-	if (print_totals(stdout))
-		return -1;
-	fputs(", \"fields\": ", stdout);
-	fields_print(config, stdout);
-	fputs(", \"ports\": ", stdout);
-	ports_print(state.ports, stdout);
-	puts("}");
-	return 0;
+	return open_state() || show_status(&state) ? -1 : 0;
 }
 
 static int entries(void)
@@ -407,51 +351,9 @@ static int entries(void)
 	return open_state() || table_print(&state.program, stdout) ? -1 : 0;
 }
 
-static int print_event(void *context, void *data, size_t bytes)
-{
-	const struct sdnmon_event *event = data;
-
-	(void)context;
-	(void)bytes;
-	printf("{\"event\": \"overflow\", \"time_ns\": %llu, \"entries\": %llu, \"notify\": "
-	       "%llu}\n",
-	       event->time_ns, event->entries, event->notify);
-	return 0;
-}
-
-static volatile sig_atomic_t ended;
-
-static void end(int signal)
-{
-	(void)signal;
-	ended = 1;
-}
-
-/* What is read is gone. The lock is not kept: waiting takes long, and nothing is changed. */
 static int events(void)
 {
-	struct ring_buffer *ring;
-	int polled;
-
-	if (!state_is_on(&state) || program_open(state.current, &state.program)) {
-		complain("%s: monitoring is off", options.state);
-		return -1;
-	}
-	ring = ring_buffer__new(state.program.events, print_event, NULL, NULL);
-	if (!ring) {
-		complain("cannot read notifications: %s", strerror(errno));
-		return -1;
-	}
-	signal(SIGTERM, end);
-	signal(SIGINT, end);
-	do {
-		polled = options.wait ? ring_buffer__poll(ring, POLL_MS)
-				      : ring_buffer__consume(ring);
-		fflush(stdout);
-	} while (options.wait && !ended && state_is_on(&state) &&
-		 (polled >= 0 || polled == -EINTR));
-	ring_buffer__free(ring);
-	return 0;
+	return show_events(&state, options.wait);
 }
 
 /* --- commands --- */

@@ -229,7 +229,7 @@ def test_a_rerun_that_is_no_better_leaves_one_round_missing(tmp_path: Path) -> N
         )
     worse, mended = compared(a, b, rarest=0.4).rows
     assert worse.b.excluded == ("r002-s000-ping", "r002.1-s000-ping")
-    assert worse.warnings == ("1 of 8 trials of b do not count",)
+    assert worse.warnings == ("1 of 8 trials of b does not count",)
     assert (mended.n_a, mended.n_b, mended.b.missing, mended.warnings) == (8, 8, 0, ())
 
 

@@ -1,0 +1,173 @@
+"""TimeLeft: how long a run still takes, and how far off the plan's estimate was so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
+from math import sqrt
+
+from sfcperf.control.live import LiveRun
+from sfcperf.presentation.wording import duration_text
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.plan import deploy_s, trial_groups, trial_s
+
+_FEWEST = 3
+"""Trials whose scatter says something."""
+_CLOSE = 0.1
+"""Relative error of an estimate below which it is not worth a word."""
+_Z95 = 1.96
+_ROUNDING_S = 1e-3
+"""Below it, what is left of a sum of durations is nothing."""
+
+
+class TimeLeft:
+    """The plan's estimate, times the ratio by which trials took longer until now.
+
+    All durations are seconds. A trial took what passed since the one before it ended, so that
+    deployments, retries and pauses of the noise gate count.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._ended_at = clock()
+        self._left_s = 0.0
+        self._trials: list[tuple[float, float]] = []
+        """Of each that ended, in order: as planned, and as it was."""
+
+    def add(self, planned_s: float) -> None:
+        """Further trials of so long are to be run."""
+        if not self._trials:
+            self._ended_at = self._clock()
+        self._left_s += planned_s
+
+    def trial_ended(self, planned_s: float) -> None:
+        """A trial ended that was planned to take so long."""
+        now = self._clock()
+        self._trials.append((planned_s, now - self._ended_at))
+        self._left_s -= planned_s
+        if self._left_s < _ROUNDING_S:
+            self._left_s = 0.0
+        self._ended_at = now
+
+    @property
+    def took_s(self) -> float:
+        """Of the trials that are over."""
+        return sum(took for _, took in self._trials)
+
+    @property
+    def planned_s(self) -> float:
+        """What was planned for them."""
+        return sum(planned for planned, _ in self._trials)
+
+    @property
+    def ratio(self) -> float:
+        """Time of the trials over what was planned for them; 1 before the first one."""
+        return self.took_s / self.planned_s if self.planned_s else 1.0
+
+    @property
+    def left_s(self) -> float:
+        """Of the trials that are not over."""
+        return max(0.0, self.ratio * self._left_s - (self._clock() - self._ended_at))
+
+    @property
+    def relative_error(self) -> float | None:
+        """Half-width of the 95 % interval of the time left over that time; None when too few trials
+        are over.
+
+        That of the ratio estimator of a total (Cochran, Sampling Techniques, 1977, section 6.4):
+        trials scatter about the ratio, those to come as those that are over.
+        """
+        number, ratio = len(self._trials), self.ratio
+        if number < _FEWEST or not self._left_s or not ratio:
+            return None
+        scatter = sum((took - ratio * planned) ** 2 for planned, took in self._trials)
+        to_come = self._left_s / (self.planned_s / number)
+        variance = scatter / (number - 1) * to_come * (1 + to_come / number)
+        return _Z95 * sqrt(variance) / (ratio * self._left_s)
+
+    def __str__(self) -> str:
+        if not self._left_s:
+            took, planned = duration_text(self.took_s), duration_text(self.planned_s)
+            return f"trials took {took}, {planned} were planned" if self._trials else ""
+        error = self.relative_error
+        margin = ""
+        if error is not None:
+            margin = " (very roughly)" if error >= 1 else f" (± {100 * error:.0f} %)"
+        return f"about {duration_text(self.left_s)} left{margin}, {self._so_far()}"
+
+    def _so_far(self) -> str:
+        if not self._trials:
+            return "as planned"
+        if abs(self.ratio - 1) < _CLOSE:
+            return "trials take as long as planned"
+        return f"trials take {self.ratio:.1f} times as long as planned"
+
+
+def time_left_of(live: LiveRun, workflow: Workflow) -> TimeLeft | None:
+    """Of a run that another process executes, by its records since the last session began. None
+    without trials to come, and for a run that nobody executes.
+
+    A round that sequential stopping adds is known from its first record on, reruns are not.
+    """
+    ended = sorted(
+        (r for r in [*live.warmups, *live.trials] if _s(r.ended_at) > live.began.timestamp()),
+        key=lambda record: _s(record.ended_at),
+    )
+    to_come_s = sum(_to_come_s(live, workflow, ended))
+    if live.status != "running" or not to_come_s:
+        return None
+    planned_s = _planned_s(ended, workflow)
+    # What the session did before its first trial was deployed is not part of the plan.
+    now_s = _s(ended[0].started_at) if ended else live.seen_at.timestamp()
+    left = TimeLeft(lambda: now_s)
+    left.add(sum(planned_s) + to_come_s)
+    for record, planned in zip(ended, planned_s, strict=True):
+        now_s = _s(record.ended_at)
+        left.trial_ended(planned)
+    now_s = live.seen_at.timestamp()
+    return left
+
+
+def _planned_s(ended: Sequence[TrialRecord], workflow: Workflow) -> list[float]:
+    """Of each trial, the first of a deployment with it; that of the first trial of all was over
+    when the trial started."""
+    of_trial = {
+        (group.scenario.id, trial.probe.label): trial_s(trial)
+        for group in trial_groups(workflow, 1)
+        for trial in group.trials
+    }
+    of_deployment = {scenario.id: deploy_s(scenario) for scenario in workflow.scenarios}
+    planned_s = [of_trial[record.scenario_id, record.label] for record in ended]
+    for number, (before, record) in enumerate(pairwise(ended), 1):
+        if _group(before) != _group(record):
+            planned_s[number] += of_deployment[record.scenario_id]
+    return planned_s
+
+
+def _group(record: TrialRecord) -> tuple[str, str]:
+    """`r001` or `w001` or, of a rerun, `r001.2`, and the scenario."""
+    return record.trial_id.partition("-")[0], record.scenario_id
+
+
+def _to_come_s(live: LiveRun, workflow: Workflow, ended: Sequence[TrialRecord]) -> Iterator[float]:
+    """Of each trial group that is not over."""
+    recorded = {record.trial_id for record in [*ended, *live.trials]}
+    last = max([workflow.design.rounds, *(record.round for record in live.trials)])
+    warmups = range(1, workflow.design.warmup_rounds + 1)
+    groups = [group for n in range(1, last + 1) for group in trial_groups(workflow, n)]
+    groups += [group for n in warmups for group in trial_groups(workflow, n, warmup=True)]
+    stopped = live.manifest.get("stopping", {})
+    # A session warms up once, before its first trial that counts.
+    is_warm = any(record.trial_id.startswith("r") for record in ended)
+    for group in groups:
+        missing = [trial for trial in group.trials if trial.trial_id not in recorded]
+        if missing and group.scenario.id not in stopped and not (group.warmup and is_warm):
+            is_deployed = len(missing) < len(group.trials)
+            yield sum(map(trial_s, missing)) + (0.0 if is_deployed else deploy_s(group.scenario))
+
+
+def _s(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

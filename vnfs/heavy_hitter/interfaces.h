@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interfaces between which frames go: what comes in and is for the engines, and what leaves. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "devices.h"
+#include "engine.h"
+#include "plain.h"
+
+struct live;
+
+enum io_counter {
+	IO_PASSED, /* plain IP: not to be forwarded */
+	IO_OVERSIZE, /* longer than the MTU: packets were merged, or fragments put together */
+	IO_TTL_EXCEEDED,
+	IO_QUEUE_FULL, /* for another thread */
+	IO_TX_FAILED,
+	IO_COUNTERS,
+};
+
+/* Frames that were not sent, of a thread: it writes them, and others may read them. */
+struct io {
+	_Atomic uint64_t counters[IO_COUNTERS];
+};
+
+struct interfaces {
+	unsigned int count;
+	bool plain; /* a hop in plain IP, between two of them */
+	struct device devices[PORTS];
+	pthread_mutex_t sending[PORTS]; /* a port of DPDK has one sender at a time */
+	struct plain_end ends[PORTS];
+	unsigned int longest[PORTS]; /* bytes of a frame */
+};
+
+/* Count a frame, and free it. */
+void io_discard(struct io *io, struct rte_mbuf *frame, enum io_counter reason);
+
+/* With room for so many frames that wait for threads. 0, or -1 after complain(). */
+int interfaces_open(struct interfaces *interfaces, const struct live *live, unsigned int waiting);
+
+/* Up to BURST frames that came in and are for the engines. How many. One thread takes them. */
+unsigned int interfaces_take(struct interfaces *interfaces, unsigned int port,
+			     struct rte_mbuf **frames, struct io *io);
+
+/* Any thread. */
+void interfaces_send(struct interfaces *interfaces, unsigned int port, struct rte_mbuf **frames,
+		     unsigned int count, struct io *io);
+
+/* Frames that came faster than they were taken. */
+uint64_t interfaces_lost(struct interfaces *interfaces);
+
+/* MAC address of the first one. */
+uint64_t interfaces_mac(const struct interfaces *interfaces);
+
+void interfaces_close(struct interfaces *interfaces);
