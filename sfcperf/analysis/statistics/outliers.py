@@ -55,7 +55,7 @@ def find_outliers(values: Sequence[float], alpha: float = ALPHA) -> tuple[int, .
 
 
 @cache
-def _critical(n: int, number: int, alpha: float = ALPHA) -> float:
+def _critical(n: int, number: int, alpha: float) -> float:
     """Rosner's lambda for the `number`-th deviate (from 1) of n values."""
     from scipy.special import stdtrit
 
