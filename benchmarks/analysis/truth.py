@@ -9,7 +9,9 @@ shown: at least 93 %, less two standard errors, and at most 97 %, plus two, unle
 ticks or count losses. `was` is the share by the test that decided alone in earlier versions,
 `uncorrected` that of today's tests without the correction for autocorrelation. Rows marked `held
 back` were not looked at while the methods were chosen; rows marked `limit` are known not to hold
-(docs/explanation/statistics.md and noise.md say why). Exit status 1 if another row does not hold.
+(docs/explanation/comparing.md, statistics.md and noise.md say why). Rows that start with `bound`
+say how much power any test can have that is not misled by autocorrelation. Exit status 1 if another
+row does not hold.
 """
 
 from __future__ import annotations
@@ -204,7 +206,10 @@ def _null() -> Iterator[Row]:
             before=rank_sum,
             seed=seed,
         )
-    for n, r1, seed in ((20, 0.6, 1), (30, 0.6, 1), (20, 0.3, 1), (10, 0.6, 1), (25, 0.5, 96)):
+    for n, r1, seed in (
+        (20, 0.6, 1), (30, 0.6, 1), (20, 0.3, 1), (10, 0.6, 1), (10, 0.15, 1), (20, 0.15, 1),
+        (25, 0.5, 96), (30, 0.3, 96), (40, 0.4, 96),
+    ):  # fmt: skip
         yield Row(
             f"no difference, AR(1) {r1:g}, n = {n}",
             lambda r, n=n, c=r1: two(r, lambda r: correlated(r, n, c)),
@@ -212,7 +217,22 @@ def _null() -> Iterator[Row]:
             options=ANY_SHIFT,
             before=rank_sum,
             seed=seed,
-            limit=n == 10,  # ten trials cannot show such a correlation
+            limit=n == 10 or r1 == 0.15,  # so few trials, or so weak a correlation, do not show it
+        )
+    for n, r1, seed in ((30, 0.6, 1), (40, 0.3, 96)):
+        yield Row(
+            f"shift by the margin (1.05), AR(1) {r1:g}, n = {n}",
+            lambda r, n=n, c=r1: two(r, lambda r: correlated(r, n, c, 0.03), 1.05),
+            before=rank_tost,
+            uncorrected=both_tosts,
+            seed=seed,
+        )
+    for n, share, times, seed in ((60, 0.06, 1.9, 1), (45, 0.1, 1.5, 94), (60, 0.12, 1.42, 94)):
+        yield Row(
+            f"{100 * share:g} % of trials x{times:g}, sd 8 %, n = {n}",
+            lambda r, n=n, s=share, t=times: (normal(r, n, 0.08), slow_mode(r, n, s, t, 0.08)),
+            options=Options(rarest=min(share, 0.1)),
+            seed=seed,
         )
     for n in (5, 8, 20):
         yield Row(

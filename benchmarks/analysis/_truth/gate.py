@@ -2,7 +2,10 @@
 
 A run is simulated trial by trial on a machine whose neighbour comes and goes, and is judged, rerun
 and summarised by the product's own functions. The truth is the mean of the undisturbed machine.
-`was` is the gate of earlier versions, which judged steal while the probe measured.
+Its bias has two parts: *selection*, by which the trials that count would differ from all trials
+even on the undisturbed machine, and what disturbs them unseen. No row may have the first one; rows
+marked `limit` have the second. `was` is the gate of earlier versions, which judged steal while the
+probe measured.
 """
 
 from __future__ import annotations
@@ -103,18 +106,23 @@ def judge(row: GateRow, repeats: int) -> Judged:
     now, earlier, ungated = (
         _figures(row, repeats, _runs(row, repeats, kind)) for kind in ("now", "earlier", "none")
     )
-    bias, coverage, kept = now
+    bias, coverage, kept, selection = now
     error = sqrt(coverage * (1 - coverage) / repeats)
     holds = abs(bias) <= MOST_BIAS and (
         LEAST_COVERAGE - 2 * error <= coverage <= MOST_COVERAGE + 2 * error
     )
-    text = f"bias {100 * bias:+.2f} %, covers {100 * coverage:.1f} %"
+    selects = abs(selection) > MOST_BIAS
+    text = (
+        f"bias {100 * bias:+.2f} % (selection {100 * selection:+.2f} %), "
+        f"covers {100 * coverage:.1f} %"
+    )
     was = "; ".join(
         f"{word} {100 * found[0]:+.1f} %, {100 * found[1]:.0f} %"
         for word, found in (("was", earlier), ("no gate", ungated))
     )
     name = f"{name_of(row)}, {100 * kept:.0f} % of the trials kept ({was})"
-    return Judged(verdict(holds) if row.promised else "limit", text, name)
+    word = "limit" if not (row.promised or holds or selects) else verdict(holds and not selects)
+    return Judged(word, text, name)
 
 
 def name_of(row: GateRow) -> str:
@@ -124,12 +132,13 @@ def name_of(row: GateRow) -> str:
 
 def _figures(
     row: GateRow, repeats: int, runs: list[list[TrialRecord]]
-) -> tuple[float, float, float]:
-    """Bias of the mean (a ratio), coverage of the scenarios' intervals, share of trials kept."""
-    means, covered, kept = [], [], 0
+) -> tuple[float, float, float, float]:
+    """Bias of the mean (a ratio), coverage of the scenarios' intervals, share of trials kept, and
+    the bias that their undisturbed values have."""
+    means, covered, undisturbed = [], [], []
     for records in runs:
         valid = [record for record in without_replaced(records) if record.status == "valid"]
-        kept += len(valid)
+        undisturbed += [record.samples[1]["value"] for record in valid]
         for scenario in range(row.scenarios):
             values = [r.samples[0]["value"] for r in valid if r.scenario_id == f"s{scenario}"]
             interval = mean_interval(values, 0.95)
@@ -137,7 +146,12 @@ def _figures(
                 means.append(sum(values) / len(values))
                 covered.append(interval.low <= TRUTH <= interval.high)
     planned = repeats * row.rounds * row.scenarios
-    return float(np.mean(means)) / TRUTH - 1, float(np.mean(covered)), kept / planned
+    return (
+        float(np.mean(means)) / TRUTH - 1,
+        float(np.mean(covered)),
+        len(undisturbed) / planned,
+        float(np.mean(undisturbed)) / TRUTH - 1,
+    )
 
 
 def _runs(row: GateRow, repeats: int, kind: str) -> list[list[TrialRecord]]:
@@ -190,7 +204,10 @@ def _trial(
         reasons=reasons,
         started_at="",
         ended_at="",
-        samples=({"metric": "rtt_us", "unit": "us", "value": own / (1 - lost)},),
+        samples=tuple(
+            {"metric": metric, "unit": "us", "value": value}
+            for metric, value in (("rtt_us", own / (1 - lost)), ("undisturbed_rtt_us", own))
+        ),
         attempts=1,
         deployment={},
         rerun_of=of,

@@ -1,14 +1,14 @@
-"""Rows of benchmarks/analysis/truth.py about the noise gate, fitted lines, percentiles, and what is
-said of whole runs and replays."""
+"""Rows of benchmarks/analysis/truth.py about the noise gate, fitted lines, percentiles, what is
+said of whole runs and replays, and the power that no test can exceed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
 
-from _truth import evaluations, gate, lines, percentiles
+from _truth import evaluations, frontier, gate, lines, percentiles
 
-PARTS = (gate, lines, percentiles, evaluations)
+PARTS = (gate, lines, percentiles, evaluations, frontier)
 
 
 def judged(pool: Executor, repeats: int, only: str) -> Iterator[str]:

@@ -8,8 +8,8 @@ show, outliers, zeros, dispersions that differ. docs/explanation/comparing.md gi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
-from statistics import fmean
+from math import expm1, hypot, inf, log1p
+from statistics import fmean, median
 
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.replication import run_means
@@ -21,11 +21,13 @@ from sfcperf.analysis.statistics import (
     share_interval,
     tick_of,
 )
-from sfcperf.analysis.two_sample import Scale, stdev
+from sfcperf.analysis.two_sample import Scale, ShiftTest, stdev
 from sfcperf.results.values import Metric
 
 _ZEROS = 0.2
 """Share of zeros from which a typical value hides how often there is something else."""
+_SURELY = 1e-4
+"""Probability of an outlier among normal trials below which it is no trial like the others."""
 _SPREAD_RATIO = 2.0
 _SPREAD_ALPHA = 0.05
 
@@ -50,15 +52,16 @@ def why_withheld(
     metric: Metric,
     scale: Scale,
     bounds: tuple[float, float],
+    test: ShiftTest,
     options: Options,
 ) -> tuple[str, ...]:
-    """Reasons not to call two sides equivalent whose tests say so; `bounds`: the margin on the
-    scale, without what the resolution takes from it."""
+    """Reasons not to call two sides equivalent whose tests say so; `test`: that of the shift;
+    `bounds`: the margin on the scale, without what the resolution takes from it."""
     return (
         *_resolution(a, b, metric, bounds),
         *_zeros(a, b, metric),
         *_packets(a, b, scale, bounds, options),
-        *_outliers(a, b, scale),
+        *_outliers(a, b, scale, bounds, test, options),
         *_spreads(a, b, scale),
         *_rarity(a, b, options),
     )
@@ -106,9 +109,26 @@ def _within_runs(sample: Sample, scale: Scale) -> list[float]:
     return [value - fmean(values) for values in runs for value in values]
 
 
-def _outliers(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
-    found = [len(find_outliers(_within_runs(sample, scale))) for sample in (a, b)]
-    if any(found):
+def _outliers(
+    a: Sample,
+    b: Sample,
+    scale: Scale,
+    bounds: tuple[float, float],
+    test: ShiftTest,
+    options: Options,
+) -> Iterator[str]:
+    """Those that chance may make count only if a mode of their size could move the means out of the
+    margin: one of 50 comparisons of normal trials has such outliers."""
+    sides = [_within_runs(sample, scale) for sample in (a, b)]
+    places = [find_outliers(values) for values in sides]
+    found = [len(one) for one in places]
+    modes = [
+        _moved(values, one, scale, 1 - 2 * options.alpha)
+        for values, one in zip(sides, places, strict=True)
+        if one
+    ]
+    surely = any(find_outliers(values, _SURELY) for values in sides)
+    if surely or (modes and not _harmless(modes, bounds, test, 1 - 2 * options.alpha)):
         yield (
             f"{found[0]} of {len(a.values)} and {found[1]} of {len(b.values)} trials are outliers: "
             "a second mode may have been hit"
@@ -120,6 +140,42 @@ def _outliers(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
             f"{odd[0]} of {len(runs[0])} and {odd[1]} of {len(runs[1])} runs are outliers: "
             "a second mode may have been hit"
         )
+
+
+def _moved(
+    values: Sequence[float], outliers: Sequence[int], scale: Scale, confidence: float
+) -> tuple[float, float]:
+    """How far a mode as far off as these outliers moves the mean of a side, on the scale: if it is
+    as frequent as they are, and if it is as frequent as their number allows."""
+    _, most = share_interval(len(outliers), len(values), confidence)
+    centre = median(values)
+    sizes = [values[place] - centre for place in outliers]
+
+    def by(share: float) -> float:
+        if not scale.ratios:
+            return share * max(map(abs, sizes))
+        return max(abs(log1p(share * expm1(size))) for size in sizes)
+
+    return by(len(outliers) / len(values)), by(most)
+
+
+def _harmless(
+    modes: Sequence[tuple[float, float]],
+    bounds: tuple[float, float],
+    test: ShiftTest,
+    confidence: float,
+) -> bool:
+    """Whether the shift and these modes together are within the margin, whichever way the modes
+    move the means. Limits of sums are those of Zou & Donner, "Construction of confidence limits
+    about effect measures", Statistics in Medicine 27, 2008."""
+    ends = test.interval(confidence)
+    if ends is None:
+        return False
+    moved = sum(usual for usual, _ in modes)
+    unsure = [most - usual for usual, most in modes]
+    low = test.shift - moved - hypot(test.shift - ends[0], *unsure)
+    high = test.shift + moved + hypot(ends[1] - test.shift, *unsure)
+    return bounds[0] <= low and high <= bounds[1]
 
 
 def _spreads(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:

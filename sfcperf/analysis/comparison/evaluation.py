@@ -86,7 +86,7 @@ def _test(case: Case, options: Options) -> _Tested:
         of_shift, of_means = test.tost_p(*tested), means.tost_p(*tested)
         tost = None if of_shift is None or of_means is None else max(of_shift, of_means)
         means_differ = at_most(of_shift, options.alpha) and not at_most(of_means, options.alpha)
-        withheld = why_withheld(a, b, case.metric, scale, narrower, options)
+        withheld = why_withheld(a, b, case.metric, scale, narrower, test, options)
     return _Tested(case, scale, margin, bounds, test, means, tost, means_differ, coarse, withheld)
 
 

@@ -15,12 +15,12 @@ LEAST = 5
 """With four values or fewer, three that happen to agree make the fourth an outlier."""
 
 
-def find_outliers(values: Sequence[float]) -> tuple[int, ...]:
+def find_outliers(values: Sequence[float], alpha: float = ALPHA) -> tuple[int, ...]:
     """Indices of the outliers, ascending; empty for fewer than LEAST values.
 
     Generalized extreme studentized deviate (Rosner 1983; NIST/SEMATECH e-Handbook 1.3.5.17.3) for
     up to a fifth of the values. Unlike with Grubbs's test, two outliers do not mask each other.
-    The probability of a false mark is ALPHA for all values together, whatever their number;
+    The probability of a false mark is `alpha` for all values together, whatever their number;
     box-plot fences and modified z-scores mark a value in one of ten rows of five to ten good
     trials (docs/explanation/statistics.md has the figures).
     """
@@ -46,7 +46,7 @@ def find_outliers(values: Sequence[float]) -> tuple[int, ...]:
         if spread <= 1e-9 * distance or distance <= 1e-9:
             break
         removed.append(order[place])
-        if distance / spread > _critical(n, number):
+        if distance / spread > _critical(n, number, alpha):
             marked = number
         low, high = (low + 1, high) if is_low else (low, high - 1)
         total -= ordered[place]
@@ -55,10 +55,10 @@ def find_outliers(values: Sequence[float]) -> tuple[int, ...]:
 
 
 @cache
-def _critical(n: int, number: int) -> float:
+def _critical(n: int, number: int, alpha: float) -> float:
     """Rosner's lambda for the `number`-th deviate (from 1) of n values."""
     from scipy.special import stdtrit
 
     degrees = n - number - 1
-    t = float(stdtrit(degrees, 1 - ALPHA / (2 * (n - number + 1))))
+    t = float(stdtrit(degrees, 1 - alpha / (2 * (n - number + 1))))
     return (n - number) * t / sqrt((degrees + t * t) * (n - number + 1))

@@ -17,6 +17,7 @@ from sfcperf.analysis.diagnosis import diagnose
 from sfcperf.analysis.statistics import Rules, describe, find_outliers, steadiness
 from sfcperf.analysis.statistics.dependence import dependence
 from sfcperf.analysis.statistics.normality import DAGOSTINO_PEARSON, normality
+from sfcperf.analysis.statistics.outliers import _critical
 from sfcperf.analysis.statistics.scaling import scaled
 
 VALUES = st.floats(-1e100, 1e100)
@@ -29,18 +30,11 @@ ROSNER = [
 """Rosner (1983), as in the NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.5.17.3."""
 
 
-def test_published_outliers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_outliers() -> None:
     """Three at alpha = 0.05; the handbook prints critical values of 3.159, 3.151, 3.144."""
-    from sfcperf.analysis.statistics import outliers as module
-
     assert find_outliers(ROSNER) == ()
-    monkeypatch.setattr(module, "ALPHA", 0.05)
-    module._critical.cache_clear()
-    try:
-        assert [round(module._critical(54, i), 3) for i in (1, 2, 3)] == [3.159, 3.151, 3.144]
-        assert find_outliers(ROSNER) == (51, 52, 53)
-    finally:
-        module._critical.cache_clear()
+    assert [round(_critical(54, i, 0.05), 3) for i in (1, 2, 3)] == [3.159, 3.151, 3.144]
+    assert find_outliers(ROSNER, 0.05) == (51, 52, 53)
 
 
 @given(st.lists(VALUES, max_size=40))

@@ -10,6 +10,7 @@ from support.records.comparisons import RTT, case, row, sample
 
 from sfcperf.analysis.comparison import Options
 from sfcperf.analysis.comparison.evaluation import evaluate
+from sfcperf.analysis.statistics import find_outliers
 from sfcperf.results.values import Metric
 
 N = 40
@@ -148,3 +149,21 @@ def test_a_mean_that_is_off_is_not_within_the_margin_though_most_trials_are() ->
     assert found.tost_p > 0.05
     assert any("look for a second mode" in text for text in found.warnings)
     assert found.n_needed_for != "equivalence"
+
+
+def test_an_outlier_of_chance_does_not_matter_where_no_mode_of_its_size_could() -> None:
+    """4.5 standard deviations of a trial: a mode that 1 of 40 belong to has at most a ninth of all,
+    and moves the mean by half a per cent."""
+    values = noise(2)
+    values[7] = values.mean() * 1.045
+    assert len(find_outliers(np.log(values).tolist())) == 1
+    assert row(noise(1), values).verdict == "equivalent"
+    narrow = row(noise(1), values, Options(margin=0.006))
+    assert "0 of 40 and 1 of 40 trials are outliers" in "; ".join(narrow.withheld)
+
+
+def test_the_further_off_an_outlier_the_less_likely_is_chance() -> None:
+    values = noise(2)
+    values[7] = values.mean() * 1.1
+    found = row(noise(1), values)
+    assert "0 of 40 and 1 of 40 trials are outliers" in "; ".join(found.withheld)
