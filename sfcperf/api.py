@@ -158,7 +158,7 @@ def run(
     is created, and for a workflow that asks for several runs (`design.runs`).
     """
     from sfcperf.cli.inputs import read_workflow
-    from sfcperf.cli.progress import LineDisplay
+    from sfcperf.cli.terminal.lines import LineDisplay
     from sfcperf.control.run import start
 
     loaded, given = read_workflow(str(workflow), list(overrides), driver, profile)

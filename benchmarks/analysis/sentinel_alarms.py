@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfcperf.control.drift_test import drift_test
+from sfcperf.control.trials.drift_test import drift_test
 
 RUNS = 400
 READINGS = 30

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from support.simulated_system import Simulation, System
 
-from sfcperf.active.throughput_search import Settings, search
+from sfcperf.active.ndr.throughput_search import Settings, search
 
 RUNS = 1000
 WIDTH, TRIALS, EXCEED = 0.005, 21, 0.5

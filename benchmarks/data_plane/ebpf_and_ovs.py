@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sfcperf.active.load import Load
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.drivers.local.cpus import machine_cpus
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries

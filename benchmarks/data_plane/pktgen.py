@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from sfcperf.active.pktgen_load import QUANTILES
-from sfcperf.active.pktgen_output import parse_calibration
+from sfcperf.active.pktgen.load import QUANTILES
+from sfcperf.active.pktgen.output import parse_calibration
 from sfcperf.vnfs import binaries
 
 HERE = Path(__file__).parent / "_pktgen"

@@ -34,7 +34,7 @@ from sfcperf import plugins
 from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts import ssh_pins
+from sfcperf.hosts.ssh import pins as ssh_pins
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Scenario

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sdn_mon import SdnMonMonitor
 from sfcperf.workflow.defaults import with_defaults

@@ -29,7 +29,7 @@ from typing import Any
 import httpx
 import psutil
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.hosts.process import inside
 from sfcperf.management.deployment import Deployment, ServiceFunction
 from sfcperf.workflow.defaults import with_defaults

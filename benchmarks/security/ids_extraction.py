@@ -27,7 +27,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.ids.function import BINARY
 from sfcperf.workflow.defaults import with_defaults

@@ -17,7 +17,7 @@ from statistics import median
 
 from engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS, chain
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.workflow.defaults import with_defaults

@@ -302,7 +302,7 @@ def rule_api() -> Schema:
 
 def classifier_api() -> Schema:
     """The OpenAPI description of the flow classifier."""
-    from sfcperf.services.classifier.api import description
+    from sfcperf.services.classifier.serving.api import description
 
     return description()
 

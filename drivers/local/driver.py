@@ -25,10 +25,7 @@ from sfcperf.drivers.local.layout import (
     lay_out,
 )
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
-from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
-from sfcperf.drivers.local.sff_ebpf import EbpfSff
-from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
-from sfcperf.drivers.local.sff_watches import LocalSff
+from sfcperf.drivers.local.sff import Bmv2Sff, EbpfSff, LocalSff, OpenVSwitchSff
 from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.namespace import LocalHost

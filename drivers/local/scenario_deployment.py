@@ -16,10 +16,8 @@ from sfcperf.drivers.local.cleanup import CGROUP, FOLDER, NAMESPACE
 from sfcperf.drivers.local.cpus import CpuAssignment
 from sfcperf.drivers.local.dataplane import BMV2, EBPF, OVS
 from sfcperf.drivers.local.layout import FunctionLayout, Layout, NodeLayout, Port
-from sfcperf.drivers.local.sff import Sff
-from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
-from sfcperf.drivers.local.sff_ebpf import EbpfSff, outer_mtu
-from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
+from sfcperf.drivers.local.sff import Bmv2Sff, OpenVSwitchSff, Sff
+from sfcperf.drivers.local.sff.ebpf import EbpfSff, outer_mtu
 from sfcperf.drivers.parallel import each
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost

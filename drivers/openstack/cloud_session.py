@@ -39,8 +39,8 @@ from sfcperf.drivers.openstack.resources.context import Kind, LifecycleContext
 from sfcperf.drivers.openstack.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.parallel import outcomes
 from sfcperf.errors import DeploymentError, SfcperfError
-from sfcperf.hosts.ssh_keys import make_key
-from sfcperf.hosts.ssh_pins import USER_DATA
+from sfcperf.hosts.ssh import make_key
+from sfcperf.hosts.ssh.pins import USER_DATA
 from sfcperf.workflow.model import Scenario
 
 

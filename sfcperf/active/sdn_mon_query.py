@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
-from sfcperf.active.pktgen_run import MOST_FLOWS, USUAL_PORT
+from sfcperf.active.pktgen import MOST_FLOWS, USUAL_PORT
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, flag, integer, number, object_schema, port

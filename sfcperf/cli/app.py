@@ -9,32 +9,20 @@ import typer
 import sfcperf
 from sfcperf.cli.verbs import (
     clean,
-    compare,
     doctor,
-    export,
-    figures,
-    heavy_hitters,
-    index,
     init,
-    kibana,
     listing,
-    pack,
     plan,
-    query,
-    replay,
-    report,
     resume,
     run,
-    runs,
-    sdnmon,
     setup,
-    sfcmon,
     show,
-    traffic,
     validate,
-    verify,
     watch,
 )
+from sfcperf.cli.verbs.functions import heavy_hitters, sdnmon, sfcmon, traffic
+from sfcperf.cli.verbs.packages import pack, replay, verify
+from sfcperf.cli.verbs.results import compare, export, figures, index, kibana, query, report, runs
 
 app = typer.Typer(
     name="sfcperf",

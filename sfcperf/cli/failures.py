@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
-from sfcperf.cli.text import shown
+from sfcperf.cli.terminal.text import shown
 from sfcperf.control.interrupts import SIGNALS, Interrupted
 from sfcperf.errors import ExitCode, SfcperfError, WorkflowError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfcperf.cli.progress import say
+from sfcperf.cli.terminal.lines import say
 from sfcperf.control.validation import warnings
 from sfcperf.workflow.model import Workflow
 

@@ -10,8 +10,7 @@ from sfcperf.cli.shipped import shipped
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.campaigns import PREFIX, campaign_runs
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.document import read_document
-from sfcperf.workflow.findings import did_you_mean
+from sfcperf.workflow.document import did_you_mean, read_document
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.profile import Profile, read_profile

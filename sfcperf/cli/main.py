@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
+
+_LEAST_MIB = 512
+"""With less, libraries that are written in other languages do not raise MemoryError: OpenBLAS loops
+without end, and Rust prints the traceback of an import."""
+_LIMITS = {"-v": resource.RLIMIT_AS, "-d": resource.RLIMIT_DATA}
+"""Of memory, by their option of `ulimit`."""
 
 
 def main() -> None:
     """Run the command line; ends the process with its exit code."""
     try:
         _be_utf8()
-        code = _run()
+        code = _run() if _is_enough_memory() else 3
     except KeyboardInterrupt:
         # So early that signals were not ours yet.
         print("interrupted", file=sys.stderr)
@@ -22,6 +29,20 @@ def main() -> None:
         print("not enough memory", file=sys.stderr)
         code = 3
     sys.exit(code)
+
+
+def _is_enough_memory() -> bool:
+    """Whether `ulimit` leaves enough; says so on stderr if not."""
+    for option, kind in _LIMITS.items():
+        limit, _ = resource.getrlimit(kind)
+        if limit != resource.RLIM_INFINITY and limit < _LEAST_MIB << 20:
+            print(
+                f"not enough memory: `ulimit {option}` allows {limit >> 20} MiB\n"
+                f"hint: allow {_LEAST_MIB} MiB or more: `ulimit {option} {_LEAST_MIB << 10}`",
+                file=sys.stderr,
+            )
+            return False
+    return True
 
 
 def _be_utf8() -> None:
@@ -37,8 +58,8 @@ def _be_utf8() -> None:
 
 def _run() -> int:
     """Run the command line and give the exit code."""
-    from sfcperf.cli.escaping import escaped_streams
-    from sfcperf.cli.streams import open_missing_streams, tolerant_streams
+    from sfcperf.cli.terminal.escaping import escaped_streams
+    from sfcperf.cli.terminal.streams import open_missing_streams, tolerant_streams
 
     open_missing_streams()
     with tolerant_streams(), escaped_streams():
@@ -47,7 +68,7 @@ def _run() -> int:
 
 def _run_app() -> int:
     from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
-    from sfcperf.cli.streams import flush_stdout
+    from sfcperf.cli.terminal.streams import flush_stdout
 
     signals_interrupt()
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sfcperf.analysis.comparison import NoiseFloors, read_floors
-from sfcperf.cli.progress import say
+from sfcperf.cli.terminal.lines import say
 from sfcperf.control.state import StateDir
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.input_file import read_input
@@ -56,7 +56,7 @@ def keep(stores: Sequence[RunStore]) -> Path:
 def keep_and_show(stores: Sequence[RunStore]) -> None:
     """Keep the A/A runs that the user named, and print how they differ. Raises InputError if they
     are not of one thing."""
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.comparison import floor_table
 
     path = keep(stores)

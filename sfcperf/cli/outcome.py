@@ -7,8 +7,9 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from sfcperf.cli.progress import progress, say
-from sfcperf.cli.streams import flush_stdout
+from sfcperf.cli.terminal.lines import say
+from sfcperf.cli.terminal.progress import progress
+from sfcperf.cli.terminal.streams import flush_stdout
 from sfcperf.control.session import Outcome
 from sfcperf.errors import ExitCode
 from sfcperf.presentation.wording import count_text, without_figures
@@ -51,7 +52,7 @@ def executed(
 
 def print_summary(store: RunStore) -> None:
     """The table of the primary metrics."""
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.report.summary_table import summary_table
 
     summaries = store.summaries()
@@ -64,7 +65,7 @@ def print_verdict(store: RunStore) -> None:
     a reader must know before using one."""
     from rich.text import Text
 
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.report.verdict import verdict_of
 
     verdict = verdict_of(store.manifest(), store.trials(), store.summaries())
@@ -78,7 +79,7 @@ def print_verdict(store: RunStore) -> None:
 
 def print_costs(store: RunStore) -> None:
     """Which VNF costs most, in runs with the monitor pptmon."""
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.report.vnf_costs import answers
 
     found = answers(store)

@@ -52,7 +52,7 @@ _MARKS = {"ok": "ok", "failed": "FAILED", "absent": "absent", "not checked": "no
 
 def print_verification(verification: Verification) -> None:
     """A line per check, its findings below."""
-    from sfcperf.cli.text import shown
+    from sfcperf.cli.terminal.text import shown
 
     for check in verification.checks:
         print(f"{check.name + ':':<11} {_MARKS[check.state]}: {shown(check.detail)}")
@@ -68,8 +68,8 @@ def print_verdict(verdict: Verdict) -> None:
     """The table, what would decide, and how the circumstances of the two runs differ."""
     from rich.table import Table
 
-    from sfcperf.cli.console import console
-    from sfcperf.cli.text import levels_text, shown
+    from sfcperf.cli.terminal.console import console
+    from sfcperf.cli.terminal.text import levels_text, shown
     from sfcperf.presentation.wording import count_text
 
     table = Table(box=None, pad_edge=False)
@@ -117,7 +117,7 @@ def _by_reason(verdict: Verdict) -> dict[str, list[Evaluation]]:
 
 
 def _print_differences(verdict: Verdict) -> None:
-    from sfcperf.cli.text import shown
+    from sfcperf.cli.terminal.text import shown
 
     differences = verdict.comparison.differences
     for difference in differences[:DIFFERENCES]:

@@ -11,7 +11,7 @@ from typing import Any
 from sfcperf.cli.failures import exit_code_of
 from sfcperf.cli.inputs import campaign_of
 from sfcperf.cli.outcome import executed
-from sfcperf.cli.progress import say
+from sfcperf.cli.terminal.lines import say
 from sfcperf.control import run as control
 from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun, SfcperfError
 from sfcperf.results.campaigns import Repeat, campaign_runs, campaigns_of, new_campaign

@@ -25,7 +25,8 @@ def run(spec: ReplaySpec) -> int:
     """Run or resume; gives the exit code of `sfcperf run`."""
     from sfcperf import plugins
     from sfcperf.cli.outcome import counts_text, warnings
-    from sfcperf.cli.progress import progress, say
+    from sfcperf.cli.terminal.lines import say
+    from sfcperf.cli.terminal.progress import progress
     from sfcperf.package.replay.describe import module_lines
     from sfcperf.package.replay.finder import PackageFinder
 
@@ -87,7 +88,7 @@ def _resume(spec: ReplaySpec, listener: Listener) -> Outcome:
 
 def _show(spec: ReplaySpec, workflow: Workflow) -> None:
     """What is executed next, from the object that is executed."""
-    from sfcperf.cli.progress import say
+    from sfcperf.cli.terminal.lines import say
     from sfcperf.package.replay.describe import workflow_lines
 
     if not spec.quiet:
@@ -110,9 +111,9 @@ def _check_unchanged(spec: ReplaySpec) -> None:
 
 def main() -> None:
     """Read the specification, run it, exit as the `sfcperf` command does."""
-    from sfcperf.cli.escaping import escaped_streams
     from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
-    from sfcperf.cli.streams import tolerant_streams
+    from sfcperf.cli.terminal.escaping import escaped_streams
+    from sfcperf.cli.terminal.streams import tolerant_streams
 
     signals_interrupt()
     with tolerant_streams(), escaped_streams():

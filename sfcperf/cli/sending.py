@@ -22,7 +22,7 @@ def sending_bar() -> Iterator[Callable[[str, int, int], None]]:
         return
     from rich.progress import Progress
 
-    from sfcperf.cli.console import progress_console
+    from sfcperf.cli.terminal.console import progress_console
 
     with Progress(console=progress_console(), transient=True) as progress:
         tasks: dict[str, int] = {}

@@ -16,10 +16,10 @@ from rich.text import Text
 
 from sfcperf.analysis.planned import planned_measurements
 from sfcperf.analysis.summary import summarise
-from sfcperf.cli.console import console
 from sfcperf.cli.outcome import counts_text
-from sfcperf.cli.progress import verdict_text
-from sfcperf.cli.text import levels_text
+from sfcperf.cli.terminal.console import console
+from sfcperf.cli.terminal.lines import verdict_text
+from sfcperf.cli.terminal.text import levels_text
 from sfcperf.control.live import CurrentTrial, LiveRun, look_at, version_of
 from sfcperf.figures.run_data import RunData
 from sfcperf.presentation import units

@@ -16,7 +16,7 @@ from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import by_metric, level_text, scenario_name
 from sfcperf.presentation.pages import Chart
 from sfcperf.presentation.wording import count_text
-from sfcperf.results.columns import factor_names
+from sfcperf.results.tables import factor_names
 
 _APART = 0.7
 """Of the distance between two scenarios: what the sides share."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfcperf.analysis.comparison import Comparison, Estimate, Row
-from sfcperf.results.columns import PREFIX, cell, csv_text, factor_names
+from sfcperf.results.tables.columns import PREFIX, cell, csv_text, factor_names
 
 _ESTIMATES = (
     "difference", "relative", "mean_difference", "mean_ratio", "tost_interval", "effect",

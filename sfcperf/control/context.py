@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfcperf.control.drivers import Drivers
-from sfcperf.control.events import Listener
+from sfcperf.control.events import Listener, Phases
 from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.noise import NoiseWatch
-from sfcperf.control.phases import Phases
 from sfcperf.control.services import Services
 from sfcperf.drivers.base import Driver
 from sfcperf.errors import EnvironmentLacks

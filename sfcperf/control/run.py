@@ -11,23 +11,24 @@ from typing import Any
 from sfcperf.control import lock
 from sfcperf.control.clean import undo_dead
 from sfcperf.control.context import Manifest
-from sfcperf.control.events import Listener
+from sfcperf.control.events import Listener, Phases, traced
 from sfcperf.control.interrupts import Interrupts
-from sfcperf.control.phases import Phases
 from sfcperf.control.progress_state import ProgressState
 from sfcperf.control.resolved import check_unchanged, resolved
 from sfcperf.control.session import Outcome, Session
 from sfcperf.control.state import FurtherDriver, RunInfo, RunState, StateDir
-from sfcperf.control.tracing import traced
 from sfcperf.control.validation import check, warnings
 from sfcperf.errors import InputError
 from sfcperf.results.campaigns import Repeat
-from sfcperf.results.hostfacts import host_facts
 from sfcperf.results.manifest import new_manifest, resumed
-from sfcperf.results.modules import modules_of
+from sfcperf.results.provenance import (
+    check_descriptors,
+    host_facts,
+    keep_descriptors,
+    modules_of,
+    versions,
+)
 from sfcperf.results.store import RunStore
-from sfcperf.results.versions import versions
-from sfcperf.results.vnfds import check_descriptors, keep_descriptors
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.plan import plan_document

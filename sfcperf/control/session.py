@@ -10,21 +10,20 @@ from pathlib import Path
 from sfcperf.control import publishing
 from sfcperf.control.context import Manifest, RunContext
 from sfcperf.control.drivers import Drivers
-from sfcperf.control.events import Listener
+from sfcperf.control.events import Listener, Phases
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.control.interrupts import Interrupted, Interrupts
 from sfcperf.control.noise import NoiseWatch
-from sfcperf.control.phases import Phases
 from sfcperf.control.progress_state import ProgressState
-from sfcperf.control.rounds import Rounds
 from sfcperf.control.services import OWNER, Services
 from sfcperf.control.state import RunState
+from sfcperf.control.trials import Rounds
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun
 from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.results.manifest import finish
 from sfcperf.results.records import RunStatus, utc_now
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.results.tables import monitor_cpu_s
 from sfcperf.workflow.model import Workflow
 
 

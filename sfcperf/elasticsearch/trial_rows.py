@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sfcperf.results.documents import damaged
 from sfcperf.results.flows import flow_name
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.trial_rows import reading
+from sfcperf.results.tables.trial_rows import reading
 
 if TYPE_CHECKING:
     import pyarrow

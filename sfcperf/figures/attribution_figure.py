@@ -13,9 +13,9 @@ from sfcperf.figures.layout import PAPER, FigureLayout
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_text
 from sfcperf.presentation.wording import printable, shortened
-from sfcperf.results.columns import csv_text, factor_names
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunFile, RunStore
+from sfcperf.results.tables import csv_text, factor_names
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sfcperf.figures.plot import Plot, Point
 from sfcperf.presentation.levels import level_text
-from sfcperf.results.columns import csv_text, factor_names
+from sfcperf.results.tables import csv_text, factor_names
 from sfcperf.workflow.figures import LINE
 from sfcperf.workflow.model import FigureSpec
 

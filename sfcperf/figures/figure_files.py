@@ -24,7 +24,7 @@ from sfcperf.figures.trial_index import TrialIndex
 from sfcperf.results.files import replace_file
 from sfcperf.results.ownership import check_place
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.findings import listing
+from sfcperf.workflow.document.findings import listing
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureKind, FigureSpec
 
 if TYPE_CHECKING:

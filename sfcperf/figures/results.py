@@ -151,7 +151,7 @@ def _observed(run: RunStore, lines: Iterable[FigureLine]) -> _Observed:
     import pyarrow
     import pyarrow.compute as compute
 
-    from sfcperf.results.telemetry import TELEMETRY
+    from sfcperf.results.tables import TELEMETRY
 
     table = TELEMETRY.read(run.telemetry_path)
     metrics = pyarrow.array(sorted({metric for _, metric in wanted}))

@@ -12,9 +12,9 @@ from sfcperf.figures.results import RUN, Results
 from sfcperf.figures.run_data import RunData
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import Levels, axis_levels, by_metric, is_number, varying
-from sfcperf.results.columns import factor_names
 from sfcperf.results.records import Summary
-from sfcperf.workflow.findings import did_you_mean, listing
+from sfcperf.results.tables import factor_names
+from sfcperf.workflow.document import did_you_mean, listing
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureKind, FigureSpec
 
 Fit = Literal["none", "linear"]

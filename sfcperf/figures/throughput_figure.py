@@ -23,9 +23,9 @@ from sfcperf.presentation.searches import (
     typical_lower_pps,
 )
 from sfcperf.presentation.wording import printable, shortened
-from sfcperf.results.columns import csv_text, factor_names
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
+from sfcperf.results.tables import csv_text, factor_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

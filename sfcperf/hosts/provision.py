@@ -14,8 +14,7 @@ from sfcperf import waiting
 from sfcperf.environment.variables import secrets
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.carry import missing
-from sfcperf.hosts.ssh import SshHost
-from sfcperf.hosts.ssh_access import SshAccess
+from sfcperf.hosts.ssh import SshAccess, SshHost
 
 _TIMEOUT_S = 1200
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sfcperf.environment.tools import find
 from sfcperf.environment.variables import without_secrets
-from sfcperf.results.versions import TOOLS
+from sfcperf.results.provenance import TOOLS
 
 _TIMEOUT_S = 20.0
 

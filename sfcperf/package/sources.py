@@ -1,7 +1,8 @@
 """Files that a run's workflow refers to: VNF descriptors, and what those import.
 
-The run folder has copies (sfcperf.results.vnfds), sorted by content. A replay needs them where the
-workflow's relative paths lead, so that factor levels which are part of a path stay what they are.
+The run folder has copies (sfcperf.results.provenance.vnfds), sorted by content. A replay needs them
+where the workflow's relative paths lead, so that factor levels which are part of a path stay what
+they are.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.mtu import check_frame
-from sfcperf.active.pktgen_output import parse_sent
-from sfcperf.active.pktgen_run import BINARY, MOST_FLOWS, USUAL_PORT
+from sfcperf.active.pktgen import BINARY, MOST_FLOWS, USUAL_PORT, parse_sent
 from sfcperf.active.tool_run import last_lines
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host, Process

@@ -19,7 +19,7 @@ from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
 from sfcperf.passive.pptmon_placement import OUTSIDE_HINT, Placement, place, visible
 from sfcperf.plugins import Requirement, array, choice, number, object_schema, port
-from sfcperf.results.telemetry import MONITOR_CORES, MONITOR_COST
+from sfcperf.results.tables import MONITOR_CORES, MONITOR_COST
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 from sfcperf.workflow.model import Scenario

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from sfcperf.results.columns import factor_names
+from sfcperf.results.tables import factor_names
 
 Levels = Mapping[str, Any]
 """Factor -> level: a scenario."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.presentation.levels import level_text
-from sfcperf.results.columns import PREFIX
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
+from sfcperf.results.tables.columns import PREFIX
 
 _BASE_UNITS = {
     "ns": ("seconds", 1e9),

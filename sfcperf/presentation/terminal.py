@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sfcperf.presentation.levels import Levels, level_text
 from sfcperf.presentation.units import metric_title
-from sfcperf.results.columns import factor_names
+from sfcperf.results.tables import factor_names
 
 if TYPE_CHECKING:
     from rich.table import Table

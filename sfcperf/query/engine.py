@@ -17,8 +17,8 @@ from sfcperf.errors import InputError
 from sfcperf.query.tables import read_run, tables
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.results.telemetry import TELEMETRY
-from sfcperf.results.trial_rows import check
+from sfcperf.results.tables import TELEMETRY
+from sfcperf.results.tables.trial_rows import check
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sfcperf.errors import InputError
-from sfcperf.results.columns import csv_line
+from sfcperf.results.tables import csv_line
 
 if TYPE_CHECKING:
     import pyarrow

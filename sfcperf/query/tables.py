@@ -12,10 +12,10 @@ from sfcperf.analysis.telemetry import CorrelationRow
 from sfcperf.errors import InputError
 from sfcperf.presentation.levels import level_text
 from sfcperf.results import jsonl
-from sfcperf.results.columns import PREFIX, cell, factor_names, level_array
 from sfcperf.results.noise_gate import Reading
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunFile, RunStore
+from sfcperf.results.tables.columns import PREFIX, cell, factor_names, level_array
 
 if TYPE_CHECKING:
     import pyarrow

@@ -14,7 +14,7 @@ from sfcperf.presentation.wording import count_text
 from sfcperf.results import flows
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.tables import TELEMETRY
 
 MOST_FLOWS = 10
 """In a table; flows.parquet has all."""

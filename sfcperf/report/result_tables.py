@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sfcperf.analysis.statistics import rarest_mode
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import by_metric, level_text, scenario_name
-from sfcperf.results.columns import factor_names
 from sfcperf.results.records import Summary
+from sfcperf.results.tables import factor_names
 
 _STEADY = {"steady": "steady from the start", "never": "never steady"}
 

@@ -38,7 +38,7 @@ def monitors(
     cores: Mapping[str, float],
 ) -> list[tuple[str, str, str]]:
     """(Monitor, its stated cost, what it used). `cpu_s` and `cores` are those of
-    sfcperf.results.telemetry."""
+    sfcperf.results.tables.telemetry."""
     in_trials_s = sum(map(trial_s, trials))
     stated = {m["monitor"]: m for m in manifest["monitors"]}
     rows = []

@@ -40,7 +40,7 @@ from sfcperf.results.files import replace_file
 from sfcperf.results.kinds import kind_of
 from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import monitor_cpu_cores, monitor_cpu_s
+from sfcperf.results.tables import monitor_cpu_cores, monitor_cpu_s
 
 _RUN_FILES = (
     ("workflow.json", "the workflow as given"),

@@ -18,7 +18,7 @@ from markupsafe import escape
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
 from sfcperf.presentation.pages import Chart, trial_anchor
-from sfcperf.results.telemetry import OF_MONITORS
+from sfcperf.results.tables import OF_MONITORS
 
 if TYPE_CHECKING:
     import duckdb

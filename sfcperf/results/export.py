@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfcperf.errors import InputError
-from sfcperf.results.columns import PREFIX, cell, csv_cell, factor_names, level_array
 from sfcperf.results.files import replacing
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.tables import TELEMETRY
+from sfcperf.results.tables.columns import PREFIX, cell, csv_cell, factor_names, level_array
 
 if TYPE_CHECKING:
     import pyarrow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfcperf.results.trial_rows import TrialRows
+from sfcperf.results.tables.trial_rows import TrialRows
 
 _PROTOCOLS = {
     1: "icmp",

@@ -30,10 +30,10 @@ def new_manifest(
     """The manifest of a run that starts now; its resources have the `tags`, one for each
     infrastructure.
 
-    `host` from hostfacts.host_facts(), `versions` from versions.versions(), `vnfds` from
-    vnfds.keep_descriptors(), `modules` from modules.modules_of(). The control module adds
-    `infrastructure` when the driver reports its facts(). The probes' metrics are copied from their
-    plug-ins, so that the folder can be summarised where these are not installed.
+    `host` from host_facts(), `versions` from versions(), `vnfds` from keep_descriptors(), `modules`
+    from modules_of(), all of sfcperf.results.provenance. The control module adds `infrastructure`
+    when the driver reports its facts(). The probes' metrics are copied from their plug-ins, so that
+    the folder can be summarised where these are not installed.
     """
     now = utc_now()
     manifest = {

@@ -15,14 +15,12 @@ from typing import Any
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.input_file import read_input
 from sfcperf.results import documents, jsonl, noise_gate
-from sfcperf.results.columns import summary_csv
 from sfcperf.results.files import remove_unfinished, replace_file
 from sfcperf.results.flows import FLOWS, FlowRecord
 from sfcperf.results.ownership import check_place, check_run_folder
 from sfcperf.results.planned_trials import PlannedTrials
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord
-from sfcperf.results.telemetry import TELEMETRY
-from sfcperf.results.trial_rows import TrialRows
+from sfcperf.results.tables import TELEMETRY, TrialRows, summary_csv
 from sfcperf.results.values import Observation
 
 

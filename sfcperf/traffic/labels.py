@@ -16,7 +16,7 @@ from typing import Literal
 
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.packets.five_tuple import Flow
-from sfcperf.results.columns import csv_text
+from sfcperf.results.tables import csv_text
 
 BENIGN = "benign"
 """The label of what is no attack; every other label is a kind of attack."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfcperf import plugins
-from sfcperf.workflow.findings import choices
+from sfcperf.workflow.document import choices
 from sfcperf.workflow.model import (
     ChainSpec,
     EndpointSpec,

@@ -11,8 +11,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from sfcperf.workflow import limits, pointer
-from sfcperf.workflow.findings import Findings, choices
+from sfcperf.workflow.document import Findings, choices, limits, pointer
 
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors", "services")
 """Sections in which factors may be used: a scenario is made of these."""

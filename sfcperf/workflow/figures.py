@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf import plugins
+from sfcperf.workflow.document import Findings, choices, listing
+from sfcperf.workflow.document.pointer import Path
 from sfcperf.workflow.expand import Level
-from sfcperf.workflow.findings import Findings, choices, listing
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureLine, FigureSpec, ProbeSpec, Scenario
-from sfcperf.workflow.pointer import Path
 
 _NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
 _NEEDED_WITH_LINES = {"y_label": "Label of the y axis, with the unit."}

@@ -15,11 +15,11 @@ from typing import Any
 from sfcperf import plugins
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.document import clean
+from sfcperf.workflow.document import Findings
+from sfcperf.workflow.document.limits import MAX_TRIALS
+from sfcperf.workflow.document.reader import clean
 from sfcperf.workflow.expand import FIXED, VARYING, Expansion, expand
 from sfcperf.workflow.figures import build_figures
-from sfcperf.workflow.findings import Findings
-from sfcperf.workflow.limits import MAX_TRIALS
 from sfcperf.workflow.model import (
     Design,
     Infrastructure,

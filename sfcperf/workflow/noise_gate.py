@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.workflow.findings import Findings, choices
+from sfcperf.workflow.document import Findings, choices
 from sfcperf.workflow.model import NoiseGate, ProbeSpec, Scenario, SentinelSpec, Workflow
 from sfcperf.workflow.schema import parameters_with_defaults
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow import pointer
-from sfcperf.workflow.document import clean, parse
-from sfcperf.workflow.findings import choices, listing
+from sfcperf.workflow.document import choices, listing, pointer
+from sfcperf.workflow.document.reader import clean, parse
 from sfcperf.workflow.profile import Profile
 from sfcperf.workflow.schema import own_schema
 

@@ -10,9 +10,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow import pointer
-from sfcperf.workflow.document import read_document
-from sfcperf.workflow.findings import Findings, Misfit, choices
+from sfcperf.workflow.document import Findings, Misfit, choices, pointer, read_document
 from sfcperf.workflow.schema import parameters_of, shipped_schema
 from sfcperf.workflow.validate import misfits
 

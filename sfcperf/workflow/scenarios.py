@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 from sfcperf import plugins
 from sfcperf.errors import InputError
 from sfcperf.workflow import chain as chains
-from sfcperf.workflow import pointer
+from sfcperf.workflow.document import Findings, pointer
 from sfcperf.workflow.expand import Combination, Expansion
-from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.model import (
     EndpointSpec,
     MonitorSpec,

@@ -7,8 +7,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import InputError
-from sfcperf.workflow import pointer
-from sfcperf.workflow.findings import Findings, choices, listing
+from sfcperf.workflow.document import Findings, choices, listing, pointer
 from sfcperf.workflow.model import FunctionSpec, Scenario, ServiceSpec
 from sfcperf.workflow.schema import parameters_with_defaults
 from sfcperf.workflow.topology import Report

@@ -7,7 +7,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
-from sfcperf.workflow.findings import choices
+from sfcperf.workflow.document import choices
 from sfcperf.workflow.model import Link, Node, Topology
 
 Report = Callable[..., None]

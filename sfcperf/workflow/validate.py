@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from sfcperf.workflow.findings import MOST, Misfit, choices, did_you_mean, listing
+from sfcperf.workflow.document.findings import MOST, Misfit, choices, did_you_mean, listing
 
 Failure = Any
 """A jsonschema.ValidationError; its stubs also allow values that no validator sets."""

@@ -11,10 +11,9 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow import pointer
+from sfcperf.workflow.document import Findings, listing, pointer
+from sfcperf.workflow.document.limits import MAX_EXPANDED, size
 from sfcperf.workflow.expand import MAX_SCENARIOS, VARYING, Level
-from sfcperf.workflow.findings import Findings, listing
-from sfcperf.workflow.limits import MAX_EXPANDED, size
 from sfcperf.workflow.model import Infrastructure, ProbeSpec, Scenario, Variant
 from sfcperf.workflow.overrides import Override, apply, override_path
 

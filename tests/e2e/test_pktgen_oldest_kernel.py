@@ -8,7 +8,7 @@ import pytest
 from support.oldest_kernel.kernel import required
 from support.oldest_kernel.machine import Machine
 
-from sfcperf.active.pktgen_output import parse_calibration
+from sfcperf.active.pktgen.output import parse_calibration
 from sfcperf.vnfs import binaries
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.server]

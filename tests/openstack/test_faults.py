@@ -7,8 +7,10 @@ own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +31,17 @@ from sfcperf.drivers.openstack.model.specs import Names
 from sfcperf.drivers.openstack.network.networks import prepare_networks
 from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import DeploymentError
-from sfcperf.hosts.ssh_keys import make_key
+from sfcperf.hosts.ssh import make_key
 from sfcperf.plugins import load
 
 pytestmark = [pytest.mark.server, pytest.mark.exhaustive]
 
 ALL: Mapping[str, Rule] = {**READING, **MAKING, **REMOVING}
-DAYS = {"all troubles": list(ALL), **{name: [name] for name in ALL}}
+DAYS: Mapping[str, Sequence[Rule]] = {
+    "all troubles": list(ALL.values()),
+    # Alone, a trouble of a call need not wait until others of the same call have had their turn.
+    **{name: [replace(rule, nth=1)] for name, rule in ALL.items()},
+}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +85,7 @@ def impatient_lab(tmp_path: Path, _clouds: None) -> Iterator[CloudLab]:
 
 @pytest.mark.parametrize("day", DAYS)
 def test_a_run_survives(lab: CloudLab, proxy: Proxy, leftovers: None, day: str) -> None:
-    with proxy.failing(*(ALL[name] for name in DAYS[day])) as script:
+    with proxy.failing(*DAYS[day]) as script:
         status = lab.run()
     assert status == 0, lab.said
     assert lab.trials == [(trial, "valid") for trial in PLANNED]
@@ -143,14 +149,16 @@ def test_requests_that_come_late_make_no_doubles(
 ) -> None:
     """They were given up and made again, and are heard when others already remove."""
     late = [
-        Rule(Straggle(3), "network", "POST", r"/(networks|security-groups)$", times=2),
+        Rule(Straggle(3), "network", "POST", r"/networks$"),
+        Rule(Straggle(3), "network", "POST", r"/security-groups$"),
         Rule(Straggle(2), "compute", "POST", r"/os-keypairs$"),
     ]
     with proxy.failing(*late) as script:
         prepare_networks(context, "#!/bin/sh\n", make_key(tmp_path)[1])
         removed = clean_up(context.journal.outstanding())
     assert script.silent == []
-    assert sum(line.startswith("network ") for line in removed) == 2, removed
+    twice = Counter(line.split()[0] for line in removed)
+    assert twice == {"subnet": 1, "network": 2, "security-group": 2, "keypair": 1}, removed
 
 
 def test_what_cannot_be_removed_is_named(
@@ -159,8 +167,11 @@ def test_what_cannot_be_removed_is_named(
     prepare_networks(context, "#!/bin/sh\n", make_key(tmp_path)[1])
     with (
         proxy.failing(Rule(Answer(503), "network", "DELETE", r"/networks/", times=None)),
-        pytest.raises(DeploymentError, match=f"network {context.names.of('data')}.*503"),
+        pytest.raises(DeploymentError, match=f"network {context.names.of('data')}.*503") as caught,
     ):
         clean_up(context.journal.outstanding())
     removed = clean_up(context.journal.outstanding())
-    assert [line.split()[0] for line in removed] == ["network"]
+    # What neutron has to remove after the network is not tried while neutron does not answer.
+    assert [line.split()[0] for line in removed] == ["network", "security-group"]
+    for line in removed:
+        assert line.partition(" (")[0] in caught.value.message

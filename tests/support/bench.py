@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sfcperf import plugins
-from sfcperf.control import noise
-from sfcperf.results import versions
+from sfcperf.control.noise import watch as noise
+from sfcperf.results.provenance import software
 from support import fakes
 from support.engine import Bench
 
@@ -29,8 +29,8 @@ def bench(tmp_path: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(noise, "LOAD_S", 0.0)
     monkeypatch.setattr(noise, "SETTLE_S", 0.0)
     # What took part is asked of eleven commands.
-    monkeypatch.setattr(versions, "_tools", dict)
-    monkeypatch.setattr(versions, "_revision", lambda source: None)
+    monkeypatch.setattr(software, "_tools", dict)
+    monkeypatch.setattr(software, "_revision", lambda source: None)
     forget_plugins()
     yield Bench(tmp_path / "resources", tmp_path / "results", state_dir)
     forget_plugins()

@@ -14,14 +14,12 @@ from hypothesis import given
 from support.fuzzing import SEEDS, Watch, mutated
 from support.tiers import examples
 
-from sfcperf.active import (
-    ab_output,
-    ditg_output,
-    httperf_output,
-    iperf3_output,
-    ping_output,
-    pktgen_output,
-)
+from sfcperf.active.ab import output as ab_output
+from sfcperf.active.ditg import output as ditg_output
+from sfcperf.active.httperf import output as httperf_output
+from sfcperf.active.iperf3 import output as iperf3_output
+from sfcperf.active.ping import output as ping_output
+from sfcperf.active.pktgen import output as pktgen_output
 from sfcperf.errors import MeasurementError
 from sfcperf.packets import tcpdump_output
 from sfcperf.packets.identity import identity

@@ -16,7 +16,7 @@ import numpy as np
 
 from _truth.judged import Judged, verdict
 from sfcperf.analysis.statistics import mean_interval
-from sfcperf.control.noise import LOAD_S, LoadReading, quiet_evidence
+from sfcperf.control.noise.watch import LOAD_S, LoadReading, quiet_evidence
 from sfcperf.control.progress_state import rerun_number, reruns_due
 from sfcperf.results.noise_gate import outside, without_replaced
 from sfcperf.results.records import TrialRecord

@@ -20,10 +20,9 @@ from sfcperf.drivers.openstack.model.specs import (
 from sfcperf.drivers.openstack.network.ports import Port, bound_port
 from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import DeploymentError, MeasurementError
-from sfcperf.hosts import ssh_pins
 from sfcperf.hosts.guest_meter import GuestMeter
-from sfcperf.hosts.ssh import SshHost
-from sfcperf.hosts.ssh_access import SshAccess, Unreachable
+from sfcperf.hosts.ssh import SshAccess, SshHost, Unreachable
+from sfcperf.hosts.ssh import pins as ssh_pins
 
 CONNECT_TIMEOUT_S = 30.0
 """For the first connection to an existing machine."""

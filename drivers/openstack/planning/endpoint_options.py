@@ -13,8 +13,8 @@ from typing import Any
 
 from sfcperf.drivers.openstack.model.specs import ExistingMachine
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow import pointer
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.document import pointer
 from sfcperf.workflow.model import EndpointSpec
 from sfcperf.workflow.validate import misfits
 

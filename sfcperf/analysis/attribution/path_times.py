@@ -13,7 +13,7 @@ from sfcperf.passive.sff import AWAY, SFF_TIME, SINCE_FIRST
 from sfcperf.passive.transit_time import CAPTURED
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import read_metrics
+from sfcperf.results.tables import read_metrics
 from sfcperf.results.trial_values import trial_means
 
 RTT = "rtt_us"

@@ -19,8 +19,8 @@ from sfcperf.analysis.enrichment.subjects import (
 from sfcperf.analysis.enrichment.table import read_table
 from sfcperf.analysis.enrichment.tags import TagFile
 from sfcperf.errors import InputError
-from sfcperf.results.columns import factor_names
 from sfcperf.results.store import RunFile, RunStore
+from sfcperf.results.tables import factor_names
 
 if TYPE_CHECKING:
     from sfcperf.workflow.model import Workflow

@@ -11,11 +11,11 @@ from typing import Any
 
 from sfcperf.analysis.enrichment.tags import Subjects
 from sfcperf.errors import InputError
-from sfcperf.results.columns import PREFIX
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.tables import TELEMETRY
+from sfcperf.results.tables.columns import PREFIX
 
 SOURCE = "source"
 ENDPOINTS = ("client", "server")

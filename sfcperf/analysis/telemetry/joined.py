@@ -23,8 +23,8 @@ from sfcperf.results.documents import damaged
 from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import OF_MONITORS, TELEMETRY
-from sfcperf.results.trial_rows import check
+from sfcperf.results.tables import OF_MONITORS, TELEMETRY
+from sfcperf.results.tables.trial_rows import check
 from sfcperf.results.trial_values import trial_means
 
 if TYPE_CHECKING:

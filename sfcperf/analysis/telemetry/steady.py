@@ -17,7 +17,7 @@ from sfcperf.analysis.statistics import steadiness
 from sfcperf.analysis.telemetry.joined import kind_of
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.tables import TELEMETRY
 
 _NS_PER_S = 1e9
 

@@ -42,7 +42,7 @@ def doctor(
     from rich.table import Table
 
     from sfcperf import plugins
-    from sfcperf.cli.console import console
+    from sfcperf.cli.terminal.console import console
     from sfcperf.environment.gather import (
         each_once,
         infrastructures_elsewhere,

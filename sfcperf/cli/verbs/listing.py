@@ -34,7 +34,7 @@ def list_(
     """List plug-ins, shipped workflows and topologies. Each has a line that describes it."""
     known = [*KINDS, *OTHERS]
     if kind is not None and kind not in known:
-        from sfcperf.workflow.findings import did_you_mean
+        from sfcperf.workflow.document.findings import did_you_mean
 
         raise InputError(
             f"unknown kind {kind!r}", allowed=", ".join(known), hint=did_you_mean(kind, known)

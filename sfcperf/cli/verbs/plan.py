@@ -48,7 +48,7 @@ _EXAMPLE_PERCENT = 5
 
 def print_plan(workflow: Workflow) -> None:
     """Scenarios, order of the trials, and estimated time, on stdout."""
-    from sfcperf.cli.text import levels_text, shown
+    from sfcperf.cli.terminal.text import levels_text, shown
     from sfcperf.presentation.wording import count_text, duration_text
     from sfcperf.workflow.plan import trial_groups, workflow_s
     from sfcperf.workflow.variants import LEVEL
@@ -143,7 +143,7 @@ def _detectable(workflow: Workflow) -> str:
 
 def _print_variants(workflow: Workflow) -> None:
     """What is compared, and what each variant changes."""
-    from sfcperf.cli.text import shown
+    from sfcperf.cli.terminal.text import shown
 
     for number, variant in enumerate(workflow.variants):
         changes = ", ".join(
@@ -157,7 +157,7 @@ def _print_variants(workflow: Workflow) -> None:
 
 def _block(scenario: Scenario) -> str:
     """What the variants that run back to back have in common."""
-    from sfcperf.cli.text import levels_text
+    from sfcperf.cli.terminal.text import levels_text
     from sfcperf.workflow.plan import without_variant
 
     shared = without_variant(scenario)

@@ -27,7 +27,7 @@ def resume(
     """Continue an interrupted run or campaign. Of a run: removes what it left behind, then
     measures the missing trials. Of a campaign: continues its interrupted runs, then measures
     those that are missing."""
-    from sfcperf.cli.progress import say
+    from sfcperf.cli.terminal.lines import say
 
     if not quiet:
         # Before the imports that take time.

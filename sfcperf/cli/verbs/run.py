@@ -41,7 +41,7 @@ def run(
     something (or not everything could be published), 4 internal error, 130 interrupted (continue
     with `sfcperf resume`). Of several runs: the largest.
     """
-    from sfcperf.cli.progress import say
+    from sfcperf.cli.terminal.lines import say
 
     if not quiet:
         # Before the imports that take time.

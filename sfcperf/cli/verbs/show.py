@@ -44,8 +44,8 @@ def show(
     from inspect import cleandoc
 
     from sfcperf import plugins
-    from sfcperf.cli.console import console as new_console
-    from sfcperf.workflow.findings import did_you_mean
+    from sfcperf.cli.terminal.console import console as new_console
+    from sfcperf.workflow.document.findings import did_you_mean
 
     kind = KINDS.get(kind, kind)
     try:

@@ -7,17 +7,15 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfcperf import plugins
 from sfcperf.package.modules import requirement_name
 from sfcperf.package.opened import Package
 from sfcperf.package.replay.packaged import PackagedModule
+from sfcperf.package.replay.prepared import Prepared
 from sfcperf.workflow.model import FunctionSpec, Scenario, Workflow
 from sfcperf.workflow.plan import trial_group_s, trial_groups
-
-if TYPE_CHECKING:
-    from sfcperf.package.replay.prepare import Prepared
 
 
 def document_text(workflow: Workflow) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sfcperf import plugins
@@ -13,36 +12,17 @@ from sfcperf.package import layout
 from sfcperf.package.opened import Package
 from sfcperf.package.replay.describe import workflow_lines
 from sfcperf.package.replay.packaged import PackagedModule, listed_files, packaged_modules
+from sfcperf.package.replay.prepared import Prepared
 from sfcperf.package.replay.spec import ReplayOptions
 from sfcperf.package.replay.stand_ins import stand_ins
-from sfcperf.results.modules import plugins_of
+from sfcperf.results.provenance import plugins_of
 from sfcperf.results.store import RunFile, RunStore
-from sfcperf.workflow.document import parse
+from sfcperf.workflow.document.reader import parse
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 
 _MAX_BYTES = 8 << 20
 """A workflow has up to 1 MiB as it is written; in the run folder it is indented."""
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A packaged run, ready to be shown or executed."""
-
-    packaged: RunStore
-    given: Mapping[str, Any]
-    """The packaged workflow without its analyses and publishers, before the user's options."""
-    workflow: Workflow
-    """With the options, and with stand-ins for the plug-ins of the package: what is shown."""
-    base: str
-    """Folder in the package where relative paths of the workflow start; it need not exist."""
-    modules: tuple[PackagedModule, ...]
-    """Modules of the package whose plug-ins the workflow uses."""
-    unused: tuple[PackagedModule, ...]
-    files: Mapping[str, str]
-    """What is read from the package when the workflow runs: path in the package -> SHA-256."""
-    shown: tuple[str, ...]
-    """What the workflow does, for people."""
 
 
 def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Prepared:

@@ -23,7 +23,7 @@ from sfcperf.package.archive import hash_file
 from sfcperf.package.judge import Verdict, judge
 from sfcperf.package.opened import Package
 from sfcperf.package.replay.describe import digest, document_text, missing_requirements
-from sfcperf.package.replay.prepare import Prepared
+from sfcperf.package.replay.prepared import Prepared
 from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.documents import plain

@@ -15,9 +15,8 @@ from sfcperf.results import jsonl
 from sfcperf.results.documents import MAX_DOCUMENT_BYTES
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import SCHEMAS, RunFile, RunStore
-from sfcperf.results.telemetry import TELEMETRY
-from sfcperf.results.trial_rows import TrialRows
-from sfcperf.workflow.document import MAX_BYTES as MAX_WORKFLOW_BYTES
+from sfcperf.results.tables import TELEMETRY, TrialRows
+from sfcperf.workflow.document.reader import MAX_BYTES as MAX_WORKFLOW_BYTES
 
 NAME = "documents"
 _DOCUMENTS = {**SCHEMAS, RunFile.WORKFLOW: "workflow", RunFile.WORKFLOW_APPLIED: "workflow"}

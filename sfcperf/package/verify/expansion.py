@@ -9,8 +9,8 @@ from typing import Any
 from sfcperf.errors import InputError
 from sfcperf.package.verify.same import same, shown
 from sfcperf.results.store import RunFile
+from sfcperf.workflow.document import Findings
 from sfcperf.workflow.expand import VARYING, Combination, Expansion, expand
-from sfcperf.workflow.findings import Findings
 from sfcperf.workflow.schema import own_schema
 from sfcperf.workflow.validate import section_misfits
 from sfcperf.workflow.variants import LEVEL, check_size, document_of, read_variants

@@ -12,8 +12,8 @@ from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
 from sfcperf.package.verify.older_intervals import OF_DRAWINGS, is_older
 from sfcperf.package.verify.tolerance import same_table
+from sfcperf.results.provenance import python_versions
 from sfcperf.results.store import RunStore
-from sfcperf.results.versions import python_versions
 from sfcperf.workflow.model import FigureSpec
 
 _TABLE = ".csv"

@@ -24,7 +24,7 @@ from sfcperf.services.classifier.engine import Broker, Engine
 from sfcperf.services.classifier.examples import Extraction
 from sfcperf.services.classifier.kafka_client import TopicEnds
 from sfcperf.services.classifier.models import Model, Source
-from sfcperf.services.classifier.serving_client import ServingLayer
+from sfcperf.services.classifier.serving.client import ServingLayer
 from sfcperf.services.kafka.service import RunningKafka
 from sfcperf.traffic import suricata
 from sfcperf.traffic.kept import kept

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.plugins import array, choice, integer, number, object_schema
-from sfcperf.services.classifier.policy import Limits
+from sfcperf.services.classifier.serving.policy import Limits
 from sfcperf.services.classifier.spark import settings as spark
 
 ENGINES: Mapping[str, str] = {

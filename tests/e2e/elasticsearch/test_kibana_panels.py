@@ -25,7 +25,7 @@ from sfcperf.kibana import ndjson, saved_objects
 from sfcperf.kibana.data_views import data_view_id
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.tables import TELEMETRY
 from sfcperf.results.values import Observation
 
 pytestmark = pytest.mark.server

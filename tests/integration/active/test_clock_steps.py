@@ -15,9 +15,9 @@ import pytest
 from support.network.cable import Cable
 from support.probing import made, measure_while
 
-from sfcperf.active import ping
+from sfcperf.active.ping import probe as ping
 from sfcperf.active.tool_run import ToolOutput, run_tool
-from sfcperf.control.attempt import impossible_time
+from sfcperf.control.trials.attempt import impossible_time
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 

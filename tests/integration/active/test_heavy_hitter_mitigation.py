@@ -12,7 +12,7 @@ from support.probing import made, values
 from support.records.scenarios import scenario
 
 from sfcperf.active.base import ProbeResult
-from sfcperf.active.heavy_hitter_mitigation import HeavyHitterMitigation
+from sfcperf.active.heavy_hitter import HeavyHitterMitigation
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.running import BINARY

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.network.cable import Cable, listeners, processes_in
 
-from sfcperf.active.iperf3_load import Iperf3Load
+from sfcperf.active.iperf3 import Iperf3Load
 from sfcperf.active.load import Load, OffersLoad
 from sfcperf.errors import MeasurementError
 

@@ -15,8 +15,7 @@ from support.network.cable import Cable, processes_in
 from support.probing import made, measure, measure_while, values
 
 from sfcperf.active.base import ProbeResult
-from sfcperf.active.pktgen import Pktgen
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import Pktgen, PktgenLoad
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.vnfs import binaries

@@ -12,8 +12,7 @@ import pytest
 from support.local import new_driver, traces
 from support.records.scenarios import scenario
 
-from sfcperf.active.pktgen_load import PktgenLoad
-from sfcperf.active.pktgen_output import parse_sent
+from sfcperf.active.pktgen import PktgenLoad, parse_sent
 from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root

@@ -11,7 +11,7 @@ from support.local import new_driver, traces
 from support.network.echoes import ping
 from support.records.scenarios import scenario, topology
 
-from sfcperf.active.pktgen_load import PktgenLoad
+from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.drivers.local.layout import GPE_OVERHEAD, LARGEST_WIRE_MTU
 from sfcperf.workflow.defaults import with_defaults
 

@@ -11,7 +11,7 @@ import pytest
 from support.network import ssh_servers
 from support.network.ssh_servers import SshServer
 
-from sfcperf.active.ping_output import parse
+from sfcperf.active.ping.output import parse
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.ssh import SshHost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -18,11 +19,9 @@ from support.network.ssh_servers import SshServer
 
 from sfcperf import waiting
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
-from sfcperf.hosts import ssh_guest
 from sfcperf.hosts.base import ConversationOver
-from sfcperf.hosts.ssh import SshHost
-from sfcperf.hosts.ssh_access import Unreachable
-from sfcperf.hosts.ssh_pins import scan
+from sfcperf.hosts.ssh import SshHost, Unreachable, guest
+from sfcperf.hosts.ssh.pins import scan
 
 pytestmark = [
     pytest.mark.root,
@@ -94,6 +93,38 @@ def test_closing_leaves_nothing_running(host: SshHost, server: SshServer, tmp_pa
     assert len(left.split()) <= 2
 
 
+def test_a_folder_that_is_gone_leaves_nothing_running(
+    host: SshHost, server: SshServer, tmp_path: Path
+) -> None:
+    """Somebody cleaned up while we were connected."""
+    start_sleepers(host, tmp_path / "out")
+    host.run(["rm", "-rf", str(host.workdir)], timeout_s=20)
+    host.close()
+    until(lambda: not server.processes())
+
+
+def test_a_guard_that_ends_at_once_leaves_nothing_running(
+    workdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it has a watcher: that has not begun yet."""
+    setsid = tmp_path / "setsid"
+    late = 'while kill -0 $PPID 2>/dev/null; do sleep 0.05; done; exec setsid "$@"'
+    setsid.write_text(f"#!/bin/sh\nPATH={guest.FOLDERS}\n{late}\n")
+    setsid.chmod(0o755)
+    monkeypatch.setattr(guest, "FOLDERS", f"{tmp_path}:{guest.FOLDERS}")
+    running, inherited = os.pipe()
+    argv = ["/bin/sh", "-c", guest.guard(workdir, "0123456789abcdef")]
+    guard = subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=[inherited]
+    )
+    os.close(inherited)
+    guard.communicate(b"bye\n", timeout=20)
+    with os.fdopen(running, "rb") as pipe:
+        # Its end is read when nobody has the other one any more.
+        assert select.select([pipe], [], [], 20)[0]
+        assert pipe.read() == b""
+
+
 def test_a_broken_connection_leaves_nothing_running(
     host: SshHost, server: SshServer, tmp_path: Path
 ) -> None:
@@ -161,8 +192,8 @@ def test_who_is_killed_leaves_nothing_running(
     out = tmp_path / "out"
     access = server.access
     script = (
-        "import sys, time; from pathlib import Path; from sfcperf.hosts.ssh import SshHost; "
-        "from sfcperf.hosts.ssh_access import SshAccess; "
+        "import sys, time; from pathlib import Path; "
+        "from sfcperf.hosts.ssh import SshAccess, SshHost; "
         f"host = SshHost('g', SshAccess({access.address!r}, Path({str(access.key)!r}), "
         f"{access.host_keys!r}, {access.user!r}), Path({str(workdir)!r})); "
         f"host.spawn(['sh', '-c', {STUBBORN!r}], stdout=Path({str(out)!r})); time.sleep(600)"
@@ -180,8 +211,8 @@ def test_who_is_killed_leaves_nothing_running(
 def test_who_goes_silent_leaves_nothing_running(
     server: SshServer, workdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ssh_guest, "SILENCE_S", 2)
-    monkeypatch.setattr(ssh_guest, "HEARTBEAT_S", 0.5)
+    monkeypatch.setattr(guest, "SILENCE_S", 2)
+    monkeypatch.setattr(guest, "HEARTBEAT_S", 0.5)
     host = SshHost("guest", server.access, workdir)
     start_sleepers(host, tmp_path / "out")
     time.sleep(5)

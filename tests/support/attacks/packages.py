@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.results.flows import FLOWS
-from sfcperf.results.telemetry import TELEMETRY
-from sfcperf.results.trial_rows import TrialRows
+from sfcperf.results.tables import TELEMETRY, TrialRows
 from support.attacks import Attack
 from support.records.packages import contents, forged, packed, write_zip
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.hosts.ssh_access import SshAccess
+from sfcperf.hosts.ssh import SshAccess
 
 _NETWORKS = list(ipaddress.ip_network("198.19.0.0/16").subnets(new_prefix=30))  # RFC 2544
 _numbers = itertools.count(os.getpid() * 1000)

@@ -9,9 +9,7 @@ from typing import Any
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.drivers.local.layout import Layout
-from sfcperf.drivers.local.sff_bmv2 import Bmv2Sff
-from sfcperf.drivers.local.sff_ebpf import EbpfSff
-from sfcperf.drivers.local.sff_openvswitch import OpenVSwitchSff
+from sfcperf.drivers.local.sff import Bmv2Sff, EbpfSff, OpenVSwitchSff
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 

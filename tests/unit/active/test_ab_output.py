@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.ab import doubts
-from sfcperf.active.ab_output import parse, parse_percentiles
+from sfcperf.active.ab.output import parse, parse_percentiles
+from sfcperf.active.ab.probe import doubts
 from sfcperf.active.web_server import server_doubts
 from sfcperf.errors import MeasurementError
 

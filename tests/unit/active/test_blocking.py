@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.blocking import Fate, attacks, blocked_by_label, measures
+from sfcperf.active.labelled_traffic.blocking import Fate, attacks, blocked_by_label, measures
 from sfcperf.traffic.labels import BENIGN
 
 LABELS = (BENIGN, "flood", "scan")

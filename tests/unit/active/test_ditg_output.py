@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sfcperf.active.ditg_output import parse
+from sfcperf.active.ditg.output import parse
 from sfcperf.errors import MeasurementError
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -10,10 +10,10 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from support.probing import made
 
-from sfcperf.active.heavy_hitter_mitigation import HeavyHitterMitigation, losses
-from sfcperf.active.heavy_hitter_traffic import BACKGROUND, HEAVY, Traffic
-from sfcperf.active.mitigation import Mitigation, mitigation
-from sfcperf.active.replay_plan import Key, ReplayPlan, replayed
+from sfcperf.active.heavy_hitter.mitigation import Mitigation, mitigation
+from sfcperf.active.heavy_hitter.mitigation_probe import HeavyHitterMitigation, losses
+from sfcperf.active.heavy_hitter.traffic import BACKGROUND, HEAVY, Traffic
+from sfcperf.active.labelled_traffic.replay_plan import Key, ReplayPlan, replayed
 from sfcperf.errors import InputError
 
 MS = 1_000_000

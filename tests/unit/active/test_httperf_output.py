@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.httperf_output import parse
+from sfcperf.active.httperf.output import parse
 from sfcperf.errors import MeasurementError
 
 GOLDEN = Path(__file__).parent / "golden"

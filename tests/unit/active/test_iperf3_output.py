@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.iperf3_output import parse
+from sfcperf.active.iperf3.output import parse
 from sfcperf.errors import MeasurementError
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from sfcperf.active.iperf3_test import largest_buffer_bytes
+from sfcperf.active.iperf3.test import largest_buffer_bytes
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import check_payload
 from sfcperf.errors import MeasurementError

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.ping_output import parse
+from sfcperf.active.ping.output import parse
 from sfcperf.errors import MeasurementError
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.pktgen_load import withheld
-from sfcperf.active.pktgen_output import Sent, parse_calibration, parse_received, parse_sent
-from sfcperf.active.pktgen_run import milliseconds
+from sfcperf.active.pktgen.load import withheld
+from sfcperf.active.pktgen.output import Sent, parse_calibration, parse_received, parse_sent
+from sfcperf.active.pktgen.run import milliseconds
 from sfcperf.errors import MeasurementError
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -14,7 +14,7 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import PcapWriter
 
-from sfcperf.active.replay_plan import Key, ReplayPlan, plan, replayed
+from sfcperf.active.labelled_traffic.replay_plan import Key, ReplayPlan, plan, replayed
 from sfcperf.errors import InputError
 from sfcperf.packets.five_tuple import flow_of
 from sfcperf.traffic.split import trains

@@ -11,7 +11,7 @@ from support.simulated_system import Simulation, System
 from support.tiers import examples
 
 from sfcperf.active.load import Load
-from sfcperf.active.throughput_search import Found, Settings, offered, search
+from sfcperf.active.ndr.throughput_search import Found, Settings, offered, search
 from sfcperf.results.searches import GoalResult
 
 NDR, PDR = ("ndr", 0.0), ("pdr", 0.005)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from sfcperf.cli.console import console
-from sfcperf.cli.escaping import escaped, escaped_streams
-from sfcperf.cli.text import shown
+from sfcperf.cli.terminal.console import console
+from sfcperf.cli.terminal.escaping import escaped, escaped_streams
+from sfcperf.cli.terminal.text import shown
 
 HOSTILE = st.text(
     st.one_of(

@@ -17,9 +17,9 @@ import pytest
 from rich.console import Console
 from support.engine import Bench
 
-from sfcperf.cli.bar import BarDisplay
-from sfcperf.cli.progress import say
-from sfcperf.cli.text import wrapped
+from sfcperf.cli.terminal.bar import BarDisplay
+from sfcperf.cli.terminal.lines import say
+from sfcperf.cli.terminal.text import wrapped
 from sfcperf.control.events import Listener
 
 MESSAGE = "the sender reached 9.417 of the 10.000 Mbit/s requested, see /a/path/that-is/long.txt"

@@ -313,6 +313,7 @@ def test_help_needs_no_database() -> None:
     assert shown.exit_code == 0
     assert "SQL" in shown.output
     code = (
-        "import sys, sfcperf.cli.verbs.query; assert not {'duckdb', 'pyarrow'} & set(sys.modules)"
+        "import sys, sfcperf.cli.verbs.results.query; "
+        "assert not {'duckdb', 'pyarrow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -15,7 +15,7 @@ import pytest
 from support.engine import SMALL, Bench, in_child
 
 from sfcperf.cli.outcome import warnings
-from sfcperf.cli.progress import LineDisplay
+from sfcperf.cli.terminal.lines import LineDisplay
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfcperf.control.drift_test import drift_test
+from sfcperf.control.trials.drift_test import drift_test
 
 
 @pytest.mark.parametrize("n", [5, 6, 12, 40])

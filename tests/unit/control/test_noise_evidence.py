@@ -16,15 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.control import noise_proc
-from sfcperf.control.noise import (
-    LOAD_S,
-    LoadReading,
-    NoiseWatch,
-    quiet_evidence,
-    under_load,
-)
-from sfcperf.control.noise_proc import Machine
+from sfcperf.control.noise import proc
+from sfcperf.control.noise.proc import Machine
+from sfcperf.control.noise.watch import LOAD_S, LoadReading, NoiseWatch, quiet_evidence, under_load
 from sfcperf.results import noise_gate
 from sfcperf.workflow.model import NoiseGate
 
@@ -119,11 +113,11 @@ def test_a_busy_stranger_is_seen_and_a_child_of_ours_is_not(busy: int):
     time.sleep(0.5)
     after = machine.processes(5000)
     assert before is not None and after is not None
-    own = noise_proc.descendants(after, os.getpid()) | noise_proc.descendants(before, os.getpid())
+    own = proc.descendants(after, os.getpid()) | proc.descendants(before, os.getpid())
     assert busy not in own
     only = {pid: times for pid, times in before.items() if pid in own or pid == busy}
     only_after = {pid: times for pid, times in after.items() if pid in own or pid == busy}
-    used = noise_proc.cpu_s_between(only, only_after, own)
+    used = proc.cpu_s_between(only, only_after, own)
     assert 0 < used <= time.monotonic() - begin + 0.1
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.engine import Bench, die_at, in_child
 
-from sfcperf.control import noise
+from sfcperf.control.noise import watch as noise
 from sfcperf.errors import WorkflowError
 from sfcperf.results.noise_gate import GATE_REASON, without_replaced
 from sfcperf.results.records import TrialRecord

@@ -14,10 +14,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from support.bench import bench
 from support.engine import SMALL, Bench
 
-from sfcperf.control import tracing
-from sfcperf.control.events import Listener
-from sfcperf.control.recorder import Recorder
-from sfcperf.control.tracing import traced
+from sfcperf.control.events import Listener, traced, tracing
+from sfcperf.control.events.recorder import Recorder
 
 __all__ = ["bench"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from support.records.scenarios import scenario, topology
 
-from sfcperf.drivers.local.bmv2_entries import interfaces, sff_entries
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.drivers.local.layout import Layout, lay_out
+from sfcperf.drivers.local.sff.bmv2_entries import interfaces, sff_entries
 from sfcperf.errors import WorkflowError
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.workflow.defaults import with_defaults

@@ -9,8 +9,8 @@ import pytest
 from support.records.scenarios import scenario, topology
 
 from sfcperf.drivers.local import dataplane
-from sfcperf.drivers.local.ebpf_tables import sff_tables
 from sfcperf.drivers.local.layout import Layout, lay_out
+from sfcperf.drivers.local.sff.ebpf_tables import sff_tables
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import binaries

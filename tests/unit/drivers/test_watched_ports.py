@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.records.scenarios import scenario, topology
 
 from sfcperf.drivers.local.layout import lay_out
-from sfcperf.drivers.local.watched_ports import watched_ports
+from sfcperf.drivers.local.sff.watched_ports import watched_ports
 from sfcperf.workflow.model import Match, Scenario
 
 

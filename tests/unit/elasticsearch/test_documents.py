@@ -23,7 +23,7 @@ from sfcperf.elasticsearch.levels import field_name, label
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import TELEMETRY
+from sfcperf.results.tables import TELEMETRY
 from sfcperf.results.values import Observation
 
 STREAMS = list(mappings.STREAMS.values())

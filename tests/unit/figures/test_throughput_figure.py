@@ -12,7 +12,7 @@ from support.records.runs import build_run
 from support.records.trials import run_folder, trial
 from support.simulated_system import Simulation, System
 
-from sfcperf.active.throughput_search import Settings, offered, search
+from sfcperf.active.ndr.throughput_search import Settings, offered, search
 from sfcperf.figures.layout import FigureLayout
 from sfcperf.figures.throughput_figure import write_throughput
 from sfcperf.report.publisher import ReportPublisher

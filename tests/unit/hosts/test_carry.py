@@ -13,8 +13,8 @@ import pytest
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.base import Completed
 from sfcperf.hosts.carry import Room, equip
-from sfcperf.hosts.carry_closure import Closure, closure, parse_ldd
-from sfcperf.hosts.carry_pack import archive, tree
+from sfcperf.hosts.carry.closure import Closure, closure, parse_ldd
+from sfcperf.hosts.carry.pack import archive, tree
 from sfcperf.hosts.namespace import LocalHost
 
 LDD = """\

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tiers import examples
 
-from sfcperf.hosts import ssh_guest
+from sfcperf.hosts.ssh import guest
 
 TOKEN = "0123456789abcdef"
 SHELLS = [["/bin/dash"], ["/bin/bash"], ["/bin/busybox", "sh"]]
@@ -18,16 +18,16 @@ SHELLS = [["/bin/dash"], ["/bin/bash"], ["/bin/busybox", "sh"]]
 
 @pytest.mark.parametrize("workdir", ["/tmp/sfcperf", "/tmp/it's a " + "long folder" * 15])
 def test_the_guard_fits_into_a_command_of_dropbear(workdir: str) -> None:
-    line = ssh_guest.guard(Path(workdir), TOKEN)
-    assert len(line.encode()) < ssh_guest.LONGEST_COMMAND_BYTES
+    line = guest.guard(Path(workdir), TOKEN)
+    assert len(line.encode()) < guest.LONGEST_COMMAND_BYTES
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_shells_understand_the_scripts(shell: list[str]) -> None:
     for text in (
-        ssh_guest.guard(Path("/tmp/it's"), TOKEN),
-        ssh_guest.start_script(Path("/tmp/it's"), TOKEN),
-        ssh_guest.reader(TOKEN),
+        guest.guard(Path("/tmp/it's"), TOKEN),
+        guest.start_script(Path("/tmp/it's"), TOKEN),
+        guest.reader(TOKEN),
     ):
         subprocess.run([*shell, "-n", "-c", text], check=True, timeout=10)
 
@@ -42,9 +42,9 @@ def test_words_arrive_as_they_are(
 ) -> None:
     life = tmp_path_factory.mktemp("it's a")
     (life / "start").write_text('for word; do printf "%s\\0" "$word"; done')
-    inline = ssh_guest.command(str(life), given_words, "", root=True, posix=posix)
-    (life / "arguments").write_bytes(ssh_guest.arguments(str(life / "arguments"), given_words))
-    by_file = ssh_guest.command(str(life), None, str(life / "arguments"), root=True, posix=posix)
+    inline = guest.command(str(life), given_words, "", root=True, posix=posix)
+    (life / "arguments").write_bytes(guest.arguments(str(life / "arguments"), given_words))
+    by_file = guest.command(str(life), None, str(life / "arguments"), root=True, posix=posix)
     for line in (inline, by_file):
         done = subprocess.run([*shell, "-c", line], check=True, timeout=10, capture_output=True)
         assert done.stdout.decode().split("\0")[:-1] == given_words

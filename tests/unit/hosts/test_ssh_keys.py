@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.ssh_keys import make_key
+from sfcperf.hosts.ssh import make_key
 
 
 def test_openssh_reads_it(tmp_path: Path) -> None:

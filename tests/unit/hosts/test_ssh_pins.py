@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.hosts.ssh_pins import USER_DATA, pins
+from sfcperf.hosts.ssh.pins import USER_DATA, pins
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBT65W+GcT9aPZdHFpdgUODMGq8jFkIwS1+XVg+p3ykT"
 OTHER = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB1mTMfVcc41w4lzwg7MU97ZTktqb1+OXFqBWEk3Rtv3"

@@ -23,8 +23,8 @@ from sfcperf.package.run_files import run_files
 from sfcperf.package.scan import scan
 from sfcperf.package.unpack import unpack
 from sfcperf.package.verify import verify
+from sfcperf.results.provenance import keep_descriptors
 from sfcperf.results.store import RunStore
-from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
 

@@ -22,8 +22,8 @@ from sfcperf.package.pack import pack
 from sfcperf.package.replay.prepare import prepare
 from sfcperf.package.replay.repeat import _spec, keep_for_later, run_or_resume
 from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
+from sfcperf.results.provenance import keep_descriptors
 from sfcperf.results.store import RunStore
-from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.plan import plan_document

@@ -15,8 +15,8 @@ import scipy.stats
 from support.records.packages import contents, edited, sealed
 
 from sfcperf.package.verify import Verification, verify
+from sfcperf.results.provenance import versions
 from sfcperf.results.records import Summary
-from sfcperf.results.versions import versions
 
 RUN = "runs/run-1"
 FIRST_KEYS = {field.name for field in fields(Summary) if field.default is MISSING} | {

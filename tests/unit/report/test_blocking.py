@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from support.records.trials import run_folder, trial
 
-from sfcperf.active.blocking import Fate, blocked_by_label, measures
-from sfcperf.active.labelled_traffic import LabelledTraffic, result_of
+from sfcperf.active.labelled_traffic.blocking import Fate, blocked_by_label, measures
+from sfcperf.active.labelled_traffic.probe import LabelledTraffic, result_of
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.elasticsearch import mappings
 from sfcperf.elasticsearch.documents import Documents

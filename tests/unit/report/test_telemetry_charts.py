@@ -13,7 +13,7 @@ from support.tiers import examples
 from sfcperf.presentation.pages import trial_anchor
 from sfcperf.report.telemetry_charts import telemetry_charts
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import monitor_cpu_s
+from sfcperf.results.tables import monitor_cpu_s
 from sfcperf.results.values import Observation
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.query.output import write_text
-from sfcperf.results.columns import csv_text
 from sfcperf.results.export import _as_csv
+from sfcperf.results.tables import csv_text
 
 CELLS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12),

@@ -15,8 +15,8 @@ from support.records.trials import run_folder, trial
 from support.schemas import validator
 
 from sfcperf import plugins
-from sfcperf.results import hostfacts, versions
 from sfcperf.results.manifest import finish, new_manifest, resumed
+from sfcperf.results.provenance import machine, software
 from sfcperf.results.values import Metric
 from sfcperf.workflow.model import (
     ChainSpec,
@@ -76,8 +76,8 @@ def begun(workflow: Workflow) -> dict[str, Any]:
         run_id="run",
         tags=["abc123"],
         command=["sfcperf", "run", "w.json"],
-        host=hostfacts.host_facts(),
-        versions=versions.versions(),
+        host=machine.host_facts(),
+        versions=software.versions(),
     )
 
 
@@ -137,7 +137,7 @@ def test_a_manifest_is_summarised_and_listed(tmp_path: Path, workflow: Workflow)
 
 
 def test_host_facts_agree_with_other_witnesses() -> None:
-    facts = hostfacts.host_facts()
+    facts = machine.host_facts()
     uname = subprocess.run(["uname", "-r"], capture_output=True, text=True, check=True)
     assert facts["kernel"]["release"] == uname.stdout.strip()
     assert facts["cpu"]["logical"] == psutil.cpu_count()
@@ -148,14 +148,14 @@ def test_host_facts_agree_with_other_witnesses() -> None:
 
 def test_host_facts_keep_secrets_of_the_machine() -> None:
     """The fast-open key is secret; what follows ` -- ` on the kernel's command line is init's."""
-    facts = hostfacts.host_facts()
+    facts = machine.host_facts()
     assert "net.ipv4.tcp_fastopen_key" not in facts["sysctls"]
     assert " -- " not in (facts["kernel"]["command_line"] or "")
 
 
 def test_unreadable_facts_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(hostfacts, "_CPU", tmp_path)
-    cpu = hostfacts.host_facts()["cpu"]
+    monkeypatch.setattr(machine, "_CPU", tmp_path)
+    cpu = machine.host_facts()["cpu"]
     assert (cpu["governor"], cpu["boost"], cpu["smt_active"]) == (None, None, None)
 
 
@@ -168,9 +168,9 @@ def test_missing_failing_and_hanging_tools_have_no_version(
         "failing": ("sh", "-c", "echo 1.0; exit 3"),
         "hanging": ("sleep", "60"),
     }
-    monkeypatch.setattr(versions, "TOOLS", tools)
-    monkeypatch.setattr(versions, "_TIMEOUT_S", 0.5)
-    found = versions.versions()["tools"]
+    monkeypatch.setattr(software, "TOOLS", tools)
+    monkeypatch.setattr(software, "_TIMEOUT_S", 0.5)
+    found = software.versions()["tools"]
     assert found == {"there": "there 4.5", "missing": None, "failing": None, "hanging": None}
 
 
@@ -184,16 +184,16 @@ def test_the_revision_is_that_of_our_own_working_tree(tmp_path: Path) -> None:
     run("init", "-q")
     source = tmp_path / "package.py"
     source.write_text("1\n")
-    assert versions._revision(source) is None
+    assert software._revision(source) is None
     run("add", "package.py")
     run("commit", "-q", "-m", "first")
     commit = run("rev-parse", "HEAD")
-    assert versions._revision(source) == {"commit": commit, "modified": False}
+    assert software._revision(source) == {"commit": commit, "modified": False}
     source.write_text("2\n")
-    assert versions._revision(source) == {"commit": commit, "modified": True}
+    assert software._revision(source) == {"commit": commit, "modified": True}
 
 
 def test_packages_are_our_requirements() -> None:
-    packages = versions.versions()["packages"]
+    packages = software.versions()["packages"]
     assert {"numpy", "scipy", "jsonschema"} <= packages.keys()
     assert "pytest" not in packages

@@ -14,7 +14,7 @@ from support.schemas import violations
 from support.workflow_file import load_workflow
 
 from sfcperf import plugins
-from sfcperf.results.modules import modules_of
+from sfcperf.results.provenance import modules_of
 from sfcperf.workflow.load import load_document
 
 ROOT = Path(__file__).parents[3]
@@ -84,7 +84,7 @@ def test_a_resume_with_other_code_says_so(bench: Bench) -> None:
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from sfcperf.results.modules import _code
+from sfcperf.results.provenance.modules import _code
 from sfcperf import plugins
 print(json.dumps(_code(plugins.load("probe", "lonely"))))
 """

@@ -19,7 +19,7 @@ from sfcperf.results.documents import parse, trial_document, trial_record
 from sfcperf.results.files import replace_file, replacing
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.results.telemetry import monitor_cpu_cores, monitor_cpu_s
+from sfcperf.results.tables import monitor_cpu_cores, monitor_cpu_s
 from sfcperf.results.values import Observation
 
 

@@ -12,8 +12,8 @@ from support.records.manifests import run_manifest
 from support.schemas import violations
 
 from sfcperf.errors import InputError
+from sfcperf.results.provenance import keep_descriptors
 from sfcperf.results.store import RunStore
-from sfcperf.results.vnfds import keep_descriptors
 from sfcperf.workflow.vnfd import read_descriptor
 
 DESCRIPTOR = """tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow.document import MAX_BYTES, clean, read_document
+from sfcperf.workflow.document.reader import MAX_BYTES, clean, read_document
 
 
 def read(tmp_path: Path, content: bytes) -> object:

@@ -10,9 +10,9 @@ import pytest
 from support.attacks.workflows import workflow
 
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow import limits
-from sfcperf.workflow.document import clean
-from sfcperf.workflow.findings import MOST
+from sfcperf.workflow.document import limits
+from sfcperf.workflow.document.findings import MOST
+from sfcperf.workflow.document.reader import clean
 from sfcperf.workflow.load import load_document
 
 

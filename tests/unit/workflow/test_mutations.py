@@ -16,7 +16,7 @@ from support.workflow_plugins import INSTALLED, document
 
 from sfcperf import plugins
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow import pointer
+from sfcperf.workflow.document import pointer
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
 from sfcperf.workflow.schema import compose

@@ -17,7 +17,7 @@ from support.workflow_file import load_workflow
 from sfcperf import plugins
 from sfcperf.report.verdict import MIN_TRIALS
 from sfcperf.workflow import plan as plans
-from sfcperf.workflow import pointer
+from sfcperf.workflow.document import pointer
 from sfcperf.workflow.expand import VARYING
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.schema import effective_schema

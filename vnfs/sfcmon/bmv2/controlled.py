@@ -19,7 +19,7 @@ from sfcperf.vnfs.sfcmon.running import RunningSfcmon
 
 LEAST_MEMORY_MIB = 128
 """Of the switch, with its queues full."""
-_MODULE = "sfcperf.vnfs.sfcmon.bmv2.engine"
+_MODULE = "sfcperf.vnfs.sfcmon.bmv2_engine"
 _NOT_OURS = "encapsulation"
 """Why an SF drops frames without an NSH, which the kernel has got as well."""
 _starts = itertools.count()

@@ -20,7 +20,7 @@ from sfcperf.drivers.openstack.cleanup.journal_cleanup import remove
 from sfcperf.drivers.openstack.model.specs import ExistingMachine
 from sfcperf.drivers.openstack.resources.context import Kind
 from sfcperf.errors import DeploymentError
-from sfcperf.hosts.ssh_keys import make_key
+from sfcperf.hosts.ssh import make_key
 
 from .conftest import FAST
 

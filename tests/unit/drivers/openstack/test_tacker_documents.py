@@ -33,7 +33,7 @@ from sfcperf.drivers.openstack.model.specs import (
 from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.drivers.openstack.network.ports import Port
 from sfcperf.errors import InputError
-from sfcperf.hosts.ssh_pins import USER_DATA
+from sfcperf.hosts.ssh.pins import USER_DATA
 from sfcperf.workflow.model import Match
 
 NETWORKS = RunNetworks("data-net", "data-subnet", "management-net", "sfcperf-abc123", USER_DATA)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfcperf.drivers.openstack.model.user_data import joined, mime_subtype
-from sfcperf.hosts.ssh_pins import USER_DATA
+from sfcperf.hosts.ssh.pins import USER_DATA
 
 OURS = "#!/bin/sh\necho ours\n"
 

@@ -22,10 +22,10 @@ from sfcperf.services.classifier import models
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.examples import Examples, Extraction, extracted, flow_of, parts
 from sfcperf.services.classifier.features import FEATURES
-from sfcperf.services.classifier.latencies import Latencies
 from sfcperf.services.classifier.metrics import evaluation
 from sfcperf.services.classifier.models import Source
 from sfcperf.services.classifier.scikit import ScikitEngine, Tree
+from sfcperf.services.classifier.serving.latencies import Latencies
 from sfcperf.traffic import labels
 from sfcperf.traffic.split import trains
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tiers import examples
 
-from sfcperf.services.classifier.policy import Limits, Policy
+from sfcperf.services.classifier.serving.policy import Limits, Policy
 from sfcperf.services.classifier.verdicts import Verdict
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule, Source
 

@@ -9,7 +9,7 @@ import pytest
 from sfcperf import plugins
 from sfcperf.errors import InputError
 from sfcperf.services.classifier import settings
-from sfcperf.services.classifier.policy import Limits
+from sfcperf.services.classifier.serving.policy import Limits
 from sfcperf.workflow.defaults import with_defaults
 
 Classifier = plugins.load("service", "classifier")

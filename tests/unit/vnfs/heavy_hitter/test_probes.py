@@ -23,7 +23,7 @@ from support.probing import made, values
 from support.vnfs.heavy_hitter import write_pcap
 
 from sfcperf.active.base import Probe, ProbeResult
-from sfcperf.active.heavy_hitter_engine import HeavyHitterAccuracy, HeavyHitterThroughput
+from sfcperf.active.heavy_hitter import HeavyHitterAccuracy, HeavyHitterThroughput
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries

@@ -1,0 +1,152 @@
+"""Data plane `bmv2`: the SFC switch in P4 on the reference software switch, one per node."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sfcperf.drivers.local.layout import Layout, NodeLayout
+from sfcperf.drivers.local.paths import ways
+from sfcperf.drivers.local.sff.base import Sff
+from sfcperf.drivers.local.sff.bmv2_entries import interfaces, sff_entries
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.namespace import NamespaceHost
+from sfcperf.management.deployment import (
+    FlowReporter,
+    FlowWindow,
+    LookupCounts,
+    SffCounts,
+)
+from sfcperf.vnfs.sfcmon.bmv2.programs import Program
+from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings, sketch_settings
+from sfcperf.workflow.model import Scenario
+
+MONITOR = "sfcmon"
+_TIMES = ("timed", "time_ns", "traced", "away_ns", "since_first_ns")
+
+
+def monitored(parameters: Mapping[str, Any], node: str) -> bool:
+    """Whether the monitor `sfcmon` with these parameters is at the SFF of a node."""
+    asked = parameters.get("nodes")
+    return parameters["at"] != "functions" and (asked is None or node in asked)
+
+
+class Bmv2Watch:
+    """SFCMon at an SFF on bmv2, while somebody reads what it lists (FlowWatch)."""
+
+    def __init__(self, reporter: FlowReporter, printed: Path, output: Path) -> None:
+        """`printed`: where all windows of the SFF are; those of this watch go to `output`."""
+        self._reporter = reporter
+        self._printed = printed
+        self._output = output
+        self._from_byte = printed.stat().st_size
+
+    def stop(self) -> list[FlowWindow]:
+        """See FlowWatch.stop."""
+        windows = self._reporter.end_window()
+        self._output.write_bytes(self._printed.read_bytes()[self._from_byte :])
+        return windows
+
+
+class Bmv2Sff(Sff):
+    """Classifier, SFF, SFC proxies and, if the scenario has the monitor `sfcmon`, SFCMon of a node
+    as one switch, and the process that controls it."""
+
+    def __init__(
+        self,
+        host: NamespaceHost,
+        node: NodeLayout,
+        layout: Layout,
+        scenario: Scenario,
+        *,
+        bmv2_nodes: Collection[str],
+    ) -> None:
+        """`bmv2_nodes` have this data plane."""
+        super().__init__(host, node, layout, scenario)
+        self._bmv2_nodes = bmv2_nodes
+        # Not for those that have no bmv2: it imports sketches.
+        from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
+
+        self._both = ControlledSwitch(host)
+        self._output = node.folder / "windows.jsonl"
+        self._parameters = next(
+            (
+                spec.parameters
+                for spec in scenario.monitors
+                if spec.monitor == MONITOR and monitored(spec.parameters, node.name)
+            ),
+            None,
+        )
+        """Of SFCMon; None: it is not there."""
+
+    def connect(self) -> None:
+        """See Sff.connect."""
+        self._both.launch(
+            f"sff@{self.node.name}",
+            interfaces(self.layout, self.node),
+            self._settings(),
+            self._output,
+        )
+
+    def _settings(self) -> Settings:
+        entries = tuple(sff_entries(self.layout, self.scenario, self.node, self._bmv2_nodes))
+        if self._parameters is None:
+            return Settings(program=Program.PLAIN.value, entries=entries)
+        return replace(sketch_settings(self._parameters), entries=entries)
+
+    def read(self) -> SffCounts:
+        """See ReportingSff.read."""
+        counted = self._both.controller.counted()
+        known = ways(self.layout, self.scenario)
+        # Nothing is timed or traced.
+        nothing: dict[str, Any] = dict.fromkeys(_TIMES, 0)
+        return SffCounts(
+            received=sum(counted.ways.values()) + sum(counted.drops.values()),
+            forwarded=counted.ways["path"],
+            bypassed=counted.ways["bypassed"],
+            drops=counted.drops,
+            lookups=tuple(
+                LookupCounts(
+                    spi=spi, si=si, packets=packets, bytes=size, **known[spi, si], **nothing
+                )
+                for (spi, si), (packets, size) in sorted(counted.paths.items())
+                if (spi, si) in known
+            ),
+        )
+
+    def trace(self, one_in: int) -> None:
+        """See ReportingSff.trace. The P4 program traces nothing, and the counts say so: they are of
+        0 packets."""
+        return
+
+    @property
+    def monitors(self) -> bool:
+        """Whether SFCMon is there: only then, `watch` may be called."""
+        return self._parameters is not None
+
+    def watch(self, parameters: Mapping[str, Any], output: Path) -> Bmv2Watch:
+        """See WatchableSff.watch. The switch was started with the parameters of the scenario."""
+        reporter = self._both.controller.flows()
+        if reporter is None or parameters != self._parameters:
+            raise DeploymentError(
+                "the P4 program was started with other parameters of SFCMon",
+                where=f"sff@{self.node.name}",
+                hint="use the monitor `sfcmon` once at SFFs on bmv2",
+            )
+        reporter.begin_window()
+        return Bmv2Watch(reporter, self._output, output)
+
+    def packets_by_path(self) -> Mapping[tuple[int, int], int]:
+        """See Sff.packets_by_path."""
+        counted = self._both.controller.counted()
+        return {path: packets for path, (packets, _) in counted.paths.items()}
+
+    def problem(self) -> str | None:
+        """See Sff.problem."""
+        return self._both.problem()
+
+    def stop(self) -> None:
+        """See Sff.stop."""
+        self._both.stop()

@@ -1,0 +1,159 @@
+"""Tables of sfc-sff: ports, paths and classifier rules of one node (vnfs/sff/README.md).
+
+They say the same as the OpenFlow rules of `flows`, so that nodes with different data planes form
+one chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
+from sfcperf.drivers.local.paths import Path, PathHop, paths
+from sfcperf.drivers.local.sff.flows import tunnelled_ports
+from sfcperf.workflow.model import Match, Scenario
+
+TAP = ("tap-near", "tap-far")
+"""Interfaces of a node by which packets go round so that captures see them."""
+_FIRST_LINK_PORT = 200
+"""Links have the port numbers from here on; those of instances are below."""
+
+
+def sff_tables(
+    layout: Layout,
+    scenario: Scenario,
+    name: str,
+    *,
+    take_xdp: Collection[str],
+    shown: bool,
+    trace: int,
+) -> str:
+    """The file of a node. `take_xdp` are the nodes whose ends of links take XDP frames; `shown`:
+    captures at the ports see every packet; one packet in `trace` is traced (0: none)."""
+    node = layout.nodes[name]
+    address = f" address {node.address}" if layout.needs_underlay else ""
+    lines = [
+        f"node {node.mac}{address}",
+        f"tap {' '.join(TAP)} on {'yes' if shown else 'no'}",
+        f"trace {trace}",
+        *_ports(layout, node),
+        *_links(layout, node, take_xdp),
+        *_stations(layout, node),
+    ]
+    for path in paths(layout, scenario):
+        if path is not None:
+            lines += _path(layout, path, node)
+            if path.source.node == name:
+                lines.append(_rule(path, scenario))
+    return "\n".join(lines) + "\n"
+
+
+def _ports(layout: Layout, node: NodeLayout) -> Iterator[str]:
+    tunnelled = tunnelled_ports(layout, node.name)
+    by_port = {port: function for function in layout.functions for port in function.ports}
+    for port in layout.ports(node.name):
+        function = by_port.get(port)
+        if function is None:
+            kind = "endpoint"
+        elif port in tunnelled:
+            kind = "underlay"
+        else:
+            kind = "nsh" if function.type.nsh_aware else "plain"
+        # Endpoints have GRO on, other types say so: then their end of the veth polls (NAPI).
+        polls = function is None or function.needs_xdp
+        xdp = " xdp yes" if polls else ""
+        yield f"port {port.ofport} interface {port.outer} kind {kind} mtu {layout.wire_mtu}{xdp}"
+
+
+def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Iterator[str]:
+    for link in layout.links:
+        if node.name in link.nodes:
+            here = link.nodes.index(node.name)
+            name = link.interfaces[here]
+            # A shaper is a queueing discipline, which XDP frames would bypass.
+            shaped = link.link.rate_bps is not None
+            xdp = " xdp yes" if link.nodes[1 - here] in take_xdp and not shaped else ""
+            number = _link_port(link, node.name)
+            yield f"port {number} interface {name} kind underlay mtu {layout.wire_mtu}{xdp}"
+    for destination in node.next_hop:
+        last = layout.nodes[destination]
+        yield f"route {last.address} port {_towards(layout, node, last)}"
+
+
+def _stations(layout: Layout, node: NodeLayout) -> Iterator[str]:
+    """Where packets that bypass the chain go."""
+    for endpoint in (layout.client, layout.server):
+        if endpoint.node == node.name:
+            yield f"station {endpoint.mac} port {endpoint.ofport}"
+        elif endpoint.node in node.next_hop:
+            yield f"station {endpoint.mac} {_to_node(layout, node, endpoint.node)}"
+
+
+def _path(layout: Layout, path: Path, node: NodeLayout) -> Iterator[str]:
+    before = path.source
+    for hop in path.hops:
+        if node.name in (before.node, hop.entry.node):
+            yield f"path {path.spi} {hop.si}{_from(before, node)} {_to_hop(layout, hop, node)}"
+        before = hop.exit
+    if before.node == node.name:
+        key = f"path {path.spi} {path.final_si}{_from(before, node)}"
+        end = path.destination
+        if end.node == node.name:
+            yield f"{key} to end port {end.ofport}"
+        else:
+            yield f"{key} to end-gpe {_to_node(layout, node, end.node)}"
+
+
+def _from(before: Port, node: NodeLayout) -> str:
+    """From a port of this node, or else from any other node."""
+    return f" from {before.ofport}" if before.node == node.name else ""
+
+
+def _to_hop(layout: Layout, hop: PathHop, node: NodeLayout) -> str:
+    entry = hop.entry
+    if entry.node != node.name:
+        return f"to gpe {_to_node(layout, node, entry.node)}"
+    where = f"port {entry.ofport} mac {entry.mac}"
+    if not hop.function.type.nsh_aware:
+        return f"to plain {where} back {hop.exit.ofport}"
+    if entry.address is not None:
+        return f"to gpe {where} address {entry.address}"
+    return f"to nsh {where}"
+
+
+def _to_node(layout: Layout, node: NodeLayout, destination: str) -> str:
+    last = layout.nodes[destination]
+    return f"port {_towards(layout, node, last)} mac {last.mac} address {last.address}"
+
+
+def _towards(layout: Layout, node: NodeLayout, last: NodeLayout) -> int:
+    """Port of the link by which another node is reached."""
+    ends = {node.name, node.next_hop[last.name]}
+    return _link_port(next(link for link in layout.links if ends == set(link.nodes)), node.name)
+
+
+def _link_port(link: LinkLayout, node: str) -> int:
+    return _FIRST_LINK_PORT + link.ofports[link.nodes.index(node)]
+
+
+def _rule(path: Path, scenario: Scenario) -> str:
+    forward = path.spi == scenario.chain.spi
+    match = _match(scenario.chain.match, reverse=not forward)
+    return f"rule {path.source.ofport} path {path.spi} {path.hops[0].si} {match}"
+
+
+def _match(match: Match, *, reverse: bool) -> str:
+    """The classifier's match; replies have source and destination exchanged."""
+    source, destination = ("destination", "source") if reverse else ("source", "destination")
+    words = ["version 4"]
+    if match.ip_proto != "any":
+        words.append(f"protocol {match.ip_proto}")
+    if match.source is not None:
+        words.append(f"{source} {match.source}")
+    if match.destination is not None:
+        words.append(f"{destination} {match.destination}")
+    if match.source_port is not None:
+        words.append(f"{source}-port {match.source_port}")
+    if match.destination_port is not None:
+        words.append(f"{destination}-port {match.destination_port}")
+    return " ".join(words)

@@ -1,0 +1,67 @@
+"""Ports of a node's Open vSwitch as sfc-sfcmon watches them: which packets it looks up, and how.
+
+Open vSwitch does not say with which SPI and SI it looks a packet up. At the ports, packets show it
+by their NSH; those from endpoints and from SFs behind the SFC proxy get one only inside. For them,
+these words say what the OpenFlow rules of `flows` do (docs/decisions/0017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sfcperf.drivers.local.layout import Layout, NodeLayout
+from sfcperf.drivers.local.paths import Path, paths
+from sfcperf.drivers.local.sff.flows import tunnelled_ports
+from sfcperf.workflow.model import Match, Scenario
+
+
+def watched_ports(layout: Layout, scenario: Scenario, node: NodeLayout) -> list[str]:
+    """A word for each port of the node where packets come in that are looked up."""
+    words = [
+        *(f"{port.outer}:{_underlay(node)}" for port in tunnelled_ports(layout, node.name)),
+        *(
+            f"{link.interfaces[link.nodes.index(node.name)]}:{_underlay(node)}"
+            for link in layout.links
+            if node.name in link.nodes
+        ),
+    ]
+    for path in paths(layout, scenario):
+        if path is not None:
+            words += _of_path(path, scenario, node)
+    # An SF with one interface returns packets of both paths there.
+    return list(dict.fromkeys(words))
+
+
+def _of_path(path: Path, scenario: Scenario, node: NodeLayout) -> Iterator[str]:
+    if path.source.node == node.name:
+        forward = path.spi == scenario.chain.spi
+        rule = f"rule,path={path.spi}/{path.hops[0].si}"
+        yield ",".join(
+            (f"{path.source.outer}:{rule}", *_match(scenario.chain.match, reverse=not forward))
+        )
+    for hop in path.hops:
+        if hop.exit.node != node.name or hop.exit.address is not None:
+            continue
+        if hop.function.type.nsh_aware:
+            yield f"{hop.exit.outer}:nsh"
+        else:
+            yield f"{hop.exit.outer}:rule,path={path.spi}/{hop.si - 1}"
+
+
+def _underlay(node: NodeLayout) -> str:
+    return f"underlay,address={node.address}"
+
+
+def _match(match: Match, *, reverse: bool) -> Iterator[str]:
+    """The classifier's match; replies have source and destination exchanged."""
+    source, destination = ("destination", "source") if reverse else ("source", "destination")
+    if match.ip_proto != "any":
+        yield f"protocol={match.ip_proto}"
+    if match.source is not None:
+        yield f"{source}={match.source}"
+    if match.destination is not None:
+        yield f"{destination}={match.destination}"
+    if match.source_port is not None:
+        yield f"{source}-port={match.source_port}"
+    if match.destination_port is not None:
+        yield f"{destination}-port={match.destination_port}"

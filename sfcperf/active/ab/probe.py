@@ -1,0 +1,194 @@
+"""ab (ApacheBench): HTTP requests per second (PPTMon paper, Fig. 9), nginx serving."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.ab.output import AbOutput, parse, parse_percentiles
+from sfcperf.active.server import port_parameter
+from sfcperf.active.tool_run import ToolOutput
+from sfcperf.active.web_server import (
+    NGINX,
+    OBJECT_URI,
+    PARAMETERS,
+    USUAL_PORT,
+    Load,
+    WebProbe,
+    saturation_doubts,
+)
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import array, flag, integer, object_schema
+from sfcperf.results.values import Metric
+
+_TYPICAL_REQUESTS_PER_S = 3_000
+"""For the estimate of the duration only."""
+_COMMAND_TIMEOUT_S = 30.0
+_TABLE = "ab-percentiles.csv"
+
+_METRICS = (
+    Metric(
+        "requests_per_s",
+        "1/s",
+        "requests per second that were answered correctly",
+        better="higher",
+        primary=True,
+    ),
+    Metric(
+        "request_time_us",
+        "us",
+        "mean time from the start of a request's connection to the end of its reply",
+        better="lower",
+    ),
+    Metric("request_time_median_us", "us", "median of this time", better="lower"),
+    Metric("request_time_p95_us", "us", "95th percentile of this time", better="lower"),
+    Metric("request_time_p99_us", "us", "99th percentile of this time", better="lower"),
+    Metric("request_time_max_us", "us", "maximum of this time", better="lower"),
+    Metric(
+        "errors", "1", "requests that failed or were answered incorrectly", better="lower", tick=1.0
+    ),
+)
+
+
+class Ab(WebProbe):
+    """HTTP requests from ab to an nginx that the probe starts on the server endpoint.
+
+    This is a closed loop: ab keeps `concurrency` requests in flight until all are done, so the
+    chain determines the rate, and the mean time of a request is concurrency / rate (Little's law).
+    By default, each request has its own connection, as in the paper, so the rate includes the work
+    of VNFs for each connection; with `keep_alive` it does not.
+    """
+
+    name = "ab"
+    reported = _METRICS
+    needs = (("ab", "apache2-utils", "-V"), NGINX)
+    longer_test = "raise requests"
+    title = "Rate of HTTP requests, and percentiles of their time (ApacheBench)"
+    parameters = object_schema(
+        {
+            "requests": integer("Number of requests.", (100, 10_000_000), default=10_000),
+            "concurrency": integer("Requests in flight at a time.", (1, 100), default=16),
+            "keep_alive": flag(
+                "Whether connections carry many requests. If not, each request has its own."
+            ),
+            "timeout_s": integer(
+                "The test fails if no data arrive for this long, seconds.",
+                (1, 60),
+                default=5,
+            ),
+            "port": port_parameter(
+                "TCP port that requests are sent to: that of the server or of a load balancer.",
+                USUAL_PORT,
+                1,
+            ),
+            "server_ports": array(
+                "TCP ports that nginx listens on: the backends of a load balancer, whose own port "
+                "is `port`. Default: port.",
+                {"type": "integer", "minimum": 1024, "maximum": 65_535},
+                minItems=1,
+                maxItems=64,
+                uniqueItems=True,
+            ),
+            **PARAMETERS,
+        },
+        dependentRequired={"server_ports": ["port"]},
+    )
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """From what a short chain usually carries."""
+        return float(parameters["requests"]) / _TYPICAL_REQUESTS_PER_S
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """Half of the packets that carry a request, or open and close its connection."""
+        each = 1 if parameters["keep_alive"] else 3
+        return int(parameters["requests"] * each // 2)
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start nginx; one round of requests, so that no measured one waits for ARP."""
+        asked = self.parameters
+        self._port = self.server_port(deployment.server.host)
+        self.serve(deployment, raw_dir, asked.get("server_ports", [self._port]))
+        self._ab(deployment, raw_dir, "ab-warmup", asked["concurrency"])
+
+    def load(self, deployment: Deployment, raw_dir: Path) -> Load:
+        """See WebProbe.load."""
+        table = self._table(deployment)
+        output = self._ab(deployment, raw_dir, "ab", self.parameters["requests"], table)
+        seen = parse(output.stdout)
+        if seen.good == 0:
+            raise MeasurementError(
+                f"no good reply to {seen.requests} requests ({seen.failed} failed, {seen.not_2xx} "
+                f"with a status other than 2xx; causes {dict(seen.failures)})"
+            )
+        deployment.client.host.get(table, raw_dir / table.name)
+        times_us = parse_percentiles((raw_dir / table.name).read_text(errors="replace"))
+        return Load(
+            seen.duration_s,
+            {
+                "requests_per_s": seen.requests_per_s,
+                "request_time_us": seen.time_per_request_us,
+                "request_time_median_us": times_us[50],
+                "request_time_p95_us": times_us[95],
+                "request_time_p99_us": times_us[99],
+                "request_time_max_us": times_us[100],
+                "errors": seen.requests - seen.good,
+            },
+            doubts(seen, self.parameters, output.cpu_ratio),
+            {
+                "requests": seen.requests,
+                "concurrency": seen.concurrency,
+                "kept_connections": seen.kept,
+                "failures": dict(seen.failures),
+                "client_cpu_ratio": None
+                if output.cpu_ratio is None
+                else round(output.cpu_ratio, 3),
+            },
+        )
+
+    def _ab(
+        self,
+        deployment: Deployment,
+        raw_dir: Path,
+        name: str,
+        requests: int,
+        table: Path | None = None,
+    ) -> ToolOutput:
+        asked = self.parameters
+        # -r: a connection that breaks off is counted, and does not end the test.
+        argv = ["ab", "-q", "-r", "-n", str(requests), "-c", str(asked["concurrency"])]
+        argv += ["-s", str(asked["timeout_s"]), *(["-k"] if asked["keep_alive"] else [])]
+        argv += [] if table is None else ["-e", str(table)]
+        argv.append(f"http://{deployment.server.address}:{self._port}{OBJECT_URI}")
+        return self.run(deployment, raw_dir, name, argv, meter_cpu=True)
+
+    def _table(self, deployment: Deployment) -> Path:
+        """Where ab is to write its percentiles, on the client; none of an earlier test is there."""
+        host = deployment.client.host
+        table = host.workdir / _TABLE
+        host.run(["mkdir", "-p", str(table.parent)], timeout_s=_COMMAND_TIMEOUT_S)
+        host.run(["rm", "-f", str(table)], timeout_s=_COMMAND_TIMEOUT_S)
+        return table
+
+
+def doubts(seen: AbOutput, asked: Mapping[str, Any], cpu_ratio: float | None) -> list[str]:
+    """Why the numbers of a test should not be believed. `asked` are the probe's parameters, the
+    CPU ratio is of one CPU (None: ab ended before it was looked at)."""
+    reasons = []
+    if seen.requests < asked["requests"]:
+        reasons.append(f"ab made {seen.requests} of the {asked['requests']} requests")
+    if seen.failed or seen.write_errors:
+        causes = ", ".join(f"{cause} {count}" for cause, count in seen.failures.items())
+        reasons.append(
+            f"{seen.failed} requests failed ({causes or 'no cause given'}): they ended early "
+            "and made room for others, so the rate is not what the chain carries"
+        )
+    if seen.not_2xx or seen.document_bytes != asked["object_bytes"]:
+        reasons.append(
+            f"the server did not serve the object: {seen.not_2xx} other replies, "
+            f"first reply of {seen.document_bytes} bytes"
+        )
+    return reasons + saturation_doubts("sender", "ab", cpu_ratio)

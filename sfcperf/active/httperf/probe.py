@@ -1,0 +1,244 @@
+"""httperf: rate of HTTP requests that the chain supports (SFCPerf paper, Fig. 8a) by nginx."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.httperf.output import HttperfOutput, parse
+from sfcperf.active.server import port_parameter
+from sfcperf.active.web_server import NGINX, OBJECT_URI, PARAMETERS, USUAL_PORT, Load, WebProbe
+from sfcperf.errors import MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import integer, number, object_schema
+from sfcperf.results.values import Metric
+
+MAXIMUM = "maximum"
+_ALL_AT_ONCE_PER_S = 10_000
+"""Rate at which the connections of the closed loop are opened."""
+_TYPICAL_REPLIES_PER_S = 2_000
+"""For the estimate of the duration of a given number of calls only."""
+_FIRST_CALLS = 10
+"""Calls on each connection of the first test that looks for the right number."""
+_CALLS_FACTOR = 8
+_TELLING_S = 0.05
+"""A test that took so long tells the rate well enough to choose the number of calls."""
+_RATE_TOLERANCE = 0.05
+
+_METRICS = (
+    Metric("replies_per_s", "1/s", "HTTP replies per second", better="higher", primary=True),
+    Metric(
+        "response_time_us",
+        "us",
+        "mean time from a request to the first byte of its reply (in steps of 100 us)",
+        better="lower",
+        tick=100.0,
+    ),
+    Metric(
+        "transfer_time_us",
+        "us",
+        "mean time from the first to the last byte of a reply (in steps of 100 us)",
+        better="lower",
+        tick=100.0,
+    ),
+    Metric(
+        "connection_time_us",
+        "us",
+        "mean time to establish a TCP connection (in steps of 100 us)",
+        better="lower",
+        tick=100.0,
+    ),
+    Metric("errors", "1", "connections and calls that failed", better="lower", tick=1.0),
+)
+
+
+class Httperf(WebProbe):
+    """HTTP requests from httperf to an nginx that the probe starts on the server endpoint.
+
+    With `rate_per_s` "maximum", the test is a closed loop: each connection sends its next request
+    when it has the reply to the previous one, so the chain determines the rate at this concurrency.
+    A connection that timed out sends nothing more. httperf takes a number of calls, not a time:
+    short tests beforehand find the number that takes about `duration_s`.
+
+    With a number, it is an open loop: httperf opens connections at this rate, whether or not the
+    chain keeps up. If it does not, there are timeouts and fewer replies.
+
+    httperf polls its sockets without sleeping, so its CPU use does not show whether httperf is
+    saturated. In the open loop, its rate does; in the closed loop, compare with a chain of length
+    0.
+    """
+
+    name = "httperf"
+    reported = _METRICS
+    needs = (("httperf", "httperf", "--version"), NGINX)
+    longer_test = "raise calls_per_connection or leave it out"
+    title = "Rate of HTTP replies, response time and errors"
+    parameters = object_schema(
+        {
+            "connections": integer(
+                "Number of TCP connections. With rate_per_s "
+                f'"{MAXIMUM}", all are open at once, at most 1000.',
+                (1, 1_000_000),
+                default=16,
+            ),
+            "calls_per_connection": integer(
+                "HTTP requests on each connection, one after the other. Default: with rate_per_s "
+                f'"{MAXIMUM}" as many as take duration_s, otherwise 1.',
+                (1, 1_000_000),
+            ),
+            "duration_s": number(
+                "How long the test should take, seconds, if calls_per_connection is absent and "
+                f'rate_per_s is "{MAXIMUM}". Otherwise, these determine the duration.',
+                (0.2, 3600),
+                default=2,
+            ),
+            "rate_per_s": {
+                "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": MAXIMUM}],
+                "default": MAXIMUM,
+                "description": "New connections per second, whether or not the chain keeps up; or "
+                f'"{MAXIMUM}": all connections at once, each of which sends its next request when '
+                "it has the reply to the previous one.",
+            },
+            "timeout_s": number(
+                "A connection or call fails if it makes no progress for this long, seconds.",
+                (0.1, 60),
+                default=5,
+            ),
+            **PARAMETERS,
+            "port": port_parameter("TCP port of the server.", USUAL_PORT),
+        },
+        **{"if": {"properties": {"rate_per_s": {"const": MAXIMUM}}}},
+        then={"properties": {"connections": {"maximum": 1000}}},
+    )
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        super().__init__(parameters)
+        self._calls: int = parameters.get("calls_per_connection", 1)
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """As asked for; for a given number of calls, from what a short chain usually carries."""
+        connections = float(parameters["connections"])
+        if parameters["rate_per_s"] != MAXIMUM:
+            return connections / float(parameters["rate_per_s"])
+        if "calls_per_connection" in parameters:
+            return connections * float(parameters["calls_per_connection"]) / _TYPICAL_REPLIES_PER_S
+        return float(parameters["duration_s"])
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """Half of: a SYN, the requests and a FIN on each connection (half, since an overloaded
+        chain loses some)."""
+        connections: int = parameters["connections"]
+        calls: int = parameters.get("calls_per_connection", 1)
+        return max(1, connections * (calls + 2) // 2)
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start nginx, and find out how many calls take as long as asked for."""
+        asked = self.parameters
+        self._port = self.server_port(deployment.server.host)
+        self.serve(deployment, raw_dir, [self._port])
+        if asked["rate_per_s"] == MAXIMUM and "calls_per_connection" not in asked:
+            self._calls = self._calls_that_take(asked["duration_s"], deployment, raw_dir)
+
+    def load(self, deployment: Deployment, raw_dir: Path) -> Load:
+        """See WebProbe.load."""
+        seen = self._httperf(deployment, raw_dir, "httperf", self._calls)
+        return Load(
+            seen.duration_s,
+            {
+                "replies_per_s": seen.replies_per_s,
+                "response_time_us": seen.response_us,
+                "transfer_time_us": seen.transfer_us,
+                "connection_time_us": seen.connect_us,
+                "errors": seen.errors.total,
+            },
+            self._doubts(seen),
+            {
+                "connections": seen.connections,
+                "calls_per_connection": self._calls,
+                "requests": seen.requests,
+                "replies": seen.replies,
+                "most_concurrent_connections": seen.most_concurrent,
+                "client_cpu_ratio": seen.client_cpu_ratio,
+                "timeouts": seen.errors.client_timeout,
+            },
+        )
+
+    def _calls_that_take(self, duration_s: float, deployment: Deployment, raw_dir: Path) -> int:
+        """Calls on each connection that take about duration_s at the rate seen now."""
+        calls = _FIRST_CALLS
+        seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
+        while seen.duration_s < _TELLING_S:
+            calls *= _CALLS_FACTOR
+            seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
+        connections: int = self.parameters["connections"]
+        return max(1, round(seen.replies_per_s * duration_s / connections))
+
+    def _httperf(
+        self, deployment: Deployment, raw_dir: Path, name: str, calls: int
+    ) -> HttperfOutput:
+        """Run httperf. Raises MeasurementError when it fails or has not one good reply."""
+        asked = self.parameters
+        rate = asked["rate_per_s"]
+        # --hog: local ports of the whole range, not only 1024 to 5000.
+        argv = ["httperf", "--hog", "--server", deployment.server.address]
+        argv += ["--port", str(self._port), "--uri", OBJECT_URI]
+        argv += ["--num-conns", str(asked["connections"])]
+        argv += ["--num-calls", str(calls)]
+        argv += ["--rate", str(_ALL_AT_ONCE_PER_S if rate == MAXIMUM else rate)]
+        argv += ["--timeout", str(asked["timeout_s"])]
+        seen = parse(self.run(deployment, raw_dir, name, argv).stdout)
+        if seen.status["2xx"] == 0:
+            raise MeasurementError(
+                f"no good reply to {seen.requests} requests on {seen.connections} connections "
+                f"({seen.errors.total} errors, status {dict(seen.status)})"
+            )
+        return seen
+
+    def _doubts(self, seen: HttperfOutput) -> list[str]:
+        asked, errors = self.parameters, seen.errors
+        doubts = []
+        if errors.of_client:
+            doubts.append(
+                f"the sender itself failed {errors.of_client} times: no file descriptor "
+                f"{errors.files_unavailable}, no local port {errors.addresses_unavailable}, "
+                f"file table full {errors.file_table_full}"
+            )
+        if seen.connections < asked["connections"]:
+            doubts.append(
+                f"the sender opened {seen.connections} of {asked['connections']} connections"
+            )
+        doubts += _idle_doubts(seen) if asked["rate_per_s"] == MAXIMUM else self._rate_doubts(seen)
+        if seen.replies != seen.status["2xx"]:
+            doubts.append(f"the server did not serve the object: status {dict(seen.status)}")
+        if errors.connection_refused:
+            doubts.append(f"the server refused {errors.connection_refused} connections")
+        return doubts
+
+    def _rate_doubts(self, seen: HttperfOutput) -> list[str]:
+        """Connections were opened over the test's duration less the life of the last one."""
+        timed_out = seen.errors.client_timeout or seen.errors.socket_timeout
+        last_s = seen.connection_max_s + (self.parameters["timeout_s"] if timed_out else 0)
+        opening_s = seen.duration_s - last_s
+        rate_per_s = self.parameters["rate_per_s"]
+        if opening_s * rate_per_s * (1 - _RATE_TOLERANCE) <= seen.connections:
+            return []
+        return [
+            f"the sender opened {seen.connections / opening_s:.1f} connections/s of the "
+            f"{rate_per_s:g} requested (tolerance {_RATE_TOLERANCE:.0%})"
+        ]
+
+
+def _idle_doubts(seen: HttperfOutput) -> list[str]:
+    """Closed loop: a connection that waits for its timeout, or has gone, is time in the test's
+    duration without the load that was asked for."""
+    errors = seen.errors
+    if not (errors.client_timeout or errors.socket_timeout or errors.connection_reset):
+        return []
+    return [
+        f"{errors.client_timeout + errors.socket_timeout} connections timed out and "
+        f"{errors.connection_reset} were reset: the load stopped with them, while the time that "
+        "they idled counts, so the rate of replies is not what the chain carries"
+    ]

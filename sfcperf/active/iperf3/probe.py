@@ -1,0 +1,252 @@
+"""iperf3: goodput of TCP or UDP through the chain, client to server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.base import ProbeResult, samples
+from sfcperf.active.iperf3.load import Iperf3Load
+from sfcperf.active.iperf3.output import Iperf3Output
+from sfcperf.active.iperf3.test import (
+    MAXIMUM,
+    SOCKET_BUFFER_LIMITS,
+    UDP_BUFFER_BYTES,
+    USUAL_PORT,
+    Iperf3Test,
+)
+from sfcperf.active.losses import EndpointLosses
+from sfcperf.active.server import ServerProbe, port_parameter
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import choice, integer, object_schema
+from sfcperf.results.values import Metric
+
+_BITS_PER_BYTE = 8
+_BUSY_PERCENT = 95.0
+"""CPU use from which iperf3, a single thread up to version 3.15, counts as the limit."""
+_LEAST_PACKETS_PER_S = 10
+"""A chain that carries less at "maximum" is taken for one that is not crossed."""
+_LEAST_SEGMENT_BYTES = 88
+"""Least MSS that Linux accepts."""
+_TYPICAL_SEGMENT_BYTES = 65_536
+"""Largest segment that offloads hand over as one packet."""
+
+_COMMON = (
+    Metric(
+        "rate_bps",
+        "bit/s",
+        "goodput: payload that the server's application received",
+        better="higher",
+        primary=True,
+    ),
+    Metric("sent_bps", "bit/s", "payload that the client sent"),
+)
+_TCP = (
+    *_COMMON,
+    Metric("retransmits", "1", "TCP segments that were sent again", better="lower", tick=1.0),
+)
+_UDP = (
+    *_COMMON,
+    Metric("rate_pps", "1/s", "datagrams that the server received per second", better="higher"),
+    Metric(
+        "loss_ratio",
+        "1",
+        "share of datagrams lost before the last one received, by sequence number",
+        better="lower",
+        out_of="datagrams_sent",
+    ),
+    Metric("jitter_us", "us", "interarrival jitter (RFC 3550) at the server", better="lower"),
+)
+
+
+class Iperf3(ServerProbe):
+    """One iperf3 test. At the rate "maximum", TCP sends as fast as its congestion control allows,
+    and UDP as fast as the client can. This is more than the chain carries, on purpose: what arrives
+    is the chain's throughput."""
+
+    name = "iperf3"
+    usual_port = USUAL_PORT
+    offers = Iperf3Load
+    needs = (("iperf3", "iperf3", "--version"),)
+    title = "Goodput of TCP or UDP, with loss, jitter and retransmissions"
+    parameters = object_schema(
+        {
+            "protocol": choice("Transport protocol.", ["tcp", "udp"], default="tcp"),
+            "duration_s": integer("Measured time, whole seconds.", (1, 86_400), default=5),
+            "omit_s": integer(
+                "Seconds at the start that do not count (TCP slow start).", (0, 60), default=0
+            ),
+            "rate_bps": {
+                "oneOf": [{"type": "integer", "minimum": 1000}, {"const": MAXIMUM}],
+                "default": MAXIMUM,
+                "description": f'Payload to send, bit/s, all streams together; or "{MAXIMUM}".',
+            },
+            "rate_tolerance": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": 0.5,
+                "default": 0.05,
+                "description": "The trial is untrusted if the sender is more than this ratio below "
+                "rate_bps, if more than this ratio of the datagrams were sent after the last one "
+                f'received, or if, at "{MAXIMUM}", the endpoints themselves lose more than this '
+                "ratio (at a fixed rate they must lose none).",
+            },
+            "payload_bytes": integer(
+                "UDP: payload of a datagram, bytes. The IPv4 packet is 28 bytes longer "
+                "and must fit the client's MTU. Default: the largest that fits. TCP: the maximum "
+                f"segment size to request, {_LEAST_SEGMENT_BYTES} to 9216. Default: the system's.",
+                (16, 65_507),
+            ),
+            "write_bytes": integer(
+                "TCP: bytes that the client writes at a time. Default: iperf3's own, 131072. At a "
+                "low rate_bps, large writes are bursts with long pauses between them; writes of "
+                "one segment spread packets evenly.",
+                (16, 1_048_576),
+            ),
+            "streams": integer("Parallel connections or UDP flows.", (1, 128), default=1),
+            "socket_buffer_bytes": integer(
+                "Size of the socket buffers for sending and receiving at both ends, bytes, at most "
+                "net.core.wmem_max and rmem_max. Default: for TCP, the system's; for UDP, as "
+                f"much as the hosts allow, up to {UDP_BUFFER_BYTES}, so that a receiver that waits "
+                "for its CPU loses nothing.",
+                SOCKET_BUFFER_LIMITS,
+            ),
+            "congestion": {
+                "type": "string",
+                "pattern": "^[a-z0-9_]{1,15}$",
+                "description": "TCP congestion control. Default: the client's.",
+            },
+            "port": port_parameter("TCP and UDP port of the server.", USUAL_PORT),
+        },
+        allOf=[
+            {
+                "if": {"properties": {"protocol": {"const": "udp"}}, "required": ["protocol"]},
+                "then": {"properties": {"congestion": False, "write_bytes": False}},
+                "else": {
+                    "properties": {
+                        "payload_bytes": {"minimum": _LEAST_SEGMENT_BYTES, "maximum": 9216}
+                    }
+                },
+            }
+        ],
+    )
+
+    @classmethod
+    def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
+        """Of the protocol."""
+        return _UDP if parameters["protocol"] == "udp" else _TCP
+
+    @classmethod
+    def label(cls, parameters: Mapping[str, Any]) -> str:
+        """`iperf3-tcp` or `iperf3-udp`."""
+        return f"{cls.name}-{parameters['protocol']}"
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """Measured and omitted time."""
+        return float(parameters["duration_s"] + parameters["omit_s"])
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """Half of what the asked rate means in packets as large as they can be; at "maximum", a
+        few per second: the chain's throughput is what is to be found out."""
+        duration_s = parameters["duration_s"]
+        if parameters["rate_bps"] == MAXIMUM:
+            return int(duration_s * _LEAST_PACKETS_PER_S)
+        largest = _TYPICAL_SEGMENT_BYTES
+        if parameters["protocol"] == "udp":
+            largest = parameters.get("payload_bytes", largest)
+        packets = duration_s * parameters["rate_bps"] / _BITS_PER_BYTE / largest
+        return max(1, int(packets // 2))
+
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """That of the test; the control connection, always TCP, is not measured."""
+        return frozenset({parameters["protocol"]})
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start the server."""
+        self._port = self.server_port(deployment.server.host)
+        self._test = Iperf3Test(self.parameters, self._port)
+        self._server = self._test.serve(deployment, raw_dir)
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Run the client. Raises MeasurementError when iperf3 does not get through the chain."""
+        seen, losses = self._test.run(deployment, raw_dir)
+        values: dict[str, float | None] = {
+            "rate_bps": seen.received_bps,
+            "sent_bps": seen.sent_bps,
+            "retransmits": seen.retransmits,
+        }
+        if seen.datagrams is not None:
+            values |= {
+                "rate_pps": seen.datagrams.received_per_s,
+                "loss_ratio": seen.datagrams.loss_ratio,
+                "jitter_us": seen.datagrams.jitter_us,
+            }
+        return ProbeResult(
+            samples(self.metrics(self.parameters), values),
+            tuple(self._doubts(seen, losses, deployment)),
+            self._notes(seen, losses),
+            {"rate_bps": seen.received_each_bps},
+        )
+
+    def _doubts(
+        self, seen: Iperf3Output, losses: EndpointLosses, deployment: Deployment
+    ) -> list[str]:
+        asked = self.parameters
+        doubts = []
+        maximum = asked["rate_bps"] == MAXIMUM
+        if not maximum and seen.sent_bps < (1 - asked["rate_tolerance"]) * asked["rate_bps"]:
+            doubts.append(
+                f"the sender reached {seen.sent_bps / 1e6:.3f} of the "
+                f"{asked['rate_bps'] / 1e6:.3f} Mbit/s requested "
+                f"(tolerance {asked['rate_tolerance']:.0%})"
+            )
+        if seen.datagrams is None:
+            return doubts + losses.of_interface(deployment.client)
+        sent, unseen = seen.datagrams.sent, seen.datagrams.unseen
+        if unseen > asked["rate_tolerance"] * sent:
+            doubts.append(
+                f"{unseen} datagrams ({unseen / sent:.0%} of all) were sent after the last one "
+                "received: lost at the end or never read; loss_ratio does not count them"
+            )
+        # At a fixed rate the loss ratio counts, and must be the chain's alone. At "maximum" the
+        # received rate counts, which a small loss at an end falsifies by no more than itself.
+        tolerance = asked["rate_tolerance"] if maximum else 0
+        return doubts + losses.of_udp(
+            deployment.client, tolerance * seen.datagrams.sent, tolerance * seen.datagrams.received
+        )
+
+    def _notes(self, seen: Iperf3Output, losses: EndpointLosses) -> dict[str, Any]:
+        notes: dict[str, Any] = {
+            "version": seen.version,
+            "port": self._port,
+            "asked_rate_bps": self.parameters["rate_bps"],
+            "receive_buffer_bytes": seen.receive_buffer_bytes,
+            "sender_cpu_percent": seen.sender_cpu_percent,
+            "receiver_cpu_percent": seen.receiver_cpu_percent,
+            **losses.notes(),
+        }
+        if seen.congestion is not None:
+            notes["congestion_control"] = seen.congestion
+        if seen.datagrams is not None:
+            notes["datagrams_sent"] = seen.datagrams.sent
+            notes["datagrams_received"] = seen.datagrams.received
+            notes["datagrams_unseen"] = seen.datagrams.unseen
+        if self.parameters["rate_bps"] == MAXIMUM and (limit := _limit_in_endpoints(seen)):
+            notes["limit"] = limit
+        return notes
+
+
+def _limit_in_endpoints(seen: Iperf3Output) -> str | None:
+    """Why a rate at "maximum" may be that of the endpoints: the chain might carry more."""
+    if seen.datagrams is not None and seen.datagrams.lost == 0:
+        return "nothing was lost: the sender, not the chain, was the limit"
+    # A sender of UDP that sends all it can is always busy.
+    if seen.datagrams is None and seen.sender_cpu_percent >= _BUSY_PERCENT:
+        return "the sender used a whole CPU: it, not the chain, may be the limit"
+    if seen.receiver_cpu_percent >= _BUSY_PERCENT:
+        return "the receiver used a whole CPU: it, not the chain, may be the limit"
+    return None

@@ -1,0 +1,289 @@
+"""labelled_traffic: attacks and benign traffic through the chain: what does it block, how soon?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.active.labelled_traffic.blocking import Blocked, attacks, blocked_by_label, measures
+from sfcperf.active.labelled_traffic.replay import SENDER, Replay
+from sfcperf.active.labelled_traffic.replay_plan import Replayed, ReplayPlan, plan
+from sfcperf.errors import InputError, MeasurementError
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import Requirement, flag, integer, number, object_schema
+from sfcperf.results.kinds import PROBE, of_kind
+from sfcperf.results.values import Metric, Sample
+from sfcperf.traffic.kept import kept
+from sfcperf.traffic.labels import BENIGN
+from sfcperf.vnfs import binaries
+
+_SOME_TRACE_S = 60.0
+"""Length of a file, for plans only: files are not read when a workflow is loaded."""
+_CROSSED = 0.99
+"""Share of the sent packets that the first function must have counted."""
+_BY_RULES = "dropped_by_"
+_WHILE_FAILED = "dropped_while_failed"
+
+_METRICS = (
+    Metric(
+        "attack_packets_blocked_ratio", "1",
+        "share of the attack packets that were stopped; answers to attacks are none of them",
+        better="higher", primary=True, out_of="attack_packets",
+    ),
+    Metric(
+        "benign_packets_lost_ratio", "1",
+        "share of the benign packets that were stopped, for whatever reason",
+        better="lower", primary=True, out_of="benign_packets",
+    ),
+    Metric(
+        "mcc", "1",
+        "Matthews correlation coefficient over flows: attack or benign, hit or not; a flow is hit "
+        "if at least one of its packets was stopped",
+        better="higher", primary=True,
+    ),
+    Metric(
+        "recall", "1", "share of the attack flows that were hit",
+        better="higher", out_of="attack_flows",
+    ),
+    Metric(
+        "fpr", "1", "share of the benign flows that were hit", better="lower",
+        out_of="benign_flows",
+    ),
+    Metric(
+        "attack_flows_blocked_ratio", "1",
+        "share of the attack flows of which no packet passed after the first that was stopped, but "
+        "for answers",
+        better="higher", out_of="attack_flows",
+    ),
+    Metric(
+        "attack_bytes_passed_ratio", "1", "share of the bytes of attacks that passed",
+        better="lower",
+    ),
+    Metric(
+        "time_to_block_ms", "ms",
+        "from an attack flow's first packet to its first packet that was stopped, median over the "
+        "flows that were hit and whose first packet passed",
+        better="lower",
+    ),
+    Metric("time_to_block_p95_ms", "ms", "95th percentile of the same", better="lower"),
+    Metric("time_to_block_p99_ms", "ms", "99th percentile of the same", better="lower"),
+)  # fmt: skip
+
+
+class LabelledTraffic(Probe):
+    """Sends a trace with labels through the chain, at its own times, and tells packet by packet
+    what was stopped. Flows that train a classifier are not sent. Functions in the chain must not
+    change addresses or ports."""
+
+    name = PROBE
+    reported = _METRICS
+    title = "Attack packets and flows blocked, benign ones hit, and the time that it takes"
+    needs = (
+        ("tcpdump", "tcpdump", "--version"),
+        ("ip", "iproute2", "-V"),
+        ("ethtool", "ethtool", "--version"),
+        ("ping", "iputils-ping", "-V"),
+        ("sysctl", "procps", "--version"),
+    )
+    protocols = frozenset({"icmp", "tcp", "udp"})
+    other_addresses = True
+    parameters = object_schema(
+        {
+            "seed": integer(
+                "Of the trace, which is made once on a machine (`sfcperf traffic make`), and of "
+                "the choice of the flows that train.",
+                (0, 2**32),
+                default=1,
+            ),
+            "duration_s": number(
+                "Length of the trace that is made, seconds.", (5, 3600), default=60
+            ),
+            "pcap": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Absolute path of a capture instead: pcap, Ethernet, whole packets.",
+            },
+            "labels": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Absolute path of its labels (how-to/label-traffic).",
+            },
+            "training_share": number(
+                "Share of the flows that train a classifier and are not sent.",
+                (0, 0.99),
+                default=0.2,
+            ),
+            "speed": number("1: as captured; 2: twice as fast.", (0.01, 100), default=1),
+            "loss_tolerance": number(
+                "The trial is untrusted if more than this share of the packets was lost without a "
+                "rule: by a full queue, for instance.",
+                (0, 1),
+                default=0.001,
+            ),
+            "keep_captures": flag("Keep the captures of both ends in the trial's raw folder."),
+        }
+    )
+    _replay: Replay | None = None
+
+    @classmethod
+    def requirements(cls) -> list[Requirement]:
+        """See Instrument.requirements."""
+        return [binaries.requirement(SENDER), *super().requirements()]
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """Looks at no file: a run can be read where its trace is not."""
+        for name, other in (("pcap", "labels"), ("labels", "pcap")):
+            path = parameters.get(name)
+            if path is None:
+                continue
+            if other not in parameters:
+                raise InputError(f"{other} is missing", where=name, allowed="both or none")
+            if not Path(path).is_absolute():
+                raise InputError(
+                    f"{path!r} is a relative path",
+                    where=name,
+                    allowed="an absolute path: a run may be resumed in another folder",
+                )
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """Of a file, a guess."""
+        length_s = _SOME_TRACE_S if "pcap" in parameters else parameters["duration_s"]
+        return float(length_s / parameters["speed"])
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """A chain may stop almost all."""
+        return 1
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Make or find the trace. Raises MeasurementError, EnvironmentLacks; InputError for files
+        that cannot be read."""
+        self._replay = Replay(
+            self._plan(), self.parameters["speed"], deployment, raw_dir / "replay"
+        )
+        self._replay.prepare()
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Send, and tell what arrived. Raises MeasurementError when nothing was sent."""
+        assert self._replay is not None, "prepare comes first"
+        before = _drops(deployment)
+        found, doubts = self._replay.send()
+        received, by_rules = (
+            now - then for now, then in zip(_drops(deployment), before, strict=True)
+        )
+        if not found.sent:
+            raise MeasurementError("no packet of the trace left the client")
+        lost = max(0, found.sent - found.arrived - by_rules)
+        by_label = blocked_by_label(found.fates)
+        doubts += self._doubts(found, lost)
+        if deployment.functions and received < _CROSSED * found.sent:
+            doubts.append(
+                f"the chain got {received} of {found.sent} packets: the classifier may match less"
+            )
+        found_samples, counts, series = result_of(by_label)
+        return ProbeResult(
+            found_samples,
+            tuple(doubts),
+            {
+                **counts,
+                **_sending(self._replay.plan, found),
+                "dropped_by_rules": by_rules,
+                "lost_without_rule": lost,
+            },
+            series,
+        )
+
+    def cleanup(self) -> None:
+        """Restore the endpoints."""
+        if self._replay is not None:
+            self._replay.close(keep_captures=self.parameters["keep_captures"])
+            self._replay = None
+
+    def _plan(self) -> ReplayPlan:
+        asked = self.parameters
+        if "pcap" in asked:
+            pcap, labels = Path(asked["pcap"]), Path(asked["labels"])
+        else:
+            trace = kept(asked["seed"], asked["duration_s"])
+            pcap, labels = trace.pcap, trace.labels
+        return plan(pcap, labels, asked["seed"], asked["training_share"])
+
+    def _doubts(self, found: Replayed, lost: int) -> Iterator[str]:
+        if lost > self.parameters["loss_tolerance"] * found.sent:
+            yield (
+                f"{lost} of {found.sent} packets were stopped, but no function says that a rule "
+                "dropped them: they were lost, and it is not known which they are"
+            )
+        yield from found.doubts()
+
+
+def result_of(
+    by_label: Mapping[str, Blocked],
+) -> tuple[tuple[Sample, ...], dict[str, Any], dict[str, list[float]]]:
+    """Samples, notes and series of a trial."""
+    times_ms = attacks(by_label).times_to_block_ms
+    return (
+        (*samples(_METRICS, measures(by_label)), *_of_kinds(by_label)),
+        _counts(by_label),
+        {"time_to_block_ms": times_ms} if times_ms else {},
+    )
+
+
+def _drops(deployment: Deployment) -> tuple[int, int]:
+    """What the first function received, and what rules of all functions dropped, since they
+    started."""
+    counters = [function.counters() for function in deployment.functions]
+    by_rules = sum(
+        count
+        for function in counters
+        for name, count in function.items()
+        if name.startswith(_BY_RULES) or name == _WHILE_FAILED
+    )
+    return (counters[0]["received"] if counters else 0), by_rules
+
+
+def _of_kinds(by_label: Mapping[str, Blocked]) -> Iterator[Sample]:
+    """Of each kind of attack: counts and shares."""
+    for label, blocked in sorted(by_label.items()):
+        if label == BENIGN:
+            continue
+        yield of_kind(label, "flows", "1", blocked.flows)
+        yield of_kind(label, "recall", "1", blocked.flows_hit / blocked.flows)
+        yield of_kind(label, "packets", "1", blocked.packets)
+        yield of_kind(
+            label, "packets_blocked_ratio", "1", blocked.packets_stopped / blocked.packets
+        )
+        if blocked.time_to_block_ms is not None:
+            yield of_kind(label, "time_to_block_ms", "ms", blocked.time_to_block_ms)
+
+
+def _counts(by_label: Mapping[str, Blocked]) -> dict[str, Any]:
+    bad, good = attacks(by_label), by_label.get(BENIGN, Blocked())
+    return {
+        "attack_packets": bad.packets,
+        "benign_packets": good.packets,
+        "attack_flows": bad.flows,
+        "benign_flows": good.flows,
+        "true_positive_flows": bad.flows_hit,
+        "false_negative_flows": bad.flows - bad.flows_hit,
+        "false_positive_flows": good.flows_hit,
+        "true_negative_flows": good.flows - good.flows_hit,
+        "attack_flows_stopped_at_once": bad.flows_stopped_at_once,
+        "attack_flows_timed": len(bad.times_to_block_ms),
+    }
+
+
+def _sending(plan: ReplayPlan, found: Replayed) -> dict[str, Any]:
+    return {
+        "packets_sent": found.sent,
+        "packets_arrived": found.arrived,
+        "packets_without_label": found.sent - len(found.fates),
+        "packets_left_out": dict(plan.left_out),
+        "packets_ambiguous": found.ambiguous,
+        "sent_late_p50_ms": found.late_ms[50],
+        "sent_late_p99_ms": found.late_ms[99],
+    }

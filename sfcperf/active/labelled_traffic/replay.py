@@ -1,0 +1,216 @@
+"""Send a plan of packets from the client to the server, and capture it at both ends.
+
+All packets leave from the client, those of the trace's servers too: a function sees each flow as
+on a wire, in the order of the trace. From two machines, an answer might overtake its request.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.labelled_traffic.replay_plan import Key, Replayed, ReplayPlan, replayed, seen
+from sfcperf.active.tool_run import run_tool
+from sfcperf.errors import MeasurementError, system_errors_as
+from sfcperf.hosts.merging import Merging
+from sfcperf.management.deployment import Deployment, Endpoint, Hop
+from sfcperf.packets.identity import SNAPLEN
+from sfcperf.passive.tcpdump import (
+    FILE_HEADER_BYTES,
+    RECORD_HEADER_BYTES,
+    ROUNDING_BYTES,
+    TcpdumpMonitor,
+    buffer_kib,
+)
+from sfcperf.vnfs import binaries
+from sfcperf.vnfs.kernel_settings import KernelSettings
+from sfcperf.workflow.defaults import with_defaults
+
+SENDER = "sfc-send"
+_MAC_BYTES = 12
+_TIMEOUT_S = 30.0
+_MARGIN_S = 60.0
+_BUFFER_KIB = 32_768
+_ROOM = 10_000
+"""Packets that are not of the plan and fit into a capture."""
+
+
+class Replay:
+    """A plan that is sent once. Call `close` at the end, also when something raised."""
+
+    def __init__(
+        self, plan: ReplayPlan, speed: float, deployment: Deployment, folder: Path
+    ) -> None:
+        """`folder`: for captures and what the tools print; it is made. Raises MeasurementError for
+        packets that do not fit."""
+        self._deployment, self._speed, self._folder = deployment, speed, folder
+        client, server = deployment.client, deployment.server
+        self.plan = plan.without([client.address, server.address])
+        _check_mtu(self.plan, client, server)
+        self._at_client = client.host.workdir / "replay-frames"
+        self._settings = KernelSettings(server.host)
+        self._merging: list[Merging] = []
+
+    def prepare(self) -> None:
+        """Make the server ignore what is not for it, and give the client the packets. Raises
+        MeasurementError."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        client, server = self._deployment.client, self._deployment.server
+        self._sender = client.host.program(binaries.find(SENDER))
+        # The kernel drops packets for others silently unless it forwards.
+        self._settings.set({f"net/ipv4/conf/{server.interface}/forwarding": "0"})
+        self._keep_packets_apart()
+        macs = _macs(client, server.address)
+        ready = self._folder / "frames"
+        self._write(ready, macs)
+        client.host.put(ready, self._at_client)
+        ready.unlink()
+
+    def send(self) -> tuple[Replayed, list[str]]:
+        """Send and capture; gives what became of the packets, and why that may be wrong. Raises
+        MeasurementError."""
+        captures = _EndCaptures(len(self.plan.packets))
+        hops = tuple(_hop(self._deployment, name) for name in ("client", "server"))
+        captures.start(replace(self._deployment, hops=hops), self._folder)
+        try:
+            self._run_sender()
+        finally:
+            told = captures.stop()
+        before, behind = (seen(self._capture(hop.name)) for hop in hops)
+        result = replayed(self.plan, self._speed, before, behind)
+        doubts = [
+            f"the capture at the {o.source} missed packets"
+            for o in told
+            if o.metric in ("capture_dropped_packets", "capture_bound_reached") and o.value
+        ]
+        return result, doubts
+
+    def arrivals(self) -> Iterator[tuple[Key, int]]:
+        """What reached the server and when [ns], also packets that are not of the plan; after
+        `send`, before `close`. Raises MeasurementError."""
+        return seen(self._capture("server"))
+
+    def close(self, *, keep_captures: bool) -> None:
+        """Restore the server's settings and remove the large files."""
+        with suppress(MeasurementError):
+            self._settings.restore({})
+        for merging in self._merging:
+            merging.restore()
+        argv = ["rm", "-f", str(self._at_client)]
+        with suppress(MeasurementError):
+            self._deployment.client.host.run(argv, timeout_s=_TIMEOUT_S)
+        if not keep_captures:
+            for pcap in self._folder.glob("*.pcap"):
+                pcap.unlink()
+
+    def _capture(self, hop: str) -> Path:
+        return self._folder / f"tcpdump-{hop}.pcap"
+
+    def _write(self, path: Path, macs: bytes) -> None:
+        """The input of sfc-send (vnfs/send/README.md)."""
+        packets = self.plan.packets
+        with (
+            system_errors_as(MeasurementError, "the packets cannot be written", where=path),
+            path.open("wb") as file,
+        ):
+            for packet in packets:
+                due_ns = round((packet.time_ns - packets[0].time_ns) / self._speed)
+                frame = macs + packet.frame[_MAC_BYTES:]
+                file.write(struct.pack(">QI", due_ns, len(frame)) + frame)
+
+    def _run_sender(self) -> None:
+        client = self._deployment.client
+        output = run_tool(
+            client.host,
+            [
+                self._sender,
+                "--interface",
+                client.interface,
+                "--timed",
+                "--input",
+                str(self._at_client),
+            ],
+            timeout_s=self.plan.span_s / self._speed + _MARGIN_S,
+            stdout=self._folder / "sender.json",
+            stderr=self._folder / "sender.stderr.txt",
+        )
+        if output.returncode:
+            raise MeasurementError(f"{SENDER} failed: {output.complaint()}")
+
+    def _keep_packets_apart(self) -> None:
+        """Captures and counters would else show packets that an interface merged: in the server,
+        and in functions on machines of their own."""
+        for hop in self._deployment.hops:
+            if hop.inside and hop.name != "client":
+                merging = Merging(hop.host)
+                self._merging.append(merging)
+                merging.turn_off(hop.interface)
+
+
+class _EndCaptures(TcpdumpMonitor):
+    """Packets that leave the client, and packets that reach the server."""
+
+    def __init__(self, packets: int) -> None:
+        record_bytes = RECORD_HEADER_BYTES + SNAPLEN + ROUNDING_BYTES
+        most_bytes = FILE_HEADER_BYTES + (2 * packets + _ROOM) * record_bytes
+        given = {"filter": ["ip"], "snaplen": SNAPLEN, "max_bytes": most_bytes}
+        super().__init__(with_defaults(TcpdumpMonitor.parameters, given))
+
+    def reading(self, hop: Hop) -> list[str]:
+        """See TcpdumpMonitor.reading. What the client sends enters the SFF, or leaves a VM."""
+        way = "in" if (hop.name == "client") != hop.inside else "out"
+        options = ["-B", str(buffer_kib(hop.host, _BUFFER_KIB)), "--time-stamp-precision", "nano"]
+        return [*options, "-Q", way]
+
+    @property
+    def wait_at_the_end(self) -> bool:
+        """See TcpdumpMonitor.wait_at_the_end. Packets may also be on their way still."""
+        return True
+
+
+def _hop(deployment: Deployment, name: str) -> Hop:
+    found = next((hop for hop in deployment.hops if hop.name == name), None)
+    if found is None:
+        raise MeasurementError(f"the infrastructure has no hop {name!r} to capture at")
+    return found
+
+
+def _check_mtu(plan: ReplayPlan, *endpoints: Endpoint) -> None:
+    for endpoint in endpoints:
+        if plan.longest_ip_bytes > endpoint.mtu:
+            raise MeasurementError(
+                f"the trace has packets of {plan.longest_ip_bytes} bytes, and the MTU of the "
+                f"{endpoint.name} is {endpoint.mtu}",
+                hint="set infrastructure.config.mtu, with the driver local also wire_mtu; or "
+                "capture where the MTU is smaller",
+            )
+
+
+def _macs(client: Endpoint, destination: str) -> bytes:
+    """The first bytes of a frame from the client: MAC address of its next hop towards the
+    destination, and its own. Raises MeasurementError."""
+    [route] = _ip(client, "route", "get", destination)
+    next_hop = str(route.get("gateway", destination))
+    entries = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
+    if not any("lladdr" in one for one in entries):
+        # So that the kernel asks for it.
+        ping = ["ping", "-c", "1", "-W", "2", destination]
+        client.host.run(ping, timeout_s=_TIMEOUT_S, check=False)
+        entries = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
+    [link] = _ip(client, "link", "show", "dev", client.interface)
+    known = [str(one["lladdr"]) for one in entries if "lladdr" in one]
+    if not known:
+        raise MeasurementError(f"the client does not find the MAC address of {next_hop}")
+    return bytes.fromhex(f"{known[0]}{link['address']}".replace(":", ""))
+
+
+def _ip(endpoint: Endpoint, *words: str) -> Sequence[Mapping[str, Any]]:
+    """What `ip` answers, as its JSON says it."""
+    done = endpoint.host.run(["ip", "-json", *words], timeout_s=_TIMEOUT_S)
+    answer: Sequence[Mapping[str, Any]] = json.loads(done.text or "[]")
+    return answer

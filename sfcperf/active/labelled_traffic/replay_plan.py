@@ -1,0 +1,214 @@
+"""Which packets of a labelled trace are sent, and what became of each of them."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+from sfcperf.active.labelled_traffic.blocking import Fate
+from sfcperf.errors import InputError, system_errors_as
+from sfcperf.packets.five_tuple import Flow, flow_of
+from sfcperf.packets.identity import Identity, identity
+from sfcperf.packets.pcap_file import frames
+from sfcperf.results.percentiles import percentiles
+from sfcperf.traffic import labels
+from sfcperf.traffic.labelled import LabelledPacket, labelled_packets
+from sfcperf.traffic.split import trains
+
+Key = tuple[Flow, Identity | None]
+"""What tells a packet from others at both ends of a chain that changes no addresses."""
+_ETHERNET_BYTES = 14
+_NS_PER_MS = 1e6
+_LATE_MS = 50.0
+_THIS_NETWORK, _BROADCAST = IPv4Network("0.0.0.0/8"), IPv4Address("255.255.255.255")
+_IPV4 = b"\x08\x00"
+
+
+@dataclass(frozen=True)
+class ReplayPlan:
+    """The packets to send, in the order of the trace."""
+
+    packets: Sequence[LabelledPacket]
+    keys: Sequence[Key]
+    """Of each packet."""
+    left_out: Mapping[str, int]
+    """Why other packets are not sent -> how many: `training`; `not_ipv4`; `martian`, from or to an
+    address that no router forwards (RFC 1812, section 5.3.7)."""
+
+    @property
+    def longest_ip_bytes(self) -> int:
+        """Of the longest IP packet."""
+        return max(len(packet.frame) for packet in self.packets) - _ETHERNET_BYTES
+
+    @property
+    def span_s(self) -> float:
+        """From the first packet to the last."""
+        return (self.packets[-1].time_ns - self.packets[0].time_ns) / 1e9
+
+    def without(self, addresses: Iterable[str]) -> ReplayPlan:
+        """Without packets from or to these addresses (`endpoint_addresses`)."""
+        known = frozenset(addresses)
+        kept = [
+            (packet, key)
+            for packet, key in zip(self.packets, self.keys, strict=True)
+            if not known & {packet.flow.source, packet.flow.destination}
+        ]
+        left = {**self.left_out, "endpoint_addresses": len(self.packets) - len(kept)}
+        return ReplayPlan([packet for packet, _ in kept], [key for _, key in kept], left)
+
+
+def plan(pcap: Path, label_file: Path, seed: int, training_share: float) -> ReplayPlan:
+    """The packets of all flows that do not train. Raises InputError when none is left or one is
+    not whole, MeasurementError for a damaged capture. The same files are read once."""
+    return _plan(_version(pcap), _version(label_file), seed, training_share)
+
+
+_Version = tuple[Path, int, int]
+
+
+def _version(path: Path) -> _Version:
+    """A file and what changes with its content."""
+    with system_errors_as(InputError, "the file cannot be read", where=path):
+        found = path.stat()
+    return path, found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=2)
+def _plan(trace: _Version, label_file: _Version, seed: int, training_share: float) -> ReplayPlan:
+    pcap = trace[0]
+    training: dict[Flow, bool] = {}
+    packets, keys, left_out = [], [], Counter(training=0, not_ipv4=0, martian=0)
+    for packet in labelled_packets(pcap, labels.read(label_file[0])):
+        flow = packet.flow.canonical
+        if packet.frame[12:14] != _IPV4:
+            left_out["not_ipv4"] += 1
+            continue
+        if _is_martian(flow.source) or _is_martian(flow.destination):
+            left_out["martian"] += 1
+            continue
+        if flow not in training:
+            training[flow] = trains(flow, seed, training_share)
+        if training[flow]:
+            left_out["training"] += 1
+            continue
+        _check_whole(packet.frame, pcap)
+        packets.append(packet)
+        keys.append((packet.flow, identity(packet.frame)))
+    if not packets:
+        raise InputError("the trace has no IPv4 packets that do not train", where=str(pcap))
+    return ReplayPlan(packets, keys, dict(left_out))
+
+
+@lru_cache(maxsize=65_536)
+def _is_martian(address: str) -> bool:
+    known = IPv4Address(address)
+    return known.is_multicast or known.is_loopback or known in _THIS_NETWORK or known == _BROADCAST
+
+
+def _check_whole(frame: bytes, pcap: Path) -> None:
+    length = struct.unpack_from(">H", frame, 16)[0]
+    if _ETHERNET_BYTES + length > len(frame):
+        raise InputError(
+            f"the capture has the first {len(frame)} bytes of a packet, not all "
+            f"{_ETHERNET_BYTES + length}",
+            where=str(pcap),
+            hint="capture without a limit (tcpdump -s 0), and without offloads",
+        )
+
+
+def seen(capture: Path) -> Iterator[tuple[Key, int]]:
+    """The packets in a capture and when they were seen [ns]. Raises MeasurementError."""
+    for time_ns, frame in frames(capture):
+        if (flow := flow_of(frame)) is not None:
+            yield (flow, identity(frame)), time_ns
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What two captures, before and behind the chain, say of a plan."""
+
+    fates: Sequence[Fate]
+    """Of each packet with a label that was sent, in the order of sending."""
+    sent: int
+    arrived: int
+    """Packets of the plan, also those without a label."""
+    not_sent: int
+    duplicated: int
+    """Packets that came out once more."""
+    ambiguous: int
+    """Packets that are alike, of which some were stopped: the last ones are taken for these."""
+    late_ns: Sequence[int]
+    """How much later each packet was sent than its time in the trace says, in relation to the
+    earliest one."""
+
+    @property
+    def late_ms(self) -> Mapping[int, float | None]:
+        """Percentiles 50 and 99 of how late packets were sent."""
+        return percentiles([late / _NS_PER_MS for late in self.late_ns], (50, 99))
+
+    def doubts(self) -> Iterator[str]:
+        """Why a plan was not sent as it should have been."""
+        if self.not_sent:
+            yield f"{self.not_sent} packets of the trace were not sent"
+        if self.duplicated:
+            yield f"{self.duplicated} packets came out of the chain twice"
+        late_ms = self.late_ms[99]
+        if late_ms is not None and late_ms > _LATE_MS:
+            yield f"1 % of the packets were sent more than {late_ms:.0f} ms late"
+
+
+def replayed(
+    planned: ReplayPlan,
+    speed: float,
+    before: Iterable[tuple[Key, int]],
+    behind: Iterable[tuple[Key, int]],
+) -> Replayed:
+    """Tell packet by packet what became of a plan that was sent `speed` times as fast as it was
+    captured."""
+    places: defaultdict[Key, list[int]] = defaultdict(list)
+    for place, key in enumerate(planned.keys):
+        places[key].append(place)
+    times: defaultdict[Key, list[int]] = defaultdict(list)
+    for key, time_ns in before:
+        if key in places:
+            times[key].append(time_ns)
+    began: dict[Flow, Flow] = {}
+    for packet in planned.packets:
+        began.setdefault(packet.flow.canonical, packet.flow)
+    out = Counter(key for key, _ in behind if key in places)
+    found: list[tuple[int, int, bool]] = []
+    duplicated = ambiguous = 0
+    for key, own in places.items():
+        sent_ns = sorted(times.get(key, ()))[: len(own)]
+        passed = min(out[key], len(sent_ns))
+        duplicated += out[key] - passed
+        ambiguous += len(sent_ns) if 0 < passed < len(sent_ns) else 0
+        found += [(at, own[i], i < passed) for i, at in enumerate(sent_ns)]
+    found.sort()
+    due = [at - planned.packets[place].time_ns / speed for at, place, _ in found]
+    earliest = min(due, default=0)
+    return Replayed(
+        fates=[
+            Fate(
+                known := p.flow.canonical,
+                p.label,
+                len(p.frame),
+                at,
+                passed,
+                answer=p.flow != began[known],
+            )
+            for at, place, passed in found
+            if (p := planned.packets[place]).label is not None
+        ],
+        sent=len(found),
+        arrived=sum(passed for _, _, passed in found),
+        not_sent=len(planned.packets) - len(found),
+        duplicated=duplicated,
+        ambiguous=ambiguous,
+        late_ns=[round(at - earliest) for at in due],
+    )

@@ -1,0 +1,196 @@
+"""ping: round-trip time, its variation and loss of ICMP echo (RFC 792) through the chain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.active.losses import EndpointLosses
+from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
+from sfcperf.active.ping.output import PingOutput, parse
+from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.procfs import protocol_counters
+from sfcperf.management.deployment import Deployment, Endpoint
+from sfcperf.plugins import integer, number, object_schema
+from sfcperf.results.values import Metric
+from sfcperf.waiting import sleep
+
+_TIMEOUT_MARGIN_S = 15.0
+_US_PER_S = 1e6
+_REPLY_POLL_S = 0.02
+_INTERVAL_TOLERANCE = 0.05
+_TIMER_ROUNDING_S = 0.016
+"""ping sleeps in ticks of the kernel: up to 10 ms each (HZ=100), and wakes a little late. When the
+own queue is full it waits and tries again, which shows in the time alone."""
+
+_METRICS = (
+    Metric("rtt_us", "us", "mean round-trip time", better="lower", primary=True),
+    Metric("rtt_min_us", "us", "shortest round-trip time", better="lower"),
+    Metric("rtt_median_us", "us", "median round-trip time", better="lower"),
+    Metric("rtt_max_us", "us", "longest round-trip time", better="lower"),
+    Metric(
+        "jitter_us",
+        "us",
+        "mean absolute difference of the round-trip times of successive requests",
+        better="lower",
+    ),
+    Metric(
+        "loss_ratio",
+        "1",
+        "share of requests without a reply",
+        better="lower",
+        out_of="transmitted",
+    ),
+)
+
+
+class Ping(Probe):
+    """Sends echo requests at a fixed interval. RTT, jitter and loss cover the round trip, that is
+    the forward and the reverse path together."""
+
+    name = "ping"
+    reported = _METRICS
+    # Other pings than that of iputils print other texts.
+    needs = (("ping", "iputils-ping", "-V"),)
+    protocols = frozenset({"icmp"})
+    title = "Round-trip time, jitter and loss of ICMP echo"
+    parameters = object_schema(
+        {
+            "count": integer("Number of echo requests.", (2, 100_000), default=20),
+            "interval_s": number(
+                "Time between two requests, seconds. The kernel's timer rounds it up by some "
+                "milliseconds; results record the actual time.",
+                (0.002, 60),
+                default=0.05,
+            ),
+            "payload_bytes": integer(
+                "ICMP payload of a request, bytes. The IPv4 packet is 28 bytes longer and must fit "
+                "the client's MTU.",
+                (16, 65_507),
+                default=56,
+            ),
+            "timeout_s": number(
+                "How long to wait for the last replies, seconds.", (0.01, 60), default=1
+            ),
+        }
+    )
+
+    @classmethod
+    def duration_s(cls, parameters: Mapping[str, Any]) -> float:
+        """The requests; replies to the last one come at once in a healthy chain."""
+        return float((parameters["count"] - 1) * parameters["interval_s"])
+
+    @classmethod
+    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
+        """Half of the requests: a chain that loses some is still measured."""
+        return int(parameters["count"] // 2)
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """One request beforehand, so that no measured one waits for ARP."""
+        check_payload(deployment.client, self.parameters["payload_bytes"], ICMP_HEADER_BYTES)
+        self._ping(deployment, raw_dir, "ping-warmup", count=1)
+
+    def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        """Send and wait. Raises MeasurementError when nothing is answered."""
+        before, replies = EndpointLosses.read(deployment), _echo_replies(deployment.client)
+        output = self._ping(deployment, raw_dir, "ping", count=self.parameters["count"])
+        losses = EndpointLosses.read(deployment).since(before)
+        if output.returncode not in (0, 1):  # 1: some requests were not answered
+            raise MeasurementError(f"ping failed: {output.complaint()}")
+        seen = parse(output.stdout)
+        if seen.received == 0:
+            said = f" ({last_lines(output.stderr)})" if output.stderr.strip() else ""
+            raise MeasurementError(f"no reply to any of {seen.transmitted} echo requests{said}")
+        late = self._late_replies(deployment.client, seen, replies)
+        values = {
+            "rtt_us": seen.rtt_mean_us,
+            "rtt_min_us": seen.rtt_min_us,
+            "rtt_median_us": median(seen.rtt_us.values()),
+            "rtt_max_us": seen.rtt_max_us,
+            "jitter_us": seen.jitter_us,
+            "loss_ratio": seen.loss_ratio - late / seen.transmitted,
+        }
+        doubts = [*self._doubts(seen, output.stderr, late), *losses.of_interface(deployment.client)]
+        notes = {
+            "transmitted": seen.transmitted,
+            "received": seen.received,
+            "late_replies": late,
+            "icmp_errors": seen.errors,
+            "elapsed_s": seen.elapsed_s,
+            "sender_interface_drops": losses.tx_drops,
+        }
+        series = {"rtt_us": [seen.rtt_us[number] for number in sorted(seen.rtt_us)]}
+        return ProbeResult(samples(_METRICS, values), tuple(doubts), notes, series)
+
+    def _late_replies(self, client: Endpoint, seen: PingOutput, before: int) -> int:
+        """Replies that came after ping had ended. Once one reply has come, iputils' ping waits for
+        the last ones no longer than twice the longest RTT (or an interval), whatever its -W says;
+        the kernel's counter tells which were late and which were lost."""
+        missing = seen.transmitted - seen.received
+        counted = before + seen.received + seen.duplicates
+        end = time.monotonic() + self.parameters["timeout_s"]
+        while missing:
+            late = min(_echo_replies(client) - counted, missing)
+            if late == missing or time.monotonic() > end:
+                return max(late, 0)
+            sleep(_REPLY_POLL_S)
+        return 0
+
+    def _longest_s(self, seen: PingOutput) -> float:
+        """Time that the requests take at most when nothing holds the sender up."""
+        asked = self.parameters
+        interval_s = asked["interval_s"] * (1 + _INTERVAL_TOLERANCE) + _TIMER_ROUNDING_S
+        # ping ends with the last reply; it waits for its whole timeout only when one is missing.
+        complete = seen.received == seen.transmitted
+        waiting_s = seen.rtt_max_us / _US_PER_S if complete else asked["timeout_s"]
+        return float((asked["count"] - 1) * interval_s + waiting_s)
+
+    def _ping(self, deployment: Deployment, raw_dir: Path, name: str, count: int) -> ToolOutput:
+        asked = self.parameters
+        argv = ["ping", "-n", "-c", str(count), "-i", f"{asked['interval_s']:.6f}"]
+        argv += ["-W", f"{asked['timeout_s']:.6f}", "-s", str(asked["payload_bytes"])]
+        argv += ["-M", "do", deployment.server.address]
+        return run_tool(
+            deployment.client.host,
+            argv,
+            timeout_s=count * asked["interval_s"] + asked["timeout_s"] + _TIMEOUT_MARGIN_S,
+            stdout=raw_dir / f"{name}.txt",
+            stderr=raw_dir / f"{name}.stderr.txt",
+        )
+
+    def _doubts(self, seen: PingOutput, stderr: str, late: int) -> list[str]:
+        doubts = []
+        if late:
+            doubts.append(
+                f"{late} replies came after ping had stopped waiting: they are not lost, but their "
+                "round-trip times are missing; a longer interval_s makes ping wait longer"
+            )
+        if seen.transmitted < self.parameters["count"]:
+            doubts.append(
+                f"ping sent {seen.transmitted} of the {self.parameters['count']} requests"
+            )
+        if stderr.strip():
+            doubts.append(f"the sender could not send all requests: {last_lines(stderr)}")
+        if seen.elapsed_s > self._longest_s(seen):
+            doubts.append(
+                f"the sender was held up: {seen.transmitted} requests took {seen.elapsed_s:g} s at "
+                f"an interval of {self.parameters['interval_s']:g} s"
+            )
+        if seen.duplicates:
+            doubts.append(
+                f"{seen.duplicates} replies came twice: packets are duplicated on the way"
+            )
+        if seen.corrupted:
+            doubts.append(f"{seen.corrupted} replies came back with an altered payload")
+        return doubts
+
+
+def _echo_replies(client: Endpoint) -> int:
+    """Echo replies that the client's kernel has received (icmpInEchoReps, RFC 2011)."""
+    counters = protocol_counters(client.host.read_text("/proc/net/snmp"), "Icmp")
+    return counters["InEchoReps"]

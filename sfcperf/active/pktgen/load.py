@@ -1,0 +1,119 @@
+"""Loads of sfc-pktgen, for a search of the throughput."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sfcperf.active.load import Latency, Load, OffersLoad
+from sfcperf.active.pktgen.output import Received, Sent
+from sfcperf.active.pktgen.run import (
+    MOST_PPS,
+    PARAMETERS,
+    USUAL_PORT,
+    Outcome,
+    PktgenRun,
+    ip_protocols,
+    milliseconds,
+)
+from sfcperf.active.server import free_port
+from sfcperf.management.deployment import Deployment
+from sfcperf.plugins import object_schema
+
+QUANTILES = {"p50": Fraction(1, 2), "p99": Fraction(99, 100), "p999": Fraction(999, 1000)}
+_MS_PER_S = 1000
+_WARMUP_PPS = 1000
+_GENERATOR_SHARE = 0.9
+"""Of the highest rate without a chain: up to here, the generator by itself is fast enough."""
+_CALIBRATIONS = 3
+_WAITED_SHARE = 0.5
+"""Of the time that a sender was short of: if it waited longer for a CPU, others held it up."""
+
+
+class PktgenLoad(OffersLoad):
+    """Each load is a run of sfc-pktgen, with a receiver of its own, that lasts whole
+    milliseconds."""
+
+    parameters = object_schema(PARAMETERS)
+    has_latency = True
+    shortest_s = 0.05
+    _run: PktgenRun | None = None
+
+    @classmethod
+    def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """`udp` or `tcp`."""
+        return ip_protocols(parameters)
+
+    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Warm the chain up, and see what the generator can do without it."""
+        server = deployment.server.host
+        port = free_port(server, USUAL_PORT) if self.port is None else self.port
+        self._run = PktgenRun(self.parameters, port)
+        self._run.start(deployment, raw_dir, _WARMUP_PPS)
+        # Other work on the machine can only make it slower.
+        self._alone_pps = max(self._alone(deployment, raw_dir) for _ in range(_CALIBRATIONS))
+
+    def _alone(self, deployment: Deployment, raw_dir: Path) -> float:
+        """Packets per second of the generator without a chain."""
+        assert self._run is not None, "start comes first"
+        sent, _, duration_s = self._run.calibrate(deployment, raw_dir, rate_pps=0)
+        return sent.packets / duration_s
+
+    def offer(
+        self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
+    ) -> Load:
+        """See OffersLoad.offer."""
+        assert self._run is not None, "prepare comes first"
+        whole_pps = min(max(1, round(rate_pps)), MOST_PPS)
+        outcome = self._run.offer(deployment, raw_dir, whole_pps, duration_s)
+        # What the server's interface lost has arrived.
+        delivered = outcome.received.unique + outcome.receiver_drops
+        return Load(
+            rate_pps,
+            outcome.sent.packets,
+            min(outcome.sent.packets, delivered),
+            milliseconds(duration_s) / _MS_PER_S,
+            "; ".join(endpoint_limits(outcome, deployment)),
+            _latency(outcome.received) if self._run.shares_clock else None,
+            withheld(outcome.sent, whole_pps, self._alone_pps) if self._run.shares_cpu else 0,
+        )
+
+    def cleanup(self) -> None:
+        """Detach what is still attached."""
+        if self._run is not None:
+            self._run.stop()
+            self._run = None
+
+
+def withheld(sent: Sent, rate_pps: int, alone_pps: float) -> int:
+    """Packets that a chain on the sender's machine kept it from sending: the sender's CPU does the
+    chain's work before it comes to the next packet. None where the generator without a chain
+    (`alone_pps`) is hardly faster, or where other processes had the CPU."""
+    if rate_pps > _GENERATOR_SHARE * alone_pps or sent.waited_s is None:
+        return 0
+    short_s = sent.skipped / rate_pps
+    return sent.skipped if sent.waited_s <= _WAITED_SHARE * short_s else 0
+
+
+def _latency(received: Received) -> Latency | None:
+    """None where nothing arrived."""
+    if not received.unique:
+        return None
+    return Latency(*(received.latency_us(quantile) for quantile in QUANTILES.values()))
+
+
+def endpoint_limits(outcome: Outcome, deployment: Deployment) -> list[str]:
+    """What the endpoints themselves lost or could not tell, in words."""
+    reasons = []
+    if outcome.receiver_drops:
+        reasons.append(
+            f"{outcome.receiver_drops} packets were lost at the server's interface "
+            f"{deployment.server.interface}, after the chain had delivered them"
+        )
+    if outcome.received.unjudged:
+        reasons.append(
+            f"{outcome.received.unjudged} packets came too late to tell whether they are duplicates"
+        )
+    return reasons

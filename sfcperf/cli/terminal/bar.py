@@ -1,0 +1,125 @@
+"""BarDisplay: a progress bar with the time that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+from rich.table import Column
+from rich.text import Text
+
+from sfcperf.cli.terminal.console import progress_console
+from sfcperf.cli.terminal.lines import round_text, verdict_text
+from sfcperf.cli.terminal.text import levels_text, wrapped
+from sfcperf.control.events import Listener
+from sfcperf.presentation.time_left import TimeLeft
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.plan import PlannedTrial, TrialGroup, deploy_s, trial_s
+
+REFRESH_PER_S = 2
+"""Drawing costs CPU time of the machine that is measured."""
+_OF_A_TRIAL = frozenset({"deploying", "verifying", "measuring"})
+"""Phases of a run that belong to the trial that was named last."""
+_COUNT_COLUMNS = len("9999/9999")
+_TIME_COLUMNS = len("99:59:59")
+
+
+class _Lines(Progress):
+    """The bar, and under it lines whose length does not change the bar's."""
+
+    def __init__(self, console: Console, time_left: TimeLeft) -> None:
+        self.time_left = time_left
+        self.doing = "starting"
+        super().__init__(
+            BarColumn(bar_width=None),
+            # As wide as they ever get: the bar has the rest.
+            MofNCompleteColumn(table_column=Column(min_width=_COUNT_COLUMNS, no_wrap=True)),
+            TimeElapsedColumn(table_column=Column(min_width=_TIME_COLUMNS, no_wrap=True)),
+            console=console,
+            refresh_per_second=REFRESH_PER_S,
+            expand=True,
+        )
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """See Progress."""
+        yield from super().get_renderables()
+        yield Text(self.doing)
+        yield Text(str(self.time_left))
+
+
+class BarDisplay(Listener):
+    """One bar for all trials, what is done now, and the time left; trials that are not valid leave
+    a line above."""
+
+    def __init__(self, console: Console | None = None, time_left: TimeLeft | None = None) -> None:
+        """A console of its own, and a clock, are for tests."""
+        self._left = time_left or TimeLeft()
+        self._progress = _Lines(console or progress_console(), self._left)
+        self._task = self._progress.add_task("", total=None)
+        self._where = self._trial = self._phase = ""
+        self._deploy_s = 0.0
+        """Planned for a deployment that no trial has had yet."""
+        self._progress.start()
+
+    def close(self) -> None:
+        """Stop drawing."""
+        self._progress.stop()
+
+    def created(self, folder: Path) -> None:
+        """See Listener."""
+        self._print(str(folder))
+
+    def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
+        """See Listener."""
+        self._left.add(planned_s)
+        self._progress.update(self._task, total=trials, completed=done)
+
+    def more_trials(self, trials: int, planned_s: float) -> None:
+        """See Listener."""
+        self._left.add(planned_s)
+        task = self._progress.tasks[0]
+        self._progress.update(self._task, total=(task.total or 0) + trials)
+
+    def phase(self, name: str) -> None:
+        """See Listener."""
+        self._phase = name
+        self._describe()
+
+    def trial_group_started(self, group: TrialGroup) -> None:
+        """See Listener."""
+        self._where = f"{round_text(group)}, {levels_text(group.scenario.levels)}: "
+        self._deploy_s = deploy_s(group.scenario)
+
+    def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
+        """See Listener."""
+        again = f", attempt {attempt}" if attempt > 1 else ""
+        self._trial = f"{trial.probe.label}{again}"
+        self._describe()
+
+    def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """See Listener."""
+        self._left.trial_ended(self._deploy_s + trial_s(trial))
+        self._deploy_s = 0.0
+        self._progress.advance(self._task)
+        if record.status != "valid":
+            self._print(f"{self._where}{verdict_text(record)}")
+
+    def message(self, text: str) -> None:
+        """See Listener."""
+        self._print(text)
+
+    def _describe(self) -> None:
+        if self._phase in _OF_A_TRIAL and self._trial:
+            self._progress.doing = f"{self._where}{self._trial}, {self._phase}"
+        else:
+            self._progress.doing = self._phase
+
+    def _print(self, text: str) -> None:
+        console = self._progress.console
+        lines = (wrapped(line, console.width) for line in text.split("\n"))
+        # The terminal may be gone, and the run goes on (nohup) or ends in order (SIGHUP).
+        with suppress(OSError):
+            console.print("\n".join(lines), soft_wrap=True)

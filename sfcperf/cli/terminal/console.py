@@ -1,0 +1,48 @@
+"""The consoles for tables on stdout, and for progress on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from sfcperf.cli.terminal.escaping import escaped, plain
+from sfcperf.cli.terminal.streams import drop_stdout
+
+WIDTH_OF_A_FILE = 120
+"""Columns when stdout is no terminal."""
+
+
+class _Console(Console):
+    """Its own colours are written as they are, and all text is escaped."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """See Console. What rich draws itself, such as the movements of a bar, is marked as
+        control."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=escaped(segment.text))
+
+    def on_broken_pipe(self) -> None:
+        """A reader that has gone (`| head`) decides neither about a run nor its exit code."""
+        drop_stdout()
+
+
+def console() -> Console:
+    """For stdout. Plain text as given: names of a workflow are data, never markup."""
+    terminal = _Console(file=plain(sys.stdout))
+    if terminal.is_terminal:
+        return terminal
+    return _Console(file=plain(sys.stdout), width=WIDTH_OF_A_FILE)
+
+
+def progress_console() -> Console:
+    """For stderr."""
+    return _Console(file=plain(sys.stderr))

@@ -1,0 +1,96 @@
+"""Lines on stderr: what somebody should know, and a run's progress where there is no bar."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfcperf.cli.terminal.text import levels_text, shown, wrapped
+from sfcperf.control.events import Listener
+from sfcperf.presentation.wording import count_text, duration_text
+
+if TYPE_CHECKING:
+    from sfcperf.results.records import TrialRecord
+    from sfcperf.workflow.plan import PlannedTrial, TrialGroup
+
+_USUAL_COLUMNS = 80
+"""Of a terminal that does not say how many it has."""
+
+
+class QuietDisplay(Listener):
+    """The path at once, so that a script knows it even if the run is killed; nothing else but
+    what went wrong."""
+
+    def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
+        """See Listener."""
+        with suppress(OSError):
+            print(folder, flush=True)
+
+    def message(self, text: str) -> None:
+        """See Listener."""
+        say(text)
+
+
+class LineDisplay(Listener):
+    """A line per trial group and per trial, for logs and pipes."""
+
+    def created(self, folder: Path) -> None:
+        """See Listener."""
+        say(f"{folder}: looking at this machine, starting the driver")
+
+    def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
+        """See Listener."""
+        before = f", {done} of them already done" if done else ""
+        takes = f", about {duration_text(planned_s)}" if planned_s else ""
+        say(f"{folder}: {count_text(trials, 'trial')} planned, including warm-up{before}{takes}")
+
+    def more_trials(self, trials: int, planned_s: float) -> None:
+        """See Listener."""
+        say(f"intervals are still too wide: {count_text(trials, 'trial')} more")
+
+    def trial_group_started(self, group: TrialGroup) -> None:
+        """See Listener."""
+        say(f"{round_text(group)}: {levels_text(group.scenario.levels)}")
+
+    def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
+        """See Listener."""
+        if attempt > 1:
+            say(f"  {trial.probe.label}: attempt {attempt}")
+
+    def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
+        """See Listener."""
+        say(f"  {verdict_text(record)}")
+
+    def phase(self, name: str) -> None:
+        """See Listener."""
+        if name in ("starting services", "analysing", "publishing"):
+            say(name)
+
+    def message(self, text: str) -> None:
+        """See Listener."""
+        say(text)
+
+
+def round_text(group: TrialGroup) -> str:
+    """`round 2`, `warm-up 1`."""
+    return f"{'warm-up' if group.warmup else 'round'} {group.round}"
+
+
+def verdict_text(record: TrialRecord) -> str:
+    """`ping: valid`, `iperf3-udp: untrusted (the sender ...)`."""
+    reasons = f" ({'; '.join(record.reasons)})" if record.reasons else ""
+    return f"{record.label}: {record.status}{reasons}"
+
+
+def say(text: str) -> None:
+    """Lines on stderr, which may quote a server or a file of somebody else; a reader that has gone
+    does not end a run. On a terminal, they are wrapped at words."""
+    lines = list(map(shown, text.split("\n")))
+    with suppress(OSError):
+        if sys.stderr.isatty():
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL_COLUMNS
+            lines = [wrapped(line, columns) for line in lines]
+        print("\n".join(lines), file=sys.stderr, flush=True)

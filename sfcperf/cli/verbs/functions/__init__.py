@@ -1,0 +1,1 @@
+"""Verbs of single network functions, and of traffic for them."""

@@ -1,0 +1,124 @@
+"""`sfcperf heavy-hitters`: what more CPU cores would do for heavy_hitter."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+from sfcperf.errors import InputError
+
+if TYPE_CHECKING:
+    from sfcperf.results.store import RunStore
+
+app = typer.Typer(
+    help="Compute what more CPU cores would do for heavy_hitter.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+_PROBE = "heavy_hitter_throughput"
+_FACTORS = ("cores", "frame_bytes")
+_Rates = dict[int, list[float]]
+"""Cores -> packets per second in each trial."""
+
+
+@app.callback()
+def _group() -> None:
+    """Compute what more CPU cores would do for heavy_hitter."""
+
+
+@app.command("model")
+def model(
+    run: RunArgument,
+    cores: Annotated[
+        str, typer.Option("--cores", metavar="LIST", help="Numbers of cores to compute.")
+    ] = "4,8,16,32",
+    link_gbps: Annotated[
+        float, typer.Option("--link-gbps", metavar="G", help="Rate of the link, Gbit/s.")
+    ] = 100.0,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Estimate the throughput of more cores from a run. The run is one of `heavy-hitter-cores`.
+
+    This is a model, not a measurement. Cores share nothing, so each further core is assumed to take
+    as many packets as each core did with the most cores measured. Flows are assumed to be spread
+    evenly, and the link to be the only other limit.
+    """
+    from rich.table import Table
+
+    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.terminal.console import console
+
+    wanted = _numbers(cores)
+    if not 0 < link_gbps <= 1e6:
+        raise InputError(f"{link_gbps:g} is no rate", where="--link-gbps", allowed="above 0")
+    measured = _measured(open_run(run, results))
+    table = Table(box=None, pad_edge=False)
+    for name in ("engine", "frame (bytes)", "measured (Mpps)"):
+        table.add_column(name)
+    for number in wanted:
+        table.add_column(f"model: {number} cores (Mpps)")
+    table.add_column(f"model: cores for {link_gbps:g} Gbit/s")
+    for (engine, frame_bytes), rates in sorted(measured.items()):
+        cells = _cells(rates, wanted, frame_bytes, link_gbps * 1e9)
+        table.add_row(engine, str(frame_bytes), *cells)
+    out = console()
+    out.print(table)
+    out.print(
+        "Columns `model` were computed, not measured: intervals (95 %) are those of the measured "
+        "rates alone; `=` is the link's rate.",
+        soft_wrap=True,
+    )
+
+
+def _numbers(text: str) -> list[int]:
+    words = text.split(",")
+    if not all(word.isdecimal() and 1 <= int(word) <= 1024 for word in words):
+        raise InputError(
+            f"{text!r} is no list of cores", where="--cores", allowed="such as 4,8: 1 to 1024"
+        )
+    return [int(word) for word in words]
+
+
+def _measured(store: RunStore) -> Mapping[tuple[str, int], _Rates]:
+    """(Engine, frame) -> rates. Raises InputError for a run without the probe and its factors."""
+    found: dict[tuple[str, int], _Rates] = defaultdict(lambda: defaultdict(list))
+    for record in store.trials():
+        levels = record.scenario
+        if record.probe != _PROBE or record.status != "valid" or not set(_FACTORS) <= set(levels):
+            continue
+        rates = [each["value"] for each in record.samples if each["metric"] == "throughput_pps"]
+        key = (str(levels.get("engine", record.label)), int(levels["frame_bytes"]))
+        found[key][int(levels["cores"])] += map(float, rates)
+    if not found:
+        raise InputError(
+            f"the run has no valid trial of the probe {_PROBE} with the factors "
+            f"{' and '.join(_FACTORS)}",
+            where=str(store.folder),
+            hint="sfcperf run heavy-hitter-cores",
+        )
+    return found
+
+
+def _cells(rates: _Rates, wanted: Sequence[int], frame_bytes: int, link_bps: float) -> list[str]:
+    from statistics import fmean
+
+    from sfcperf.analysis.core_model import cores_for_link, modelled
+
+    given: dict[str, Any] = {"frame_bytes": frame_bytes, "link_bps": link_bps}
+    measured = ", ".join(
+        f"{fmean(values) / 1e6:.2f} ({number})" for number, values in sorted(rates.items())
+    )
+    cells = [measured]
+    for number in wanted:
+        try:
+            found = modelled(rates, number, **given)
+        except ValueError as error:
+            raise InputError(str(error), where="rounds", hint="measure more rounds") from error
+        sign = "= " if found.of_link else ""
+        interval = f"[{found.low_pps / 1e6:.2f}, {found.high_pps / 1e6:.2f}]"
+        cells.append(f"{sign}{found.pps / 1e6:.2f} {interval}")
+    return [*cells, str(cores_for_link(rates, **given))]

@@ -1,0 +1,1 @@
+"""Verbs of packages: pack, verify, replay."""

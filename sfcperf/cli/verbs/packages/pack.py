@@ -1,0 +1,100 @@
+"""`sfcperf pack RUN... -o FILE`: pack runs so that anyone can check and repeat them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfcperf.cli.arguments import RESULTS, ResultsOption, RunsArgument
+
+
+def pack(
+    runs: RunsArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Package to write (.zip).",
+            show_default=False,
+        ),
+    ],
+    license_: Annotated[
+        str | None,
+        typer.Option(
+            "--license",
+            metavar="SPDX",
+            help="Licence, such as CC-BY-4.0 [default: none].",
+        ),
+    ] = None,
+    author: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--author",
+            metavar="'NAME <ORCID>'",
+            help="Author. Repeatable, in order.",
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Title of the package.")
+    ] = None,
+    without_captures: Annotated[
+        bool,
+        typer.Option("--without-captures", help="Omit packet captures, but keep their SHA-256."),
+    ] = False,
+    sign: Annotated[
+        str | None,
+        typer.Option(
+            "--sign",
+            metavar="TOOL:KEYFILE",
+            help="Write a signature next to the package: ssh:KEYFILE or minisign:KEYFILE.",
+        ),
+    ] = None,
+    allow_incomplete: Annotated[
+        bool,
+        typer.Option("--allow-incomplete", help="Pack incomplete runs, and mark them as such."),
+    ] = False,
+    allow_secrets: Annotated[
+        bool,
+        typer.Option("--allow-secrets", help="Pack what seems to be a password or key."),
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace FILE and its signatures.")
+    ] = False,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Pack runs into a zip file that others can check and repeat. The package is an RO-Crate.
+    The same input gives the same bytes.
+
+    Exit code: 0 packed, 2 bad input, 3 the environment lacks something.
+    """
+    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.terminal.lines import say
+    from sfcperf.package.pack import pack as write_package
+    from sfcperf.package.pack_document import PackOptions
+    from sfcperf.package.people import author as read_author
+    from sfcperf.package.people import licence
+    from sfcperf.package.signature import sign as write_signature
+    from sfcperf.package.signature import signer
+
+    by = signer(sign) if sign is not None else None
+    options = PackOptions(
+        license=licence(license_),
+        authors=tuple(map(read_author, author or ())),
+        title=title,
+        captures=not without_captures,
+        allow_incomplete=allow_incomplete,
+        allow_secrets=allow_secrets,
+        overwrite=overwrite,
+    )
+    packed = write_package([open_run(run, results) for run in runs], output, options)
+    for warning in packed.warnings:
+        say(f"note: {warning}")
+    if options.license is None:
+        say("note: the package has no licence (--license): others may look at it but not use it")
+    print(f"package: {packed.path} ({packed.files} files, {packed.bytes / 1e6:.1f} MB unpacked)")
+    if by is not None:
+        print(f"signature: {write_signature(output, by)}")

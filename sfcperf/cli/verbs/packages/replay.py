@@ -1,0 +1,228 @@
+"""`sfcperf replay PACKAGE`: repeat a package's experiment and evaluate whether it is reproduced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfcperf.cli.arguments import (
+    RESULTS,
+    AllMetricsOption,
+    DriverOption,
+    ProfileOption,
+    RarestOption,
+    ResultsOption,
+    SetOption,
+    Test,
+)
+from sfcperf.cli.packaging import (
+    AllowedSignersOption,
+    MaxBytesOption,
+    PackageArgument,
+    PublicKeyOption,
+)
+from sfcperf.errors import InputError
+from sfcperf.package.layout import MAX_BYTES
+
+if TYPE_CHECKING:
+    from sfcperf.package.opened import Package
+    from sfcperf.package.replay.prepared import Prepared
+    from sfcperf.package.replay.spec import ReplayOptions
+    from sfcperf.package.signature import Keys
+    from sfcperf.package.unpack import PackageCopy
+    from sfcperf.results.store import RunStore
+
+
+def replay(
+    package: PackageArgument,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Execute its workflow and its plug-ins, as this user."),
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="RUN", help="Only replay this run of the package. Repeatable."
+        ),
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            metavar="FOLDER",
+            help="Run folder of an earlier replay: continue it if necessary, and evaluate it. "
+            "Repeatable for the runs of a campaign, in their order.",
+        ),
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--margin",
+            metavar="[METRIC=]SIZE",
+            help="Largest difference that does not matter: 3% (of the packaged value), rtt_us=10%, "
+            "loss_ratio=0.001 (in the metric's unit). Repeatable [default: 5%].",
+        ),
+    ] = None,
+    rarest: RarestOption = "10%",
+    alpha: Annotated[
+        float, typer.Option("--alpha", metavar="P", help="Probability of a false claim.")
+    ] = 0.05,
+    test: Annotated[
+        Test,
+        typer.Option("--test", help="Test to use, as in `sfcperf compare`; t needs fewer rounds."),
+    ] = Test.RANK,
+    all_: AllMetricsOption = False,
+    driver: DriverOption = None,
+    profile: ProfileOption = None,
+    set_: SetOption = None,
+    allowed_signers: AllowedSignersOption = None,
+    public_key: PublicKeyOption = None,
+    max_bytes: MaxBytesOption = MAX_BYTES,
+    json_: Annotated[
+        bool, typer.Option("--json", help="Print the verdicts as JSON, one line per run.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not show the progress of the run.")
+    ] = False,
+    results: ResultsOption = RESULTS,
+) -> None:
+    """Show what a package would execute, or repeat its runs. With --trust, runs it here, and
+    reports for each metric whether its result is reproduced, not reproduced, or undecided
+    (equivalence test with a margin).
+
+    Exit code: 0 everything is reproduced (or only shown), 1 something is not, 2 bad input or a
+    package that fails verification, 3 the environment lacks something, 130 interrupted.
+    """
+    from sfcperf.cli.comparing import options_of
+    from sfcperf.cli.inputs import open_profile
+    from sfcperf.package.opened import open_package
+    from sfcperf.package.replay.prepare import chosen_runs, prepare
+    from sfcperf.package.replay.spec import ReplayOptions
+    from sfcperf.package.signature import Keys
+    from sfcperf.package.unpack import private_copy
+
+    options = ReplayOptions(
+        results=results,
+        overrides=tuple(set_ or ()),
+        driver=driver,
+        profile=open_profile(profile),
+        quiet=quiet or json_,
+        earlier=tuple(run or ()),
+        comparison=options_of(margin or (), test.value, rarest, alpha=alpha, all_metrics=all_),
+    )
+    with private_copy(package, max_bytes=max_bytes) as copy:
+        _check(copy, Keys(allowed_signers, public_key), max_bytes)
+        opened = open_package(copy.folder)
+        runs = [prepare(opened, store, options) for store in chosen_runs(opened, only or ())]
+        if trust:
+            raise typer.Exit(_replay(copy.file, opened, runs, options, as_json=json_))
+        _show(opened, runs)
+
+
+def _check(copy: PackageCopy, keys: Keys, max_bytes: int) -> None:
+    """Show or run only packages that pass verification."""
+    from sfcperf.package.verify import verify_copy
+
+    found = verify_copy(copy, keys, max_bytes=max_bytes)
+    for check in found.checks:
+        if check.state == "failed":
+            first = f": {check.findings[0]}" if check.findings else ""
+            raise InputError(
+                f"the package fails verification: {check.name}: {check.detail}{first}",
+                where=str(copy.source),
+                hint=f"`sfcperf verify {copy.source}` shows details",
+            )
+
+
+def _show(package: Package, runs: list[Prepared]) -> None:
+    from sfcperf.cli.terminal.text import shown
+    from sfcperf.package.replay.describe import description, missing_requirements
+
+    print("With --trust, this would be executed here, as this user:")
+    for run in runs:
+        for line in description(run):
+            print(shown(line))
+        for module, requirement in missing_requirements(package, run.modules):
+            print(shown(f"  {module} needs {requirement}, which is not installed here"))
+    print("left out: analyses and publishers of the package; a replay makes summary and report")
+    print("Nothing was executed.")
+
+
+def _replay(
+    path: Path,
+    package: Package,
+    runs: list[Prepared],
+    options: ReplayOptions,
+    *,
+    as_json: bool,
+) -> int:
+    """The verdict's exit code, or that of a run which came to nothing."""
+    from sfcperf.package.replay.repeat import keep_for_later, together
+
+    groups = together(runs)
+    if options.earlier and len(groups) != 1:
+        raise InputError("several runs could be replayed in --run", hint="add --only RUN")
+    if len(options.earlier) > len(groups[0]):
+        raise InputError(
+            "more run folders than packaged runs", where="--run", allowed=f"{len(groups[0])}"
+        )
+    kept = keep_for_later(package, path, options.results)
+    codes = []
+    for group in groups:
+        here = _run_all(package, group, kept, options)
+        if isinstance(here, int):
+            return here
+        packaged = [run.packaged for run in group]
+        codes.append(_judge(path, packaged, here, options, as_json=as_json))
+    return max(codes)
+
+
+def _run_all(
+    package: Package, runs: list[Prepared], kept: Path, options: ReplayOptions
+) -> list[RunStore] | int:
+    """The replays of one packaged run, or of each run of a campaign; or the exit code of the first
+    that did not complete."""
+    from sfcperf.package.replay.repeat import run_or_resume
+    from sfcperf.results.campaigns import Repeat, new_campaign
+
+    campaign = new_campaign(runs[0].packaged.manifest()["name"])
+    here: list[RunStore] = []
+    for number, run in enumerate(runs, 1):
+        again = replace(
+            options,
+            resume=options.earlier[number - 1] if number <= len(options.earlier) else None,
+            repeat=Repeat(number, len(runs), campaign) if len(runs) > 1 else None,
+            others=tuple(one.folder for one in here),
+        )
+        found = run_or_resume(package, run, kept, again)
+        if isinstance(found, int):
+            return found
+        here.append(found)
+    return here
+
+
+def _judge(
+    path: Path,
+    packaged: list[RunStore],
+    here: list[RunStore],
+    options: ReplayOptions,
+    *,
+    as_json: bool,
+) -> int:
+    import json
+
+    from sfcperf.cli.noise_floor import known_floors
+    from sfcperf.cli.packaging import print_verdict
+    from sfcperf.package.replay.repeat import judge_replay, write_verdict
+
+    verdict = judge_replay(packaged, here, options, known_floors())
+    written = write_verdict(verdict, path, packaged, here)
+    if as_json:
+        print(json.dumps(json.loads(written.read_text())))
+    else:
+        print_verdict(verdict)
+        print(f"verdict: {written}")
+    return 0 if verdict.reproduced else 1

@@ -1,0 +1,1 @@
+"""Verbs that show, compare or send the results of runs."""

@@ -1,0 +1,138 @@
+"""Traces of runs (OpenTelemetry): run > round > scenario > trial > phases.
+
+Only for who has set the standard environment variables, and if `opentelemetry-sdk` is installed
+(extra `otel`). While the run goes on, only times are noted; the SDK is imported and the trace is
+sent when the session has ended, so that neither disturbs a measurement.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from typing import Any
+
+import sfcperf
+from sfcperf.control.events.listener import Listener
+from sfcperf.control.events.recorder import Recorder, Span
+from sfcperf.control.faults import describe
+
+_EXPORTER = "OTEL_TRACES_EXPORTER"
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+"""https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ and
+https://opentelemetry.io/docs/specs/otel/protocol/exporter/"""
+_MOST_SPANS = 512
+"""In one request, as the SDK does."""
+
+
+@contextmanager
+def traced(listener: Listener) -> Iterator[Listener]:
+    """What must listen inside so that the listener gets all events, and a trace is sent at the end,
+    if the environment asks for one. What cannot be sent is a message, not an error."""
+    exporters = _exporters(listener)
+    if not exporters:
+        yield listener
+        return
+    recorder = Recorder(listener)
+    try:
+        yield recorder
+    except BaseException as error:
+        recorder.end(describe(error) or type(error).__name__)
+        raise
+    else:
+        recorder.end()
+    finally:
+        _send(recorder.spans, exporters, listener)
+
+
+def _exporters(listener: Listener) -> list[EntryPoint]:
+    """Those that the variables name; none without variables. The specification's default, to send
+    to localhost, is not ours: an unasked-for connection would surprise."""
+    environment = os.environ
+    asked = environment.get(_EXPORTER) or ("otlp" if _first(_ENDPOINTS) else "")
+    names = {name.strip() for name in asked.split(",")} - {"", "none"}
+    if not names or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return []
+    if "otlp" in names:
+        transport = (_first(_PROTOCOLS) or "http/protobuf").partition("/")[0]
+        names = names - {"otlp"} | {f"otlp_proto_{transport}"}
+    known = {point.name: point for point in entry_points(group="opentelemetry_traces_exporter")}
+    missing = sorted(names - set(known)) if _has_sdk() else ["opentelemetry-sdk"]
+    if missing:
+        listener.message(
+            f"no traces: the environment asks for OpenTelemetry, and {', '.join(missing)} is "
+            "not installed; `pip install 'sfcperf[otel]'` installs OTLP over HTTP"
+        )
+        return []
+    return [known[name] for name in sorted(names)]
+
+
+def _first(names: Sequence[str]) -> str:
+    return next(filter(None, map(os.environ.get, names)), "")
+
+
+def _has_sdk() -> bool:
+    try:
+        return find_spec("opentelemetry.sdk") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _send(spans: Sequence[Span], exporters: Sequence[EntryPoint], listener: Listener) -> None:
+    if not spans:
+        return
+    from opentelemetry.sdk.trace.export import SpanExportResult
+
+    finished = _finished(spans)
+    for point in exporters:
+        try:
+            exporter = point.load()()
+            for begin in range(0, len(finished), _MOST_SPANS):
+                result = exporter.export(finished[begin : begin + _MOST_SPANS])
+                if result is not SpanExportResult.SUCCESS:
+                    listener.message(f"the trace of this run could not be sent by {point.name}")
+                    break
+            exporter.shutdown()
+        except Exception as error:
+            listener.message(f"the trace of this run could not be sent: {describe(error)}")
+
+
+def _finished(spans: Sequence[Span]) -> list[Any]:
+    """As spans of the SDK, parents first."""
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+    from opentelemetry.trace import Status, StatusCode, set_span_in_context
+
+    collected: list[ReadableSpan] = []
+
+    class Collect(SpanProcessor):
+        def on_end(self, span: ReadableSpan) -> None:
+            collected.append(span)
+
+    provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
+    provider.add_span_processor(Collect())
+    tracer = provider.get_tracer("sfcperf", sfcperf.__version__)
+    made: dict[int, Any] = {}
+    for span in spans:
+        parent = Context() if span.parent is None else set_span_in_context(made[id(span.parent)])
+        made[id(span)] = one = tracer.start_span(
+            span.name, parent, attributes=span.attributes, start_time=span.start_ns
+        )
+        if span.error:
+            one.set_status(Status(StatusCode.ERROR, span.error))
+        one.end(span.end_ns)
+    return collected
+
+
+def _resource() -> Any:
+    """With the service's name `sfcperf`, unless a variable gives another."""
+    from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+
+    own = Resource({SERVICE_NAME: "sfcperf", SERVICE_VERSION: sfcperf.__version__})
+    given = Resource.create()
+    if str(given.attributes[SERVICE_NAME]).startswith("unknown_service"):
+        return given.merge(own)
+    return own.merge(given)

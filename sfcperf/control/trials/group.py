@@ -1,0 +1,184 @@
+"""Runs a trial group: one scenario is deployed, and its trials of the round run in order."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any, Literal
+
+from sfcperf.control.context import RunContext
+from sfcperf.control.faults import describe, keep_traceback
+from sfcperf.control.trials.attempt import Attempt, attempt, health
+from sfcperf.control.trials.chain_deployment import ChainDeployment, ProvenChain
+from sfcperf.errors import CannotBeMeasured
+from sfcperf.results.documents import trial_document
+from sfcperf.results.flows import FLOWS
+from sfcperf.results.noise_gate import outside
+from sfcperf.results.records import TrialRecord, utc_now
+from sfcperf.results.tables import TELEMETRY
+from sfcperf.workflow.model import NoiseGate
+from sfcperf.workflow.plan import PlannedTrial, TrialGroup
+
+
+@dataclass
+class _Tries:
+    """The attempts at one trial so far."""
+
+    count: int = 0
+    reasons: list[str] = field(default_factory=list)
+    started_at: str = ""
+    started_s: float = 0.0
+    """By the monotonic clock."""
+    deployment: Mapping[str, Any] = field(default_factory=dict)
+    are_over: bool = False
+    """No further one can succeed."""
+
+    def starts(self) -> None:
+        """An attempt begins."""
+        self.started_at, self.started_s = utc_now(), monotonic()
+
+
+class TrialGroupRunner:
+    """Runs the trials of one group and records each exactly once."""
+
+    def __init__(
+        self, run: RunContext, group: TrialGroup, max_retries: int, gate: NoiseGate | None
+    ) -> None:
+        self._run = run
+        self._store = run.store
+        self._listener = run.listener
+        self._group = group
+        # Warm-up trials are not part of the results: there is no need to retry them.
+        self._tries_allowed = 1 if group.warmup else 1 + max_retries
+        self._gate = None if group.warmup else gate
+        self._chain = ChainDeployment(run, group)
+        self._failed_deployments: list[str] = []
+
+    def run(self) -> list[TrialRecord]:
+        """Run the trials in their order and return their records."""
+        self._listener.trial_group_started(self._group)
+        try:
+            return [self._trial(trial) for trial in self._group.trials]
+        finally:
+            self._chain.remove()
+            self._listener.trial_group_ended(self._group)
+
+    def _trial(self, trial: PlannedTrial) -> TrialRecord:
+        self._run.interrupts.check()
+        # What is there belongs to an unfinished attempt of a killed run: the trial has no record.
+        shutil.rmtree(self._store.raw(trial.trial_id))
+        tries = _Tries()
+        while tries.count < self._tries_allowed:
+            tries.count += 1
+            tries.starts()
+            self._listener.trial_started(trial, tries.count)
+            folder = self._store.raw(f"{trial.trial_id}/attempt-{tries.count}")
+            done = self._try(trial, tries, folder)
+            if done is not None:
+                return self._record(trial, tries, done)
+            if tries.are_over or len(self._failed_deployments) >= self._tries_allowed:
+                break
+        return self._record(trial, tries, None)
+
+    def _try(self, trial: PlannedTrial, tries: _Tries, folder: Path) -> Attempt | None:
+        """One attempt; None when it failed, with the reason in `tries`."""
+        chain = self._ensure_chain(tries, folder)
+        if chain is None:
+            return None
+        tries.deployment = chain.facts
+        # The attempt's own time: deployment and proof are not part of it.
+        tries.starts()
+        self._run.enter("measuring")
+        try:
+            done = attempt(self._run, trial, chain.deployment, folder)
+            # What cannot be written (a sample that is not a number, notes that are not JSON) is not
+            # a result: the attempt fails here, before its record would be refused.
+            record = _record(trial, tries, done, self._gate)
+            trial_document(record)
+            TELEMETRY.table(record, done.observed.observations)
+            FLOWS.table(record, done.observed.flows)
+            return done
+        except Exception as error:
+            # Without its folder, no attempt can succeed, and none is to be blamed.
+            self._store.check_not_moved()
+            tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
+            keep_traceback(error, folder / "error.txt")
+            if isinstance(error, CannotBeMeasured):
+                tries.are_over = True
+        if health(self._run.driver_of(trial.scenario), chain.deployment):
+            self._chain.remove()
+        return None
+
+    def _ensure_chain(self, tries: _Tries, folder: Path) -> ProvenChain | None:
+        """The proven deployment; None when there is none. Failures count for the whole group: a
+        chain that cannot be built is not tried again for each of its trials."""
+        if len(self._failed_deployments) >= self._tries_allowed:
+            tries.reasons += self._failed_deployments
+            return None
+        try:
+            return self._chain.ensure()
+        except Exception as error:
+            self._store.check_not_moved()
+            reason = f"deployment {len(self._failed_deployments) + 1}: {describe(error)}"
+            self._failed_deployments.append(reason)
+            tries.reasons.append(reason)
+            keep_traceback(error, folder / "error.txt")
+            self._chain.remove()
+            return None
+
+    def _record(self, trial: PlannedTrial, tries: _Tries, done: Attempt | None) -> TrialRecord:
+        """Record the trial: from now on it is done, and no resumed run repeats it."""
+        record = _record(trial, tries, done, self._gate)
+        if done is not None and not trial.warmup:
+            self._store.write_trial_telemetry(record, done.observed.observations)
+            self._store.write_trial_flows(record, done.observed.flows)
+        self._store.append_trial(record, warmup=trial.warmup)
+        if done is not None and trial.warmup:
+            shutil.rmtree(self._store.raw(trial.trial_id))
+        self._listener.trial_ended(trial, record)
+        return record
+
+
+def _record(
+    trial: PlannedTrial, tries: _Tries, done: Attempt | None, gate: NoiseGate | None
+) -> TrialRecord:
+    status: Literal["valid", "untrusted", "failed"] = "failed"
+    reasons = tuple(tries.reasons)
+    notes: dict[str, Any] = {}
+    if done is not None:
+        noisy = outside(done.noise, gate) if gate else ()
+        reasons = (*done.clock, *done.result.untrusted, *done.unfinished, *noisy)
+        status = "untrusted" if reasons else "valid"
+        notes = dict(done.result.notes)
+        if tries.reasons:
+            notes["failed_attempts"] = tries.reasons
+        if done.drops:
+            notes["sf_drops"] = dict(done.drops)
+        if done.services:
+            notes["services"] = {name: dict(grown) for name, grown in done.services.items()}
+    return TrialRecord(
+        trial_id=trial.trial_id,
+        scenario_id=trial.scenario.id,
+        scenario=dict(trial.scenario.levels),
+        round=trial.round,
+        probe=trial.probe.probe,
+        label=trial.probe.label,
+        status=status,
+        reasons=reasons,
+        started_at=tries.started_at,
+        ended_at=utc_now(),
+        samples=() if done is None else tuple(asdict(sample) for sample in done.result.samples),
+        attempts=tries.count,
+        deployment=dict(tries.deployment),
+        packets={} if done is None else dict(done.packets),
+        notes=notes,
+        series={} if done is None else {k: list(v) for k, v in done.result.series.items()},
+        raw=f"raw/{trial.trial_id}",
+        rerun_of=trial.rerun_of,
+        noise={} if done is None else dict(done.noise),
+        duration_s=round(monotonic() - tries.started_s, 6),
+        series_step_s=None if done is None else done.result.series_step_s,
+    )

@@ -1,0 +1,139 @@
+"""Rounds: warm-up, planned rounds, and further ones until each scenario may stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from math import ceil
+
+from sfcperf.control.context import RunContext
+from sfcperf.control.progress_state import ProgressState, rerun_groups, rerun_number
+from sfcperf.control.trials.group import TrialGroupRunner
+from sfcperf.control.trials.sentinel import Sentinel, settle
+from sfcperf.results import noise_gate
+from sfcperf.results.records import TrialRecord
+from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.noise_gate import sentinel_scenario
+from sfcperf.workflow.plan import TrialGroup, trial_group_s, trial_groups, warmup_s
+
+
+class Rounds:
+    """Measures in an order that follows from the workflow and the recorded trials alone, so that a
+    resumed run continues exactly as the dead one would have."""
+
+    def __init__(self, run: RunContext, workflow: Workflow) -> None:
+        self._run = run
+        self._workflow = workflow
+        self._gate = workflow.design.noise_gate
+        self._warm = False
+        self._progress = ProgressState(workflow, run.store.trials())
+        self._measured = {record.trial_id for record in self._progress.records}
+        self._sentinel: Sentinel | None = None
+        scenario = sentinel_scenario(workflow)
+        if scenario is not None and self._gate is not None and self._gate.sentinel is not None:
+            self._sentinel = Sentinel(run, self._gate.sentinel, scenario, self._gate.settle_s)
+
+    def run(self) -> None:
+        """Measure until every scenario has a reason to stop; the reasons go to run.json."""
+        active = [scenario.id for scenario in self._workflow.scenarios]
+        stopping: dict[str, str] = {}
+        number = 0
+        while active:
+            number += 1
+            todo = self._progress.missing(number, active)
+            if todo and number > self._workflow.design.rounds:
+                self._tell_more(todo)
+            self._measure(number, todo, active)
+            self._rerun(number, active)
+            stopping.update(self._progress.stopping(number, active))
+            self._run.manifest.update({"stopping": stopping, **self._account()})
+            active = [name for name in active if name not in stopping]
+
+    def measured(self) -> set[str]:
+        """Ids of all trials that were recorded, in this session or before."""
+        return self._measured
+
+    def planned(self) -> tuple[int, int, float]:
+        """Number of planned trials (warm-up included, further rounds and reruns not), of those
+        that are recorded already or need no warm-up any more, and the estimated time of the others,
+        seconds."""
+        design = self._workflow.design
+        total, done = self._progress.planned()
+        if done == total:
+            return total, done, 0.0
+        active = [scenario.id for scenario in self._workflow.scenarios]
+        left = (self._progress.missing(n + 1, active) for n in range(design.rounds))
+        planned_s = warmup_s(self._workflow) + _time_s(chain.from_iterable(left))
+        return total + design.warmup_rounds * total // design.rounds, done, planned_s
+
+    def _tell_more(self, groups: Sequence[TrialGroup]) -> None:
+        trials = sum(len(group.trials) for group in groups)
+        self._run.listener.more_trials(trials, _time_s(groups))
+
+    def _measure(self, number: int, todo: Sequence[TrialGroup], active: Sequence[str]) -> None:
+        """Measure in blocks; the sentinel closes each, also the block of a killed session."""
+        size = max(1, len(todo))
+        if (sentinel := self._workflow.design.sentinel) is not None:
+            # Variants that are compared with each other share a block.
+            compared = max(1, len(self._workflow.variants))
+            size = compared * ceil(sentinel.every_visits / compared)
+        if todo or self._unread(number):
+            self._warm_up(active)
+        for begin in range(0, len(todo), size):
+            self._close(number)
+            for group in todo[begin : begin + size]:
+                for record in self._run_group(group):
+                    self._progress.add(record)
+                    self._measured.add(record.trial_id)
+        self._close(number)
+
+    def _close(self, number: int) -> None:
+        unread = self._unread(number)
+        if self._sentinel is not None and unread and self._sentinel.close(number, unread).marks:
+            # Trials that counted do not any more.
+            self._progress = ProgressState(self._workflow, self._run.store.trials())
+
+    def _unread(self, number: int) -> list[str]:
+        """Trials of a round since the last reading of the sentinel."""
+        if self._sentinel is None:
+            return []
+        read = self._sentinel.read_trials
+        records = self._progress.records
+        return [r.trial_id for r in records if r.round == number and r.trial_id not in read]
+
+    def _rerun(self, number: int, active: Sequence[str]) -> None:
+        """Run again what the gate distrusts, until nothing is left or the budget is used up."""
+        if self._gate is None:
+            return
+        while wanted := self._progress.due(number):
+            turn = max(rerun_number(record.trial_id) for record in wanted)
+            settle(self._run, self._gate.settle_s * 2**turn)
+            groups = rerun_groups(trial_groups(self._workflow, number), wanted)
+            self._tell_more(groups)
+            self._measure(number, groups, active)
+
+    def _account(self) -> dict[str, object]:
+        if self._gate is None:
+            return {}
+        total, _ = self._progress.planned()
+        readings = self._run.store.readings()
+        return {"noise": noise_gate.account(self._progress.records, readings, self._gate, total)}
+
+    def _warm_up(self, active: Iterable[str]) -> None:
+        """Once per session: caches, frequencies and page tables are cold again after a crash."""
+        if self._warm:
+            return
+        self._warm = True
+        for number in range(1, self._workflow.design.warmup_rounds + 1):
+            for group in trial_groups(self._workflow, number, warmup=True, only=active):
+                self._run_group(group)
+        if self._sentinel is not None:
+            self._sentinel.calibrate()
+
+    def _run_group(self, group: TrialGroup) -> list[TrialRecord]:
+        max_retries = self._workflow.design.max_retries
+        return TrialGroupRunner(self._run, group, max_retries, self._gate).run()
+
+
+def _time_s(groups: Iterable[TrialGroup]) -> float:
+    return sum(map(trial_group_s, groups))

@@ -1,0 +1,70 @@
+"""A conversation with a command on a host that is reached by SSH."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sfcperf import waiting
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.base import Conversation, ConversationOver
+from sfcperf.hosts.ssh.loop import call
+
+if TYPE_CHECKING:
+    from sfcperf.hosts.ssh.link import Link
+    from sfcperf.hosts.ssh.session import Lines, Session
+
+_GRACE_S = 2.0
+
+
+class SshConversation(Conversation):
+    """Over with the connection through which it was started, at the latest."""
+
+    def __init__(self, argv: Sequence[str], link: Link, session: Session, answers: Lines) -> None:
+        """`answers` is the session's standard output."""
+        self.argv = tuple(argv)
+        self._link = link
+        self._session = session
+        self._answers = answers
+
+    @property
+    def pid(self) -> int:
+        """Process id on the host."""
+        return self._session.pid
+
+    def ask(self, question: bytes, timeout_s: float) -> bytes:
+        """See Conversation.ask."""
+        try:
+            return call(self._ask(question, timeout_s))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """See Conversation.close."""
+        with waiting.shielded():
+            call(self._close())
+
+    async def _ask(self, question: bytes, timeout_s: float) -> bytes:
+        self._session.write(question)
+        try:
+            answer = await asyncio.wait_for(self._answers.line(), timeout_s)
+        except TimeoutError as error:
+            raise MeasurementError(
+                f"{self.argv[0]} did not answer within {timeout_s:g} s"
+            ) from error
+        if not answer.endswith(b"\n"):
+            lost = f", and so has the connection to {self._session.host}"
+            raise ConversationOver(f"{self.argv[0]} has ended{lost if self._session.lost else ''}")
+        return answer[:-1]
+
+    async def _close(self) -> None:
+        ended = self._session.ended
+        self._session.feed(b"")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(ended), _GRACE_S)
+        if not ended.done():
+            await self._link.end(self._session)
+            self._session.abandon()

@@ -1,0 +1,289 @@
+"""SshHost: a machine that is reached by SSH, as small as busybox and dropbear."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfcperf import retry
+from sfcperf.errors import DeploymentError, InputError, MeasurementError, system_errors_as
+from sfcperf.hosts.base import Completed, Conversation, Host, Process
+from sfcperf.hosts.process import check_success, open_output
+from sfcperf.hosts.ssh.access import Refused, SshAccess, Unreachable
+from sfcperf.hosts.ssh.conversation import SshConversation
+from sfcperf.hosts.ssh.loop import call
+from sfcperf.hosts.ssh.process import SshProcess
+
+if TYPE_CHECKING:
+    from asyncssh import SSHClientConnection
+
+    from sfcperf.hosts.ssh.link import Link
+    from sfcperf.hosts.ssh.pool import Pool
+    from sfcperf.hosts.ssh.session import Output, Session
+
+_READ_TIMEOUT_S = 10.0
+_START_TIMEOUT_S = 60.0
+_COPY_TIMEOUT_S = 30.0
+_SLOWEST_BYTES_PER_S = 100_000
+_RETRY_S = 0.3
+_KNOCK_TIMEOUT_S = 1.0
+_LOGIN_TIMEOUT_S = 30.0
+
+# $1: path, $2: mode. A file is there whole or not at all, and one that is executed can be replaced.
+_PUT = (
+    'mkdir -p -- "${1%/*}/" && cat >"$1.part.$$" && chmod "$2" "$1.part.$$" '
+    '&& mv -f -- "$1.part.$$" "$1"'
+)
+_HAS = 'test -x "$1"'
+
+
+class SshHost(Host):
+    """Commands run there as root, by `sudo -n` where the login is another user's.
+
+    Needed on the host: an SSH server (neither sftp nor Python), a POSIX `/bin/sh`, `cat` and the
+    like. Whatever was started ends when the connection is closed or lost. The first use connects;
+    a connection that broke is made again. Usable from many threads.
+    """
+
+    def __init__(
+        self, name: str, access: SshAccess, workdir: Path, jump: SshHost | None = None
+    ) -> None:
+        """`jump` is the host through which this one is reached."""
+        if not workdir.is_absolute():
+            raise InputError("the folder on a host by SSH is an absolute path", where=str(workdir))
+        self.name = name
+        self.access = access
+        self.workdir = workdir
+        self.jump = jump
+        self._lock = threading.Lock()
+        self._programs_lock = threading.Lock()
+        self._programs: dict[Path, str] = {}
+        self._known_pool: Pool | None = None
+
+    def wait_reachable(self, timeout_s: float, *, boots: bool = True) -> None:
+        """Return when commands can be run.
+
+        Raises DeploymentError when that is not so within timeout_s, and at once when the host shows
+        another key than those pinned, or refuses ours though it is not one that `boots`; InputError
+        when there is no private key in its file.
+        """
+
+        def log_in() -> None:
+            # A SYN that was lost while it booted would be repeated late.
+            call(self._pool.answers(_KNOCK_TIMEOUT_S))
+            call(self._pool.connect(_LOGIN_TIMEOUT_S))
+
+        def for_good(error: BaseException) -> bool:
+            return isinstance(error, Refused) and not boots
+
+        try:
+            retry.call(
+                log_in,
+                lambda error: isinstance(error, Unreachable) and not for_good(error),
+                timeout_s=timeout_s,
+                first_s=_RETRY_S,
+                longest_s=_RETRY_S,
+            )
+        except Unreachable as error:
+            when = "" if for_good(error) else f" after {timeout_s:g} s"
+            raise DeploymentError(
+                f"{self.name} cannot be used{when}: {error.message}",
+                where=error.where,
+                hint=error.hint,
+            ) from error
+
+    def close(self) -> None:
+        """End what runs there, and the connections; the host can be used again afterwards."""
+        with self._lock:
+            pool, self._known_pool = self._known_pool, None
+        if pool is not None:
+            call(pool.close())
+
+    async def tunnel(self) -> SSHClientConnection:
+        """A connection through which others are reached; belongs to the event loop."""
+        return (await self._pool.connect(_LOGIN_TIMEOUT_S)).connection
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """See Host.run."""
+        completed = call(self._run(argv, timeout_s, stdin))
+        if check:
+            check_success(completed)
+        return completed
+
+    def spawn(
+        self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
+    ) -> Process:
+        """See Host.spawn; outputs are streamed as they come."""
+        from sfcperf.hosts.ssh.session import Output
+
+        outputs: list[Output | None] = []
+        try:
+            for target in (stdout, stderr):
+                file = None if target is None else open_output(target, argv[0])
+                outputs.append(None if file is None else Output(file))
+            return call(self._spawn(argv, *outputs))
+        except BaseException:
+            for output in outputs:
+                if output is not None:
+                    output.close()
+            raise
+
+    def converse(self, argv: Sequence[str]) -> Conversation:
+        """See Host.converse."""
+        return call(self._converse(argv))
+
+    def read_text(self, path: str) -> str:
+        """See Host.read_text: one round trip to a shell that waits for names of files."""
+        if "\n" in path:
+            raise MeasurementError(f"cannot be read on {self.name}: a line break", where=path)
+        try:
+            data, status = call(self._pool.read(path, _READ_TIMEOUT_S))
+        except TimeoutError as error:
+            raise MeasurementError(
+                f"cannot be read on {self.name}: no end after {_READ_TIMEOUT_S:g} s", where=path
+            ) from error
+        if status != 0:
+            raise MeasurementError(f"cannot be read on {self.name}: {_reason(data)}", where=path)
+        return data.decode(errors="replace")
+
+    def put(self, local: Path, remote: Path) -> None:
+        """Copy a file with its mode; the folder is made when it is not there."""
+        with system_errors_as(MeasurementError, f"cannot be copied to {remote}", where=local):
+            data = local.read_bytes()
+            mode = local.stat().st_mode & 0o777
+        argv = ["sh", "-c", _PUT, "sh", str(remote), f"{mode:o}"]
+        timeout_s = _COPY_TIMEOUT_S + len(data) / _SLOWEST_BYTES_PER_S
+        done = self.run(argv, timeout_s=timeout_s, stdin=data, check=False)
+        if done.returncode != 0:
+            raise MeasurementError(
+                f"cannot be copied to {remote} on {self.name}: {_reason(done.stderr)}",
+                where=str(local),
+            )
+
+    def get(self, remote: Path, local: Path) -> None:
+        """Copy a file; the folder is made when it is not there. It is there whole or not at all."""
+        part = local.with_name(f"{local.name}.part.{os.getpid()}.{threading.get_ident()}")
+        complaint = part.with_name(f"{part.name}.err")
+        message = f"cannot be copied to {local}"
+        try:
+            with system_errors_as(MeasurementError, message, where=remote):
+                local.parent.mkdir(parents=True, exist_ok=True)
+                copying = self.spawn(["cat", "--", str(remote)], stdout=part, stderr=complaint)
+                if self._wait_for_copy(copying, part) != 0:
+                    reason = _reason(complaint.read_bytes())
+                    raise MeasurementError(f"{message}: {reason}", where=str(remote))
+                part.replace(local)
+        finally:
+            part.unlink(missing_ok=True)
+            complaint.unlink(missing_ok=True)
+
+    def program(self, local: Path) -> str:
+        """See Host.program: copied once per content."""
+        with self._programs_lock:
+            if local not in self._programs:
+                digest = hashlib.sha256(local.read_bytes()).hexdigest()[:16]
+                remote = self.workdir / "programs" / digest / local.name
+                argv = ["sh", "-c", _HAS, "sh", str(remote)]
+                if self.run(argv, timeout_s=_COPY_TIMEOUT_S, check=False).returncode != 0:
+                    self.put(local, remote)
+                self._programs[local] = str(remote)
+            return self._programs[local]
+
+    @property
+    def _pool(self) -> Pool:
+        with self._lock:
+            if self._known_pool is None:
+                from sfcperf.hosts.ssh.pool import Pool
+
+                jump = None if self.jump is None else self.jump._pool
+                self._known_pool = Pool(self.name, self.access, self.workdir, jump)
+            return self._known_pool
+
+    async def _run(self, argv: Sequence[str], timeout_s: float, stdin: bytes | None) -> Completed:
+        from sfcperf.hosts.ssh.session import Output
+
+        out, err = Output(), Output()
+        session: Session | None = None
+        try:
+            async with asyncio.timeout(timeout_s):
+                link, session = await self._pool.start(
+                    argv, stdin=stdin is not None, stdout=out, stderr=err
+                )
+                if stdin is not None:
+                    session.feed(stdin)
+                status = await asyncio.shield(session.ended)
+        except TimeoutError as error:
+            raise MeasurementError(f"{argv[0]} was stopped after {timeout_s:g} s") from error
+        finally:
+            if session is not None and not session.ended.done():
+                await link.end(session)
+                session.abandon()
+        if session.lost:
+            raise MeasurementError(
+                f"the connection to {self.name} was lost while {argv[0]} ran; it was stopped there"
+            )
+        return Completed(tuple(argv), status, bytes(out.data), bytes(err.data))
+
+    async def _spawn(
+        self, argv: Sequence[str], stdout: Output | None, stderr: Output | None
+    ) -> Process:
+        link, session = await self._begin(argv, stdout, stderr)
+        return SshProcess(argv, link, session)
+
+    async def _converse(self, argv: Sequence[str]) -> Conversation:
+        from sfcperf.hosts.ssh.session import Lines
+
+        answers = Lines()
+        link, session = await self._begin(argv, answers, None, stdin=True)
+        return SshConversation(argv, link, session, answers)
+
+    async def _begin(
+        self,
+        argv: Sequence[str],
+        stdout: Output | None,
+        stderr: Output | None,
+        *,
+        stdin: bool = False,
+    ) -> tuple[Link, Session]:
+        """Start a command in the background."""
+        try:
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                return await self._pool.start(
+                    argv, stdin=stdin, spawned=True, stdout=stdout, stderr=stderr
+                )
+        except TimeoutError as error:
+            raise MeasurementError(
+                f"{argv[0]} on {self.name} did not start within {_START_TIMEOUT_S:g} s"
+            ) from error
+
+    def _wait_for_copy(self, copying: Process, part: Path) -> int:
+        """As long as something arrives, it goes on."""
+        try:
+            seen = -1
+            while (size := part.stat().st_size) != seen:
+                seen = size
+                try:
+                    return copying.wait(_COPY_TIMEOUT_S)
+                except MeasurementError:
+                    continue
+            raise MeasurementError(f"nothing came from {self.name} for {_COPY_TIMEOUT_S:g} s")
+        finally:
+            copying.stop()
+
+
+def _reason(said: bytes) -> str:
+    """What a tool complained about, without its own name and that of the file."""
+    lines = said.decode(errors="replace").strip().splitlines()
+    return lines[-1].rsplit(": ", 1)[-1] if lines else "it said nothing"

@@ -1,0 +1,145 @@
+"""The SSH connections to one host: more than one where the server limits what each carries."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from sfcperf.errors import MeasurementError
+from sfcperf.hosts.ssh.access import SshAccess, Unreachable, knock, words
+from sfcperf.hosts.ssh.link import Link, Lost, NoRoom, Request
+from sfcperf.hosts.ssh.session import Output, Session
+
+_TRIES = 32
+_MOST_LINKS = 64
+
+
+class Pool:
+    """All methods but the constructor belong to the event loop."""
+
+    def __init__(self, name: str, access: SshAccess, workdir: Path, jump: Pool | None) -> None:
+        self._name = name
+        self._access = access
+        self._workdir = workdir
+        self._jump = jump
+        self._links: list[Link] = []
+        self._connecting = asyncio.Lock()
+        self._opening_reader = asyncio.Lock()
+
+    async def answers(self, timeout_s: float) -> None:
+        """Return when somebody listens at the address. Raises Unreachable when nobody does."""
+        try:
+            tunnel = None if self._jump is None else (await self._jump._any()).connection
+            await knock(self._access.address, self._access.port, timeout_s, tunnel)
+        except (OSError, TimeoutError) as error:
+            raise Unreachable(f"{self._access} does not answer by SSH: {words(error)}") from error
+
+    async def connect(self, timeout_s: float) -> Link:
+        """A connection; an existing one where there is one."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._any()
+        except TimeoutError as error:
+            raise Unreachable(
+                f"{self._access} did not complete the login within {timeout_s:g} s"
+            ) from error
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bool = False,
+        spawned: bool = False,
+        stdout: Output | None,
+        stderr: Output | None,
+    ) -> tuple[Link, Session]:
+        """Start a command, on a new connection where the old one broke.
+
+        A command that was not started is sent again. Raises MeasurementError when it cannot be
+        started, and when the connection broke and it was.
+        """
+        for _ in range(_TRIES):
+            name = secrets.token_hex(6)
+            request = Request(name, tuple(argv), stdin, spawned, stdout, stderr)
+            link = await self._take()
+            try:
+                session = await link.start(request)
+            except NoRoom:
+                continue
+            except Lost as lost:
+                started = lost.requested and await self._had_started(link, request)
+                await link.close()
+                if started:
+                    raise MeasurementError(
+                        f"the connection to {self._name} was lost as {argv[0]} was started; "
+                        "it was stopped there"
+                    ) from lost
+                continue
+            if number := session.started.result():
+                raise MeasurementError(
+                    f"{argv[0]} cannot be started on {self._name}: {os.strerror(number)}",
+                    hint="is it installed there? `sfcperf.hosts.carry.equip` copies tools",
+                )
+            return link, session
+        raise self._given_up()
+
+    async def read(self, path: str, timeout_s: float) -> tuple[bytes, int]:
+        """See Link.read; another connection is tried where one broke."""
+        for _ in range(_TRIES):
+            with suppress(NoRoom, Lost):
+                async with self._opening_reader:
+                    link = next((each for each in self._links if each.reads), None)
+                    if link is None:
+                        link = await self._take()
+                        await link.open_reader()
+                        link.give_back()
+                return await link.read(path, timeout_s)
+        raise self._given_up()
+
+    async def close(self) -> None:
+        """Close all connections; what was started through them ends."""
+        links, self._links = self._links, []
+        await asyncio.gather(*(link.close() for link in links))
+
+    async def _any(self) -> Link:
+        """A connection that lives, busy or not."""
+        async with self._connecting:
+            alive = next((link for link in self._links if not link.closed), None)
+            return alive or await self._open()
+
+    async def _take(self) -> Link:
+        """A connection that can start a command, reserved."""
+        async with self._connecting:
+            free = next((link for link in self._links if link.free), None)
+            link = free or await self._open()
+            link.take()
+            return link
+
+    async def _open(self) -> Link:
+        self._links = [link for link in self._links if not link.closed]
+        if len(self._links) >= _MOST_LINKS:
+            raise MeasurementError(
+                f"{self._name} takes no more commands at a time: {_MOST_LINKS} connections are full"
+            )
+        tunnel = None if self._jump is None else (await self._jump._any()).connection
+        link = await Link.open(self._name, self._access, self._workdir, tunnel)
+        self._links.append(link)
+        return link
+
+    async def _had_started(self, link: Link, request: Request) -> bool:
+        if not link.closed:
+            # A connection that lives: dropbear closes a channel at once when a command of another
+            # one ends between the two messages that open a channel and send its command.
+            with suppress(Unreachable, TimeoutError):
+                return await link.had_started(link, request)
+        try:
+            return await (await self._any()).had_started(link, request)
+        except (Unreachable, TimeoutError):
+            return True  # it cannot be told; sent again, it could run twice
+
+    def _given_up(self) -> MeasurementError:
+        return MeasurementError(f"{self._name} started no command in {_TRIES} attempts")

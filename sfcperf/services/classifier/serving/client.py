@@ -1,0 +1,98 @@
+"""The serving layer as sfcperf sees it: its process, and requests to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfcperf import retry
+from sfcperf.errors import MeasurementError
+from sfcperf.services.base import ServiceContext
+from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.supervised import Supervised
+
+START_TIMEOUT_S = 60.0
+_MODULE = "sfcperf.services.classifier.serving.process"
+_ANSWER_S = 60.0
+_AGAIN_S = 15.0
+"""It is started again within that time."""
+
+
+class ServingLayer:
+    """One process, started again when it dies; its port and token stay."""
+
+    def __init__(self, context: ServiceContext, broker: Broker) -> None:
+        """Starts nothing."""
+        self.token = secrets.token_urlsafe(32)
+        self._place = context.state_dir / "serving.port"
+        settings = context.state_dir / "serving.json"
+        token = context.state_dir / "serving.token"
+        with open(token, "w", opener=_private) as file:
+            file.write(self.token)
+        settings.write_text(
+            json.dumps(
+                {
+                    "broker": vars(broker),
+                    "token": str(token),
+                    "place": str(self._place),
+                    "kept": str(context.state_dir / "session.json"),
+                }
+            )
+        )
+        command = [sys.executable, "-m", _MODULE, str(settings)]
+        self.process = Supervised(context, f"{context.name}-serving", command, self._place.exists)
+
+    def start(self) -> None:
+        """Return when it answers. Raises EnvironmentLacks."""
+        self.process.start(START_TIMEOUT_S)
+
+    @property
+    def address(self) -> str:
+        """ADDRESS:PORT."""
+        return f"127.0.0.1:{self._place.read_text()}"
+
+    def status(self) -> Mapping[str, Any]:
+        """As `session.Status`. Raises MeasurementError."""
+        status: Mapping[str, Any] = self._ask("GET", "/status")
+        return status
+
+    def begin(self, session: Mapping[str, Any]) -> None:
+        """Begin a session (`session.Session`). Raises MeasurementError."""
+        self._ask("PUT", "/session", session)
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        import requests
+
+        def ask() -> Any:
+            answer = requests.request(
+                method,
+                f"http://{self.address}{path}",
+                json=body,
+                headers={"Authorization": f"Bearer {self.token}"},
+                timeout=_ANSWER_S,
+            )
+            answer.raise_for_status()
+            return answer.json() if answer.content else None
+
+        try:
+            return retry.call(
+                ask,
+                lambda error: isinstance(error, requests.ConnectionError),
+                timeout_s=_AGAIN_S,
+                first_s=0.1,
+                longest_s=1.0,
+            )
+        except requests.RequestException as error:
+            raise MeasurementError(
+                f"the serving layer of the classifier does not answer: {error}",
+                hint=f"see {self.process.log}",
+            ) from error
+
+
+def _private(path: str | Path, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,82 @@
+"""Sets rules at rule interfaces, and tries again while one does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import requests
+
+from sfcperf.services.classifier.serving.session import Target
+from sfcperf.vnfs.rule_interface.api import RULES_AT_ONCE
+from sfcperf.vnfs.rule_interface.rules import Flow, Rule
+
+_ANSWER_S = 10.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+
+
+class Refused(Exception):
+    """A request that is wrong whenever it is made; says what the interface said."""
+
+
+class RuleSetter:
+    """One client of all rule interfaces of a deployment."""
+
+    def __init__(
+        self, targets: Sequence[Target], ttl_s: float, wait: Callable[[float], bool]
+    ) -> None:
+        """`wait` pauses for so many seconds; True: give up."""
+        self._targets = targets
+        self._ttl_s = ttl_s
+        self._wait = wait
+        self._client = requests.Session()
+        self._client.trust_env = False  # no proxy stands between this machine and itself
+        self.retrying: str | None = None
+        """Why a request is tried again."""
+        self.retries = 0
+
+    def put(self, rules: Sequence[Rule]) -> list[tuple[Rule, str]] | None:
+        """Set rules everywhere; gives those that an interface refused, and why. None: given up.
+        Raises Refused."""
+        refused: list[tuple[Rule, str]] = []
+        for at in range(0, len(rules), RULES_AT_ONCE):
+            some = rules[at : at + RULES_AT_ONCE]
+            body = {"rules": [self._described(rule) for rule in some]}
+            for target in self._targets:
+                outcome = self._until_answered(target, body)
+                if outcome is None:
+                    return None
+                refused += [(some[each["index"]], each["reason"]) for each in outcome["refused"]]
+        return refused
+
+    def _described(self, rule: Rule) -> dict[str, Any]:
+        if not isinstance(rule, Flow):
+            return {"source": rule.address, "ttl_s": self._ttl_s}
+        (src, src_port), (dst, dst_port) = rule.low, rule.high
+        fields = {"src": src, "src_port": src_port, "dst": dst, "dst_port": dst_port}
+        return {"flow": {"protocol": rule.protocol, **fields}, "ttl_s": self._ttl_s}
+
+    def _until_answered(self, target: Target, body: Any) -> Any:
+        """The answer; None: given up. What was done already is done again: it is idempotent."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                answer = self._client.put(
+                    f"{target.url}/rules",
+                    json=body,
+                    headers={"Authorization": f"Bearer {target.token}"},
+                    timeout=_ANSWER_S,
+                )
+                if answer.ok:
+                    self.retrying = None
+                    return answer.json()
+                self.retrying = f"{target.url} answers {answer.status_code}: {answer.text}"
+                if answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+                    raise Refused(self.retrying)
+            except requests.RequestException as error:
+                self.retrying = f"{target.url}: {error}"
+            self.retries += 1
+            if self._wait(pause_s):
+                return None
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

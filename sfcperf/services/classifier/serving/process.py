@@ -1,0 +1,110 @@
+"""The serving layer: a process from verdicts to rules, with a REST interface.
+
+    python -m sfcperf.services.classifier.serving.process SETTINGS
+
+SETTINGS is a JSON file, see `Settings`. It works until SIGTERM. Its state is what the topics hold:
+after a restart, it reads the session's verdicts again, and sets rules from the first one on whose
+effect was not committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfcperf.rest.access import read_token
+from sfcperf.rest.server import Server
+from sfcperf.results.files import replace_file
+from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.serving.api import application
+from sfcperf.services.classifier.serving.session import Session
+from sfcperf.services.classifier.serving.worker import Worker
+
+ADDRESS = "127.0.0.1"
+_BACKLOG = 128
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The file."""
+
+    broker: dict[str, Any]
+    """Fields of `Broker`."""
+    token: str
+    """A file with the token that requests must have."""
+    place: str
+    """A file with the port, which is written when it answers; the port stays the same."""
+    kept: str
+    """A file where the session is kept, and the counters at its beginning."""
+
+
+class Process:
+    """One serving layer."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._kept = Path(settings.kept)
+        self._failed = False
+        kept = json.loads(self._kept.read_text()) if self._kept.exists() else {}
+        session = Session.model_validate(kept.get("session", {}))
+        self._worker = Worker(Broker(**settings.broker), session, kept.get("counters", {}))
+        app = application(self._worker, self._begin, read_token(Path(settings.token)))
+        self._server = Server(app, self._ready)
+        self._socket = socket.create_server((ADDRESS, self._port()), backlog=_BACKLOG)
+
+    def _port(self) -> int:
+        place = Path(self._settings.place)
+        return int(place.read_text()) if place.exists() else 0
+
+    def _ready(self) -> None:
+        replace_file(Path(self._settings.place), str(self._socket.getsockname()[1]))
+
+    def _begin(self, session: Session) -> None:
+        """Kept first: a process that dies then begins with it."""
+        kept = {"session": session.model_dump(), "counters": self._worker.counters()}
+        replace_file(self._kept, json.dumps(kept))
+        self._worker.begin(session)
+
+    def _work(self) -> None:
+        try:
+            self._worker.run()
+        except Exception as error:
+            self._failed = True
+            self._server.should_exit = True
+            print(f"the serving layer: {error!r}", file=sys.stderr, flush=True)
+            raise
+        finally:
+            self._worker.stop()
+
+    async def serve(self) -> int:
+        """Gives the exit status."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._end)
+        thread = threading.Thread(target=self._work, name="worker")
+        thread.start()
+        await self._server.serve([self._socket])
+        self._worker.stop()
+        await asyncio.to_thread(thread.join)
+        return int(self._failed)
+
+    def _end(self) -> None:
+        self._worker.stop()
+        self._server.should_exit = True
+
+
+def main(settings: Path) -> int:
+    """Gives the exit status."""
+    os.umask(0o077)  # tokens are kept
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return asyncio.run(Process(Settings(**json.loads(settings.read_text()))).serve())
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

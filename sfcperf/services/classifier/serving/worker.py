@@ -1,0 +1,294 @@
+"""The part of the serving layer that reads verdicts and sets rules."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from confluent_kafka import Message, TopicPartition
+
+from sfcperf.errors import MeasurementError
+from sfcperf.services.classifier import verdicts
+from sfcperf.services.classifier.engine import Broker
+from sfcperf.services.classifier.kafka_client import (
+    TIMEOUT_S,
+    TopicEnds,
+    consumer,
+    place_of,
+    position_after,
+)
+from sfcperf.services.classifier.serving.interfaces import Refused, RuleSetter
+from sfcperf.services.classifier.serving.latencies import Latencies
+from sfcperf.services.classifier.serving.policy import Policy
+from sfcperf.services.classifier.serving.session import Session
+from sfcperf.services.classifier.verdicts import Verdict
+from sfcperf.traffic.labels import BENIGN
+from sfcperf.vnfs.rule_interface.rules import Rule
+from sfcperf.vnfs.rule_interface.store import Reason
+
+MOST_AT_ONCE = 1000
+"""Verdicts: at the end of a window many come, and the rules of the first wait for the last of
+these. A request costs about as much as a hundred rules."""
+_IDLE_S = 0.05
+_MS_PER_S = 1000
+_NS_PER_MS = 1_000_000
+
+
+COUNTERS = (
+    "verdicts_malicious",
+    "verdicts_benign",
+    "verdicts_repeated",
+    "verdicts_malformed",
+    "records_poisoned",
+    "records_of_before",
+    "dead_letters_malformed",
+    "rules_sent",
+    "rules_refused",
+    *(f"rules_refused_{reason}" for reason in Reason),
+    "rules_withheld",
+    "sends_retried",
+)
+
+
+class _Progress:
+    """What was done in a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.next_verdict = list(session.records_from)
+        """Of each partition of records: verdicts on records before that are known."""
+        self.next_dead_letter = list(session.records_from)
+        self.records = 0
+        """Whose verdict or dead letter has had its effect."""
+        self.labels: Counter[str] = Counter()
+        self.poisoned = 0
+        self.verdict, self.in_force, self.first_packet = Latencies(), Latencies(), Latencies()
+        self.problem: str | None = None
+
+
+class Worker:
+    """Reads in one thread (`run`), is asked in others."""
+
+    def __init__(self, broker: Broker, session: Session, counters: Mapping[str, int]) -> None:
+        """`session` goes on from its beginning; `counters` are those of that time."""
+        self._broker = broker
+        self._consumer = consumer(broker.bootstrap, f"{broker.group}-serving")
+        self._ends = TopicEnds(broker.bootstrap)
+        self._next: Session | None = None
+        self._changed = threading.Event()
+        """Wakes a pause: there is another session, or the end."""
+        self._taken = threading.Condition()
+        self._stopping = False
+        self._counters: Counter[str] = Counter(counters)
+        self._take(session)
+
+    # --- asked by other threads ---
+
+    def begin(self, session: Session) -> None:
+        """Return when the session goes on, and nothing of the one before it."""
+        with self._taken:
+            self._next = session
+            self._changed.set()
+            self._taken.wait_for(lambda: self._next is not session or self._stopping)
+
+    def stop(self) -> None:
+        """End `run`."""
+        self._stopping = True
+        self._changed.set()
+        with self._taken:
+            self._taken.notify_all()
+
+    def status(self) -> dict[str, Any]:
+        """As `Status`."""
+        progress, setter = self._progress, self._setter
+        return {
+            "records": progress.records,
+            "poisoned": progress.poisoned,
+            "labels": dict(progress.labels.copy()),
+            "verdict": progress.verdict.summary(),
+            "in_force": progress.in_force.summary(),
+            "first_packet": progress.first_packet.summary(),
+            "counters": self.counters(),
+            "lag": self._lag(),
+            "retrying": setter.retrying,
+            "problem": progress.problem,
+        }
+
+    @property
+    def session(self) -> Session:
+        """The one that goes on."""
+        return self._session
+
+    def counters(self) -> dict[str, int]:
+        """Counter -> value, cumulated."""
+        now = {"rules_withheld": self._policy.withheld, "sends_retried": self._setter.retries}
+        return {name: self._counters[name] + now.get(name, 0) for name in COUNTERS}
+
+    def _lag(self) -> int | None:
+        progress, session = self._progress, self._session
+        if not session.records_from:
+            return 0
+        try:
+            there = self._ends.of(self._broker.records)
+        except MeasurementError:
+            return None
+        return sum(there.values()) - sum(session.records_from) - progress.records
+
+    # --- in the thread ---
+
+    def run(self) -> None:
+        """Until `stop`. Raises KafkaException."""
+        self._assign()
+        while not self._stopping:
+            self._adopt()
+            first = self._consumer.poll(_IDLE_S)
+            if first is not None:
+                self._handle([first, *self._consumer.consume(MOST_AT_ONCE - 1, 0)])
+        self._consumer.close()
+
+    def _take(self, session: Session) -> None:
+        self._session = session
+        self._progress = _Progress(session)
+        self._policy = Policy(session.limits.limits())
+        self._setter = RuleSetter(session.targets, session.limits.ttl_s, self._pause)
+
+    def _adopt(self) -> None:
+        """Begin the next session, if there is one."""
+        with self._taken:
+            if self._next is None:
+                return
+            self._counters = Counter(self.counters())
+            self._take(self._next)
+            self._changed.clear()
+            self._assign()
+            self._next = None
+            self._taken.notify_all()
+
+    def _assign(self) -> None:
+        """Read from where the session says; nothing has an effect twice that was committed."""
+        places = [
+            TopicPartition(topic, number, offset)
+            for topic, offsets in (
+                (self._broker.verdicts, self._session.verdicts_from),
+                (self._broker.dead_letters, self._session.dead_letters_from),
+            )
+            for number, offset in enumerate(offsets)
+        ]
+        self._committed = {
+            (place.topic, place.partition): place.offset
+            for place in (self._consumer.committed(places, TIMEOUT_S) if places else [])
+        }
+        self._consumer.assign(places)
+
+    def _pause(self, seconds: float) -> bool:
+        return self._changed.wait(seconds)
+
+    def _handle(self, taken: Sequence[Message]) -> None:
+        messages = [message for message in taken if message.error() is None]
+        rules: dict[Rule, None] = {}
+        causes: list[Verdict] = []
+        new = 0
+        for message in messages:
+            if message.topic() == self._broker.dead_letters:
+                new += self._bury(message)
+            elif (verdict := self._new_verdict(message)) is not None:
+                new += 1
+                found = self._judge(message, verdict)
+                if found and self._is_ahead(message):
+                    rules |= dict.fromkeys(found)
+                    causes.append(verdict)
+                else:
+                    # Set before the process was started again.
+                    self._counters["rules_sent"] += len(found) * len(self._session.targets)
+        if rules and not self._set(list(rules)):
+            return  # another session begins; this one's effects are of no use any more
+        self._measure(causes)
+        self._progress.records += new
+        if messages:
+            self._consumer.commit(offsets=position_after(messages), asynchronous=True)
+
+    def _bury(self, letter: Message) -> bool:
+        """Whether it is a new one."""
+        headers = dict(letter.headers() or ())
+        try:
+            record = (int(headers["partition"] or b""), int(headers["offset"] or b""))
+        except (KeyError, ValueError):
+            self._counters["dead_letters_malformed"] += 1
+            return False
+        new = self._is_new(record, self._progress.next_dead_letter)
+        self._progress.poisoned += new
+        self._counters["records_poisoned"] += new
+        return new
+
+    def _new_verdict(self, message: Message) -> Verdict | None:
+        verdict = self._parsed(message)
+        known = self._progress.next_verdict
+        return verdict if verdict and self._is_new(verdict.record, known) else None
+
+    def _parsed(self, message: Message) -> Verdict | None:
+        try:
+            return verdicts.decode(message.value() or b"")
+        except msgspec.MsgspecError:
+            self._counters["verdicts_malformed"] += 1
+            return None
+
+    def _is_new(self, record: tuple[int, int], known: list[int]) -> bool:
+        """Whether a record is of this session, and not among the known ones: of each partition,
+        they come in order, and after a restart of the speed layer some come again."""
+        partition, offset = record
+        if not 0 <= partition < len(known) or offset < self._session.records_from[partition]:
+            self._counters["records_of_before"] += 1
+            return False
+        if offset < known[partition]:
+            self._counters["verdicts_repeated"] += 1
+            return False
+        known[partition] = offset + 1
+        return True
+
+    def _is_ahead(self, message: Message) -> bool:
+        """Whether its effect was not committed."""
+        at = place_of(message)
+        return at.offset >= self._committed.get((at.topic, at.partition), -1)
+
+    def _judge(self, message: Message, verdict: Verdict) -> list[Rule]:
+        written_ms: int = message.timestamp()[1]
+        self._progress.labels[verdict.label] += 1
+        self._progress.verdict.add(written_ms - verdict.recorded_ms)
+        self._counters["verdicts_benign" if verdict.label == BENIGN else "verdicts_malicious"] += 1
+        now_s = time.time() if self._is_ahead(message) else written_ms / _MS_PER_S
+        try:
+            return self._policy.rules_for(verdict, now_s)
+        except ValueError:
+            self._counters["verdicts_malformed"] += 1
+            return []
+
+    def _set(self, rules: list[Rule]) -> bool:
+        """False: given up."""
+        if not self._session.targets:
+            return True
+        try:
+            refused = self._setter.put(rules)
+        except Refused as error:
+            self._progress.problem = str(error)
+            return True
+        if refused is None:
+            return False
+        self._counters["rules_sent"] += len(rules) * len(self._session.targets)
+        for rule, reason in refused:
+            self._policy.refused(rule)
+            self._counters["rules_refused"] += 1
+            self._counters[f"rules_refused_{reason}"] += 1
+        return True
+
+    def _measure(self, causes: Sequence[Verdict]) -> None:
+        """Latencies of verdicts whose rules are in force now."""
+        if not self._session.targets:
+            return
+        now_ms = time.time_ns() // _NS_PER_MS
+        for verdict in causes:
+            self._progress.in_force.add(now_ms - verdict.recorded_ms)
+            if verdict.kind == "early":
+                self._progress.first_packet.add(now_ms - verdict.first_ns // _NS_PER_MS)

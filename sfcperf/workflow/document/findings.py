@@ -1,0 +1,111 @@
+"""Findings: all errors of a workflow, collected so that the user can correct them together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TypedDict
+
+from sfcperf.errors import WorkflowError
+from sfcperf.workflow.document import pointer
+
+MOST = 50
+"""Errors that are kept and shown; others are only counted."""
+_MOST_NAMES = 30
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A value that does not fit its schema."""
+
+    path: pointer.Path
+    """Relative to the validated value."""
+    message: str
+    allowed: str | None = None
+    hint: str | None = None
+
+
+class Findings:
+    """Collects errors, each once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str | None, str], WorkflowError] = {}
+        self._more = 0
+
+    def add(
+        self,
+        where: str | pointer.Path,
+        message: str,
+        allowed: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        """Add an error; `where` is a path of the user's document, or a JSON pointer into it."""
+        where = where if isinstance(where, str) else pointer.to_pointer(where)
+        self.add_error(WorkflowError(message, where=where, allowed=allowed, hint=hint))
+
+    def add_misfits(self, found: Iterable[Misfit], at: pointer.Path = ()) -> None:
+        """Add misfits of the value at a path of the user's document (`validate.misfits`)."""
+        for misfit in found:
+            self.add((*at, *misfit.path), misfit.message, misfit.allowed, misfit.hint)
+
+    def add_error(self, error: WorkflowError) -> None:
+        """Add an error with its others."""
+        for finding in error.all:
+            key = (finding.where, finding.message)
+            if key not in self._found and self.are_many:
+                self._more += 1
+            else:
+                self._found.setdefault(key, finding)
+        self._more += error.more
+
+    @property
+    def are_many(self) -> bool:
+        """Whether it makes no sense to look for more."""
+        return len(self._found) >= MOST
+
+    def __iter__(self) -> Iterator[WorkflowError]:
+        """Errors in the order in which they were added."""
+        return iter(self._found.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def raise_any(self) -> None:
+        """Raise WorkflowError if there is any: the first one, with the rest in `others`."""
+        if not self._found:
+            return
+        first, *others = self._found.values()
+        raise WorkflowError(
+            first.message,
+            where=first.where,
+            allowed=first.allowed,
+            hint=first.hint,
+            others=tuple(others),
+            more=self._more,
+        )
+
+
+class Choices(TypedDict):
+    """What an error about an unknown name says besides."""
+
+    allowed: str
+    hint: str | None
+
+
+def choices(given: object, known: Collection[str]) -> Choices:
+    """The known names, and the one that `given` looks like."""
+    return Choices(allowed=listing(known), hint=did_you_mean(given, known))
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str | None:
+    """A hint if `given` looks like one of the known names."""
+    close = get_close_matches(str(given), list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def listing(known: Iterable[object]) -> str:
+    """Names as text, shortened if there are many."""
+    names = [str(name) for name in known]
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > _MOST_NAMES else shown or "none"
