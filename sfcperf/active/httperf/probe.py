@@ -22,8 +22,11 @@ _TYPICAL_REPLIES_PER_S = 2_000
 _FIRST_CALLS = 10
 """Calls on each connection of the first test that looks for the right number."""
 _CALLS_FACTOR = 8
-_TELLING_S = 0.05
-"""A test that took so long tells the rate well enough to choose the number of calls."""
+"""By which the number of calls grows at most, from a test to the next and to the trial: a pause of
+the machine can make a test of ten calls a hundred times as slow. The first test, of a cold server,
+never decides."""
+_TELLING_S = 1.0
+"""A test that took so long tells the rate well enough, however few calls it had."""
 _RATE_TOLERANCE = 0.05
 
 _METRICS = (
@@ -168,13 +171,15 @@ class Httperf(WebProbe):
 
     def _calls_that_take(self, duration_s: float, deployment: Deployment, raw_dir: Path) -> int:
         """Calls on each connection that take about duration_s at the rate seen now."""
-        calls = _FIRST_CALLS
-        seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
-        while seen.duration_s < _TELLING_S:
-            calls *= _CALLS_FACTOR
-            seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
         connections: int = self.parameters["connections"]
-        return max(1, round(seen.replies_per_s * duration_s / connections))
+        calls, is_cold = _FIRST_CALLS, True
+        while True:
+            seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
+            wanted = max(1, round(seen.replies_per_s * duration_s / connections))
+            most = calls * _CALLS_FACTOR
+            if seen.duration_s >= _TELLING_S or (wanted <= most and not is_cold):
+                return wanted
+            calls, is_cold = min(wanted, most), False
 
     def _httperf(
         self, deployment: Deployment, raw_dir: Path, name: str, calls: int
