@@ -27,7 +27,7 @@ from sfcperf.analysis.two_sample.ranks import RankSum
 DRAWS = 100
 """Of the bound, for each draw that SFCPerf judges."""
 TOLERATED = ALPHA + 2 * sqrt(ALPHA * (1 - ALPHA) / 1000)
-"""What rows of benchmarks/truth.py allow with 1,000 draws."""
+"""What rows of benchmarks/analysis/truth.py allow with 1,000 draws."""
 _STEPS = 60
 _NODES = np.linspace(-6, 6, 49)
 """Standard deviations around the mode of the scale."""

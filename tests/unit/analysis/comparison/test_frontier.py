@@ -1,4 +1,4 @@
-"""The power that benchmarks/truth.py says no test can exceed."""
+"""The power that benchmarks/analysis/truth.py says no test can exceed."""
 
 from __future__ import annotations
 
