@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, nct, t
 
-BENCHMARKS = Path(__file__).resolve().parents[4] / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[4] / "benchmarks" / "analysis"
 DRAWS = 20_000
 
 
