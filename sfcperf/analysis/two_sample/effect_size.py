@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import atanh, isfinite, sqrt, tanh
-from statistics import fmean
 
 from sfcperf.analysis.two_sample.exact_ranks import doubled_midranks
-from sfcperf.analysis.two_sample.shift import Estimate, stdev, variance
+from sfcperf.analysis.two_sample.shift import Estimate, mean, stdev, variance
 
 CLIFF = "Cliff's delta (Newcombe's interval)"
 BISERIAL = "matched-pairs rank-biserial (Fisher's z)"
@@ -77,10 +76,10 @@ def hedges_g(
         return None
     if paired:
         d = [y - x for x, y in zip(a, b, strict=True)]
-        shift, spread, freedom, scale = fmean(d), stdev(d), n - 1, sqrt(n)
+        shift, spread, freedom, scale = mean(d), stdev(d), n - 1, sqrt(n)
     else:
         pooled = ((n - 1) * variance(a) + (m - 1) * variance(b)) / (n + m - 2)
-        shift, spread = fmean(b) - fmean(a), sqrt(pooled)
+        shift, spread = mean(b) - mean(a), sqrt(pooled)
         freedom, scale = n + m - 2, sqrt(n * m / (n + m))
     if not spread or freedom < 2:
         return None

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from statistics import fmean
 from typing import ClassVar
 
 from sfcperf.analysis.two_sample.combined import Combined
-from sfcperf.analysis.two_sample.shift import ShiftTest, variance
+from sfcperf.analysis.two_sample.shift import ShiftTest, mean, variance
 from sfcperf.analysis.two_sample.student import Student, WelchT
 
 _TINY = 1e-12
@@ -37,7 +36,7 @@ class CochranCox(Student):
         both = of_a + of_b
         self._share = of_a / both if both else 1.0
         self._freedoms = (len(a) - 1, len(b) - 1)
-        super().__init__(fmean(b) - fmean(a), sqrt(both), min(self._freedoms))
+        super().__init__(mean(b) - mean(a), sqrt(both), min(self._freedoms))
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
         """Shift ± limit · standard error."""
@@ -91,4 +90,4 @@ class OneAgainstRuns(Student):
     def __init__(self, a: Sequence[float], b: Sequence[float], more: float = 0.0) -> None:
         group = a if len(b) == 1 else b
         error = sqrt(variance(group) * (1 + 1 / len(group)) + max(0.0, more))
-        super().__init__(fmean(b) - fmean(a), error, len(group) - 1)
+        super().__init__(mean(b) - mean(a), error, len(group) - 1)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log, sqrt
-from statistics import fmean
 from typing import ClassVar
 
-from sfcperf.analysis.two_sample.shift import variance
+from sfcperf.analysis.two_sample.shift import mean, variance
 from sfcperf.analysis.two_sample.student import Student
 
 
@@ -22,11 +21,11 @@ class MeanRatio(Student):
     estimator: ClassVar[str] = "ratio of means (t)"
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
-        of_a, of_b = (variance(x) / len(x) / fmean(x) ** 2 for x in (a, b))
+        of_a, of_b = (variance(x) / len(x) / mean(x) ** 2 for x in (a, b))
         both = of_a + of_b
         share = of_a / both if both else 1.0
         freedom = 1 / (share**2 / (len(a) - 1) + (1 - share) ** 2 / (len(b) - 1))
-        super().__init__(log(fmean(b) / fmean(a)), sqrt(both), freedom)
+        super().__init__(log(mean(b) / mean(a)), sqrt(both), freedom)
 
 
 class PairedMeanRatio(Student):
@@ -36,6 +35,6 @@ class PairedMeanRatio(Student):
     estimator: ClassVar[str] = "ratio of means (paired t)"
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
-        mean_a, mean_b = fmean(a), fmean(b)
+        mean_a, mean_b = mean(a), mean(b)
         d = [y / mean_b - x / mean_a for x, y in zip(a, b, strict=True)]
         super().__init__(log(mean_b / mean_a), sqrt(variance(d) / len(d)), len(d) - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import ClassVar
 
 
@@ -73,6 +74,12 @@ class ShiftTest(ABC):
         """One-sided: small if the shift is outside `low` to `high`, on the side where it was seen.
         None if the values allow no test."""
         return self.p_above(high) if self.shift > 0 else self.p_below(low)
+
+
+def mean(values: Sequence[float]) -> float:
+    """Arithmetic mean, in the unit; exactly the value if all are equal, so that sides of the same
+    value have no shift."""
+    return fmean(values) if min(values) != max(values) else values[0]
 
 
 def variance(values: Sequence[float]) -> float:

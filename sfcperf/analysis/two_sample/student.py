@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from statistics import fmean
 from typing import ClassVar
 
-from sfcperf.analysis.two_sample.shift import ShiftTest, variance
+from sfcperf.analysis.two_sample.shift import ShiftTest, mean, variance
 
 
 class Student(ShiftTest):
@@ -74,7 +73,7 @@ class WelchT(Student):
         # Shares, because squares of the largest and smallest values do not fit a float.
         share = of_a / both if both else 1.0
         freedom = 1 / (share**2 / (len(a) - 1) + (1 - share) ** 2 / (len(b) - 1))
-        super().__init__(fmean(b) - fmean(a), sqrt(both), freedom)
+        super().__init__(mean(b) - mean(a), sqrt(both), freedom)
 
 
 class PairedT(Student):
@@ -85,4 +84,4 @@ class PairedT(Student):
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
         d = [y - x for x, y in zip(a, b, strict=True)]
-        super().__init__(fmean(d), sqrt(variance(d) / len(d)), len(d) - 1)
+        super().__init__(mean(d), sqrt(variance(d) / len(d)), len(d) - 1)

@@ -60,6 +60,7 @@ measured = st.lists(
 @given(measured, measured, st.sampled_from([0.01, 7.0]))
 @settings(max_examples=25, deadline=None)
 @example([[50.0], [50.0]], [[50.0, 50.0, 65.0], [55.0]], 0.01)
+@example([[67.0]] * 5, [[67.0]] * 2, 0.01)
 def test_the_unit_the_order_and_the_names_of_sides_do_not_matter(
     a: list[list[float]], b: list[list[float]], factor: float
 ) -> None:
