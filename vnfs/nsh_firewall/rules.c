@@ -140,7 +140,8 @@ static int change(const struct table *table, struct filter *filter, char *line)
 	}
 	if (parse_integer(duration, 0, LONGEST_MS, &ms))
 		return -EINVAL;
-	until_ns = now + (__u64)ms * MS_NS;
+	/* By the program's clock, which lags, a lease that ends now would last until its next tick. */
+	until_ns = map == TABLE_LEASE && !ms ? 0 : now + (__u64)ms * MS_NS;
 	/* First, so that a rule is in force as soon as it is there. */
 	if (map != TABLE_LEASE)
 		filter_add(filter, hash_of(map, &key), now, until_ns);
