@@ -17,7 +17,7 @@ from pathlib import Path
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.conformance.driver_run import RunFolders
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.hosts.parent_death import end_with_parent
+from sfcperf.environment.parent import end_with
 from sfcperf.workflow.model import Scenario
 
 
@@ -43,7 +43,7 @@ class KillingJournal(FileJournal):
 
 def main() -> None:
     """Deploy, and wait to be killed: by the test, or by its end."""
-    end_with_parent()
+    end_with(os.getppid(), signal.SIGKILL)
     task: Task = pickle.loads(Path(sys.argv[1]).read_bytes())
     kind = KillingJournal if task.dies_when_intended else FileJournal
     folders = task.folders

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.hosts.parent_death import end_with_parent
+from sfcperf.environment.parent import end_with
 from sfcperf.rest.server import Server
 from sfcperf.vnfs.rule_interface.api import DataPlaneFailed, application
 from sfcperf.vnfs.rule_interface.policy import TICK_S
@@ -97,7 +97,8 @@ async def serve() -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     start = Start(**json.loads(await reader.readline()))
     # Nobody would answer it; and `sfcperf clean` knows nothing of it.
-    end_with_parent(start.parent)
+    if not end_with(start.parent, signal.SIGKILL):
+        return
     keeper = Keeper(reader)
     app = application(keeper.ask, start.token, start.limits)
     server = Server(app, lambda: tell("ready"))
