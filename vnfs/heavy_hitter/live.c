@@ -483,6 +483,7 @@ int live_start(const struct work *work, const struct live *live)
 	device_count = live->where[1] ? 2 : 1;
 	worker_count = live->cpus.count ? live->cpus.count : 1;
 	plain = device_count == 2;
+	job.settings.ports = device_count;
 	window = (uint32_t)job.first_epoch;
 	sem_init(&answers, 0, 0);
 	if ((plain && plain_learn_addresses()) || open_devices(live))
