@@ -77,6 +77,7 @@ def compiled() -> str:
         if done.returncode != 0 or done.stderr:
             raise InputError(done.stderr.strip(), where=SOURCE.name)
         text = re.sub(r"\n{3,}", "\n\n", spec.read_text()).lstrip()
+    text = laid_out(text, METADATA_BYTES)
     if (size := metadata_bytes(text)) > METADATA_BYTES:
         raise InputError(
             f"its metadata takes {size} bytes",
@@ -84,7 +85,7 @@ def compiled() -> str:
             allowed=f"{METADATA_BYTES}",
             hint="use fewer variables, or narrower ones",
         )
-    return laid_out(text, METADATA_BYTES)
+    return text
 
 
 def _compiler() -> str:
