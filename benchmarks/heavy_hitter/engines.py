@@ -3,14 +3,16 @@
     .venv/bin/python benchmarks/heavy_hitter/engines.py [--dpdk-source DIR] [ROW ...]
 
 `speed`: ring to ring, without any device; the time that an engine works on a frame of 64 bytes, in
-one thread, in turn with the others. The P4 program is interpreted, and compiled where the sources
-of DPDK 22.11 are: the C that DPDK makes of it needs headers that are not installed. So is
-`_heavy_hitter/hand_written.spec`, which counts the same without P4 and its compiler.
+one thread, in turn with the others: the first quartile of the time's slices, which leaves out those
+in which others had the CPU. The P4 program is interpreted, and compiled where the sources
+of DPDK 22.11 are: the C that DPDK makes of it needs headers that are not installed. So are two
+programs that were written for the pipeline by hand: `_heavy_hitter/hand_written.spec`, which does
+all that the P4 program does, and `least.spec`, which knows only TCP and UDP over IPv4.
 `member`: CPU time of a frame, beside that of its key in the sketch of DPDK's librte_member.
 `threads`: CPU time of a frame with two threads at work, against one.
 `memory`: with huge pages, which are asked of the kernel and given back (root), and without.
 `accuracy`: counts of the engine against the truth.
-Figures of CPU time hold on a busy machine, those of `speed` on an idle one.
+Figures of CPU time hold on a busy machine, and ratios of `speed`.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ MEMBER_ROWS = 5
 """Of librte_member's sketch: it has no others."""
 HUGE_PAGES, HUGE_PAGES_WANTED = Path("/proc/sys/vm/nr_hugepages"), 600
 HERE = Path(__file__).parent / "_heavy_hitter"
-BY_HAND = HERE / "hand_written.spec"
+BY_HAND, LEAST = HERE / "hand_written.spec", HERE / "least.spec"
+PROGRAMS = {"swx, compiled": SPEC, "swx, by hand": BY_HAND, "swx, least by hand": LEAST}
 ETHERNET = bytes.fromhex("0200000000010200000000020800")
 
 
@@ -127,10 +130,10 @@ def speed(folder: Path, source: Path | None) -> None:
     for rows in (1, 4, 8):
         engines = plain_engines()
         if source is not None:
-            for name, spec in (("swx, compiled", SPEC), ("swx, by hand", BY_HAND)):
+            for name, spec in PROGRAMS.items():
                 library = compiled(folder, source, rows, spec)
                 engines[name] = ["--engine", "swx", "--spec", spec, "--library", library]
-            must_count_alike([engines[name] for name in ("native", "swx, by hand")], rows, common)
+            must_count_alike([engines[name] for name in ("native", *PROGRAMS)], rows, common)
         for threshold in (NEVER, THRESHOLD):
             print(f"speed, d = {rows}, {'no' if threshold == NEVER else 'some'} heavy hitters")
             show_speed(rows, threshold, engines, common)
@@ -144,7 +147,7 @@ def show_speed(
     for _ in range(ROUNDS):
         for name, options in engines.items():
             words = [*options, *common, "--rows", rows, "--threshold", threshold]
-            found[name].append(measured(words)[0]["ns_per_frame"])
+            found[name].append(measured(words)[0]["quartile_ns_per_frame"])
     for name, values in found.items():
         ns = median(values)
         goal = GOALS_MPPS.get((name, rows)) if threshold == NEVER else None
@@ -155,13 +158,14 @@ def show_speed(
         print(f"  compiled by interpreted: {ratio(ours, found['swx, interpreted'])}")
         by_hand = ratio(ours, found["swx, by hand"])
         print(f"  compiled by that by hand: {by_hand} (goal: {1 + OF_HAND_WRITTEN:g})")
+        print(f"  compiled by the least by hand: {ratio(ours, found['swx, least by hand'])}")
 
 
 def must_count_alike(engines: Sequence[list[object]], rows: int, common: Sequence[object]) -> None:
     """Stop if a frame is not counted, or elsewhere."""
     options = [*common, "--rows", rows, "--threshold", THRESHOLD, "--cells"]
-    first, second = (run([*words, *options])[-2]["cells"] for words in engines)
-    if first != second:
+    first, *others = (run([*words, *options])[-2]["cells"] for words in engines)
+    if any(each != first for each in others):
         raise SystemExit(f"the engines have other counts with {rows} rows")
 
 
@@ -169,8 +173,10 @@ def compiled(folder: Path, source: Path, rows: int, spec: Path = SPEC) -> Path:
     """The program as a library."""
     code, library = folder / "pipeline.c", folder / f"{spec.stem}-{rows}.so"
     run(["--engine", "swx", "--spec", spec, "--rows", rows, "--generate", code])
-    # It is compiled where it runs: for this CPU, where Debian's flags are for any.
+    # It is compiled where it runs: for this CPU, where Debian's flags are for any. The program is
+    # one function: instructions that GCC leaves out of it look up the places of their fields.
     argv = ["gcc", "-O3", "-fPIC", "-shared", *dpdk_flags("--cflags"), "-march=native"]
+    argv += ["--param=large-function-growth=100000"]
     argv += [
         "-DALLOW_EXPERIMENTAL_API",
         "-DALLOW_INTERNAL_API",

@@ -16,6 +16,7 @@ from pathlib import Path
 from sfcperf.environment.tools import find
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
+from sfcperf.vnfs.heavy_hitter.layout import laid_out
 
 FOLDER = Path(__file__).resolve().parent / "p4"
 SOURCE = FOLDER / "heavy_hitter.p4"
@@ -56,8 +57,8 @@ def main() -> int:
 
 
 def compiled() -> str:
-    """The compiled program. Raises EnvironmentLacks without the compiler, InputError with what it
-    complains about."""
+    """The compiled program, its metadata laid out. Raises EnvironmentLacks without the compiler,
+    InputError with what it complains about."""
     includes = Path(_compiler()).resolve().parents[1] / "share" / "p4c" / "p4include"
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / SPEC.name
@@ -76,6 +77,7 @@ def compiled() -> str:
         if done.returncode != 0 or done.stderr:
             raise InputError(done.stderr.strip(), where=SOURCE.name)
         text = re.sub(r"\n{3,}", "\n\n", spec.read_text()).lstrip()
+    text = laid_out(text, METADATA_BYTES)
     if (size := metadata_bytes(text)) > METADATA_BYTES:
         raise InputError(
             f"its metadata takes {size} bytes",

@@ -3,6 +3,7 @@
  * work side by side, each with a sketch of its own. */
 #pragma once
 
+#include <rte_cycles.h>
 #include <rte_mbuf.h>
 
 #include "settings.h"
@@ -14,6 +15,13 @@
 typedef void (*cell_visitor)(void *context, uint32_t row, uint32_t column, uint32_t count);
 
 struct engine;
+
+/* What DPDK's learner table is asked for, seconds: its clock has steps of 2^32 cycles, to which it
+ * rounds down when a flow is forgotten, which would be too soon. */
+static inline uint32_t engine_timeout_s(uint32_t expiry_s)
+{
+	return expiry_s + 1 + (uint32_t)((1ULL << 32) / rte_get_tsc_hz());
+}
 
 struct engine_type {
 	const char *name;

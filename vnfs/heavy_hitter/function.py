@@ -109,7 +109,9 @@ class HeavyHitter(NetworkFunction):
                 default=65_536,
             ),
             "expiry_s": integer(
-                "A heavy hitter is forgotten so long after it was found, seconds.",
+                "A heavy hitter is forgotten so long after it was found, seconds, or later, by up "
+                "to 2^32 cycles of the CPU's time stamp counter in whole seconds (2 s at 2.3 GHz): "
+                "the step of the clock of DPDK's table.",
                 (1, 86_400),
                 default=10,
             ),

@@ -100,7 +100,8 @@ static struct tool_option descriptions[] = {
 	  take_integer, &mark_dscp, .least = 0, .most = 63 },
 	{ "flows", 'f', "N", "known at a time (default 65536)", take_integer, &flows, .least = 64,
 	  .most = 1 << 22 },
-	{ "expiry-s", 'x', "S", "forgotten so long after they were found (default 10)",
+	{ "expiry-s", 'x', "S",
+	  "forgotten so long after they were found (default 10), or some seconds later",
 	  take_integer, &expiry_s, .least = 1, .most = 86400 },
 	{ NULL, 0, NULL, "Frames:" },
 	{ "nsh-only", 'n', NULL, "plain frames are not for this function", take_flag,
@@ -171,6 +172,7 @@ static void take_settings(void)
 	work.repeat_ms = (uint64_t)repeat_ms;
 	work.most_frames = most_frames ? (uint64_t)most_frames : UINT64_MAX;
 	work.frame_bytes = (uint32_t)frame_bytes;
+	settings->ports = 1;
 	settings->rows = (uint32_t)rows;
 	settings->columns = (uint32_t)columns;
 	settings->seed = (uint32_t)seed;

@@ -387,6 +387,7 @@ int live_start(const struct work *work, const struct live *live)
 	sem_init(&answers, 0, 0);
 	if (interfaces_open(&interfaces, live, worker_count * PORTS * QUEUED))
 		return -1;
+	job.settings.ports = interfaces.count;
 	if (!interfaces.plain) {
 		job.settings.nsh_only = true;
 		job.settings.reflect = true;

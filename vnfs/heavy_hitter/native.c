@@ -52,7 +52,7 @@ struct engine {
 
 static int create_known(struct engine *engine)
 {
-	uint32_t timeout = engine->settings.expiry_s;
+	uint32_t timeout = engine_timeout_s(engine->settings.expiry_s);
 	struct rte_swx_table_learner_params params = {
 		.key_size = sizeof(struct flow_key),
 		.action_data_size = 0,

@@ -38,6 +38,7 @@ struct settings {
 	bool conservative; /* only the smallest counts of a flow grow */
 	bool nsh_only; /* plain frames are not for us */
 	bool reflect; /* frames leave where they came in; else by the other port */
+	uint32_t ports; /* by which frames come in: 1 or 2 */
 	uint32_t flows; /* known heavy hitters at a time, at most */
 	uint32_t expiry_s; /* a heavy hitter is forgotten so long after it was found */
 	uint64_t mac; /* frames to others are not for us; 0: all are */

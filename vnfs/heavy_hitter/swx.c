@@ -13,13 +13,16 @@
 #include "spec.h"
 #include "swx.h"
 
-#define RING_FRAMES 256
+#define IN_FRAMES 256
+#define OUT_FRAMES 1024 /* for all that wait at all ports, or are worked on */
 #define LEARNER "flows"
 #define REPORTS 4096
 
-/* Passes of the interpreter, and of generated code, which does more in each: about a burst. */
-#define PASSES_INTERPRETED 2048
-#define PASSES_GENERATED 256
+/* Passes of the pipeline for each frame that waits or is worked on, fewer than it takes: the next
+ * call works on, and passes without a frame would cost time. A pass of generated code does more. */
+#define PASSES_INTERPRETED 64
+#define PASSES_GENERATED 2
+#define PIPELINE_THREADS 16 /* each works on a frame */
 
 /* What the program finds in front of each frame: its length, 16 bits, and as many reserved ones. */
 #define FRAME_INFO_BYTES 4
@@ -83,25 +86,26 @@ int swx_generate(const struct settings *settings, const char *code_path)
 
 /* --- ports --- */
 
-static struct rte_ring *create_ring(const struct engine *engine, const char *way, unsigned int port)
+static struct rte_ring *create_ring(const struct engine *engine, const char *way, unsigned int port,
+				    unsigned int frames)
 {
 	char name[32];
 	struct rte_ring *ring;
 
 	snprintf(name, sizeof(name), "%s-%s-%u", engine->name, way, port);
-	ring = rte_ring_create(name, RING_FRAMES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	ring = rte_ring_create(name, frames, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	if (!ring)
-		complain("no memory for a ring of %u frames", RING_FRAMES);
+		complain("no memory for a ring of %u frames", frames);
 	return ring;
 }
 
 static int create_rings(struct engine *engine)
 {
-	for (unsigned int i = 0; i < PORTS; i++)
-		if (!(engine->in[i] = create_ring(engine, "in", i)))
+	for (unsigned int i = 0; i < engine->settings.ports; i++)
+		if (!(engine->in[i] = create_ring(engine, "in", i, IN_FRAMES)))
 			return -1;
 	for (unsigned int i = 0; i < PORTS; i++)
-		if (!(engine->out[i] = create_ring(engine, "out", i)))
+		if (!(engine->out[i] = create_ring(engine, "out", i, OUT_FRAMES)))
 			return -1;
 	return 0;
 }
@@ -110,7 +114,7 @@ static int configure_ports(struct engine *engine)
 {
 	int status = 0;
 
-	for (unsigned int i = 0; i < PORTS && !status; i++) {
+	for (unsigned int i = 0; i < engine->settings.ports && !status; i++) {
 		struct rte_swx_port_ring_reader_params params = { engine->in[i]->name, BURST };
 
 		status = rte_swx_pipeline_port_in_config(engine->pipeline, i, "ring", &params);
@@ -159,7 +163,7 @@ static int build_generated(struct engine *engine)
 		return -1;
 	}
 	engine->passes = PASSES_GENERATED;
-	for (unsigned int i = 0; i < PORTS; i++)
+	for (unsigned int i = 0; i < engine->settings.ports; i++)
 		fprintf(ports, "port in %u ring %s bsz %u\n", i, engine->in[i]->name, BURST);
 	for (unsigned int i = 0; i < PORTS; i++)
 		fprintf(ports, "port out %u ring %s bsz 1\n", i, engine->out[i]->name);
@@ -202,7 +206,8 @@ static int apply(struct engine *engine)
 
 	engine->control = rte_swx_ctl_pipeline_create(engine->pipeline);
 	if (!engine->control ||
-	    rte_swx_ctl_pipeline_learner_timeout_set(engine->pipeline, 0, 0, settings->expiry_s)) {
+	    rte_swx_ctl_pipeline_learner_timeout_set(engine->pipeline, 0, 0,
+						     engine_timeout_s(settings->expiry_s))) {
 		complain("%s is not the program of this tool", settings->spec);
 		return -1;
 	}
@@ -270,7 +275,11 @@ static unsigned int swx_put(struct engine *engine, unsigned int port, struct rte
 
 static void swx_work(struct engine *engine)
 {
-	rte_swx_pipeline_run(engine->pipeline, engine->passes);
+	unsigned int frames = PIPELINE_THREADS;
+
+	for (unsigned int i = 0; i < engine->settings.ports; i++)
+		frames += rte_ring_count(engine->in[i]);
+	rte_swx_pipeline_run(engine->pipeline, frames * engine->passes);
 }
 
 static unsigned int swx_get(struct engine *engine, unsigned int port, struct rte_mbuf **frames,

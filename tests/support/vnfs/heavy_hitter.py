@@ -14,7 +14,12 @@ from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter import compile as compiling
 from sfcperf.vnfs.heavy_hitter.model import HeavyHitters, Settings
 
-ENGINES = ("native", "swx")
+ENGINES = ("native", "swx", "by_hand")
+"""`by_hand`: engine swx with the program of benchmarks/heavy_hitter/engines.py that no compiler wrote."""
+_SPECS = {
+    "swx": compiling.SPEC,
+    "by_hand": Path(__file__).parents[2] / "benchmarks" / "_heavy_hitter" / "hand_written.spec",
+}
 _NS_PER_S = 10**9
 _PCAP = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, 1)
 _HEAD = struct.Struct("<IIII")
@@ -71,8 +76,8 @@ def read_pcap(path: Path) -> list[tuple[int, bytes]]:
 
 def command(engine: str, settings: Settings, trace: str | Path, output: Path) -> list[object]:
     """Command line; `trace`: a file, or - for standard input."""
-    words: list[object] = [binaries.find("sfc-heavy-hitter"), "--engine", engine]
-    words += ["--spec", compiling.SPEC] if engine == "swx" else []
+    words: list[object] = [binaries.find("sfc-heavy-hitter"), "--engine"]
+    words += ["swx", "--spec", _SPECS[engine]] if engine in _SPECS else [engine]
     words += ["--rows", settings.rows, "--columns", settings.columns, "--seed", settings.seed]
     words += ["--threshold", settings.threshold, "--action", settings.action.value]
     words += ["--mark-dscp", settings.mark_dscp]
