@@ -122,8 +122,10 @@ def _ssh(testbed: Testbed, servers: Servers, folder: Path) -> None:
 
 
 def _dns(testbed: Testbed, servers: Servers, folder: Path) -> None:
-    argv = ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts"]
-    argv += ["--user=root", "--pid-file=", f"--address=/{ZONE}/{servers.web}", "--log-facility=-"]
+    # Not `--keep-in-foreground`, which changes its group: the kernel would forget that it is to end
+    # with us (prctl(2), PR_SET_PDEATHSIG).
+    argv = ["dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--no-resolv", "--no-hosts"]
+    argv += ["--pid-file=", f"--address=/{ZONE}/{servers.web}", "--log-facility=-"]
     testbed.start("dns", argv, folder / "dnsmasq.txt")
 
 

@@ -6,8 +6,10 @@ import json
 import signal
 import subprocess
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from support.command import COMMAND, spawn
 
@@ -108,11 +110,20 @@ def test_nothing_is_left_of_a_process_that_was_killed(tmp_path: Path) -> None:
     process = spawn("traffic", "make", "--duration-s", 60, folder)
     try:
         assert retry.until(lambda: _sessions_of(tmp_path) > 5, timeout_s=60, period_s=0.1)
+        started = psutil.Process(process.pid).children(recursive=True)
+        assert {"nginx", "sshd", "dnsmasq"} <= {each.name() for each in started if _runs(each)}
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
+    assert retry.until(lambda: not any(map(_runs, started)), timeout_s=10, period_s=0.1)
     assert retry.until(lambda: not _processes(str(tmp_path)), timeout_s=10, period_s=0.1)
     assert not folder.exists()
+
+
+def _runs(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _sessions_of(folder: Path) -> int:
