@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,15 @@ def _use_memory() -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
 
+def _heed_signals() -> None:
+    """A shell has what it starts in the background ignore SIGINT, and so would the processes that
+    tests send it to."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 _use_memory()
+_heed_signals()
 register_profiles()
 if MADE_RUNS not in os.environ:  # workers have it from the process that started them
     os.environ[MADE_RUNS] = tempfile.mkdtemp(prefix="sfcperf-runs-")
