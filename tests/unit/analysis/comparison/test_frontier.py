@@ -38,6 +38,7 @@ def test_without_autocorrelation_it_is_the_power_of_the_t_test(
     assert error < 0.015
 
 
+@pytest.mark.exhaustive
 def test_what_must_not_look_like_a_shift_costs_power(frontier: ModuleType) -> None:
     """More with each correlation, and less with more trials, which tell them apart."""
 
