@@ -73,9 +73,10 @@ UNITS = {
     "mtu": "bytes",
     "snaplen": "bytes",
     "ratio": "fraction",
+    "per_s": "1/s",
     "tolerance": "fraction",
 }
-"""Last part of a parameter's name -> its unit."""
+"""End of a parameter's name -> its unit."""
 
 MERMAID = Path("build/mermaid")
 """Mermaid's script is put there by playbooks/mermaid.sh."""
@@ -217,7 +218,7 @@ def rest_interface(name: str) -> Iterator[str]:
         ),
         "classifier-interface": (
             "REST interface of the flow classifier",
-            "[Block attacks](../how-to/block-attacks.md)",
+            "[Detect and block attacks](../how-to/block-attacks.md)",
             classifier_api,
         ),
     }[name]
@@ -366,7 +367,7 @@ def _rows(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str,
         value = _resolved(declared, root)
         default = f"`{json.dumps(value['default'])}`" if "default" in value else ""
         default = "**required**" if name in required else default
-        unit = UNITS.get(name.rpartition("_")[2], "")
+        unit = _unit(name)
         meaning = value.get("description", "")
         yield f"`{prefix}{name}`", _type(declared, root), unit, default, meaning
         if "$ref" not in declared:
@@ -374,6 +375,11 @@ def _rows(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str,
             if "properties" in inner:
                 yield from _rows(inner, root, f"{prefix}{name}{suffix}.")
                 yield from _branch_rows(inner, root, f"{prefix}{name}{suffix}.")
+
+
+def _unit(name: str) -> str:
+    parts = name.split("_")
+    return UNITS.get("_".join(parts[-2:])) or UNITS.get(parts[-1], "")
 
 
 def _branch_rows(schema: Schema, root: Schema, prefix: str) -> Iterator[tuple[str, ...]]:

@@ -46,10 +46,12 @@ class SdnMonQuery(Probe):
     title = "Time of a statistics query of SDN-Mon, from the controller to the parsed reply"
     parameters = object_schema(
         {
-            "entries": integer("Of the monitoring table.", (0, 1_000_000), default=7950),
-            "queries": integer("How many, one after the other.", (1, 1000), default=5),
-            "pause_s": number("Before each query, seconds.", (0, 60), default=0.2),
-            "buffers": flag("Whether replies have the counter buffers.", default=True),
+            "entries": integer(
+                "Number of entries in the monitoring table.", (0, 1_000_000), default=7950
+            ),
+            "queries": integer("Number of queries, one after the other.", (1, 1000), default=5),
+            "pause_s": number("Pause before each query, seconds.", (0, 60), default=0.2),
+            "buffers": flag("Whether replies contain the counter buffers.", default=True),
             "counter_buffer_size": integer("Slots of each entry, S_b.", (1, 64), default=5),
             "query_interval_ms": integer(
                 "Time that the slots of an entry cover, ΔT_q, ms.", (10, 86_400_000), default=10_000

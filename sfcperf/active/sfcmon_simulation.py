@@ -60,7 +60,7 @@ class SfcmonSimulation(Probe):
                 "file N in the order of names. Default: synthetic traces.",
             },
             "seed": integer(
-                "Of the synthetic trace of the first round; the next round has the next seed.",
+                "Seed of the first round's synthetic trace; each further round uses the next seed.",
                 (0, 2**32),
                 default=1,
             ),
@@ -84,7 +84,7 @@ class SfcmonSimulation(Probe):
                 "Rows of the count-min sketch.", LIMITS["cms_rows"], default=Sizes.cms_rows
             ),
             "cms_columns": integer(
-                "Its columns.", LIMITS["cms_columns"], default=Sizes.cms_columns
+                "Columns of the count-min sketch.", LIMITS["cms_columns"], default=Sizes.cms_columns
             ),
         }
     )

@@ -1,6 +1,6 @@
 """StateDir: runs that execute on this machine, and those that were killed here.
 
-    $SFCPERF_STATE_DIR (default /var/lib/sfcperf)
+    $SFCPERF_STATE_DIR (default: see sfcperf.environment.state_root)
       lock                held while a process creates, claims or removes the folder of a run
       runs/<run_id>/
         lock              held by the living run; the kernel releases it when the process ends
@@ -29,7 +29,7 @@ from typing import Any
 from sfcperf import ownership, strict_json
 from sfcperf.control.lock import NAME, RunAlive, take
 from sfcperf.drivers.journal import FileJournal
-from sfcperf.environment.state_root import DEFAULT_ROOT, VARIABLE
+from sfcperf.environment.state_root import VARIABLE, state_root
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.input_file import read_input
 from sfcperf.results.documents import is_safe_name
@@ -146,10 +146,10 @@ class RunState:
 
 
 class StateDir:
-    """All live runs of this machine."""
+    """All live runs of this machine that keep their state in one folder."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self.root = root or Path(os.environ.get(VARIABLE) or DEFAULT_ROOT)
+        self.root = root or state_root()
 
     def create(self, name: str) -> tuple[RunState, str, str]:
         """A new run of the workflow `name`: its locked state, run id and tag."""

@@ -10,8 +10,8 @@ DEFAULT_ROOT = Path("/var/lib/sfcperf")
 
 
 def state_root() -> Path:
-    """`$SFCPERF_STATE_DIR`; by default /var/lib/sfcperf for root, and a folder of their own
-    (`$XDG_STATE_HOME/sfcperf`) for others, who execute no runs."""
+    """`$SFCPERF_STATE_DIR`; by default /var/lib/sfcperf for root, and for others, who run chains on
+    a cloud, a folder of their own (`$XDG_STATE_HOME/sfcperf`)."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)

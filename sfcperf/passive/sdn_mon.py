@@ -106,33 +106,37 @@ class SdnMonMonitor(Monitor):
                 default=10_000,
             ),
             "capacity": integer(
-                "Entries for which each switch takes memory.", (1, _MOST_ENTRIES), default=131_072
+                "Entries for which each switch reserves memory.",
+                (1, _MOST_ENTRIES),
+                default=131_072,
             ),
             "limit": integer(
-                "Most entries of a switch. Default: the capacity.", (1, _MOST_ENTRIES)
+                "Largest number of entries of a switch. Default: the capacity.", (1, _MOST_ENTRIES)
             ),
             "threshold": integer(
-                "Notify when a switch has more entries; 0: never.", (0, _MOST_ENTRIES), default=0
+                "Number of entries above which a switch notifies the controller; 0: never.",
+                (0, _MOST_ENTRIES),
+                default=0,
             ),
             "hash_key": {
                 "type": "string",
                 "pattern": "^[0-9a-f]{16}$",
-                "description": "With which all switches hash. Default: a random one, the same for "
-                "all trials of a run.",
+                "description": "Key with which all switches hash. Default: a random one, the same "
+                "for all trials of a run.",
             },
             "nodes": array(
-                "At the SFFs of these nodes. All by default.",
+                "Nodes whose SFFs monitor. Default: all.",
                 {"type": "string"},
                 minItems=1,
                 uniqueItems=True,
             ),
             "most_flows": integer(
-                "Flows to list of each switch: those with the most packets.",
+                "Number of flows to list per switch: those with the most packets.",
                 (0, _MOST_ENTRIES),
                 default=10_000,
             ),
             "flows": integer(
-                "How many flows arrive at each switch, where it is known.", (1, 1 << 40)
+                "Number of flows that arrive at each switch, if it is known.", (1, 1 << 40)
             ),
         }
     )

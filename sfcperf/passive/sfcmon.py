@@ -55,7 +55,7 @@ class SfcmonMonitor(Monitor):
                 default="functions",
             ),
             "nodes": array(
-                "At SFFs: those of these nodes. All by default.",
+                "At SFFs: nodes whose SFFs monitor. Default: all.",
                 {"type": "string"},
                 minItems=1,
                 uniqueItems=True,

@@ -55,7 +55,7 @@ class SffMonitor(SamplingMonitor):
         {
             "interval_s": INTERVAL,
             "trace": {
-                "description": "One packet in so many is traced through the chain; 0: none.",
+                "description": "N: one packet in N is traced through the chain; 0: none.",
                 "enum": [0, *(1 << power for power in range(13))],
                 "default": 16,
             },

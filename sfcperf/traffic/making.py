@@ -106,7 +106,7 @@ def _check_tools() -> None:
     if missing:
         names = ", ".join(need.name for need in missing)
         raise EnvironmentLacks(
-            f"traffic is made by tools that are not here: {names}", hint="make setup-security"
+            f"traffic is made by tools that are not here: {names}", hint="make setup"
         )
     if os.geteuid():
         raise EnvironmentLacks("traffic is made in network namespaces", hint="run as root")

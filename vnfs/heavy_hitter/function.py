@@ -67,7 +67,7 @@ class HeavyHitter(NetworkFunction):
                 default="af_packet",
             ),
             "hash_functions": integer(
-                "Rows of the sketch, d: the more there are, the fewer flows are overestimated.",
+                "Rows of the sketch, d. With more rows, fewer flows are overestimated.",
                 (1, MOST_ROWS),
                 default=4,
             ),
@@ -80,20 +80,20 @@ class HeavyHitter(NetworkFunction):
                 "Let only the smallest counters of a flow grow: estimates are closer, and each "
                 "packet takes a little longer.",
             ),
-            "seed": integer("Of the first hash function.", (0, 0xFFFFFFFF), default=0),
+            "seed": integer("Seed of the first hash function.", (0, 0xFFFFFFFF), default=0),
             "threshold": integer(
                 "Packets that a flow may send in a window before it is a heavy hitter.",
                 (1, 0xFFFFFFFE),
                 default=1000,
             ),
             "window_s": number(
-                "Length of a window, seconds: counts begin again with it.",
+                "Length of a window, seconds. Each window starts counting anew.",
                 (0.005, 3600),
                 default=1,
             ),
             "action": choice(
                 "What happens to the packets of a heavy hitter: `block` drops them, `report` lets "
-                "them pass, `mark` as well, with the DSCP `mark_dscp`.",
+                "them pass, `mark` sets their DSCP to `mark_dscp` and lets them pass.",
                 [action.value for action in Action],
                 default=Action.BLOCK.value,
             ),
@@ -103,8 +103,8 @@ class HeavyHitter(NetworkFunction):
                 default=1,
             ),
             "flows": integer(
-                "Heavy hitters that each thread knows at a time. A flow that finds no room is "
-                "blocked as long as the sketch says so.",
+                "Heavy hitters that each thread remembers at a time. A flow for which there is no "
+                "room is blocked only while the sketch counts it as heavy.",
                 (64, 1 << 22),
                 default=65_536,
             ),

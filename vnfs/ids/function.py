@@ -115,29 +115,33 @@ class Ids(NetworkFunction):
     parameters = object_schema(
         {
             "window_s": number(
-                "Length of a window, seconds: a record of each flow in it. A multiple of 0.001.",
+                "Length of a window, seconds: a multiple of 0.001. Each flow gets a record per "
+                "window.",
                 (0.1, 60),
                 default=2,
             ),
             "slide_s": number(
-                "From the start of a window to that of the next, seconds; 0: the window's length, "
-                f"less: windows overlap. It goes into the window up to {PLACES} times.",
+                "Time from the start of a window to the start of the next, seconds: the window's "
+                f"length divided by a whole number up to {PLACES}. If it is shorter than the "
+                "window, windows overlap. 0: the window's length.",
                 (0, 60),
                 default=0,
             ),
             "early_packets": integer(
-                "A record of each flow already after so many packets; 0: none.",
+                "Packets after which a flow gets an early record, before its window ends; 0: no "
+                "early records.",
                 (0, MOST_EARLY_PACKETS),
                 default=4,
             ),
             "early_flows": integer(
-                "A record of the flows of a client that have had none, as soon as it has begun so "
-                "many within `slide_s`; 0, or without early_packets: none. Each thread counts.",
+                "Number of flows that a client starts within `slide_s` at which those that had no "
+                "record yet get an early one; each thread counts for itself. 0: no such records. "
+                "Needs early_packets.",
                 (0, MOST_EARLY_FLOWS),
                 default=16,
             ),
             "flows": integer(
-                "Flows that each thread knows at a time, about 800 bytes each.",
+                "Flows that each thread can track at a time; each takes about 800 bytes.",
                 (16, 1 << 22),
                 default=65_536,
             ),

@@ -25,8 +25,10 @@ _RANGE = object_schema(
         "protocol": choice("Transport protocol.", _PROTOCOLS, default="udp"),
         "source": {"type": "string", "description": "Source address, IPv4 or IPv6."},
         "destination": {"type": "string", "description": "Destination address."},
-        "source_port": port("Of the first flow; each further one has the next.", 0, default=1024),
-        "destination_port": port("Of all of them.", 0, default=9),
+        "source_port": port(
+            "Source port of the first flow; each further flow has the next one.", 0, default=1024
+        ),
+        "destination_port": port("Destination port of all flows.", 0, default=9),
     },
     required=["source", "destination"],
 )

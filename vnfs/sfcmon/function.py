@@ -49,7 +49,8 @@ class Sfcmon(NetworkFunction):
                 default="sketches",
             ),
             "table_flows": integer(
-                "With `monitor: table`: most flows. Packets of further ones are counted together.",
+                "With `monitor: table`: largest number of flows. Packets of all further flows are "
+                "counted together.",
                 (1, _MOST_TABLE_FLOWS),
                 default=65_536,
             ),

@@ -16,15 +16,15 @@ _LIMITS["iblt_cells"] = (LIMITS["iblt_cells"][0], 1 << 20)
 """What sfc-sfcmon allows: less than the simulator, since each bank is locked memory."""
 _SIZES = {
     "cms_rows": "Rows of the count-min sketch.",
-    "cms_columns": "Its columns.",
+    "cms_columns": "Columns of the count-min sketch.",
     "bloom_bits": "Bits of the Bloom filter.",
-    "bloom_hashes": "Its hash functions.",
+    "bloom_hashes": "Hash functions of the Bloom filter.",
     "iblt_cells": "Cells of the invertible Bloom lookup table.",
-    "iblt_hashes": "Its hash functions.",
+    "iblt_hashes": "Hash functions of the Bloom filter.",
 }
 PROPERTIES: Mapping[str, Any] = {
     "threshold": number(
-        "Least share of a heavy hitter in the packets of the window so far.",
+        "Share of the window's packets so far from which a flow is a heavy hitter.",
         (0, 0.999999),
         default=0.001,
     ),

@@ -50,7 +50,7 @@ class HeavyHitterEngine(Probe):
             "traces.",
         },
         "seed": integer(
-            "Of the synthetic trace of the first round; the next round has the next seed.",
+            "Seed of the first round's synthetic trace; each further round uses the next seed.",
             (0, 2**32),
             default=1,
         ),
@@ -58,7 +58,7 @@ class HeavyHitterEngine(Probe):
             "Length of each synthetic trace, seconds, of 160,000 packets/s.", (0.01, 600), default=6
         ),
         "packets": integer(
-            "Packets of a trace that are taken, at most.", (1, 2**32), default=5_000_000
+            "Largest number of packets to use of a trace.", (1, 2**32), default=5_000_000
         ),
     }
 
@@ -129,8 +129,8 @@ class HeavyHitterThroughput(HeavyHitterEngine):
             "threshold": HeavyHitter.parameters["properties"]["threshold"],
             "cores": integer("Threads, each on a CPU of its own.", (1, 64), default=1),
             "frame_bytes": integer(
-                "Length of each frame, with the checksum of Ethernet; longer ones stay as they "
-                "are.",
+                "Length that shorter frames are padded to, bytes, with the frame check sequence; "
+                "longer frames keep theirs.",
                 (64, 1518),
                 default=64,
             ),

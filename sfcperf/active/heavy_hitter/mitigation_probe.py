@@ -79,14 +79,16 @@ class HeavyHitterMitigation(Probe):
     parameters = object_schema(
         {
             "rate_pps": integer(
-                "Packets that the heavy hitter sends per second.", (1, 200_000), default=10_000
+                "Packets per second of the heavy hitter.", (1, 200_000), default=10_000
             ),
             "lead_s": number(
-                "How long there is only background before, seconds.", (0, 600), default=0.25
+                "How long only the background is sent before the heavy hitter starts, seconds.",
+                (0, 600),
+                default=0.25,
             ),
             "duration_s": number("How long to send, seconds.", (0.05, 600), default=2),
             "background_pps": integer(
-                "Packets that all other flows send together per second.",
+                "Packets per second of all other flows together.",
                 (1, 200_000),
                 default=2000,
             ),
@@ -96,7 +98,7 @@ class HeavyHitterMitigation(Probe):
                 (1, MOST_BACKGROUND_FLOWS),
                 default=200,
             ),
-            "bin_s": number("Time steps of the series, seconds.", (0.0001, 60), default=0.01),
+            "bin_s": number("Time step of the series, seconds.", (0.0001, 60), default=0.01),
             "frame_bytes": integer(
                 "Size of all frames, with header and frame check sequence, bytes.",
                 (LEAST_FRAME_BYTES, 1518),

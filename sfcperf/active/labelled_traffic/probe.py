@@ -92,8 +92,8 @@ class LabelledTraffic(Probe):
     parameters = object_schema(
         {
             "seed": integer(
-                "Of the trace, which is made once on a machine (`sfcperf traffic make`), and of "
-                "the choice of the flows that train.",
+                "Seed of the trace, which is made once on a machine (`sfcperf traffic make`), and "
+                "of the choice of the flows that train.",
                 (0, 2**32),
                 default=1,
             ),

@@ -23,8 +23,8 @@ _MOST_SEED = 2**53 - 1
 _TRAINING = object_schema(
     {
         "seed": integer(
-            "Of the trace (`sfcperf traffic make`), which is kept for the next run, and of the "
-            "split into flows that train and the rest.",
+            "Seed of the trace (`sfcperf traffic make`), which is kept for the next run, and of "
+            "the split into flows that train and the rest.",
             (0, _MOST_SEED),
             default=1,
         ),
@@ -89,7 +89,7 @@ SCHEMA = object_schema(
             default=FLOWS_AND_SOURCES,
         ),
         "source_after_flows": integer(
-            "A source is blocked when at least so many of its flows are attacks,",
+            "A source is blocked when at least this number of its flows are attacks,",
             (1, 1_000_000),
             default=10,
         ),

@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.server,
     pytest.mark.skipif(
         missing := [need.name for need in requirements() if not need.met],
-        reason=f"`make setup-security` installs {', '.join(missing)}",
+        reason=f"`make setup` installs {', '.join(missing)}",
     ),
 ]
 SECONDS = 5

@@ -97,7 +97,7 @@ class ThresholdBody(_Body):
 
 
 class LimitBody(_Body):
-    """Of the monitoring table."""
+    """Number of entries in the monitoring table."""
 
     limit: _SomeEntries
     """Entries, at most; no more than the capacity."""

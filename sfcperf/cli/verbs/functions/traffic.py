@@ -41,7 +41,7 @@ def make(
     namespaces of their own.
 
     Each attack has an address of its own, so that the label of each packet is known. Nothing leaves
-    this machine, and rates are bounded. Needs root and `make setup-security`.
+    this machine, and floods are bounded. Needs root and the tools that `make setup` installs.
     """
     from sfcperf.cli.terminal.lines import say
     from sfcperf.traffic.making import make as make_trace

@@ -35,7 +35,7 @@ SCHEMA = object_schema(
             default=20,
         ),
         "most_records": integer(
-            "Of a micro-batch, so that a backlog is worked off in parts.",
+            "Largest number of records in a micro-batch, so that a backlog is processed in parts.",
             (1, 10_000_000),
             default=100_000,
         ),
@@ -48,7 +48,7 @@ SCHEMA = object_schema(
             "description": "Further properties of Spark, as a cluster may need them.",
         },
     },
-    description="Of the engine spark.",
+    description="Settings of the engine `spark`.",
     default={},
 )
 """JSON Schema."""
