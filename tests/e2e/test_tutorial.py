@@ -18,6 +18,8 @@ pytestmark = pytest.mark.root
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "paper-figure.md"
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ECHOES = 20
+"""Of a trial of ping: among so many, a short pause of a busy machine raises no doubt."""
 
 
 def blocks(language: str) -> list[str]:
@@ -42,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     of it is the test's."""
     (workflow,) = (json.loads(text) for text in blocks("json"))
     ping, tcp = workflow["probes"]
-    ping["count"] = 3
+    ping["count"] = ECHOES
     tcp["duration_s"] = 1
     workflow["factors"]["chain_length"] = [1]
     workflow["design"] |= {"rounds": 2, "warmup_rounds": 0}
@@ -83,9 +85,10 @@ def test_every_command(folder: Path) -> None:
     assert series == {"ethernet", "vxlan-gpe"}
     # "the distribution of all round-trip times": of each echo, and so says the figure.
     echoes = list(csv.DictReader((figures / "ping-rtt_us-ecdf.samples.csv").open()))
-    assert len(echoes) == 2 * 6 * 3
+    assert len(echoes) == 2 * 6 * ECHOES
     caption = (figures / "ping-rtt_us-ecdf.tex").read_text()
-    assert "distribution of all samples of the valid trials (n = 6 trials of 3 samples)" in caption
+    samples = f"distribution of all samples of the valid trials (n = 6 trials of {ECHOES} samples)"
+    assert samples in caption
     # The caption that is shown on the page, but for n.
     shown = next(text for text in blocks("text") if "\\includegraphics" in text)
     assert (figures / "rtt.tex").read_text() == shown.replace("n = 8", "n = 6")

@@ -1,0 +1,33 @@
+"""Where state is kept: of root, of other users, and where a variable says so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sfcperf.control.state import StateDir
+from sfcperf.environment.state_root import state_root
+
+
+@pytest.mark.parametrize(
+    ("uid", "variables", "expected"),
+    [
+        (0, {}, "/var/lib/sfcperf"),
+        (0, {"XDG_STATE_HOME": "/xdg"}, "/var/lib/sfcperf"),
+        (1000, {}, "/home/user/.local/state/sfcperf"),
+        (1000, {"XDG_STATE_HOME": "/xdg"}, "/xdg/sfcperf"),
+        (0, {"SFCPERF_STATE_DIR": "/named"}, "/named"),
+        (1000, {"SFCPERF_STATE_DIR": "/named"}, "/named"),
+    ],
+)
+def test_it_is_the_users(
+    monkeypatch: pytest.MonkeyPatch, uid: int, variables: dict[str, str], expected: str
+) -> None:
+    for name in ("SFCPERF_STATE_DIR", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": "/home/user", **variables}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    assert state_root() == StateDir().root == Path(expected)
