@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -150,8 +151,9 @@ def test_a_folder_where_nothing_may_be_executed(server: SshServer, host: SshHost
 
 def _until_listening(host: SshHost, port: int) -> None:
     """By either version of IP."""
-    state = f":{port:04X} 0"
-    _until(lambda: state in host.read_text("/proc/net/tcp") + host.read_text("/proc/net/tcp6"))
+    listening = re.compile(f":{port:04X} (?:0{{8}}|0{{32}}):0000 0A ")
+    tables = ("/proc/net/tcp", "/proc/net/tcp6")
+    _until(lambda: any(listening.search(host.read_text(table)) for table in tables))
 
 
 def _until(holds: Callable[[], bool], timeout_s: float = 20.0) -> None:
