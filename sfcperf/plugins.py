@@ -165,6 +165,12 @@ class Requirement:
         except SfcperfError as error:
             return cls(name, False, error.message, error.hint or "")
 
+    def demand(self) -> str:
+        """The detail of what was found. Raises EnvironmentLacks when it is not met."""
+        if not self.met:
+            raise EnvironmentLacks(f"{self.name}: {self.detail}", hint=self.remedy or None)
+        return self.detail
+
 
 def commands(requirements: Iterable[Requirement]) -> tuple[str, ...]:
     """Names of the commands among them, each once."""

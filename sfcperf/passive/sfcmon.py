@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import CannotBeMeasured, EnvironmentLacks, InputError, MeasurementError
+from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment, FlowReporter, FlowWatch, FlowWindow
 from sfcperf.management.observable import Observable
 from sfcperf.passive.base import Monitor
@@ -102,9 +102,7 @@ class SfcmonMonitor(Monitor):
                 allowed="`functions`, with a VNF of type `sfcmon` in the chain",
                 hint="the SFFs of the local driver can be monitored",
             )
-        built = binaries.requirement(BINARY)
-        if not built.met:
-            raise EnvironmentLacks(f"{built.name}: {built.detail}", hint=built.remedy)
+        binaries.requirement(BINARY).demand()
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """See Monitor.start."""
