@@ -22,9 +22,8 @@ from sfcperf.active.pktgen.run import (
 from sfcperf.active.server import free_port, port_parameter
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
-from sfcperf.vnfs import binaries
 
 _MS_PER_S = 1000
 _LEAST_PACKETS_PER_S = 10
@@ -76,6 +75,7 @@ class Pktgen(Probe):
     name = "pktgen"
     reported = _METRICS
     offers = PktgenLoad
+    compiled = (BINARY,)
     title = "Packet rate, loss, reordering and one-way latency at a set rate"
     parameters = object_schema(
         {
@@ -98,11 +98,6 @@ class Pktgen(Probe):
         }
     )
     _run: PktgenRun | None = None
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
-        return [binaries.requirement(BINARY)]
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
