@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import pytest
+from support.needs import skip_unless
 from support.network.echoes import ping
 from support.records.scenarios import scenario, topology
 
@@ -243,9 +244,7 @@ def _needs(kind: str, **wanted: str) -> None:
     """Skip where a type's tools are not installed."""
     plugin = plugins.load("vnf", kind)
     knobs = with_defaults(plugin.parameters, wanted)
-    for need in plugin.requirements(knobs):
-        if not need.met:
-            pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
+    skip_unless(*plugin.requirements(knobs))
 
 
 @pytest.mark.gate_runs(1)

@@ -26,6 +26,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
 from support.network.wires import Lab, eventually, ip, space
+from support.vnfs.attached import behind_sff
 from support.vnfs.firewall_bench import (
     A6,
     B6,
@@ -35,7 +36,6 @@ from support.vnfs.firewall_bench import (
     B,
     Fire,
     FireBench,
-    attachment,
     counted,
     flow4,
     framed,
@@ -281,7 +281,7 @@ def test_what_a_killed_run_left_is_replaced_and_others_are_not(lab: Lab) -> None
     with pytest.raises(DeploymentError, match="another XDP program is attached"):
         NshFirewall.start(
             bench.sf.host,
-            attachment(bench.sf, lab),
+            behind_sff("fw-1", bench.sf, lab.outputs),
             with_defaults(NshFirewall.parameters, {}),
         )
     [link] = json.loads(ip("-n", space(bench.sf.host), "-j", "link", "show", "dev", "sf0"))

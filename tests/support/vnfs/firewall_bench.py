@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
 from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
@@ -13,13 +12,13 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.vnfs.nsh_firewall.function import NshFirewall
 from sfcperf.vnfs.nsh_firewall.tool import BINARY
 from sfcperf.workflow.defaults import with_defaults
-from support.network.wires import Lab, Port, ip, space
+from support.needs import compiled
+from support.network.wires import Lab
+from support.vnfs.attached import behind_sff, veth_to_sff
 from support.vnfs.forwarder_bench import SF_ADDRESS, SFF_ADDRESS, Bench
 from support.vnfs.rule_client import RuleClient
 
@@ -44,32 +43,13 @@ class FireBench(Bench):
 Fire = tuple[FireBench, RuleClient]
 
 
-def attachment(sf: Port, lab: Lab) -> Attachment:
-    return Attachment(
-        name="fw-1",
-        interfaces=(sf.interface,),
-        macs=(sf.mac,),
-        encapsulation="nsh-eth",
-        address=None,
-        client=("", ""),
-        server=("", ""),
-        vcpus=(),
-        mtu=1500,
-        outputs=lab.outputs,
-    )
-
-
 def start(lab: Lab, **knobs: object) -> Fire:
     """A firewall behind a veth, as the forwarder's bench."""
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
-    sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-    ip("-n", space(sf.host), "address", "add", f"{SF_ADDRESS}/24", "dev", sf.interface)
+    compiled(BINARY)
+    sff, sf = veth_to_sff(lab)
     attach_pass(sff.host, [sff.interface])
-    function = NshFirewall.start(
-        sf.host, attachment(sf, lab), with_defaults(NshFirewall.parameters, knobs)
-    )
+    attachment = behind_sff("fw-1", sf, lab.outputs)
+    function = NshFirewall.start(sf.host, attachment, with_defaults(NshFirewall.parameters, knobs))
     lab.at_end(function.stop)
     wire = sff.wire()
     lab.at_end(wire.close)

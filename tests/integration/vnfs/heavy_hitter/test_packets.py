@@ -14,12 +14,12 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
-from support.network.wires import Lab, ip, space
+from support.needs import compiled
+from support.network.wires import Lab
+from support.vnfs.attached import behind_sff, veth_to_sff
 from support.vnfs.forwarder_bench import SF_ADDRESS, SFF_ADDRESS, Bench
 
 from sfcperf.management.deployment import FlowWindow
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
 from sfcperf.vnfs.heavy_hitter.running import BINARY, RunningHeavyHitter
 from sfcperf.workflow.defaults import with_defaults
@@ -33,25 +33,12 @@ MakeBench = Callable[..., Bench]
 @pytest.fixture
 def make_bench(lab: Lab) -> MakeBench:
     """Start one with a veth to its SFF."""
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
 
     def make(*, vcpus: tuple[int, ...] = (), **knobs: Any) -> Bench:
-        sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-        ip("-n", space(sf.host), "address", "add", f"{SF_ADDRESS}/24", "dev", sf.interface)
-        attachment = Attachment(
-            name="hh-1",
-            interfaces=(sf.interface,),
-            macs=(sf.mac,),
-            encapsulation="nsh-eth",
-            address=None,
-            client=("", ""),
-            server=("", ""),
-            vcpus=vcpus or (min(os.sched_getaffinity(0)),),
-            mtu=1500,
-            outputs=lab.outputs,
-        )
+        sff, sf = veth_to_sff(lab)
+        vcpus = vcpus or (min(os.sched_getaffinity(0)),)
+        attachment = behind_sff("hh-1", sf, lab.outputs, vcpus=vcpus)
         knobs = {"window_s": 60} | knobs
         function = HeavyHitter.start(
             sf.host, attachment, with_defaults(HeavyHitter.parameters, knobs)
