@@ -34,6 +34,7 @@ from sfcperf.workflow.defaults import with_defaults
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.chain import TAG, deployed, output
+from _shared.live_frames import compiled
 
 HERE = Path(__file__).parent / "_bounce"
 LOSS = 0.005
@@ -155,7 +156,7 @@ def bounce(_: Path | None) -> None:
     """One lookup and one forwarder, against the least that XDP can do on the same veths."""
     floors = {"bare": ["near", "far"], "path": ["sink1", "far", "sink0"]}
     with tempfile.TemporaryDirectory() as folder, hop_space() as space:
-        tool = compiled(Path(folder))
+        tool = compiled(HERE / "bounce", Path(folder))
         found: dict[str, list[float]] = {"bare": [], "path": [], "hop": []}
         for _round in range(HOP_ROUNDS):
             for name, ends in floors.items():
@@ -174,7 +175,7 @@ def bounce(_: Path | None) -> None:
 def forwarder(_: Path | None) -> None:
     """What the forwarder's engine xdp adds to XDP_TX."""
     with tempfile.TemporaryDirectory() as folder, hop_space() as space:
-        tool = compiled(Path(folder))
+        tool = compiled(HERE / "bounce", Path(folder))
         argv = [str(binaries.find("sfc-forwarder")), "--interface", "far"]
         found: dict[str, list[float]] = {"bare": [], "forwarder": []}
         for _round in range(ROUNDS):
@@ -296,16 +297,6 @@ def bounced(space: str, tool: list[str], ends: list[str]) -> float:
     ethernet = (MACS["far"] + MACS["near"]).replace(":", "") + "894f"
     argv = ["ip", "netns", "exec", space, *tool, "near", str(HOP_FRAMES), ethernet + NSH + INNER]
     return float(output([*argv, *ends]))
-
-
-def compiled(folder: Path) -> list[str]:
-    """The command that sends frames."""
-    includes = f"-I/usr/include/{output(['gcc', '-print-multiarch']).strip()}"
-    kernel, user = folder / "bounce.bpf.o", folder / "bounce"
-    clang = ["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", includes, "-c"]
-    output([*clang, str(HERE / "bounce.bpf.c"), "-o", str(kernel)])
-    output(["gcc", "-O2", str(HERE / "bounce.c"), "-lbpf", "-o", str(user)])
-    return [str(user), str(kernel)]
 
 
 # --- the rest ---
