@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import interface_counters, process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.management.observable import Observable
+from sfcperf.management.observable import AskObservable
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, integer, object_schema, port
 from sfcperf.results.values import Observation
@@ -87,10 +87,7 @@ class BackgroundMonitor(Monitor):
 
     @classmethod
     def check_scenario(
-        cls,
-        parameters: Mapping[str, Any],
-        scenario: Scenario,
-        observable: Callable[[], Observable | None],
+        cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """See Monitor.check_scenario."""
         flows, rate_pps = parameters["flows"], parameters["rate_pps"]
