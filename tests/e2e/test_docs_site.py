@@ -9,7 +9,6 @@ import posixpath
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
+from support.network.answering import answering
 from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
 from support.verbs import verbs
 
@@ -119,10 +119,8 @@ def address(request: pytest.FixtureRequest, site: Path) -> Iterator[str]:
         yield site.as_uri()
         return
     handler = partial(SimpleHTTPRequestHandler, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever).start()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 @pytest.mark.server

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
@@ -99,13 +96,3 @@ def marked(packet: Packet, number: int) -> Packet:
 
 def flow4(number: int = 0, sport: int = 1000, dport: int = 53, kind: type[Packet] = UDP) -> Packet:
     return marked(IP(src=A, dst=B) / kind(sport=sport, dport=dport), number)
-
-
-@contextmanager
-def counted(bench: Bench) -> Iterator[dict[str, int]]:
-    """What the firewall counts meanwhile, without what stays 0."""
-    before = bench.function.counters()
-    found: dict[str, int] = {}
-    yield found
-    after = bench.function.counters()
-    found.update({name: after[name] - before[name] for name in after if after[name] > before[name]})
