@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from scapy.packet import Packet, Raw
 from support.needs import compiled
 from support.network.wires import Lab, eventually, ip, space
 from support.schemas import validator
-from support.vnfs.attached import behind_sff, veth_to_sff
+from support.vnfs.attached import started_behind_sff
 from support.vnfs.forwarder_bench import Bench
 
 from sfcperf.errors import DeploymentError
@@ -26,7 +25,6 @@ from sfcperf.hosts.process import inside
 from sfcperf.vnfs.base import Management
 from sfcperf.vnfs.ids.features import NAMES
 from sfcperf.vnfs.ids.function import BINARY, Ids, RunningIds
-from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root
 
@@ -39,22 +37,13 @@ def make_bench(lab: Lab) -> MakeBench:
     compiled(BINARY)
 
     def make(*, vcpus: tuple[int, ...] = (), **knobs: Any) -> Bench:
-        sff, sf = veth_to_sff(lab)
-        attachment = behind_sff(
-            "ids-1",
-            sf,
-            lab.outputs,
-            vcpus=vcpus or (min(os.sched_getaffinity(0)),),
-            services={"kafka": "127.0.0.1:9"},
-        )
+        others: dict[str, Any] = {"services": {"kafka": "127.0.0.1:9"}}
         if namespace := knobs.pop("managed_from", None):
-            attachment = replace(attachment, management=Management("127.0.0.1", namespace))
-        function = Ids.start(sf.host, attachment, with_defaults(Ids.parameters, knobs))
-        lab.at_end(function.stop)
-        assert isinstance(function, RunningIds)
-        wire = sff.wire()
-        lab.at_end(wire.close)
-        return Bench(function, wire, sff, sf)
+            others["management"] = Management("127.0.0.1", namespace)
+        vcpus = vcpus or (min(os.sched_getaffinity(0)),)
+        made = started_behind_sff(lab, Ids, "ids-1", knobs, vcpus=vcpus, **others)
+        assert isinstance(made.function, RunningIds)
+        return made
 
     return make
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from sfcperf.vnfs.base import Attachment
+from sfcperf.vnfs.base import Attachment, NetworkFunction
+from sfcperf.vnfs.forwarder.function import attach_pass
+from sfcperf.workflow.defaults import with_defaults
 from support.network.wires import Lab, Port, ip, space
-from support.vnfs.forwarder_bench import SF_ADDRESS
+from support.vnfs.forwarder_bench import SF_ADDRESS, Bench
 
+B = TypeVar("B", bound=Bench)
 End = tuple[str, Port]
 """IPv4 address and interface of an endpoint."""
 
@@ -19,6 +23,26 @@ def veth_to_sff(lab: Lab) -> list[Port]:
     sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
     ip("-n", space(sf.host), "address", "add", f"{SF_ADDRESS}/24", "dev", sf.interface)
     return [sff, sf]
+
+
+def started_behind_sff(
+    lab: Lab,
+    kind: type[NetworkFunction],
+    name: str,
+    knobs: Mapping[str, Any],
+    bench: Callable[..., B] = Bench,
+    **others: Any,
+) -> B:
+    """A bench of a running function that takes NSH on Ethernet. `others`: see `behind_sff`."""
+    sff, sf = veth_to_sff(lab)
+    known = with_defaults(kind.parameters, knobs)
+    if kind.peer_needs_xdp(known):
+        attach_pass(sff.host, [sff.interface])
+    function = kind.start(sf.host, behind_sff(name, sf, lab.outputs, **others), known)
+    lab.at_end(function.stop)
+    wire = sff.wire()
+    lab.at_end(wire.close)
+    return bench(function, wire, sff, sf)
 
 
 def behind_sff(name: str, sf: Port, outputs: Path, **others: Any) -> Attachment:

@@ -9,13 +9,11 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.vnfs.nsh_firewall.function import NshFirewall
 from sfcperf.vnfs.nsh_firewall.tool import BINARY
-from sfcperf.workflow.defaults import with_defaults
 from support.needs import compiled
 from support.network.wires import Lab
-from support.vnfs.attached import behind_sff, veth_to_sff
+from support.vnfs.attached import started_behind_sff
 from support.vnfs.forwarder_bench import SF_ADDRESS, SFF_ADDRESS, Bench
 from support.vnfs.rule_client import RuleClient
 
@@ -43,16 +41,10 @@ Fire = tuple[FireBench, RuleClient]
 def start(lab: Lab, **knobs: object) -> Fire:
     """A firewall behind a veth, as the forwarder's bench."""
     compiled(BINARY)
-    sff, sf = veth_to_sff(lab)
-    attach_pass(sff.host, [sff.interface])
-    attachment = behind_sff("fw-1", sf, lab.outputs)
-    function = NshFirewall.start(sf.host, attachment, with_defaults(NshFirewall.parameters, knobs))
-    lab.at_end(function.stop)
-    wire = sff.wire()
-    lab.at_end(wire.close)
-    client = RuleClient(function.rule_interface())
+    bench = started_behind_sff(lab, NshFirewall, "fw-1", knobs, FireBench)
+    client = RuleClient(bench.function.rule_interface())
     lab.at_end(client.client.close)
-    return FireBench(function, wire, sff, sf), client  # type: ignore[arg-type]
+    return bench, client
 
 
 def in_ethernet(inner: Packet) -> Packet:

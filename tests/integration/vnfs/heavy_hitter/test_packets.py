@@ -16,13 +16,12 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 from support.needs import compiled
 from support.network.wires import Lab
-from support.vnfs.attached import behind_sff, veth_to_sff
+from support.vnfs.attached import started_behind_sff
 from support.vnfs.forwarder_bench import SF_ADDRESS, SFF_ADDRESS, Bench
 
 from sfcperf.management.deployment import FlowWindow
 from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
 from sfcperf.vnfs.heavy_hitter.running import BINARY, RunningHeavyHitter
-from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root
 
@@ -36,18 +35,11 @@ def make_bench(lab: Lab) -> MakeBench:
     compiled(BINARY)
 
     def make(*, vcpus: tuple[int, ...] = (), **knobs: Any) -> Bench:
-        sff, sf = veth_to_sff(lab)
         vcpus = vcpus or (min(os.sched_getaffinity(0)),)
-        attachment = behind_sff("hh-1", sf, lab.outputs, vcpus=vcpus)
         knobs = {"window_s": 60} | knobs
-        function = HeavyHitter.start(
-            sf.host, attachment, with_defaults(HeavyHitter.parameters, knobs)
-        )
-        lab.at_end(function.stop)
-        wire = sff.wire()
-        lab.at_end(wire.close)
-        assert isinstance(function, RunningHeavyHitter)
-        return Bench(function, wire, sff, sf)
+        made = started_behind_sff(lab, HeavyHitter, "hh-1", knobs, vcpus=vcpus)
+        assert isinstance(made.function, RunningHeavyHitter)
+        return made
 
     return make
 
