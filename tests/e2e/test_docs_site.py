@@ -7,7 +7,6 @@ import json
 import os
 import posixpath
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
+from support.ended import ended
 from support.network.answering import answering
 from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
 from support.verbs import verbs
@@ -32,15 +32,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not any((TREE / "build" / "mermaid").glob("*.min.js")):
         pytest.skip("needs Mermaid in build/mermaid (make servers)")
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
+    done = ended(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=TREE,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        timeout_s=120,
+        folder=TREE,
+        environment={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )
     assert done.returncode == 0, done.stderr
     return folder
