@@ -68,8 +68,19 @@ def number(description: str, limits: tuple[float, float], **more: Any) -> dict[s
     return _bounded("number", description, limits, more)
 
 
+def positive(description: str, most: float, **more: Any) -> dict[str, Any]:
+    """The same of a number above 0, up to `most`."""
+    return {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": most,
+        "description": description,
+        **more,
+    }
+
+
 def port(description: str, lowest: int = 1, **more: Any) -> dict[str, Any]:
-    """The same of a TCP or UDP port."""
+    """JSON Schema of a TCP or UDP port."""
     return integer(description, (lowest, 65_535), **more)
 
 

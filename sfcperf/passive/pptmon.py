@@ -18,7 +18,7 @@ from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
 from sfcperf.passive.pptmon_placement import OUTSIDE_HINT, Placement, place, visible
-from sfcperf.plugins import Requirement, array, choice, number, object_schema, port
+from sfcperf.plugins import Requirement, array, choice, number, object_schema, port, positive
 from sfcperf.results.tables import MONITOR_CORES, MONITOR_COST
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
@@ -52,12 +52,10 @@ class PptmonMonitor(Monitor):
     )
     parameters = object_schema(
         {
-            "rate_hz": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "maximum": 1_000_000,
-                "description": "Samples per second, at most. Default: 1, unless period_ms is set.",
-            },
+            "rate_hz": positive(
+                "Samples per second, at most. Default: 1, unless period_ms is set.",
+                1_000_000,
+            ),
             "period_ms": number(
                 "Time between two samples, ms, instead of rate_hz. 0 samples every packet that has "
                 "room; use it for slow traffic only.",

@@ -22,7 +22,7 @@ from sfcperf.active.pktgen.run import (
 from sfcperf.active.server import free_port, port_parameter
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import integer, number, object_schema
+from sfcperf.plugins import integer, number, object_schema, positive
 from sfcperf.results.values import Metric
 
 _MS_PER_S = 1000
@@ -85,14 +85,11 @@ class Pktgen(Probe):
                 (1, MOST_PPS),
             ),
             "duration_s": number("How long to send, seconds.", (0.01, 3600), default=5),
-            "rate_tolerance": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "maximum": 0.5,
-                "default": 0.01,
-                "description": "The trial is untrusted if the sender is more than this ratio below "
-                "rate_pps.",
-            },
+            "rate_tolerance": positive(
+                "The trial is untrusted if the sender is more than this ratio below rate_pps.",
+                0.5,
+                default=0.01,
+            ),
             **PARAMETERS,
             "port": port_parameter("Destination port of the packets.", USUAL_PORT, lowest=1),
         }

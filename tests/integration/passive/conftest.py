@@ -1,3 +1,5 @@
+"""What monitors are tried on."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -5,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.local import new_driver, traces
+from support.network.cable import Cable, cable
 
 from sfcperf.drivers.local.driver import LocalDriver
 
@@ -18,3 +21,10 @@ def driver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalDriv
     yield made
     made.close()
     assert traces(made.context.tag) == []
+
+
+@pytest.fixture
+def wire() -> Iterator[Cable]:
+    """A cable of its own for each test."""
+    with cable() as made:
+        yield made
