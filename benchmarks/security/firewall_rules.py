@@ -19,7 +19,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
 from statistics import median, quantiles
@@ -34,7 +34,7 @@ from sfcperf.management.deployment import Deployment, ServiceFunction
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.bpf_time import statistics, totals
-from _shared.chain import deployed
+from _shared.chain import one_function
 from _shared.offering import offering
 from _shared.ratio import ratio
 
@@ -315,20 +315,9 @@ def client(function: ServiceFunction) -> Iterator[httpx.Client]:
         yield made
 
 
-@contextmanager
-def chain(type_: str, knobs: Mapping[str, Any]) -> Iterator[Deployment]:
+def chain(type_: str, knobs: Mapping[str, Any]) -> AbstractContextManager[Deployment]:
     """A chain of one function."""
-    document = {
-        "sfcperf": 1,
-        "name": "firewall-rules",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"vnf": {"type": type_, "knobs": dict(knobs)}},
-        "chain": {"functions": [{"vnf": "vnf"}]},
-        "probes": [{"probe": "ping"}],
-    }
-    with deployed(document, "ebpf") as deployment:
-        yield deployment
+    return one_function({"type": type_, "knobs": dict(knobs)})
 
 
 ROWS = {"packets": packets, "changes": changes, "blocked": blocked, "restarted": restarted}

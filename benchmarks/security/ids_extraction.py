@@ -32,7 +32,7 @@ from sfcperf.vnfs.ids.function import BINARY
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.chain import deployed, output
+from _shared.chain import one_function, output
 from _shared.offering import offering
 from _shared.ratio import ratio
 
@@ -121,16 +121,7 @@ def chain() -> None:
 def _measured(vnf: dict[str, Any]) -> tuple[float, float, float]:
     """CPU time per packet, ns, of the function's process without its exporting thread and with it,
     and packets per second at most."""
-    document = {
-        "sfcperf": 1,
-        "name": "ids-extraction",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"vnf": vnf},
-        "chain": {"functions": [{"vnf": "vnf"}]},
-        "probes": [{"probe": "ping"}],
-    }
-    with deployed(document, "ebpf") as deployment, offering(deployment, flows=FLOWS) as offer:
+    with one_function(vnf) as deployment, offering(deployment, flows=FLOWS) as offer:
         (function,) = deployment.functions
         (pid,) = deployment.meters[function.name].pids()
         used_ns, packets = _cpu_ns(pid), function.counters()["forwarded"]

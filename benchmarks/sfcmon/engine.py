@@ -13,18 +13,15 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from sfcperf.management.deployment import Deployment
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.bpf_time import statistics, totals
-from _shared.chain import deployed
+from _shared.chain import one_function
 from _shared.offering import offering
 from _shared.ratio import ratio
 
@@ -95,7 +92,7 @@ def measured(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, floa
     others = totals(name).keys()
     with (
         statistics(),
-        chain(type_, knobs) as deployment,
+        one_function({"type": type_, "knobs": knobs}) as deployment,
         offering(deployment, flows=flows) as offer,
     ):
         before = totals(name)
@@ -107,22 +104,6 @@ def measured(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, floa
     if runs[program] < sent / 2:
         raise RuntimeError(f"the kernel measured {runs[program]} of {sent} packets")
     return (after[program][0] - before[program][0]) / runs[program], most.received / OFFERED_S
-
-
-@contextmanager
-def chain(type_: str, knobs: dict[str, Any]) -> Iterator[Deployment]:
-    """A chain of one function."""
-    document = {
-        "sfcperf": 1,
-        "name": "sfcmon-engine",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"vnf": {"type": type_, "knobs": knobs}},
-        "chain": {"functions": [{"vnf": "vnf"}]},
-        "probes": [{"probe": "ping"}],
-    }
-    with deployed(document, "ebpf") as deployment:
-        yield deployment
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS, chain
+from engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS
 
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
@@ -24,7 +24,7 @@ from sfcperf.workflow.defaults import with_defaults
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.bpf_time import statistics
-from _shared.chain import output
+from _shared.chain import one_function, output
 from _shared.offering import offering
 from _shared.ratio import ratio
 
@@ -35,7 +35,7 @@ EVALUATED = {"without heavy hitters": (1 << 32) - 1, "if all are": 0}
 def main() -> None:
     """Print the rows."""
     costs: dict[tuple[str, int], list[float]] = {}
-    with statistics(), chain("forwarder", {}) as deployment:
+    with statistics(), one_function({"type": "forwarder"}) as deployment:
         first = program(deployment)
         for _ in range(ROUNDS):
             for flows in FLOWS:
