@@ -68,8 +68,19 @@ def number(description: str, limits: tuple[float, float], **more: Any) -> dict[s
     return _bounded("number", description, limits, more)
 
 
+def positive(description: str, most: float, **more: Any) -> dict[str, Any]:
+    """The same of a number above 0, up to `most`."""
+    return {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": most,
+        "description": description,
+        **more,
+    }
+
+
 def port(description: str, lowest: int = 1, **more: Any) -> dict[str, Any]:
-    """The same of a TCP or UDP port."""
+    """JSON Schema of a TCP or UDP port."""
     return integer(description, (lowest, 65_535), **more)
 
 
@@ -164,6 +175,12 @@ class Requirement:
             return cls(name, True, look())
         except SfcperfError as error:
             return cls(name, False, error.message, error.hint or "")
+
+    def demand(self) -> str:
+        """The detail of what was found. Raises EnvironmentLacks when it is not met."""
+        if not self.met:
+            raise EnvironmentLacks(f"{self.name}: {self.detail}", hint=self.remedy or None)
+        return self.detail
 
 
 def commands(requirements: Iterable[Requirement]) -> tuple[str, ...]:

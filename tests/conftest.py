@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from support.cpu_times import CpuTimes
+from support.needs import skip_unless
 from support.records.runs import MADE_RUNS
 from support.tiers import mark_exhaustive, register_profiles
 
@@ -137,9 +138,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.geteuid() != 0:
             pytest.skip("needs root: sudo make test")
     if item.get_closest_marker("bmv2"):
-        found = switch.requirement()
-        if not found.met:
-            pytest.skip(f"{found.name}: {found.detail}; {found.remedy}")
+        skip_unless(switch.requirement())
 
 
 @pytest.fixture(autouse=True)

@@ -30,6 +30,22 @@ def deployed(document: Mapping[str, Any], plane: str) -> Iterator[Deployment]:
 
 
 @contextmanager
+def one_function(vnf: Mapping[str, Any]) -> Iterator[Deployment]:
+    """A chain of one function (of the workflow's section `vnfs`) in a topology of one node."""
+    document = {
+        "sfcperf": 1,
+        "name": "one-function",
+        "infrastructure": {"driver": "local"},
+        "topology": "T1",
+        "vnfs": {"vnf": vnf},
+        "chain": {"functions": [{"vnf": "vnf"}]},
+        "probes": [{"probe": "ping"}],
+    }
+    with deployed(document, "ebpf") as deployment:
+        yield deployment
+
+
+@contextmanager
 def local_driver(**config: str) -> Iterator[LocalDriver]:
     """With folders and a journal of its own, and this configuration beside the defaults."""
     with tempfile.TemporaryDirectory() as folder:

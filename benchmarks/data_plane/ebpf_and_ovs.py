@@ -24,16 +24,16 @@ from types import MappingProxyType
 from typing import Any
 
 from sfcperf.active.load import Load
-from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.drivers.local.cpus import machine_cpus
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sff.process import SffProcess
-from sfcperf.workflow.defaults import with_defaults
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.chain import TAG, deployed, output
+from _shared.live_frames import compiled
+from _shared.offering import offering
 
 HERE = Path(__file__).parent / "_bounce"
 LOSS = 0.005
@@ -127,22 +127,17 @@ def latency(load: Load) -> str:
 
 def best_load(deployment: Deployment) -> Load:
     """The load of the highest rate with little loss, by bisection of its logarithm."""
-    pktgen = PktgenLoad(with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": 100}))
-    with tempfile.TemporaryDirectory() as raw:
-        try:
-            pktgen.prepare(deployment, Path(raw))
-            low, high, best = 3.0, 6.7, None
-            for _ in range(STEPS):
-                middle = (low + high) / 2
-                load = pktgen.offer(deployment, Path(raw), 10**middle, LOAD_S)
-                if load.loss_ratio <= LOSS:
-                    best = load if best is None or load.sent_pps > best.sent_pps else best
-                    # On a veth the chain's work is the sender's: it is slower than asked for.
-                    low = middle
-                else:
-                    high = middle
-        finally:
-            pktgen.cleanup()
+    with offering(deployment, flows=100) as offer:
+        low, high, best = 3.0, 6.7, None
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            load = offer(10**middle, LOAD_S)
+            if load.loss_ratio <= LOSS:
+                best = load if best is None or load.sent_pps > best.sent_pps else best
+                # On a veth the chain's work is the sender's: it is slower than asked for.
+                low = middle
+            else:
+                high = middle
     if best is None:
         raise SystemExit("more than 0.5 % lost at 1,000 packets per second")
     return best
@@ -155,7 +150,7 @@ def bounce(_: Path | None) -> None:
     """One lookup and one forwarder, against the least that XDP can do on the same veths."""
     floors = {"bare": ["near", "far"], "path": ["sink1", "far", "sink0"]}
     with tempfile.TemporaryDirectory() as folder, hop_space() as space:
-        tool = compiled(Path(folder))
+        tool = compiled(HERE / "bounce", Path(folder))
         found: dict[str, list[float]] = {"bare": [], "path": [], "hop": []}
         for _round in range(HOP_ROUNDS):
             for name, ends in floors.items():
@@ -174,7 +169,7 @@ def bounce(_: Path | None) -> None:
 def forwarder(_: Path | None) -> None:
     """What the forwarder's engine xdp adds to XDP_TX."""
     with tempfile.TemporaryDirectory() as folder, hop_space() as space:
-        tool = compiled(Path(folder))
+        tool = compiled(HERE / "bounce", Path(folder))
         argv = [str(binaries.find("sfc-forwarder")), "--interface", "far"]
         found: dict[str, list[float]] = {"bare": [], "forwarder": []}
         for _round in range(ROUNDS):
@@ -215,16 +210,10 @@ def thread_cost(deployment: Deployment) -> tuple[float, float, float]:
     dropped because the threads were too slow."""
     (function,) = deployment.functions
     pids = deployment.meters[function.name].pids()
-    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": 1000})
-    pktgen = PktgenLoad(asked)
-    with tempfile.TemporaryDirectory() as raw:
-        try:
-            pktgen.prepare(deployment, Path(raw))
-            before, began = function.counters(), cpu_ns(pids)
-            pktgen.offer(deployment, Path(raw), 1_000_000, 1.0)
-            after, ended = function.counters(), cpu_ns(pids)
-        finally:
-            pktgen.cleanup()
+    with offering(deployment, flows=1000) as offer:
+        before, began = function.counters(), cpu_ns(pids)
+        offer(1_000_000, 1.0)
+        after, ended = function.counters(), cpu_ns(pids)
     workers = [after[name] - before[name] for name in after if name.startswith("forwarded_worker")]
     forwarded = sum(workers)
     dropped = after["dropped_ring_full"] - before["dropped_ring_full"]
@@ -298,16 +287,6 @@ def bounced(space: str, tool: list[str], ends: list[str]) -> float:
     return float(output([*argv, *ends]))
 
 
-def compiled(folder: Path) -> list[str]:
-    """The command that sends frames."""
-    includes = f"-I/usr/include/{output(['gcc', '-print-multiarch']).strip()}"
-    kernel, user = folder / "bounce.bpf.o", folder / "bounce"
-    clang = ["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", includes, "-c"]
-    output([*clang, str(HERE / "bounce.bpf.c"), "-o", str(kernel)])
-    output(["gcc", "-O2", str(HERE / "bounce.c"), "-lbpf", "-o", str(user)])
-    return [str(user), str(kernel)]
-
-
 # --- the rest ---
 
 
@@ -360,28 +339,22 @@ def classified(deployment: Deployment, rules: int) -> float:
     (sff,) = deployment.sffs.values()
     process = sff._running  # type: ignore[attr-defined]
     told = sff._tables(shown=False)  # type: ignore[attr-defined]
-    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": min(rules, FLOWS)})
-    pktgen = PktgenLoad(asked, PORT)
-    with tempfile.TemporaryDirectory() as raw:
-        try:
-            pktgen.prepare(deployment, Path(raw))
-            known = [line for line in told.splitlines() if not line.startswith("rule 1 ")]
-            client, server = deployment.client.address, deployment.server.address
-            known += [
-                f"rule 1 path 1 255 version 4 protocol udp source {client} destination "
-                f"{server} source-port {1024 + n % FLOWS} "
-                f"destination-port {PORT + n // FLOWS}"
-                for n in range(rules)
-            ]
-            process.stop()
-            sff._process = SffProcess.launch(  # type: ignore[attr-defined]
-                "sff@node1", process._host, "\n".join(known) + "\n"
-            )
-            before = sff.read().lookups[0]
-            pktgen.offer(deployment, Path(raw), 300_000, 1.0)
-            after = sff.read().lookups[0]
-        finally:
-            pktgen.cleanup()
+    with offering(deployment, PORT, flows=min(rules, FLOWS)) as offer:
+        known = [line for line in told.splitlines() if not line.startswith("rule 1 ")]
+        client, server = deployment.client.address, deployment.server.address
+        known += [
+            f"rule 1 path 1 255 version 4 protocol udp source {client} destination "
+            f"{server} source-port {1024 + n % FLOWS} "
+            f"destination-port {PORT + n // FLOWS}"
+            for n in range(rules)
+        ]
+        process.stop()
+        sff._process = SffProcess.launch(  # type: ignore[attr-defined]
+            "sff@node1", process._host, "\n".join(known) + "\n"
+        )
+        before = sff.read().lookups[0]
+        offer(300_000, 1.0)
+        after = sff.read().lookups[0]
     return (after.time_ns - before.time_ns) / (after.timed - before.timed)
 
 

@@ -9,7 +9,7 @@ headers, no checksums, no timestamps, no counting. Both in turns, in the same ru
 from __future__ import annotations
 
 import os
-import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +19,11 @@ from statistics import median
 from sfcperf.active.pktgen.load import QUANTILES
 from sfcperf.active.pktgen.output import parse_calibration
 from sfcperf.vnfs import binaries
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _shared.chain import output
+from _shared.live_frames import compiled
 
 HERE = Path(__file__).parent / "_pktgen"
 ROUNDS = 5
@@ -33,7 +38,7 @@ def main() -> None:
     """Print medians and their ratio per frame size, then latency beside fixed rates."""
     program = str(binaries.find("sfc-pktgen"))
     with tempfile.TemporaryDirectory() as folder, cable() as space:
-        floor = compiled(Path(folder))
+        floor = [*compiled(HERE / "floor", Path(folder)), "near", "far"]
         for size in FRAMES:
             found: dict[str, list[float]] = {"floor": [], "xdp": [], "packet": []}
             for _ in range(ROUNDS):
@@ -70,16 +75,6 @@ def calibrated(program: str, engine: str, size: int, rate: int) -> tuple[float, 
     return sent.packets / DURATION_MS * 1000, latencies
 
 
-def compiled(folder: Path) -> list[str]:
-    """The command of the floor."""
-    includes = f"-I/usr/include/{output(['gcc', '-print-multiarch']).strip()}"
-    kernel, user = folder / "floor.bpf.o", folder / "floor"
-    clang = ["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", includes, "-c"]
-    output([*clang, str(HERE / "floor.bpf.c"), "-o", str(kernel)])
-    output(["gcc", "-O2", str(HERE / "floor.c"), "-lbpf", "-o", str(user)])
-    return [str(user), str(kernel), "near", "far"]
-
-
 @contextmanager
 def cable() -> Iterator[str]:
     """A namespace with a pair of veths."""
@@ -93,11 +88,6 @@ def cable() -> Iterator[str]:
         yield space
     finally:
         output(["ip", "netns", "delete", space])
-
-
-def output(argv: list[str]) -> str:
-    """Run to the end."""
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from sfcperf.vnfs.heavy_hitter.compile import SPEC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _shared import live_frames
 from _shared.ratio import ratio
 
 HERE = Path(__file__).parent / "_heavy_hitter"
@@ -138,7 +139,7 @@ def testpmd(place: Place, cpu: int, mode: str, devices: Sequence[str]) -> list[o
 def veth(place: Place) -> None:
     """Each in turn."""
     with namespace() as space:
-        tool = flood(place.folder)
+        tool = live_frames.compiled(HERE / "flood", place.folder)
         candidates: dict[str, list[object]] = {}
         for io in ("af_packet", "af_xdp"):
             for engine in place.engines:
@@ -165,7 +166,7 @@ def veth(place: Place) -> None:
             show_ratios(name, peers, found)
 
 
-def flooded(place: Place, space: str, tool: list[object], process: subprocess.Popen[str]) -> Cost:
+def flooded(place: Place, space: str, tool: list[str], process: subprocess.Popen[str]) -> Cost:
     """What comes back through the veth."""
     frame = bytes.fromhex((FAR + NEAR).replace(":", "") + "894f") + NSH + udp(1024)
     sender = ["taskset", "--cpu-list", place.others_cpu, "ip", "netns", "exec", space, *tool]
@@ -198,16 +199,6 @@ def namespace() -> Iterator[str]:
         yield space
     finally:
         output(["ip", "netns", "delete", space])
-
-
-def flood(folder: Path) -> list[object]:
-    """The command of the sender."""
-    includes = f"-I/usr/include/{output(['gcc', '-print-multiarch']).strip()}"
-    kernel, user = folder / "flood.bpf.o", folder / "flood"
-    clang = ["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", includes, "-c"]
-    output([*clang, HERE / "flood.bpf.c", "-o", kernel])
-    output(["gcc", "-O2", HERE / "flood.c", "-lbpf", "-o", user])
-    return [user, kernel]
 
 
 # --- vhost-user ---

@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sdn_mon import SdnMonMonitor
 from sfcperf.workflow.defaults import with_defaults
@@ -26,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.bpf_time import statistics
 from _shared.chain import deployed, output
+from _shared.offering import offering
 
 RATE_PPS, OFFERED_S, ROUNDS = 12_000, 3.0, 5
 MOST_LOST = 0.005
@@ -84,17 +84,12 @@ def cost(deployment: Deployment, mode: str) -> float:
 
 def offer(deployment: Deployment, mode: str) -> float:
     """The cost of packets that are offered for a while."""
-    asked = {"frame_bytes": 64, "flows": PORTS, "source_addresses": SOURCES}
-    pktgen, switch = PktgenLoad(with_defaults(PktgenLoad.parameters, asked)), "sff@node1"
-    with tempfile.TemporaryDirectory() as raw:
-        try:
-            pktgen.prepare(deployment, Path(raw))
-            before, used_s = programs(), deployment.meters[switch].cpu_s()
-            offered = pktgen.offer(deployment, Path(raw), RATE_PPS, OFFERED_S)
-            used_s = deployment.meters[switch].cpu_s() - used_s
-            after = programs()
-        finally:
-            pktgen.cleanup()
+    switch = "sff@node1"
+    with offering(deployment, flows=PORTS, source_addresses=SOURCES) as offer_packets:
+        before, used_s = programs(), deployment.meters[switch].cpu_s()
+        offered = offer_packets(RATE_PPS, OFFERED_S)
+        used_s = deployment.meters[switch].cpu_s() - used_s
+        after = programs()
     if offered.lost > MOST_LOST * offered.sent:
         raise SystemExit(f"{mode}: {offered.lost} of {offered.sent} packets were lost: too fast")
     if mode in OWN:

@@ -14,13 +14,12 @@ import itertools
 import select
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
 from statistics import median, quantiles
@@ -29,15 +28,14 @@ from typing import Any
 import httpx
 import psutil
 
-from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.hosts.process import inside
 from sfcperf.management.deployment import Deployment, ServiceFunction
-from sfcperf.workflow.defaults import with_defaults
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.bpf_time import statistics, totals
-from _shared.chain import deployed
+from _shared.chain import one_function
+from _shared.offering import offering
 from _shared.ratio import ratio
 
 COUNTS = (0, 1_000, 100_000)
@@ -108,25 +106,20 @@ def packets() -> None:
 def loaded(deployment: Deployment, program: str | None) -> tuple[float, float]:
     """Nanoseconds per packet of the function's program (0 without one), and packets per second that
     the chain carries at most."""
-    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": FLOWS})
-    pktgen, cost_ns = PktgenLoad(asked, PORT), 0.0
-    with statistics(), tempfile.TemporaryDirectory() as raw:
-        try:
-            pktgen.prepare(deployment, Path(raw))
-            if program is not None:
-                before = totals(program)
-                pktgen.offer(deployment, Path(raw), RATE_PPS, OFFERED_S)
-                after = totals(program)
-                spent = {
-                    each: (after[each][0] - before[each][0], after[each][1] - before[each][1])
-                    for each in before.keys() & after.keys()
-                }
-                # Others may run such a program too: ours is the one with this load.
-                time_ns, runs = max(spent.values(), key=lambda found: found[1])
-                cost_ns = time_ns / runs
-            most = pktgen.offer(deployment, Path(raw), MOST_PPS, OFFERED_S)
-        finally:
-            pktgen.cleanup()
+    cost_ns = 0.0
+    with statistics(), offering(deployment, PORT, flows=FLOWS) as offer:
+        if program is not None:
+            before = totals(program)
+            offer(RATE_PPS, OFFERED_S)
+            after = totals(program)
+            spent = {
+                each: (after[each][0] - before[each][0], after[each][1] - before[each][1])
+                for each in before.keys() & after.keys()
+            }
+            # Others may run such a program too: ours is the one with this load.
+            time_ns, runs = max(spent.values(), key=lambda found: found[1])
+            cost_ns = time_ns / runs
+        most = offer(MOST_PPS, OFFERED_S)
     return cost_ns, most.received / OFFERED_S
 
 
@@ -322,20 +315,9 @@ def client(function: ServiceFunction) -> Iterator[httpx.Client]:
         yield made
 
 
-@contextmanager
-def chain(type_: str, knobs: Mapping[str, Any]) -> Iterator[Deployment]:
+def chain(type_: str, knobs: Mapping[str, Any]) -> AbstractContextManager[Deployment]:
     """A chain of one function."""
-    document = {
-        "sfcperf": 1,
-        "name": "firewall-rules",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"vnf": {"type": type_, "knobs": dict(knobs)}},
-        "chain": {"functions": [{"vnf": "vnf"}]},
-        "probes": [{"probe": "ping"}],
-    }
-    with deployed(document, "ebpf") as deployment:
-        yield deployment
+    return one_function({"type": type_, "knobs": dict(knobs)})
 
 
 ROWS = {"packets": packets, "changes": changes, "blocked": blocked, "restarted": restarted}

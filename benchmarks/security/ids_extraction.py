@@ -27,14 +27,13 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.ids.function import BINARY
-from sfcperf.workflow.defaults import with_defaults
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.chain import deployed, output
+from _shared.chain import one_function, output
+from _shared.offering import offering
 from _shared.ratio import ratio
 
 FLOWS, PACKETS, REPEATS = 5000, 200_000, 10
@@ -122,30 +121,14 @@ def chain() -> None:
 def _measured(vnf: dict[str, Any]) -> tuple[float, float, float]:
     """CPU time per packet, ns, of the function's process without its exporting thread and with it,
     and packets per second at most."""
-    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": FLOWS})
-    pktgen = PktgenLoad(asked)
-    document = {
-        "sfcperf": 1,
-        "name": "ids-extraction",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"vnf": vnf},
-        "chain": {"functions": [{"vnf": "vnf"}]},
-        "probes": [{"probe": "ping"}],
-    }
-    with deployed(document, "ebpf") as deployment, tempfile.TemporaryDirectory() as folder:
-        raw = Path(folder)
+    with one_function(vnf) as deployment, offering(deployment, flows=FLOWS) as offer:
         (function,) = deployment.functions
         (pid,) = deployment.meters[function.name].pids()
-        try:
-            pktgen.prepare(deployment, raw)
-            used_ns, packets = _cpu_ns(pid), function.counters()["forwarded"]
-            pktgen.offer(deployment, raw, RATE_PPS, OFFERED_S)
-            used_ns = {name: value - used_ns.get(name, 0) for name, value in _cpu_ns(pid).items()}
-            packets = function.counters()["forwarded"] - packets
-            most = pktgen.offer(deployment, raw, MOST_PPS, OFFERED_S)
-        finally:
-            pktgen.cleanup()
+        used_ns, packets = _cpu_ns(pid), function.counters()["forwarded"]
+        offer(RATE_PPS, OFFERED_S)
+        used_ns = {name: value - used_ns.get(name, 0) for name, value in _cpu_ns(pid).items()}
+        packets = function.counters()["forwarded"] - packets
+        most = offer(MOST_PPS, OFFERED_S)
     total_ns = sum(used_ns.values())
     forwarding_ns = total_ns - used_ns.get(EXPORTER, 0)
     return forwarding_ns / packets, total_ns / packets, most.received / OFFERED_S

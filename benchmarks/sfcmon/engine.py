@@ -12,22 +12,17 @@ from __future__ import annotations
 
 import itertools
 import sys
-import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from sfcperf.active.pktgen import PktgenLoad
-from sfcperf.management.deployment import Deployment
-from sfcperf.workflow.defaults import with_defaults
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.bpf_time import statistics, totals
-from _shared.chain import deployed
+from _shared.chain import one_function
+from _shared.offering import offering
 from _shared.ratio import ratio
 
 FLOWS = (1, 20_000, 40_000)
@@ -91,41 +86,24 @@ def undisturbed(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, f
 def measured(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, float]:
     """Nanoseconds per packet of the function's program, at a fixed rate, and packets per second
     that the chain carries at most."""
-    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": flows})
-    pktgen, name = PktgenLoad(asked), PROGRAMS[type_]
+    name = PROGRAMS[type_]
     if "table_entries" in knobs:
         knobs = {**knobs, "table_entries": [{**ENTRIES, "count": flows}]}
     others = totals(name).keys()
-    with statistics(), chain(type_, knobs) as deployment, tempfile.TemporaryDirectory() as raw:
-        try:
-            pktgen.prepare(deployment, Path(raw))
-            before = totals(name)
-            sent = pktgen.offer(deployment, Path(raw), RATE_PPS, OFFERED_S).sent
-            after = totals(name)
-            most = pktgen.offer(deployment, Path(raw), MOST_PPS, OFFERED_S)
-        finally:
-            pktgen.cleanup()
+    with (
+        statistics(),
+        one_function({"type": type_, "knobs": knobs}) as deployment,
+        offering(deployment, flows=flows) as offer,
+    ):
+        before = totals(name)
+        sent = offer(RATE_PPS, OFFERED_S).sent
+        after = totals(name)
+        most = offer(MOST_PPS, OFFERED_S)
     runs = {i: after[i][1] - before[i][1] for i in before.keys() - others if i in after}
     program = max(runs, key=runs.__getitem__)
     if runs[program] < sent / 2:
         raise RuntimeError(f"the kernel measured {runs[program]} of {sent} packets")
     return (after[program][0] - before[program][0]) / runs[program], most.received / OFFERED_S
-
-
-@contextmanager
-def chain(type_: str, knobs: dict[str, Any]) -> Iterator[Deployment]:
-    """A chain of one function."""
-    document = {
-        "sfcperf": 1,
-        "name": "sfcmon-engine",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"vnf": {"type": type_, "knobs": knobs}},
-        "chain": {"functions": [{"vnf": "vnf"}]},
-        "probes": [{"probe": "ping"}],
-    }
-    with deployed(document, "ebpf") as deployment:
-        yield deployment
 
 
 if __name__ == "__main__":

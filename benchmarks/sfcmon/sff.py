@@ -15,9 +15,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS, chain
+from engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS
 
-from sfcperf.active.pktgen import PktgenLoad
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.workflow.defaults import with_defaults
@@ -25,7 +24,8 @@ from sfcperf.workflow.defaults import with_defaults
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.bpf_time import statistics
-from _shared.chain import output
+from _shared.chain import one_function, output
+from _shared.offering import offering
 from _shared.ratio import ratio
 
 EVALUATED = {"without heavy hitters": (1 << 32) - 1, "if all are": 0}
@@ -35,7 +35,7 @@ EVALUATED = {"without heavy hitters": (1 << 32) - 1, "if all are": 0}
 def main() -> None:
     """Print the rows."""
     costs: dict[tuple[str, int], list[float]] = {}
-    with statistics(), chain("forwarder", {}) as deployment:
+    with statistics(), one_function({"type": "forwarder"}) as deployment:
         first = program(deployment)
         for _ in range(ROUNDS):
             for flows in FLOWS:
@@ -73,16 +73,10 @@ def watched(deployment: Deployment, flows: int, parameters: dict[str, float]) ->
 
 def cost(deployment: Deployment, flows: int) -> float:
     """Nanoseconds per lookup of the program."""
-    asked = with_defaults(PktgenLoad.parameters, {"frame_bytes": 64, "flows": flows})
-    pktgen = PktgenLoad(asked)
-    with tempfile.TemporaryDirectory() as raw:
-        try:
-            pktgen.prepare(deployment, Path(raw))
-            before = totals(deployment)
-            pktgen.offer(deployment, Path(raw), RATE_PPS, OFFERED_S)
-            after = totals(deployment)
-        finally:
-            pktgen.cleanup()
+    with offering(deployment, flows=flows) as offer:
+        before = totals(deployment)
+        offer(RATE_PPS, OFFERED_S)
+        after = totals(deployment)
     return (after[0] - before[0]) / (after[1] - before[1])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.drivers.local import (
@@ -40,7 +40,7 @@ from sfcperf.management.deployment import (
     WatchableSff,
 )
 from sfcperf.management.observable import Observable
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, integer, object_schema
 from sfcperf.vnfs.sfcmon.bmv2.switch import version as bmv2_version
 from sfcperf.workflow.model import Scenario
 
@@ -50,32 +50,25 @@ class LocalDriver(Driver):
 
     name = "local"
     title = "Network namespaces on this machine, with an SFF in eBPF, Open vSwitch or P4 per node"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "dataplane": dataplane.PARAMETER,
-            "mtu": {
-                "description": "MTU of the endpoints, bytes of IP packet: at least "
-                f"{GPE_OVERHEAD} less than wire_mtu, so that packets with the largest "
-                "encapsulation still fit.",
-                "type": "integer",
-                "minimum": 576,
-                "maximum": LARGEST_WIRE_MTU - GPE_OVERHEAD,
-                "default": 1400,
-            },
-            "wire_mtu": {
-                "description": "MTU of links between nodes and of the attachments of SFFs, bytes "
-                "of IP packet: what encapsulated packets fit into. More than Ethernet's 1500 is "
-                f"for large frames: from {1500 + GPE_OVERHEAD} on, mtu may be 1500, which makes "
-                "the frames of 1518 bytes of RFC 2544.",
-                "type": "integer",
-                "minimum": WIRE_MTU,
-                "maximum": LARGEST_WIRE_MTU,
-                "default": WIRE_MTU,
-            },
-        },
-    }
+            "mtu": integer(
+                f"MTU of the endpoints, bytes of IP packet: at least {GPE_OVERHEAD} less than "
+                "wire_mtu, so that packets with the largest encapsulation still fit.",
+                (576, LARGEST_WIRE_MTU - GPE_OVERHEAD),
+                default=1400,
+            ),
+            "wire_mtu": integer(
+                "MTU of links between nodes and of the attachments of SFFs, bytes of IP packet: "
+                "what encapsulated packets fit into. More than Ethernet's 1500 is for large "
+                f"frames: from {1500 + GPE_OVERHEAD} on, mtu may be 1500, which makes the frames "
+                "of 1518 bytes of RFC 2544.",
+                (WIRE_MTU, LARGEST_WIRE_MTU),
+                default=WIRE_MTU,
+            ),
+        }
+    )
 
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)

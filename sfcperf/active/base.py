@@ -13,6 +13,7 @@ from sfcperf.environment.tools import tool
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Instrument, Requirement
 from sfcperf.results.values import Metric, Sample
+from sfcperf.vnfs import binaries
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Probe(Instrument):
     """What `metrics` gives, where parameters change nothing about it."""
     needs: ClassVar[tuple[tuple[str, str, str], ...]] = ()
     """Tools of the endpoints: command, its Debian package, and its option that prints a version."""
+    compiled: ClassVar[tuple[str, ...]] = ()
+    """Compiled tools of SFCPerf that it calls, by name."""
     protocols: ClassVar[frozenset[str]] = frozenset()
     """What `ip_protocols` gives, where parameters change nothing about it."""
     other_addresses: ClassVar[bool] = False
@@ -99,7 +102,10 @@ class Probe(Instrument):
     @classmethod
     def requirements(cls) -> list[Requirement]:
         """See Instrument.requirements."""
-        return [tool(command, package, [command, option]) for command, package, option in cls.needs]
+        return [
+            *map(binaries.requirement, cls.compiled),
+            *(tool(command, package, [command, option]) for command, package, option in cls.needs),
+        ]
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:

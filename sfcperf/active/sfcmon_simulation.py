@@ -12,9 +12,8 @@ from typing import Any
 from sfcperf.active.base import Probe, ProbeResult, samples
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon.chunks import Chunk, check_absolute, chunk_of_files, synthetic_chunk
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
 from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, Thresholds, share_register
@@ -49,6 +48,7 @@ class SfcmonSimulation(Probe):
 
     name = "sfcmon_simulation"
     reported = _REPORTED
+    compiled = (TOOL,)
     title = "Accuracy, precision, recall and false positive rate of SFCMon, simulated on a trace"
     parameters = object_schema(
         {
@@ -101,11 +101,6 @@ class SfcmonSimulation(Probe):
                 where="duration_s",
                 allowed="at least window_s",
             )
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
-        return [binaries.requirement(TOOL)]
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:

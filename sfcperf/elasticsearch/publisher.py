@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, flag, number, object_schema
 from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
 
@@ -18,9 +17,8 @@ class ElasticsearchPublisher(Publisher):
     title: ClassVar[str] = (
         "Runs, trials, summaries, telemetry and flows as data streams in Elasticsearch"
     )
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
+    parameters = object_schema(
+        {
             "url": {
                 "description": "The server, https://HOST:PORT, or a list of nodes of one cluster, "
                 "without user and password. These come from the environment (SFCPERF_ES_API_KEY, "
@@ -47,24 +45,19 @@ class ElasticsearchPublisher(Publisher):
                 "type": "string",
                 "pattern": "^([0-9a-fA-F]{2}:?){32}$",
             },
-            "insecure": {
-                "description": "Do not check the server's identity, and allow secrets over plain "
-                "HTTP. Only for a network that you trust entirely.",
-                "type": "boolean",
-                "default": False,
-            },
-            "patience_s": {
-                "description": "How long to keep trying while the server is down, seconds. After "
-                "that, send the run with `sfcperf index --pending`.",
-                "type": "number",
-                "minimum": 0,
-                "maximum": 86400,
-                "default": 30,
-            },
+            "insecure": flag(
+                "Do not check the server's identity, and allow secrets over plain HTTP. Only for a "
+                "network that you trust entirely."
+            ),
+            "patience_s": number(
+                "How long to keep trying while the server is down, seconds. After that, send the "
+                "run with `sfcperf index --pending`.",
+                (0, 86400),
+                default=30,
+            ),
         },
-        "required": ["url"],
-        "additionalProperties": False,
-    }
+        required=["url"],
+    )
 
     @classmethod
     def requirements(cls) -> list[Requirement]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
 
-from sfcperf.environment.variables import without_secrets
+from sfcperf.environment.questions import ask
 from sfcperf.plugins import Requirement
 
 _ADMIN_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
@@ -90,16 +89,8 @@ def built(name: str, path: Path, remedy: str = "`sfcperf setup` compiles it") ->
 
 
 def _version(path: str, argv: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(
-            [path, *argv[1:]],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_VERSION_TIMEOUT_S,
-            check=False,
-            env=without_secrets(),
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    done = ask([path, *argv[1:]], timeout_s=_VERSION_TIMEOUT_S)
+    if done is None:
         return ""
     lines = (done.stdout or done.stderr).decode(errors="replace").strip().splitlines()
     return lines[0].strip() if lines else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -19,3 +20,7 @@ class Observable:
     """Those of them with sFlow and IPFIX, by node."""
     outer_ends: bool = False
     """Whether functions have ServiceFunction.outer."""
+
+
+AskObservable = Callable[[], Observable | None]
+"""Asks the driver what can be observed of a chain (Driver.observable)."""

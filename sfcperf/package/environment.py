@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from importlib.metadata import distributions
 from pathlib import Path
 
+from sfcperf.environment.questions import ask
 from sfcperf.environment.tools import find
-from sfcperf.environment.variables import without_secrets
 from sfcperf.results.provenance import TOOLS
 
 _TIMEOUT_S = 20.0
@@ -49,15 +48,5 @@ def _both(path: Path) -> tuple[Path, Path]:
 
 def _output(argv: list[str]) -> str:
     """Output of a query, which may fail for some of its arguments and answer for the others."""
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-            env=without_secrets(),
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode(errors="replace")
+    done = ask(argv, timeout_s=_TIMEOUT_S)
+    return "" if done is None else done.stdout.decode(errors="replace")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from sfcperf.plugins import array, flag, object_schema
 from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
 
@@ -16,28 +16,21 @@ class PackagePublisher(Publisher):
 
     name: ClassVar[str] = "package"
     title: ClassVar[str] = "Reproducibility package (RO-Crate) of the run, in the run folder"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
+    parameters = object_schema(
+        {
             "license": {
                 "description": "SPDX identifier of the package's licence. Default: none.",
                 "type": "string",
                 "pattern": "^[A-Za-z0-9][A-Za-z0-9.+-]*$",
             },
-            "authors": {
-                "description": "Authors, each `Name` or `Name <ORCID>`.",
-                "type": "array",
-                "items": {"type": "string", "minLength": 1},
-                "default": [],
-            },
-            "captures": {
-                "description": "Whether to pack captures; if not, only their SHA-256.",
-                "type": "boolean",
-                "default": True,
-            },
-        },
-        "additionalProperties": False,
-    }
+            "authors": array(
+                "Authors, each `Name` or `Name <ORCID>`.",
+                {"type": "string", "minLength": 1},
+                default=[],
+            ),
+            "captures": flag("Whether to pack captures; if not, only their SHA-256.", default=True),
+        }
+    )
 
     def publish(self, run: RunStore) -> list[Path]:
         """Pack the run; publishers that the workflow names before this one have done their part.

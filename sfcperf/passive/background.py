@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import interface_counters, process_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.management.observable import Observable
+from sfcperf.management.observable import AskObservable
 from sfcperf.passive.base import Monitor
-from sfcperf.plugins import Requirement, integer, object_schema, port
+from sfcperf.plugins import Requirement, integer, object_schema, port, positive
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 from sfcperf.workflow.model import Scenario
@@ -67,14 +67,11 @@ class BackgroundMonitor(Monitor):
                 "Destination port. The classifier must match it, and nothing should listen there.",
                 default=USUAL_PORT,
             ),
-            "rate_tolerance": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "maximum": 0.5,
-                "default": 0.1,
-                "description": "The trial fails if the sender is more than this ratio below "
-                "rate_pps.",
-            },
+            "rate_tolerance": positive(
+                "The trial fails if the sender is more than this ratio below rate_pps.",
+                0.5,
+                default=0.1,
+            ),
         }
     )
     _host: Host
@@ -87,10 +84,7 @@ class BackgroundMonitor(Monitor):
 
     @classmethod
     def check_scenario(
-        cls,
-        parameters: Mapping[str, Any],
-        scenario: Scenario,
-        observable: Callable[[], Observable | None],
+        cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """See Monitor.check_scenario."""
         flows, rate_pps = parameters["flows"], parameters["rate_pps"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.management.deployment import Deployment
-from sfcperf.management.observable import Observable
+from sfcperf.management.observable import AskObservable
 from sfcperf.plugins import Instrument
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
@@ -44,10 +44,7 @@ class Monitor(Instrument):
 
     @classmethod
     def check_scenario(
-        cls,
-        parameters: Mapping[str, Any],
-        scenario: Scenario,
-        observable: Callable[[], Observable | None],
+        cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """Refuse, before a run, a scenario that cannot be observed with these parameters. The
         default accepts. `observable`: what the driver says of it (Driver.observable).

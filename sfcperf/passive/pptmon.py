@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.procfs import used_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.management.observable import Observable
+from sfcperf.management.observable import AskObservable
 from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
 from sfcperf.passive.pptmon_placement import OUTSIDE_HINT, Placement, place, visible
-from sfcperf.plugins import Requirement, array, choice, number, object_schema, port
+from sfcperf.plugins import Requirement, array, choice, number, object_schema, port, positive
 from sfcperf.results.tables import MONITOR_CORES, MONITOR_COST
 from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
@@ -52,12 +52,10 @@ class PptmonMonitor(Monitor):
     )
     parameters = object_schema(
         {
-            "rate_hz": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "maximum": 1_000_000,
-                "description": "Samples per second, at most. Default: 1, unless period_ms is set.",
-            },
+            "rate_hz": positive(
+                "Samples per second, at most. Default: 1, unless period_ms is set.",
+                1_000_000,
+            ),
             "period_ms": number(
                 "Time between two samples, ms, instead of rate_hz. 0 samples every packet that has "
                 "room; use it for slow traffic only.",
@@ -149,10 +147,7 @@ class PptmonMonitor(Monitor):
 
     @classmethod
     def check_scenario(
-        cls,
-        parameters: Mapping[str, Any],
-        scenario: Scenario,
-        observable: Callable[[], Observable | None],
+        cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """See Monitor.check_scenario."""
         if parameters["side"] != "host" or not scenario.chain.functions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from sfcperf import retry
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, Switch
-from sfcperf.management.observable import Observable
+from sfcperf.management.observable import AskObservable
 from sfcperf.passive import sdn_mon_counts
 from sfcperf.passive.base import Monitor
 from sfcperf.passive.sdn_mon_exports import KINDS, ExportingSwitch
@@ -156,10 +156,7 @@ class SdnMonMonitor(Monitor):
 
     @classmethod
     def check_scenario(
-        cls,
-        parameters: Mapping[str, Any],
-        scenario: Scenario,
-        observable: Callable[[], Observable | None],
+        cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """See Monitor.check_scenario."""
         _check(parameters)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import CannotBeMeasured, EnvironmentLacks, InputError, MeasurementError
+from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment, FlowReporter, FlowWatch, FlowWindow
-from sfcperf.management.observable import Observable
+from sfcperf.management.observable import AskObservable
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, array, choice, object_schema
 from sfcperf.results import flows
@@ -81,10 +81,7 @@ class SfcmonMonitor(Monitor):
 
     @classmethod
     def check_scenario(
-        cls,
-        parameters: Mapping[str, Any],
-        scenario: Scenario,
-        observable: Callable[[], Observable | None],
+        cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """See Monitor.check_scenario."""
         if parameters["at"] == "functions":
@@ -102,9 +99,7 @@ class SfcmonMonitor(Monitor):
                 allowed="`functions`, with a VNF of type `sfcmon` in the chain",
                 hint="the SFFs of the local driver can be monitored",
             )
-        built = binaries.requirement(BINARY)
-        if not built.met:
-            raise EnvironmentLacks(f"{built.name}: {built.detail}", hint=built.remedy)
+        binaries.requirement(BINARY).demand()
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """See Monitor.start."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import CannotBeMeasured, InputError
 from sfcperf.management.deployment import Deployment, LookupCounts, ReportingSff, SffCounts
-from sfcperf.management.observable import Observable
+from sfcperf.management.observable import AskObservable
 from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
 from sfcperf.plugins import object_schema
 from sfcperf.results.values import Observation
@@ -64,10 +64,7 @@ class SffMonitor(SamplingMonitor):
 
     @classmethod
     def check_scenario(
-        cls,
-        parameters: Mapping[str, Any],
-        scenario: Scenario,
-        observable: Callable[[], Observable | None],
+        cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """See Monitor.check_scenario."""
         seen = observable()

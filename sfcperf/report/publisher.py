@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sfcperf.figures.layout import FORMATS
+from sfcperf.plugins import array, object_schema
 from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
 
@@ -16,19 +16,16 @@ class ReportPublisher(Publisher):
 
     name: ClassVar[str] = "report"
     title: ClassVar[str] = "Self-contained HTML report and figures for papers, in the run folder"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
-            "formats": {
-                "description": "File formats of the figures.",
-                "type": "array",
-                "items": {"enum": list(FORMATS)},
-                "uniqueItems": True,
-                "default": list(FORMATS),
-            }
-        },
-        "additionalProperties": False,
-    }
+    parameters = object_schema(
+        {
+            "formats": array(
+                "File formats of the figures.",
+                {"enum": list(FORMATS)},
+                uniqueItems=True,
+                default=list(FORMATS),
+            )
+        }
+    )
 
     def publish(self, run: RunStore) -> list[Path]:
         """Draw the figures and write the report; works for a run in any state."""

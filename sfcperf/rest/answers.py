@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -25,6 +28,22 @@ class Refusal(Answer):
 
     error: str
     problems: list[ProblemAnswer] = []
+
+
+Responses = dict[int | str, dict[str, Any]]
+"""What paths may answer besides their results, for OpenAPI."""
+OF_ALL: Mapping[int, str] = {401: "No valid token", 422: "The request is wrong"}
+"""Refusals of any path."""
+OF_BODIES: Mapping[int, str] = {411: "No Content-Length", 413: "Too large"}
+"""Refusals of a path that takes a body."""
+
+
+def refusals(descriptions: Mapping[int, str]) -> Responses:
+    """Refusals by status, in order, from their descriptions."""
+    return {
+        status: {"model": Refusal, "description": text}
+        for status, text in sorted(descriptions.items())
+    }
 
 
 def pointer(place: tuple[int | str, ...]) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import FastAPI
 
 import sfcperf
 from sfcperf.rest.access import TokenNeeded
+from sfcperf.rest.answers import Responses
 from sfcperf.rest.errors import answer_errors, describe_token
 
 
 def interface(
     title: str,
     description: str,
-    responses: dict[int | str, dict[str, Any]],
+    responses: Responses,
     *,
     token: str,
     most_body_bytes: int,

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 from sfcperf.environment import tools
-from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 
 OVERRIDE = "SFCPERF_SERVERS"
@@ -41,6 +40,5 @@ def requirements(service: str) -> list[Requirement]:
 def java(service: str, options: list[str], main: str, *arguments: str) -> list[str]:
     """Command line of a class in the jars of a service. Raises EnvironmentLacks."""
     for need in requirements(service):
-        if not need.met:
-            raise EnvironmentLacks(f"{need.name}: {need.detail}", hint=need.remedy)
+        need.demand()
     return ["java", *options, "-cp", f"{folder(service)}/*", main, *arguments]

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from subprocess import Popen
-from types import TracebackType
 from typing import Self
 
 from sfcperf.errors import MeasurementError
@@ -59,12 +58,7 @@ class Testbed:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop_all()
         self._open.close()
 

@@ -9,6 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from support.records.compared_runs import ping_run, variants_run
 from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
+from support.servers.pages import check_width, draw_all, poor_contrast
 
 from sfcperf.analysis.comparison import Options, Side, compare
 from sfcperf.comparison import comparison_page
@@ -29,13 +30,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = compare(*sides, Options(all_metrics=True))
     target.write_text(comparison_page(found, sides, target))
     return target
-
-
-def draw_all(browser: Browser) -> None:
-    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-    for chart in browser.find_elements(By.CLASS_NAME, "chart"):
-        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
-        wait(browser, lambda _, c=chart: c.get_attribute("data-state") == "drawn")
 
 
 def test_everything_is_drawn_without_network_or_errors(browser: Browser, page: Path) -> None:
@@ -94,13 +88,7 @@ def test_links_lead_somewhere(browser: Browser, page: Path) -> None:
 
 @pytest.mark.parametrize("width", [375, 768])
 def test_a_phone_scrolls_in_one_direction(browser: Browser, page: Path, width: int) -> None:
-    size(browser, width, 800)
-    browser.get(page.as_uri())
-    draw_all(browser)
-    wide = "const e = document.documentElement; return [e.clientWidth, e.scrollWidth]"
-    visible, needed = browser.execute_script(wide)
-    assert width - 20 <= visible <= width
-    assert needed <= visible
+    check_width(browser, page.as_uri(), width)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -109,36 +97,17 @@ def test_contrast(browser: Browser, page: Path, scheme: str) -> None:
     theme(browser, scheme)
     browser.get(page.as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-    poor = browser.execute_script(
-        """
-        const parse = (c) => c.match(/[\\d.]+/g).map(Number);
-        const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-          .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-          .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-        const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-        const ground = (e) => {
-          for (; e; e = e.parentElement) {
-            const c = parse(getComputedStyle(e).backgroundColor);
-            if (c.length === 3 || c[3] > 0) return c;
-          }
-          return [255, 255, 255];
-        };
-        const words = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-        const text = [...document.querySelectorAll("body *:not(svg *)")]
-          .filter((e) => e.offsetParent && words(e))
-          .map((e) => [ratio(light(parse(getComputedStyle(e).color)), light(ground(e))), 4.5,
-                       e.textContent.slice(0, 30)]);
-        const marks = [...document.querySelectorAll(".forest svg")]
+    marks = """
+        [...document.querySelectorAll(".forest svg")]
           .filter((s) => s.querySelector("circle"))
           .map((s) => {
             const band = s.querySelector(".band");
             const behind = band ? parse(getComputedStyle(band).fill) : ground(s.parentElement);
             const point = parse(getComputedStyle(s.querySelector("circle")).fill);
             return [ratio(light(point), light(behind)), 3, "mark"];
-          });
-        return [...text, ...marks].filter(([found, least]) => found < least);
+          })
         """
-    )
+    poor = poor_contrast(browser, marks)
     theme(browser, "light")
     assert poor == []
 

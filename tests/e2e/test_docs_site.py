@@ -7,9 +7,7 @@ import json
 import os
 import posixpath
 import re
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +16,8 @@ from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
+from support.ended import ended
+from support.network.answering import answering
 from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
 from support.verbs import verbs
 
@@ -32,15 +32,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not any((TREE / "build" / "mermaid").glob("*.min.js")):
         pytest.skip("needs Mermaid in build/mermaid (make servers)")
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
+    done = ended(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=TREE,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        timeout_s=120,
+        folder=TREE,
+        environment={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )
     assert done.returncode == 0, done.stderr
     return folder
@@ -119,10 +115,8 @@ def address(request: pytest.FixtureRequest, site: Path) -> Iterator[str]:
         yield site.as_uri()
         return
     handler = partial(SimpleHTTPRequestHandler, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever).start()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 @pytest.mark.server

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.ended import ended
 from support.local import processes_of, processes_with, traces
 from support.network.wires import eventually
 from support.signals import default_signals
@@ -76,15 +77,7 @@ class Lab:
         )
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [SFCPERF, *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env=self._environment,
-        )
+        return ended([SFCPERF, *arguments], timeout_s=120, environment=self._environment)
 
     @property
     def _environment(self) -> dict[str, str]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.ended import ended
 from support.network.veth_pairs import leftovers
 from support.schemas import validator, violations
 
@@ -31,16 +32,8 @@ def sfcperf(
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     if path is not None:
         environment["PYTHONPATH"] = str(path)
-    return subprocess.run(
-        [COMMAND, *map(str, arguments)],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
+    argv = [COMMAND, *map(str, arguments)]
+    return ended(argv, timeout_s=400, folder=folder, environment=environment)
 
 
 @pytest.fixture(scope="module")

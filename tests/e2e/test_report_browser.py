@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,11 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
+from support.network.answering import answering
 from support.records.runs import RunOptions, build_run
 from support.records.time_series import with_steps
 from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
+from support.servers.pages import check_width, draw_all, poor_contrast, show
 
 from sfcperf.control.lock import held
 from sfcperf.figures.run_data import label_runs
@@ -60,20 +61,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ReportPublisher({"formats": ["svg"]}).publish(store)
     write_report(label_runs(stores, {}), folder / "runs.html")
     return folder / "runs.html"
-
-
-def show(browser: Browser, chart: str) -> Any:
-    """Scroll to a chart and wait until it is drawn."""
-    element = browser.find_element(By.ID, chart)
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-    wait(browser, lambda _: element.get_attribute("data-state") == "drawn")
-    return element
-
-
-def draw_all(browser: Browser) -> None:
-    browser.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-    for chart in browser.find_elements(By.CLASS_NAME, "chart"):
-        show(browser, chart.get_attribute("id"))
 
 
 def trial_points(browser: Browser, chart: str) -> list[dict[str, Any]]:
@@ -213,13 +200,7 @@ def test_filters(browser: Browser, report: Path) -> None:
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("width", [375, 768])
 def test_a_phone_scrolls_in_one_direction(browser: Browser, report: Path, width: int) -> None:
-    size(browser, width, 800)
-    browser.get(report.as_uri())
-    draw_all(browser)
-    wide = "const e = document.documentElement; return [e.clientWidth, e.scrollWidth]"
-    visible, needed = browser.execute_script(wide)
-    assert width - 20 <= visible <= width
-    assert needed <= visible
+    check_width(browser, report.as_uri(), width)
 
 
 @pytest.mark.gate_runs(1)
@@ -228,30 +209,7 @@ def test_contrast(browser: Browser, report: Path, scheme: str) -> None:
     """Text on what is behind it: at least 4.5:1 (WCAG 2.2, 1.4.3)."""
     theme(browser, scheme)
     browser.get(report.as_uri())
-    poor = browser.execute_script(
-        """
-        const parse = (c) => c.match(/[\\d.]+/g).map(Number);
-        const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-          .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-          .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-        const ground = (e) => {
-          for (; e; e = e.parentElement) {
-            const c = parse(getComputedStyle(e).backgroundColor);
-            if (c.length === 3 || c[3] > 0) return c;
-          }
-          return [255, 255, 255];
-        };
-        const words = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-        return [...document.querySelectorAll("body *:not(svg *)")]
-          .filter((e) => e.offsetParent && words(e))
-          .map((e) => {
-            const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
-            const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-            return [ratio, e.tagName, e.className, e.textContent.slice(0, 30)];
-          })
-          .filter(([ratio]) => ratio < 4.5);
-        """
-    )
+    poor = poor_contrast(browser)
     theme(browser, "light")
     assert poor == []
 
@@ -308,25 +266,19 @@ def test_a_served_report_follows_the_run(
     store = build_run(tmp_path / "run", options)
     lines = (store.folder / "trials.jsonl").read_text().splitlines(keepends=True)
     (store.folder / "trials.jsonl").write_text("".join(lines[:10]))
-    with held(store.folder, store.run_id), report_server(store, 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            browser.get(f"http://127.0.0.1:{server.server_port}/")
-            counted = "return document.querySelector('.verdict .counts').innerText.split(' ')[0]"
-            assert browser.execute_script(counted) == "10"
-            browser.execute_script("window.stays = true; window.scrollTo(0, 600)")
-            # Nothing has changed: the page stays for longer than a look takes to come.
-            wait(browser, lambda b: len(asked(b)) > 1)
-            assert browser.execute_script("return window.stays")
-            (store.folder / "trials.jsonl").write_text("".join(lines))
-            wait(browser, lambda b: b.execute_script(counted) == "20")
-            wait(browser, lambda b: b.execute_script("return window.scrollY") == 600)
-            assert browser.get_log("browser") == []
-            draw_all(browser)
-        finally:
-            server.shutdown()
-            thread.join()
+    with held(store.folder, store.run_id), answering(report_server(store, 0)) as server:
+        browser.get(f"http://127.0.0.1:{server.server_port}/")
+        counted = "return document.querySelector('.verdict .counts').innerText.split(' ')[0]"
+        assert browser.execute_script(counted) == "10"
+        browser.execute_script("window.stays = true; window.scrollTo(0, 600)")
+        # Nothing has changed: the page stays for longer than a look takes to come.
+        wait(browser, lambda b: len(asked(b)) > 1)
+        assert browser.execute_script("return window.stays")
+        (store.folder / "trials.jsonl").write_text("".join(lines))
+        wait(browser, lambda b: b.execute_script(counted) == "20")
+        wait(browser, lambda b: b.execute_script("return window.scrollY") == 600)
+        assert browser.get_log("browser") == []
+        draw_all(browser)
 
 
 def asked(browser: Browser) -> list[Any]:

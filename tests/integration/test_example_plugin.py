@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.ended import ended
 from support.network.veth_pairs import leftovers
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
@@ -37,14 +38,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def sfcperf(installed: Path, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     """Run the command with the example on its path; it must end with `status`."""
-    done = subprocess.run(
+    done = ended(
         [str(Path(sys.executable).with_name("sfcperf")), *arguments],
-        env={**os.environ, "PYTHONPATH": str(installed)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        timeout_s=120,
+        environment={**os.environ, "PYTHONPATH": str(installed)},
     )
     assert done.returncode == status, done.stdout + done.stderr
     return done

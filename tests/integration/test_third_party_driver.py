@@ -11,6 +11,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from support.ended import ended
 
 pytestmark = pytest.mark.root
 
@@ -42,16 +43,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(argv: list[str], folder: Path) -> str:
     """Run to the end, in a folder that has no part in it; gives stdout."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(
-        argv,
-        cwd=folder,
-        env=kept,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = ended(argv, timeout_s=300, folder=folder, environment=kept)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.cloud.openstack_context import lifecycle_context
 from support.cloud.openstack_project import inventory, settled
+
+from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
+from sfcperf.drivers.openstack.resources.context import LifecycleContext
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -58,3 +63,12 @@ def leftovers(cloud: Any) -> Iterator[None]:
     yield
     left = settled(before, lambda: inventory(cloud))
     assert not left, f"left in the cloud: {left}"
+
+
+@pytest.fixture
+def context(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[LifecycleContext]:
+    """What is left of it in the journal is removed, and what remains fails the test."""
+    made = lifecycle_context(tmp_path)
+    yield made
+    made.cloud.close()
+    clean_up(made.journal.outstanding())

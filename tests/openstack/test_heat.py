@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +9,9 @@ from support.cloud.openstack_context import (
     USER_DATA,
     endpoint,
     function,
-    lifecycle_context,
     public_key,
 )
 
-from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
 from sfcperf.drivers.openstack.lifecycle.heat import HeatLifecycle
 from sfcperf.drivers.openstack.model.specs import ChainPlan
 from sfcperf.drivers.openstack.network.networks import prepare_networks
@@ -23,14 +19,6 @@ from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.workflow.model import Match
 
 pytestmark = pytest.mark.exhaustive
-
-
-@pytest.fixture
-def context(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[LifecycleContext]:
-    made = lifecycle_context(tmp_path)
-    yield made
-    made.cloud.close()
-    clean_up(made.journal.outstanding())
 
 
 def test_machines_and_chains_are_stacks(context: LifecycleContext, cloud: Any) -> None:

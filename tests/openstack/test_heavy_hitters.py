@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from support.cloud.cloud_runs import CONFIG, CloudLab
+from support.needs import compiled
 
 from sfcperf.results.store import RunStore
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.running import BINARY
 
 pytestmark = [pytest.mark.server, pytest.mark.root, pytest.mark.exhaustive]
@@ -55,9 +55,7 @@ def _cloud(lifecycle: str) -> dict[str, Any]:
 
 @pytest.fixture(params=[{"driver": "local"}, _cloud("nova"), _cloud("tacker")], ids=IDS)
 def lab(request: pytest.FixtureRequest, tmp_path: Path, leftovers: None) -> Iterator[CloudLab]:
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
     lab = CloudLab(tmp_path, {**WORKFLOW, "infrastructure": request.param})
     yield lab
     lab.close()

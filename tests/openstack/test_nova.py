@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from support.cloud.openstack_context import (
     USER_DATA,
     endpoint,
     function,
-    lifecycle_context,
     public_key,
 )
 
@@ -31,15 +28,6 @@ from sfcperf.drivers.openstack.planning.requirements import requirements
 from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.workflow.model import Match
-
-
-@pytest.fixture
-def context(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[LifecycleContext]:
-    """What is left of it in the journal is removed, and what remains fails the test."""
-    made = lifecycle_context(tmp_path)
-    yield made
-    made.cloud.close()
-    clean_up(made.journal.outstanding())
 
 
 @pytest.fixture

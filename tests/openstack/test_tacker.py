@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cloud.openstack_context import endpoint, function, lifecycle_context, public_key
+from support.cloud.openstack_context import endpoint, function, public_key
 
 from sfcperf import plugins
 from sfcperf.drivers.openstack.api.tacker_server import TackerApi
-from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
 from sfcperf.drivers.openstack.compute.servers import Machine, console
 from sfcperf.drivers.openstack.lifecycle.tacker import TackerLifecycle
 from sfcperf.drivers.openstack.model.specs import ChainPlan, MachinePlan
@@ -48,14 +45,6 @@ fi
 FILLED_WITHIN_S = 60.0
 MANY = 8
 """Packets: more than the odd ARP or multicast of a minute."""
-
-
-@pytest.fixture
-def context(cloud: Any, leftovers: None, tmp_path: Path) -> Iterator[LifecycleContext]:
-    made = lifecycle_context(tmp_path)
-    yield made
-    made.cloud.close()
-    clean_up(made.journal.outstanding())
 
 
 def functions_plan(context: LifecycleContext, number: int) -> MachinePlan:

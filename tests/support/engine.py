@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import trial_groups
 from support import fakes
-from support.tiers import is_gate
 
 SMALL = {"probes": [{"probe": "fake", "name": "a"}], "design": {"rounds": 2, "warmup_rounds": 0}}
 """What makes a run of four trials of the document."""
@@ -96,36 +94,3 @@ def in_child(action: Callable[[], object]) -> int:
             # Neither pytest's own exit nor its output belongs to the child.
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def sampled_points(total: int) -> range:
-    """Points of `die_at`: four of them in the gate, even ones and odd ones, else each."""
-    return range(1, total + 1, total // 4 | 1 if is_gate() else 1)
-
-
-CALLS = ("fsync", "replace", "unlink", "mkdir", "rmdir", "truncate")
-"""System calls that change what is on disk: between any two of them a run can die."""
-
-
-def die_at(point: int) -> Callable[[], int]:
-    """Let this process be killed at the point-th of CALLS (before it for even numbers, after it
-    for odd ones); gives a function that tells how many there were so far."""
-    seen = 0
-
-    def watched(call: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            nonlocal seen
-            seen += 1
-            if seen == point and point % 2 == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            try:
-                return call(*args, **kwargs)
-            finally:
-                if seen == point:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        return wrapper
-
-    for name in CALLS:
-        setattr(os, name, watched(getattr(os, name)))
-    return lambda: seen

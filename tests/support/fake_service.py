@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sfcperf import waiting
 from sfcperf.drivers.base import Resource
@@ -13,7 +13,7 @@ from sfcperf.errors import (
     EnvironmentLacks,
 )
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.services.base import RunningService, Service, ServiceContext
 from sfcperf.workflow.model import Scenario
 
@@ -84,11 +84,8 @@ class FakeService(Service):
     name = "fake"
     title = "Serves nothing"
     per_chain = frozenset({"limit"})
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["folder"],
-        "properties": {
+    parameters = object_schema(
+        {
             "folder": {"type": "string"},
             "command": {"type": "array", "items": {"type": "string"}, "default": []},
             "start_s": {"type": "number", "default": 0},
@@ -100,7 +97,8 @@ class FakeService(Service):
             "breaks_in": {"type": "integer", "default": 0},
             "limit": {"type": "integer", "default": 0},
         },
-    }
+        required=["folder"],
+    )
 
     @classmethod
     def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:

@@ -27,7 +27,7 @@ from sfcperf.errors import (
 from sfcperf.hosts.base import Completed, Conversation, Host, Process
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor
-from sfcperf.plugins import Requirement
+from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
@@ -139,11 +139,8 @@ class FakeDriver(Driver):
     name = "fake"
     kind = "file"
     title = "A folder that stands for an infrastructure"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["folder"],
-        "properties": {
+    parameters = object_schema(
+        {
             "folder": {"type": "string", "description": "Where the resources are."},
             "deploy_s": {"type": "number", "default": 0, "description": "Time per resource."},
             "faults": {
@@ -155,7 +152,8 @@ class FakeDriver(Driver):
             "missing": {"type": "boolean", "default": False, "description": "Lack a requirement."},
             "stuck": {"type": "boolean", "default": False, "description": "Nothing is removable."},
         },
-    }
+        required=["folder"],
+    )
 
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
@@ -274,11 +272,7 @@ class FakeFunction(NetworkFunction):
 
     name = "fake"
     title = "Counts packets"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {},
-    }
+    parameters = object_schema({})
     nsh_aware = True
     interfaces = 1
     folder = ROOT / "vnfs" / "forwarder"
@@ -315,10 +309,8 @@ class FakeProbe(Probe):
         "terminate",
         "far",
     ]
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
+    parameters = object_schema(
+        {
             "packets": {"type": "integer", "default": 10, "description": "Packets to send."},
             "prepare_packets": {"type": "integer", "default": 0, "description": "To prepare."},
             "measure_s": {"type": "number", "default": 0, "description": "Time that it takes."},
@@ -329,16 +321,12 @@ class FakeProbe(Probe):
                 "description": "Attempt -> what happens in it.",
                 "additionalProperties": {"enum": FAULTS},
             },
-        },
-    }
+        }
+    )
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         return (Metric("rtt_us", "us", "A number.", better="lower", primary=True),)
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        return []
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
@@ -404,11 +392,9 @@ class FakeMonitor(Monitor):
     name = "fake"
     title = "Observes nothing"
     cost = "none"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {"broken": {"enum": ["", "start", "stop", "flows", "values"], "default": ""}},
-    }
+    parameters = object_schema(
+        {"broken": {"enum": ["", "start", "stop", "flows", "values"], "default": ""}}
+    )
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
@@ -455,11 +441,9 @@ class FakePublisher(Publisher):
 
     name = "fake"
     title = "Publishes in a file"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {"fail": {"type": "boolean", "default": False, "description": "Fail."}},
-    }
+    parameters = object_schema(
+        {"fail": {"type": "boolean", "default": False, "description": "Fail."}}
+    )
 
     def publish(self, run: RunStore) -> list[Path]:
         if self.parameters["fail"]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+
+from support.ended import ended
 
 TREE = Path(__file__).resolve().parents[2]
 SOURCES = [
@@ -34,14 +35,6 @@ def build_wheel(folder: Path) -> Path:
 
 def run_command(argv: list[str], folder: Path, timeout_s: float = 300) -> str:
     """What a command prints; fails the test with it if the command fails."""
-    done = subprocess.run(
-        argv,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
+    done = ended(argv, timeout_s=timeout_s, folder=folder)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,6 +16,7 @@ from support.faulty_cloud.clouds import NAME, write_clouds
 from support.faulty_cloud.faults import Answer, Delay, Fault, Garble, HangUp, Straggle, Truncate
 from support.faulty_cloud.proxy import Proxy
 from support.faulty_cloud.rules import Request, Rule, Script
+from support.network.answering import answering
 
 
 class Api(ThreadingHTTPServer):
@@ -82,12 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def api() -> Iterator[Api]:
-    with Api() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
+    with answering(Api()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

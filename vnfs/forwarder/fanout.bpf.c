@@ -16,6 +16,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "../common/mix.bpf.h"
 #include "../nsh/nsh.h"
 
 #define IP_FRAGMENT 0x3fff
@@ -26,18 +27,6 @@
 
 /* Whether both directions of a flow go to one thread, on whichever path each is. */
 const volatile bool both_directions;
-
-/* Finaliser of MurmurHash3: every input bit changes every output bit. */
-static __always_inline __u32 mix(__u32 hash, __u32 value)
-{
-	hash ^= value;
-	hash ^= hash >> 16;
-	hash *= 0x85ebca6b;
-	hash ^= hash >> 13;
-	hash *= 0xc2b2ae35;
-	hash ^= hash >> 16;
-	return hash;
-}
 
 /* Of something of the sender and the same of the receiver. */
 static __always_inline __u32 mix_ends(__u32 hash, __u32 source, __u32 destination)

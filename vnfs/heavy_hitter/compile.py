@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from sfcperf.environment.tools import find
-from sfcperf.environment.variables import without_secrets
-from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
+from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.vnfs import p4c
 from sfcperf.vnfs.heavy_hitter.layout import laid_out
 
 FOLDER = Path(__file__).resolve().parent / "p4"
@@ -24,7 +23,6 @@ SPEC = FOLDER / "heavy_hitter.spec"
 COMPILER = "p4c-dpdk"
 METADATA_BYTES = 256
 """Instructions have 8 bits for the place of a field. DPDK does not notice a larger one."""
-_TIMEOUT_S = 600
 _NOTE = "; made by p4c-dpdk from a source with SHA-256 "
 _FIELD = re.compile(r"\s*bit<(\d+)> (\w+)")
 
@@ -45,15 +43,9 @@ def metadata_bytes(spec: str) -> int:
     return sum(int(field[1]) for field in _FIELD.finditer(block)) // 8
 
 
-def main() -> int:
-    """Compile it in its place."""
-    try:
-        spec = compiled()
-    except SfcperfError as error:
-        print("\n".join(error.lines()), file=sys.stderr)
-        return int(error.exit_code)
-    SPEC.write_text(f"{_NOTE}{digest()}\n{spec}")
-    return 0
+def compile_in_place() -> None:
+    """Write SPEC."""
+    SPEC.write_text(f"{_NOTE}{digest()}\n{compiled()}")
 
 
 def compiled() -> str:
@@ -65,17 +57,7 @@ def compiled() -> str:
         argv = [_compiler(), "--arch", "pna", "-I", str(includes / "dpdk"), "-I", str(includes)]
         # Of rows that are not asked for, nothing is read.
         argv += ["--Wdisable=uninitialized_use", SOURCE.name, "-o", str(spec)]
-        done = subprocess.run(
-            argv,
-            cwd=FOLDER,
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-            env=without_secrets(),
-        )
-        if done.returncode != 0 or done.stderr:
-            raise InputError(done.stderr.strip(), where=SOURCE.name)
+        p4c.run(argv, SOURCE)
         text = re.sub(r"\n{3,}", "\n\n", spec.read_text()).lstrip()
     text = laid_out(text, METADATA_BYTES)
     if (size := metadata_bytes(text)) > METADATA_BYTES:
@@ -98,4 +80,4 @@ def _compiler() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(p4c.exit_code(compile_in_place))

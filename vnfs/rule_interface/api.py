@@ -16,7 +16,14 @@ from pydantic import (
     model_validator,
 )
 
-from sfcperf.rest.answers import Answer, ProblemAnswer, Refusal
+from sfcperf.rest.answers import (
+    OF_ALL,
+    OF_BODIES,
+    Answer,
+    ProblemAnswer,
+    Responses,
+    refusals,
+)
 from sfcperf.rest.errors import refusal
 from sfcperf.rest.interface import interface
 from sfcperf.vnfs.rule_interface.policy import LONGEST_TTL_S
@@ -230,13 +237,7 @@ def application(ask: Ask, token: str, limits: dict[str, Any]) -> FastAPI:
     app = interface(
         "Rule interface",
         _DESCRIPTION,
-        {
-            401: {"model": Refusal, "description": "No valid token"},
-            411: {"model": Refusal, "description": "No Content-Length"},
-            413: {"model": Refusal, "description": "Too large"},
-            422: {"model": Refusal, "description": "The request is wrong"},
-            503: {"model": Refusal, "description": "The data plane did not take the change"},
-        },
+        refusals({**OF_ALL, **OF_BODIES, 503: "The data plane did not take the change"}),
         token=token,
         most_body_bytes=MOST_BODY_BYTES,
     )
@@ -260,12 +261,11 @@ def description() -> dict[str, Any]:
 
 
 def _add_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
-    refusals: dict[int | str, dict[str, Any]] = {
+    responses: Responses = {
         201: {"model": RuleToSet, "description": "Set; 200: renewed"},
-        409: {"model": Refusal, "description": "On the allow-list, or no room for another rule"},
-        429: {"model": Refusal, "description": "Too fast"},
+        **refusals({409: "On the allow-list, or no room for another rule", 429: "Too fast"}),
     }
-    kept: Any = {"response_model_exclude_none": True, "responses": refusals}
+    kept: Any = {"response_model_exclude_none": True, "responses": responses}
 
     async def put(rule: Rule, asked: RuleToSet, response: Response) -> RuleToSet:
         if asked.ttl_s > longest_s:

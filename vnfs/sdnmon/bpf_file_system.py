@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import os
 from pathlib import Path
-from types import TracebackType
 
 from sfcperf.errors import EnvironmentLacks
 
@@ -40,12 +39,7 @@ class BpfFileSystem:
     def __enter__(self) -> BpfFileSystem:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

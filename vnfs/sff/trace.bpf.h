@@ -12,6 +12,7 @@
 #include <linux/ip.h>
 #include <bpf/bpf_endian.h>
 
+#include "../common/mix.bpf.h"
 #include "tables.bpf.h"
 
 struct sff_traced {
@@ -21,17 +22,6 @@ struct sff_traced {
 };
 
 TABLE(traced, BPF_MAP_TYPE_LRU_HASH, 4096, __u64, struct sff_traced, 0);
-
-/* Finaliser of MurmurHash3: every input bit changes every output bit. */
-static __always_inline __u32 mix(__u32 hash, __u32 value)
-{
-	hash ^= value;
-	hash ^= hash >> 16;
-	hash *= 0x85ebca6b;
-	hash ^= hash >> 13;
-	hash *= 0xc2b2ae35;
-	return hash ^ hash >> 16;
-}
 
 /* What tells an IPv4 packet from others and stays, from the words behind its IP header: numbers of
  * TCP, sequence number and data of ICMP, data of UDP. */

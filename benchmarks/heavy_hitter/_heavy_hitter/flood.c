@@ -2,15 +2,12 @@
 /* flood OBJECT NEAR FAR MS FLOWS HEX: sends a frame from NEAR for so long, with so many source ports
  * in turn, and counts what comes back to it. FAR gets a program that passes frames, if it has none.
  * Prints a line when it begins, and `SENT RECEIVED SECONDS`. */
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
+#include "../../_shared/live_frames.h"
 
 #define HEADER 22
 #define AT_A_TIME 1000000 /* a call takes milliseconds to begin and to end, without a frame */
@@ -21,22 +18,6 @@ struct what {
 	unsigned long sent, received;
 	unsigned char header[HEADER];
 };
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static int attach(struct bpf_object *object, const char *program, const char *interface)
-{
-	struct bpf_program *found = bpf_object__find_program_by_name(object, program);
-	int index = (int)if_nametoindex(interface);
-
-	return found && index && bpf_program__attach_xdp(found, index) ? 0 : -1;
-}
 
 static int has_program(const char *interface)
 {

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
 from sfcperf.drivers.local.sff.flows import tunnelled_ports
+from sfcperf.drivers.local.sff.match_fields import match_fields
 from sfcperf.workflow.model import Match, Scenario
 
 TAP = ("tap-near", "tap-far")
@@ -143,17 +144,8 @@ def _rule(path: Path, scenario: Scenario) -> str:
 
 
 def _match(match: Match, *, reverse: bool) -> str:
-    """The classifier's match; replies have source and destination exchanged."""
-    source, destination = ("destination", "source") if reverse else ("source", "destination")
     words = ["version 4"]
     if match.ip_proto != "any":
         words.append(f"protocol {match.ip_proto}")
-    if match.source is not None:
-        words.append(f"{source} {match.source}")
-    if match.destination is not None:
-        words.append(f"{destination} {match.destination}")
-    if match.source_port is not None:
-        words.append(f"{source}-port {match.source_port}")
-    if match.destination_port is not None:
-        words.append(f"{destination}-port {match.destination_port}")
+    words += [f"{name} {value}" for name, value in match_fields(match, reverse=reverse)]
     return " ".join(words)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
+from sfcperf.drivers.local.sff.match_fields import match_fields
 from sfcperf.workflow.model import Match, Scenario
 
 _NSH = "packet_type=(1,0x894f)"
@@ -25,6 +26,12 @@ _ANYWHERE = "load:0->NXM_OF_IN_PORT[],resubmit"
 """Open vSwitch drops packets that would leave by the port that they came from; from tunnel to
 tunnel (one port for all) they must."""
 _PROTOCOLS = {"any": "ip", "tcp": "tcp", "udp": "udp", "icmp": "icmp"}
+_FIELDS = {
+    "source": "nw_src",
+    "destination": "nw_dst",
+    "source-port": "tp_src",
+    "destination-port": "tp_dst",
+}
 
 
 def sff_flows(layout: Layout, scenario: Scenario, node: str) -> list[str]:
@@ -80,17 +87,8 @@ def _classifier(path: Path, scenario: Scenario, node: str) -> Iterator[str]:
 
 
 def _match(match: Match, *, reverse: bool) -> str:
-    """The classifier's match; replies have source and destination exchanged."""
-    source, destination = ("dst", "src") if reverse else ("src", "dst")
     fields = [_PROTOCOLS[match.ip_proto]]
-    if match.source is not None:
-        fields.append(f"nw_{source}={match.source}")
-    if match.destination is not None:
-        fields.append(f"nw_{destination}={match.destination}")
-    if match.source_port is not None:
-        fields.append(f"tp_{source}={match.source_port}")
-    if match.destination_port is not None:
-        fields.append(f"tp_{destination}={match.destination_port}")
+    fields += [f"{_FIELDS[name]}={value}" for name, value in match_fields(match, reverse=reverse)]
     return ",".join(fields)
 
 

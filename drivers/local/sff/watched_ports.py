@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import Path, paths
 from sfcperf.drivers.local.sff.flows import tunnelled_ports
+from sfcperf.drivers.local.sff.match_fields import match_fields
 from sfcperf.workflow.model import Match, Scenario
 
 
@@ -53,15 +54,7 @@ def _underlay(node: NodeLayout) -> str:
 
 
 def _match(match: Match, *, reverse: bool) -> Iterator[str]:
-    """The classifier's match; replies have source and destination exchanged."""
-    source, destination = ("destination", "source") if reverse else ("source", "destination")
     if match.ip_proto != "any":
         yield f"protocol={match.ip_proto}"
-    if match.source is not None:
-        yield f"{source}={match.source}"
-    if match.destination is not None:
-        yield f"{destination}={match.destination}"
-    if match.source_port is not None:
-        yield f"{source}-port={match.source_port}"
-    if match.destination_port is not None:
-        yield f"{destination}-port={match.destination_port}"
+    for name, value in match_fields(match, reverse=reverse):
+        yield f"{name}={value}"

@@ -71,8 +71,7 @@ def check(cloud: Cloud, config: Config, scenarios: Sequence[Scenario]) -> None:
     if any(spec.monitor == MONITOR for scenario in scenarios for spec in scenario.monitors):
         with closing(open_telemetry(cloud, config)) as telemetry:
             need = requirement(telemetry)
-        if not need.met:
-            raise EnvironmentLacks(f"{need.name}: {need.detail}", hint=need.remedy or None)
+        need.demand()
 
 
 def requirement(cloud: Cloud) -> Requirement:

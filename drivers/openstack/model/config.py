@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from sfcperf.plugins import array, choice, integer, number, object_schema
 
 LIFECYCLES = ("nova", "heat", "tacker")
 
 _NAME = {"type": "string", "minLength": 1}
-PARAMETERS: Mapping[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
+PARAMETERS = object_schema(
+    {
         "cloud": {
             "description": "Name of the cloud in clouds.yaml. Default: OS_CLOUD, or the other OS_* "
             "variables of the environment.",
@@ -39,25 +39,24 @@ PARAMETERS: Mapping[str, Any] = {
             "`management_network`.",
             **_NAME,
         },
-        "dns_servers": {
-            "description": "IPv4 addresses of name servers for the VMs, in the management network "
-            "that the run creates behind `external_network`. Default: none.",
-            "type": "array",
-            "items": {"type": "string", "format": "ipv4"},
-            "maxItems": 3,
-        },
+        "dns_servers": array(
+            "IPv4 addresses of name servers for the VMs, in the management network that the run "
+            "creates behind `external_network`. Default: none.",
+            {"type": "string", "format": "ipv4"},
+            maxItems=3,
+        ),
         "ssh_user": {
             "description": "SSH user of the VMs; a user other than root needs passwordless sudo.",
             "type": "string",
             "pattern": "^[a-z_][a-z0-9_-]{0,31}$",
             "default": "root",
         },
-        "lifecycle": {
-            "description": "Service that creates VNFs and chain: `nova` (with Neutron), `heat` (as "
-            "stacks) or `tacker` (as VNFs and, where Tacker has it, a VNF forwarding graph).",
-            "enum": list(LIFECYCLES),
-            "default": "nova",
-        },
+        "lifecycle": choice(
+            "Service that creates VNFs and chain: `nova` (with Neutron), `heat` (as stacks) or "
+            "`tacker` (as VNFs and, where Tacker has it, a VNF forwarding graph).",
+            LIFECYCLES,
+            default="nova",
+        ),
         "telemetry_cloud": {
             "description": "Name in clouds.yaml of a user who may read diagnostics for the monitor "
             "`diagnostics`, if the user of `cloud` may not. By default, Nova only allows "
@@ -70,29 +69,23 @@ PARAMETERS: Mapping[str, Any] = {
             "type": "object",
             "additionalProperties": {"type": "string", "minLength": 1},
         },
-        "mtu": {
-            "description": "MTU of the endpoints, bytes of IP packet; the cloud's network must "
-            "carry packets of this size.",
-            "type": "integer",
-            "minimum": 576,
-            "maximum": 9000,
-            "default": 1400,
-        },
-        "provision": {
-            "description": "How a VM gets missing tools: `carry` copies them from this machine, "
-            "`ansible` installs packages.",
-            "enum": ["carry", "ansible"],
-            "default": "carry",
-        },
-        "boot_timeout_s": {
-            "description": "How long to wait until a VM answers by SSH, seconds.",
-            "type": "number",
-            "minimum": 10,
-            "maximum": 3600,
-            "default": 300,
-        },
-    },
-}
+        "mtu": integer(
+            "MTU of the endpoints, bytes of IP packet; the cloud's network must carry packets of "
+            "this size.",
+            (576, 9000),
+            default=1400,
+        ),
+        "provision": choice(
+            "How a VM gets missing tools: `carry` copies them from this machine, `ansible` "
+            "installs packages.",
+            ("carry", "ansible"),
+            default="carry",
+        ),
+        "boot_timeout_s": number(
+            "How long to wait until a VM answers by SSH, seconds.", (10, 3600), default=300
+        ),
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import choice, flag, integer, number, object_schema
+from sfcperf.plugins import choice, flag, integer, number, object_schema, positive
 from sfcperf.results.values import Metric
 
 ONE_WAY, ROUND_TRIP = "one-way", "round-trip"
@@ -93,14 +93,11 @@ class Ditg(ServerProbe):
                 "is less than 1 ms. If it sleeps instead, it wakes too late and sends less.",
                 default=True,
             ),
-            "rate_tolerance": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "maximum": 0.5,
-                "default": 0.1,
-                "description": "The trial is untrusted if the sender is more than this ratio below "
-                "rate_bps.",
-            },
+            "rate_tolerance": positive(
+                "The trial is untrusted if the sender is more than this ratio below rate_bps.",
+                0.5,
+                default=0.1,
+            ),
             "port": port_parameter("TCP or UDP port of the server.", _USUAL_PORT),
         }
     )

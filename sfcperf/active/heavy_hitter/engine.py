@@ -15,7 +15,7 @@ from sfcperf.active.base import Probe, ProbeResult, samples
 from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts import process
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
@@ -40,6 +40,7 @@ class HeavyHitterEngine(Probe):
     """What both probes share: an engine, and a trace for it. Nothing is sent, and the chain makes
     no difference: use one of length 0. They run on the machine that runs sfcperf."""
 
+    compiled = (BINARY,)
     trace_parameters: ClassVar[Mapping[str, Any]] = {
         **_ENGINE,
         "trace": {
@@ -67,11 +68,6 @@ class HeavyHitterEngine(Probe):
         """Looks at no file: a run can be read where its trace is not."""
         HeavyHitter.check({"columns": parameters["columns"]})
         check_absolute(parameters.get("trace"))
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
-        return [binaries.requirement(BINARY)]
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:

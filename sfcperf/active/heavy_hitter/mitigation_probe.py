@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.heavy_hitter.mitigation import Mitigation, mitigation
 from sfcperf.active.heavy_hitter.traffic import (
     BACKGROUND,
@@ -17,14 +17,13 @@ from sfcperf.active.heavy_hitter.traffic import (
     MOST_BACKGROUND_FLOWS,
     Traffic,
 )
-from sfcperf.active.labelled_traffic import SENDER, LabelledTraffic, Replay, Replayed
+from sfcperf.active.labelled_traffic import KEEP_CAPTURES, Replayed, ReplayProbe
 from sfcperf.active.pktgen import USUAL_PORT
 from sfcperf.active.server import port_parameter
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, flag, integer, number, object_schema
+from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
-from sfcperf.vnfs import binaries
 
 _MOST_PACKETS = 1_000_000
 """Of a trial: all are made before it, and known by their bytes."""
@@ -64,7 +63,7 @@ _METRICS = (
 )  # fmt: skip
 
 
-class HeavyHitterMitigation(Probe):
+class HeavyHitterMitigation(ReplayProbe):
     """Sends one flow at a high rate beside many at low rates, and tells packet by packet what
     reached the server. Each trial has flows that the functions have not seen before. Addresses are
     those of benchmarks (198.18.0.0/15) and documentation (192.0.2.1); functions in the chain must
@@ -73,9 +72,7 @@ class HeavyHitterMitigation(Probe):
     name = "heavy_hitter_mitigation"
     reported = _METRICS
     title = "What passes of a heavy hitter before it is blocked, and what the other flows lose"
-    needs = LabelledTraffic.needs
     protocols = frozenset({"udp"})
-    other_addresses = True
     parameters = object_schema(
         {
             "rate_pps": integer(
@@ -105,15 +102,9 @@ class HeavyHitterMitigation(Probe):
                 default=LEAST_FRAME_BYTES,
             ),
             "port": port_parameter("Destination port of all packets.", USUAL_PORT, lowest=1),
-            "keep_captures": flag("Keep the captures of both ends in the trial's raw folder."),
+            **KEEP_CAPTURES,
         }
     )
-    _replay: Replay | None = None
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
-        return [binaries.requirement(SENDER), *super().requirements()]
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
@@ -155,8 +146,7 @@ class HeavyHitterMitigation(Probe):
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Make the packets, and get both ends ready. Raises MeasurementError."""
         plan = _traffic(self.parameters).plan(next(_trials))
-        self._replay = Replay(plan, 1, deployment, raw_dir / "replay")
-        self._replay.prepare()
+        self._get_ready(plan, 1, deployment, raw_dir)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Send, and tell what arrived. Raises MeasurementError when nothing did."""
@@ -180,12 +170,6 @@ class HeavyHitterMitigation(Probe):
         return ProbeResult(
             samples(_METRICS, values), tuple(doubts), _notes(sent, blocked), series, asked["bin_s"]
         )
-
-    def cleanup(self) -> None:
-        """Restore the endpoints."""
-        if self._replay is not None:
-            self._replay.close(keep_captures=self.parameters["keep_captures"])
-            self._replay = None
 
 
 def losses(sent: Replayed, found: Mitigation, blocked: int | None) -> Iterator[str]:

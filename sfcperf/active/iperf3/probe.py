@@ -19,7 +19,7 @@ from sfcperf.active.iperf3.test import (
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.server import ServerProbe, port_parameter
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import choice, integer, object_schema
+from sfcperf.plugins import choice, integer, object_schema, positive
 from sfcperf.results.values import Metric
 
 _BITS_PER_BYTE = 8
@@ -82,16 +82,14 @@ class Iperf3(ServerProbe):
                 "default": MAXIMUM,
                 "description": f'Payload to send, bit/s, all streams together; or "{MAXIMUM}".',
             },
-            "rate_tolerance": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "maximum": 0.5,
-                "default": 0.05,
-                "description": "The trial is untrusted if the sender is more than this ratio below "
+            "rate_tolerance": positive(
+                "The trial is untrusted if the sender is more than this ratio below "
                 "rate_bps, if more than this ratio of the datagrams were sent after the last one "
                 f'received, or if, at "{MAXIMUM}", the endpoints themselves lose more than this '
                 "ratio (at a fixed rate they must lose none).",
-            },
+                0.5,
+                default=0.05,
+            ),
             "payload_bytes": integer(
                 "UDP: payload of a datagram, bytes. The IPv4 packet is 28 bytes longer "
                 "and must fit the client's MTU. Default: the largest that fits. TCP: the maximum "

@@ -6,18 +6,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.labelled_traffic.blocking import Blocked, attacks, blocked_by_label, measures
-from sfcperf.active.labelled_traffic.replay import SENDER, Replay
 from sfcperf.active.labelled_traffic.replay_plan import Replayed, ReplayPlan, plan
+from sfcperf.active.labelled_traffic.replay_probe import KEEP_CAPTURES, ReplayProbe
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, flag, integer, number, object_schema
+from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.kinds import PROBE, of_kind
 from sfcperf.results.values import Metric, Sample
 from sfcperf.traffic.kept import kept
 from sfcperf.traffic.labels import BENIGN
-from sfcperf.vnfs import binaries
 
 _SOME_TRACE_S = 60.0
 """Length of a file, for plans only: files are not read when a workflow is loaded."""
@@ -72,7 +71,7 @@ _METRICS = (
 )  # fmt: skip
 
 
-class LabelledTraffic(Probe):
+class LabelledTraffic(ReplayProbe):
     """Sends a trace with labels through the chain, at its own times, and tells packet by packet
     what was stopped. Flows that train a classifier are not sent. Functions in the chain must not
     change addresses or ports."""
@@ -80,15 +79,7 @@ class LabelledTraffic(Probe):
     name = PROBE
     reported = _METRICS
     title = "Attack packets and flows blocked, benign ones hit, and the time that it takes"
-    needs = (
-        ("tcpdump", "tcpdump", "--version"),
-        ("ip", "iproute2", "-V"),
-        ("ethtool", "ethtool", "--version"),
-        ("ping", "iputils-ping", "-V"),
-        ("sysctl", "procps", "--version"),
-    )
     protocols = frozenset({"icmp", "tcp", "udp"})
-    other_addresses = True
     parameters = object_schema(
         {
             "seed": integer(
@@ -122,15 +113,9 @@ class LabelledTraffic(Probe):
                 (0, 1),
                 default=0.001,
             ),
-            "keep_captures": flag("Keep the captures of both ends in the trial's raw folder."),
+            **KEEP_CAPTURES,
         }
     )
-    _replay: Replay | None = None
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
-        return [binaries.requirement(SENDER), *super().requirements()]
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
@@ -162,10 +147,7 @@ class LabelledTraffic(Probe):
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Make or find the trace. Raises MeasurementError, EnvironmentLacks; InputError for files
         that cannot be read."""
-        self._replay = Replay(
-            self._plan(), self.parameters["speed"], deployment, raw_dir / "replay"
-        )
-        self._replay.prepare()
+        self._get_ready(self._plan(), self.parameters["speed"], deployment, raw_dir)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Send, and tell what arrived. Raises MeasurementError when nothing was sent."""
@@ -196,12 +178,6 @@ class LabelledTraffic(Probe):
             },
             series,
         )
-
-    def cleanup(self) -> None:
-        """Restore the endpoints."""
-        if self._replay is not None:
-            self._replay.close(keep_captures=self.parameters["keep_captures"])
-            self._replay = None
 
     def _plan(self) -> ReplayPlan:
         asked = self.parameters

@@ -22,9 +22,8 @@ from sfcperf.active.pktgen.run import (
 from sfcperf.active.server import free_port, port_parameter
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Requirement, integer, number, object_schema
+from sfcperf.plugins import integer, number, object_schema, positive
 from sfcperf.results.values import Metric
-from sfcperf.vnfs import binaries
 
 _MS_PER_S = 1000
 _LEAST_PACKETS_PER_S = 10
@@ -76,6 +75,7 @@ class Pktgen(Probe):
     name = "pktgen"
     reported = _METRICS
     offers = PktgenLoad
+    compiled = (BINARY,)
     title = "Packet rate, loss, reordering and one-way latency at a set rate"
     parameters = object_schema(
         {
@@ -85,24 +85,16 @@ class Pktgen(Probe):
                 (1, MOST_PPS),
             ),
             "duration_s": number("How long to send, seconds.", (0.01, 3600), default=5),
-            "rate_tolerance": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "maximum": 0.5,
-                "default": 0.01,
-                "description": "The trial is untrusted if the sender is more than this ratio below "
-                "rate_pps.",
-            },
+            "rate_tolerance": positive(
+                "The trial is untrusted if the sender is more than this ratio below rate_pps.",
+                0.5,
+                default=0.01,
+            ),
             **PARAMETERS,
             "port": port_parameter("Destination port of the packets.", USUAL_PORT, lowest=1),
         }
     )
     _run: PktgenRun | None = None
-
-    @classmethod
-    def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
-        return [binaries.requirement(BINARY)]
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, Hop
-from sfcperf.plugins import array, choice, integer, number, object_schema
+from sfcperf.plugins import array, choice, integer, number, object_schema, positive
 from sfcperf.vnfs import binaries
 
 BINARY = "sfc-pktgen"
@@ -94,13 +94,11 @@ PARAMETERS: Mapping[str, Any] = {
         ["uniform", "zipf"],
         default="uniform",
     ),
-    "zipf_exponent": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": _MOST_ZIPF,
-        "default": 1,
-        "description": "Exponent of Zipf's law; counts with the distribution `zipf`.",
-    },
+    "zipf_exponent": positive(
+        "Exponent of Zipf's law; counts with the distribution `zipf`.",
+        _MOST_ZIPF,
+        default=1,
+    ),
     "engine": choice(
         "What sends: `xdp`, frames that the kernel makes (Linux 5.18); `packet`, a packet socket, "
         "some eight times slower; `auto`, `xdp` if the warm-up arrives by it, otherwise `packet`. "

@@ -19,6 +19,7 @@ from sfcperf.analysis.enrichment.subjects import (
 from sfcperf.analysis.enrichment.table import read_table
 from sfcperf.analysis.enrichment.tags import TagFile
 from sfcperf.errors import InputError
+from sfcperf.plugins import object_schema
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import factor_names
 
@@ -41,9 +42,8 @@ class EnrichAnalysis(Analysis):
 
     name: ClassVar[str] = "enrich"
     title: ClassVar[str] = "Tags from your own CSV tables and IP address databases"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
+    parameters = object_schema(
+        {
             "tables": {
                 "description": "CSV files with a header, in UTF-8.",
                 "type": "array",
@@ -108,9 +108,8 @@ class EnrichAnalysis(Analysis):
                 },
             },
         },
-        "anyOf": [{"required": ["tables"]}, {"required": ["databases"]}],
-        "additionalProperties": False,
-    }
+        anyOf=[{"required": ["tables"]}, {"required": ["databases"]}],
+    )
 
     def check(self, workflow: Workflow) -> None:
         """Check columns and files. Raises InputError with file and line."""

@@ -15,6 +15,7 @@ from sfcperf.analysis.base import Analysis, list_of_names
 from sfcperf.analysis.planned import planned_measurements, rules_of
 from sfcperf.analysis.statistics import Coefficient, CoefficientName, correlation, holm
 from sfcperf.analysis.telemetry.pairs import Pair, Selection, find_pairs
+from sfcperf.plugins import choice, number, object_schema
 from sfcperf.results.store import RunFile, RunStore
 
 Scope = Literal["all trials", "within scenarios", "one scenario"]
@@ -58,9 +59,8 @@ class CorrelateAnalysis(Analysis):
 
     name: ClassVar[str] = "correlate"
     title: ClassVar[str] = "Correlation of metrics with telemetry"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
+    parameters = object_schema(
+        {
             "probes": list_of_names("Labels of probes. Default: all."),
             "metrics": list_of_names("Metrics of these probes. Default: the primary ones."),
             "series": list_of_names("Metrics of the monitors.", default=["cpu_cores"]),
@@ -69,22 +69,18 @@ class CorrelateAnalysis(Analysis):
                 items={"type": "string", "minLength": 1},
                 default=["*"],
             ),
-            "aggregate": {
-                "description": "How to reduce a series to a number per trial. `sum` is for counts.",
-                "enum": ["mean", "max", "p95", "sum"],
-                "default": "mean",
-            },
-            "min_coverage": {
-                "description": "Smallest share of a trial that a series must cover. Trials below "
-                "it are left out.",
-                "type": "number",
-                "minimum": 0,
-                "maximum": 1,
-                "default": 0.5,
-            },
-        },
-        "additionalProperties": False,
-    }
+            "aggregate": choice(
+                "How to reduce a series to a number per trial. `sum` is for counts.",
+                ("mean", "max", "p95", "sum"),
+                default="mean",
+            ),
+            "min_coverage": number(
+                "Smallest share of a trial that a series must cover. Trials below it are left out.",
+                (0, 1),
+                default=0.5,
+            ),
+        }
+    )
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
         """The document of correlations.json, which is written too."""

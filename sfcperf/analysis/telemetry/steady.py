@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from sfcperf.analysis.base import Analysis, list_of_names
 from sfcperf.analysis.statistics import steadiness
 from sfcperf.analysis.telemetry.joined import kind_of
+from sfcperf.plugins import object_schema
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY
@@ -68,13 +69,9 @@ class SteadyAnalysis(Analysis):
 
     name: ClassVar[str] = "steady"
     title: ClassVar[str] = "Steady state of telemetry within the trials"
-    parameters: ClassVar[Mapping[str, Any]] = {
-        "type": "object",
-        "properties": {
-            "series": list_of_names("Metrics of monitors. Default: all levels, rates and counts.")
-        },
-        "additionalProperties": False,
-    }
+    parameters = object_schema(
+        {"series": list_of_names("Metrics of monitors. Default: all levels, rates and counts.")}
+    )
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
         """The document of steady.json, which is written too; it has no rows for a run without

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -13,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import sfcperf
+from sfcperf.environment.questions import ask
 from sfcperf.environment.tools import find
-from sfcperf.environment.variables import without_secrets
 
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "ovs": ("ovs-vswitchd", "--version"),
@@ -96,15 +95,7 @@ def _output(argv: Sequence[str]) -> str | None:
     path = find(argv[0])
     if path is None:
         return None
-    try:
-        done = subprocess.run(
-            [path, *argv[1:]],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=True,
-            env=without_secrets(),
-        )
-    except (OSError, subprocess.SubprocessError):
+    done = ask([path, *argv[1:]], timeout_s=_TIMEOUT_S)
+    if done is None or done.returncode != 0:
         return None
     return (done.stdout or done.stderr).decode(errors="replace").strip()

@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 import requests
-import schemathesis
-from hypothesis import HealthCheck, given
-from schemathesis import GenerationMode, checks
+from support.any_requests import operations, try_operation
 from support.services.classifier import (
     ANSWER_S,
     POISONED,
@@ -26,7 +24,6 @@ from support.services.classifier import (
     syn,
 )
 from support.services.service import free_port, new_context, started
-from support.tiers import examples
 
 from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES
 from sfcperf.services.classifier.features import SCHEMA_HASH
@@ -251,30 +248,14 @@ def test_a_backlog_stops_nothing(bench: ClassifierBench, count: int) -> None:
 
 def test_whatever_is_sent(bench: ClassifierBench) -> None:
     """No 500; answers are as OpenAPI says."""
-    url = f"http://{bench.classifier.address}"
-    interface = schemathesis.openapi.from_url(f"{url}/openapi.json")
-    operations = [each.ok() for each in interface.get_all_operations()]
-    assert len(operations) == 3
+    offered = operations(f"http://{bench.classifier.address}")
+    assert len(offered) == 3
     headers = {"Authorization": f"Bearer {bench.classifier.serving.token}"}
-    for operation in operations:
-        _try(operation, headers)
+    for operation in offered:
+        # Offsets of different numbers of partitions are right by the schema, and refused.
+        try_operation(operation, headers, 100, gate=3, timeout_s=ANSWER_S)
     bench.classifier.begin_trial()
     assert bench.classifier.end_trial() == ()
-
-
-def _try(operation: Any, headers: dict[str, str]) -> None:
-    @examples(100, HealthCheck.too_slow, HealthCheck.filter_too_much, gate=3)
-    @given(operation.as_strategy(), operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
-    def send(right: Any, wrong: Any) -> None:
-        for case in (right, wrong):
-            case.call_and_validate(
-                headers=headers,
-                # Offsets of different numbers of partitions are right by the schema.
-                excluded_checks=[checks.positive_data_acceptance],
-                timeout=ANSWER_S,
-            )
-
-    send()
 
 
 def test_status_and_model_by_rest(bench: ClassifierBench) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.ended import ended
 from support.local import processes_with
 from support.services.service import kafka_is_there
 from support.services.streams import stored
@@ -71,14 +72,7 @@ class Run:
         return self.process.returncode
 
     def command(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [SFCPERF, *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            env=self._environment,
-        )
+        done = ended([SFCPERF, *arguments], timeout_s=120, environment=self._environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

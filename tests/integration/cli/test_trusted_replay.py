@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.attacks.replays import HOOK, MODULE, acme_run, package
+from support.ended import ended
 
 pytestmark = pytest.mark.root
 
@@ -18,15 +19,15 @@ SHORT = ("--set", "design.rounds=1", "--set", "design.warmup_rounds=0", "--test"
 
 def replay(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     (folder / "cwd").mkdir(exist_ok=True)
-    return subprocess.run(
+    return ended(
         [COMMAND, "replay", *map(str, arguments)],
-        cwd=folder / "cwd",
-        env={**os.environ, "SFCPERF_STATE_DIR": str(folder / "state"), "TMPDIR": str(folder)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        timeout_s=300,
+        folder=folder / "cwd",
+        environment={
+            **os.environ,
+            "SFCPERF_STATE_DIR": str(folder / "state"),
+            "TMPDIR": str(folder),
+        },
     )
 
 

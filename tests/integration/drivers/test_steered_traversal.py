@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from support.needs import skip_unless
 from support.network.steered import Flow, Steered
 from support.network.wires import Lab
 from support.records.scenarios import scenario
@@ -26,9 +27,7 @@ Prove = Callable[..., TraversalProof]
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    for need in requirements():
-        if not need.met:
-            pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
+    skip_unless(*requirements())
     with Lab(tmp_path_factory.mktemp("steered")) as made:
         yield made
 

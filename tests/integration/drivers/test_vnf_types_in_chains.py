@@ -6,9 +6,9 @@ import json
 import os
 import signal
 import time
-from typing import Any
 
 import pytest
+from support.needs import skip_unless
 from support.network.echoes import ping
 from support.records.scenarios import scenario, topology
 
@@ -22,7 +22,7 @@ from sfcperf.vnfs.firewall.function import MAX_RULES
 from sfcperf.vnfs.ids.features import NAMES
 from sfcperf.vnfs.ips import suricata
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.model import Resources
+from sfcperf.workflow.model import Resources, Scenario
 
 pytestmark = pytest.mark.root
 
@@ -44,8 +44,10 @@ def transfer(deployment: Deployment, *options: str, asked: int = 5201, served: i
     return int(answer["end"]["sum_received"]["bytes"])
 
 
-def carries_traffic(driver: LocalDriver, deployment: Deployment, chain: Any) -> None:
-    """Proven traversal, pings, TCP both ways and UDP; nothing is reported as wrong."""
+def carrying(driver: LocalDriver, chain: Scenario) -> Deployment:
+    """Deploy a chain that carries traffic: proven traversal, pings, TCP both ways and UDP; nothing
+    is reported as wrong."""
+    deployment = driver.deploy(chain)
     proof = driver.prove_traversal(deployment, chain)
     assert proof.problems == ()
     assert ping(deployment, PINGS) == PINGS
@@ -53,6 +55,7 @@ def carries_traffic(driver: LocalDriver, deployment: Deployment, chain: Any) -> 
     assert transfer(deployment, *TCP, "-R") > 3 * 1024 * 1024
     assert transfer(deployment, "-u", "-b", "4M", "-n", "64K") > 32 * 1024
     assert driver.problems(deployment) == []
+    return deployment
 
 
 @pytest.mark.gate_runs("each value")
@@ -65,8 +68,7 @@ def test_firewall(driver: LocalDriver, engine: str, encapsulation: str) -> None:
         encapsulation=encapsulation,  # type: ignore[arg-type]
         knobs={"engine": engine, "rules": 1000},
     )
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     counters = deployment.functions[1].counters()
     assert counters["passed_all_rules"] == counters["forwarded"] > 1000
     assert counters["dropped_by_rules"] == 0
@@ -88,8 +90,7 @@ def test_the_most_rules_within_the_memory_of_the_descriptor(
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_nat(driver: LocalDriver, encapsulation: str) -> None:
     chain = scenario(["nat", "router", "nat"], encapsulation=encapsulation)  # type: ignore[arg-type]
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     for position in (0, 2):
         counters = deployment.functions[position].counters()
         assert counters["translated_source"] > 1000
@@ -114,8 +115,7 @@ def test_heavy_hitter(driver: LocalDriver, engine: str, io: str, encapsulation: 
         knobs=knobs,
         resources=Resources(vcpus=1, memory_mib=512),
     )
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     for position in (0, 2):
         reporter = deployment.functions[position].flows
         assert reporter is not None
@@ -141,8 +141,7 @@ def test_sfcmon(driver: LocalDriver, engine: str, encapsulation: str) -> None:
         knobs=knobs,
         resources=Resources(vcpus=1, memory_mib=256),
     )
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     client, server = deployment.client.address, deployment.server.address
     for position in (0, 2):
         reporter = deployment.functions[position].flows
@@ -183,8 +182,7 @@ def test_ids(driver: LocalDriver, encapsulation: str) -> None:
         knobs={"early_packets": 0},
         resources=Resources(vcpus=1, memory_mib=256),
     )
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     ids = driver._built[deployment.id].running["ids-2"]
     ids.stop()
     counters = ids.counters()
@@ -211,8 +209,7 @@ def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
         encapsulation=encapsulation,  # type: ignore[arg-type]
         knobs={"port": 80, "backends": [8081], "engine": "nftables"},
     )
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     assert transfer(deployment, *TCP, asked=80, served=8081) > 3 * 1024 * 1024
     assert transfer(deployment, *TCP, "-R", asked=80, served=8081) > 3 * 1024 * 1024
     assert deployment.facts["functions"] == {"load_balancer-2": {"engine": "nftables"}}
@@ -231,8 +228,7 @@ def test_delay(driver: LocalDriver, encapsulation: str) -> None:
         encapsulation=encapsulation,  # type: ignore[arg-type]
         knobs={"delay_us": 5000},
     )
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     counters = deployment.functions[1].counters()
     assert counters["forwarded"] > 1000
     assert counters["dropped"] == 0
@@ -243,9 +239,7 @@ def _needs(kind: str, **wanted: str) -> None:
     """Skip where a type's tools are not installed."""
     plugin = plugins.load("vnf", kind)
     knobs = with_defaults(plugin.parameters, wanted)
-    for need in plugin.requirements(knobs):
-        if not need.met:
-            pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
+    skip_unless(*plugin.requirements(knobs))
 
 
 @pytest.mark.gate_runs(1)
@@ -253,8 +247,7 @@ def _needs(kind: str, **wanted: str) -> None:
 def test_dpi(driver: LocalDriver, encapsulation: str) -> None:
     _needs("dpi")
     chain = scenario(["router", "dpi"], encapsulation=encapsulation)  # type: ignore[arg-type]
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     dpi = driver._built[deployment.id].running["dpi-2"]
     before = dpi.counters()
     assert before["inspector_cpu_ms"] > 0
@@ -287,8 +280,7 @@ def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
         knobs={"engine": engine, "config": os.environ.get("SURICATA_CONFIG", suricata.CONFIG)},
         resources=Resources(vcpus=1, memory_mib=256),
     )
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     assert deployment.facts["functions"] == {"ips-2": {"engine": engine}}
     counters = deployment.functions[1].counters()
     assert counters["forwarded"] > 1000
@@ -308,8 +300,7 @@ def test_functions_have_room_for_data_in_band(
 ) -> None:
     """As much as the chain carries: the largest packet of a function arrives, both ways."""
     chain = scenario(["router", "forwarder"], where=topology(where), encapsulation=encapsulation)  # type: ignore[arg-type]
-    deployment = driver.deploy(chain)
-    carries_traffic(driver, deployment, chain)
+    deployment = carrying(driver, chain)
     site = driver._built[deployment.id]
     assert {_mtu(site.hosts[name], "eth0") for name in ("client", "server")} == {1400}
     [largest] = {_mtu(site.hosts["router-1"], interface) for interface in ("eth0", "eth1")}

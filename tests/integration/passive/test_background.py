@@ -1,12 +1,11 @@
 """Background traffic over a real cable; the server's kernel counts it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.network.cable import Cable, cable, processes_in
+from support.network.cable import Cable, processes_in
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import protocol_counters
@@ -14,12 +13,6 @@ from sfcperf.passive.background import BackgroundMonitor
 from sfcperf.waiting import sleep
 
 pytestmark = pytest.mark.root
-
-
-@pytest.fixture
-def wire() -> Iterator[Cable]:
-    with cable() as made:
-        yield made
 
 
 def made(**given: Any) -> BackgroundMonitor:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.network.cable import SERVER, Cable, cable, ended, processes_in
+from support.network.cable import SERVER, Cable, ended, processes_in
 
 from sfcperf.errors import MeasurementError
 from sfcperf.passive.base import Monitor
@@ -23,12 +23,6 @@ from sfcperf.results.values import Observation
 
 pytestmark = pytest.mark.root
 FRAME_BYTES = 14 + 20 + 8 + 56
-
-
-@pytest.fixture
-def wire() -> Iterator[Cable]:
-    with cable() as made:
-        yield made
 
 
 @pytest.fixture

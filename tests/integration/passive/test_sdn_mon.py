@@ -17,7 +17,6 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import wrpcap
-from support.local import new_driver, traces
 from support.network.wires import Wire, eventually
 from support.records.scenarios import scenario, topology
 from support.sfcmon.frames import udp4
@@ -34,15 +33,6 @@ from sfcperf.workflow.model import Scenario
 pytestmark = pytest.mark.root
 FLOWS, EACH = 50, 4
 SO_RCVBUFFORCE = 33
-ON_BMV2 = pytest.param("bmv2", marks=[pytest.mark.bmv2, pytest.mark.exhaustive])
-
-
-@pytest.fixture(params=["ebpf", "ovs", ON_BMV2])
-def driver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalDriver]:
-    made = new_driver(tmp_path, request.param)
-    yield made
-    made.close()
-    assert traces(made.context.tag) == []
 
 
 class Watched:

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -17,7 +17,6 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
-from support.local import new_driver, traces
 from support.network.echoes import ping
 from support.network.wires import Wire, eventually
 from support.records.scenarios import scenario, topology
@@ -45,17 +44,6 @@ REVERSE = 1 << 23
 WITHOUT_LIMITS = {"threshold": 0, "threshold_eval": 0, "window_s": 0.02}
 Lookups = Mapping[tuple[str, int, int], int]
 """SFF, SPI, SI -> packets."""
-
-
-ON_BMV2 = pytest.param("bmv2", marks=[pytest.mark.bmv2, pytest.mark.exhaustive])
-
-
-@pytest.fixture(params=[*PLANES, ON_BMV2])
-def driver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalDriver]:
-    made = new_driver(tmp_path, request.param)
-    yield made
-    made.close()
-    assert traces(made.context.tag) == []
 
 
 class Watched:

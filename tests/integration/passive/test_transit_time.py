@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from support.network.cable import CLIENT, SERVER, Cable, cable, processes_in
+from support.network.cable import CLIENT, SERVER, Cable, processes_in
 from support.pptmon.chain import function
 
 from sfcperf.errors import MeasurementError
@@ -23,12 +23,6 @@ from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root
-
-
-@pytest.fixture
-def wire() -> Iterator[Cable]:
-    with cable() as made:
-        yield made
 
 
 def routed(wire: Cable) -> Deployment:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.needs import compiled
 from support.network.wires import Lab, Port
 from support.pptmon.bench import Seen, bridge, exchange, quiet, tap
 from support.pptmon.process import BINARY, Pptmon
@@ -20,8 +21,6 @@ from support.pptmon.zoo import DATA, FRAMES, ethernet, network, tcp
 from support.pptmon_model import packet
 from support.pptmon_model.format import Format
 from support.pptmon_model.layers import walk
-
-from sfcperf.vnfs import binaries
 
 pytestmark = pytest.mark.root
 
@@ -44,9 +43,7 @@ class Outside:
 
 @pytest.fixture
 def outside(lab: Lab, tmp_path: Path) -> Callable[..., Outside]:
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
 
     def make(*options: str, offloads: bool = False) -> Outside:
         host, vnf, sender, receiver = map(lab.host, ("host", "vnf", "sender", "receiver"))

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.needs import compiled
 from support.network.wires import Lab, Port, eventually, ip, space
 from support.pptmon.hooks import children, clsact, is_alive, qdiscs, tcx
 from support.pptmon.process import BINARY, Pptmon
@@ -77,9 +78,7 @@ class Vnf:
 
 @pytest.fixture
 def vnf(lab: Lab, tmp_path: Path) -> Vnf:
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
     return Vnf(lab, tmp_path / "pptmon")
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.needs import compiled
 from support.network.wires import Lab, ip, space
 from support.pptmon.process import BINARY
 from support.tiers import examples
 
 from sfcperf.hosts.process import inside
-from sfcperf.vnfs import binaries
 
 NOWHERE = ["--mode", "source", "--vnf-id", "1", "--ingress", "nowhere0", "--egress", "nowhere1"]
 
@@ -47,10 +47,7 @@ def _run(argv: list[str], namespace: Path | None = None) -> Ended:
 
 @pytest.fixture(scope="module")
 def binary() -> str:
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
-    return found.detail
+    return compiled(BINARY)
 
 
 @pytest.mark.parametrize(

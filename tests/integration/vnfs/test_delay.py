@@ -12,10 +12,10 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import PcapReader
+from support.needs import compiled
 from support.network.wires import Lab, Port, eventually
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
 
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.delay.function import BINARY, TUN, TUN_PACKETS, Delay
 from sfcperf.vnfs.kernel_forwarding import ip_counters
 
@@ -24,9 +24,7 @@ pytestmark = pytest.mark.root
 
 @pytest.fixture(autouse=True)
 def _binary() -> None:
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
 
 
 def _datagrams(count: int) -> list[Packet]:

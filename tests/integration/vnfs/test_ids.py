@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,17 +14,17 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Packet, Raw
+from support.needs import compiled
 from support.network.wires import Lab, eventually, ip, space
 from support.schemas import validator
-from support.vnfs.forwarder_bench import SF_ADDRESS, Bench
-from support.vnfs.ids_tool import binary
+from support.vnfs.attached import started_behind_sff
+from support.vnfs.forwarder_bench import Bench
 
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.process import inside
-from sfcperf.vnfs.base import Attachment, Management
+from sfcperf.vnfs.base import Management
 from sfcperf.vnfs.ids.features import NAMES
-from sfcperf.vnfs.ids.function import Ids, RunningIds
-from sfcperf.workflow.defaults import with_defaults
+from sfcperf.vnfs.ids.function import BINARY, Ids, RunningIds
 
 pytestmark = pytest.mark.root
 
@@ -35,32 +34,16 @@ MakeBench = Callable[..., Bench]
 @pytest.fixture
 def make_bench(lab: Lab) -> MakeBench:
     """Start an IDS with a veth to its SFF."""
-    binary()
+    compiled(BINARY)
 
     def make(*, vcpus: tuple[int, ...] = (), **knobs: Any) -> Bench:
-        sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-        ip("-n", space(sf.host), "address", "add", f"{SF_ADDRESS}/24", "dev", sf.interface)
-        attachment = Attachment(
-            name="ids-1",
-            interfaces=(sf.interface,),
-            macs=(sf.mac,),
-            encapsulation="nsh-eth",
-            address=None,
-            client=("", ""),
-            server=("", ""),
-            vcpus=vcpus or (min(os.sched_getaffinity(0)),),
-            mtu=1500,
-            outputs=lab.outputs,
-            services={"kafka": "127.0.0.1:9"},
-        )
+        others: dict[str, Any] = {"services": {"kafka": "127.0.0.1:9"}}
         if namespace := knobs.pop("managed_from", None):
-            attachment = replace(attachment, management=Management("127.0.0.1", namespace))
-        function = Ids.start(sf.host, attachment, with_defaults(Ids.parameters, knobs))
-        lab.at_end(function.stop)
-        assert isinstance(function, RunningIds)
-        wire = sff.wire()
-        lab.at_end(wire.close)
-        return Bench(function, wire, sff, sf)
+            others["management"] = Management("127.0.0.1", namespace)
+        vcpus = vcpus or (min(os.sched_getaffinity(0)),)
+        made = started_behind_sff(lab, Ids, "ids-1", knobs, vcpus=vcpus, **others)
+        assert isinstance(made.function, RunningIds)
+        return made
 
     return make
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Packet, Raw
+from support.needs import skip_unless
 from support.network.wires import Lab, eventually
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
 
@@ -26,9 +27,7 @@ CONFIG = os.environ.get("SURICATA_CONFIG", suricata.CONFIG)
 
 def _chosen(engine: str) -> dict[str, Any]:
     chosen = {"engine": engine, "config": CONFIG}
-    for need in Ips.requirements(chosen):
-        if not need.met:
-            pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
+    skip_unless(*Ips.requirements(chosen))
     if engine == "suricata" and not Path(CONFIG).exists():
         pytest.skip(f"{CONFIG} is not there")
     return chosen

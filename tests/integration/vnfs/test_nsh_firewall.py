@@ -26,6 +26,8 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
 from support.network.wires import Lab, eventually, ip, space
+from support.vnfs.attached import behind_sff
+from support.vnfs.counting import counted
 from support.vnfs.firewall_bench import (
     A6,
     B6,
@@ -35,8 +37,6 @@ from support.vnfs.firewall_bench import (
     B,
     Fire,
     FireBench,
-    attachment,
-    counted,
     flow4,
     framed,
     marked,
@@ -80,7 +80,7 @@ def test_flows_are_dropped_in_both_directions(fire: Fire, how: str) -> None:
     ]
     assert through(bench, *packets, how=how) == [0, 1, 2, 3, 4]
     client.block_flow("udp", (A, 1000), (B, 53))
-    with counted(bench) as seen:
+    with counted(bench.function) as seen:
         assert through(bench, *packets, how=how) == [2, 3]
     assert seen == {"received": 6, "forwarded": 3, "dropped": 3, "dropped_by_flow_rule": 3}
     client.request("DELETE", f"/rules/flows/17/{B}/53/{A}/1000")
@@ -194,7 +194,7 @@ def test_what_no_rule_can_judge_is_dropped(fire: Fire, part: str) -> None:
     bench, _ = fire
     packet, size = CUT[part]
     header = NSH(spi=42, nextproto=2 if isinstance(packet, IPv6) else 1, context_header=CONTEXT)
-    with counted(bench) as seen:
+    with counted(bench.function) as seen:
         assert bench.exchange(bench.frame(header / Raw(bytes(packet)[:size]))) == []
     assert seen == {"received": 2, "forwarded": 1, "dropped": 1, "dropped_unparsed": 1}
 
@@ -281,7 +281,7 @@ def test_what_a_killed_run_left_is_replaced_and_others_are_not(lab: Lab) -> None
     with pytest.raises(DeploymentError, match="another XDP program is attached"):
         NshFirewall.start(
             bench.sf.host,
-            attachment(bench.sf, lab),
+            behind_sff("fw-1", bench.sf, lab.outputs),
             with_defaults(NshFirewall.parameters, {}),
         )
     [link] = json.loads(ip("-n", space(bench.sf.host), "-j", "link", "show", "dev", "sf0"))

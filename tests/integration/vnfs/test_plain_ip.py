@@ -13,9 +13,11 @@ import pytest
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
+from support.needs import skip_unless
 from support.network import ssh_servers
 from support.network.remote_like import RemoteLike
 from support.network.wires import RETRY_S, Lab, Port, Wire, eventually, ip
+from support.vnfs.attached import between_ends
 
 from sfcperf import plugins
 from sfcperf.drivers.local.capture import Capture
@@ -78,17 +80,9 @@ class Machine:
 
     @property
     def attachment(self) -> Attachment:
-        return Attachment(
-            name="vnf-1",
-            interfaces=("in0", "out0"),
-            macs=(self.ingress.mac, self.egress.mac),
-            encapsulation="none",
-            address=None,
-            client=(CLIENT, self.client.mac),
-            server=(SERVER, self.server.mac),
-            vcpus=(0,),
-            mtu=1400,
-            outputs=self.outputs,
+        client, server = (CLIENT, self.client), (SERVER, self.server)
+        return between_ends(
+            "vnf-1", client, self.ingress, self.egress, server, self.outputs, vcpus=(0,), mtu=1400
         )
 
     def start(self, name: str) -> RunningFunction:
@@ -108,9 +102,7 @@ def _start(
     kind: type[NetworkFunction], machine: Machine, knobs: Mapping[str, Any]
 ) -> RunningFunction:
     given = with_defaults(kind.parameters, knobs)
-    for need in kind.requirements(given):
-        if not need.met:
-            pytest.skip(f"{need.name}: {need.detail}; {need.remedy}")
+    skip_unless(*kind.requirements(given))
     # As a driver does it.
     equip(machine.host, kind.tools(given))
     return kind.start(machine.host, machine.attachment, given)

@@ -6,61 +6,21 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
-from support.network.wires import Lab, Port, eventually, ip, space
+from support.network.wires import Lab, eventually, ip, space
+from support.vnfs.kernel_lab import CLIENT, SERVER, Between
 
 from sfcperf.errors import DeploymentError
-from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 from sfcperf.vnfs.router.function import Router
 
 pytestmark = pytest.mark.root
 
-CLIENT, SERVER = "198.18.0.1", "198.18.1.1"
-
-
-class Between:
-    """A router with a raw end on each side."""
-
-    def __init__(self, lab: Lab) -> None:
-        router = lab.host("router")
-        self.client, self.ingress = lab.join((lab.host("client"), "eth0"), (router, "in0"))
-        self.server, self.egress = lab.join((lab.host("server"), "eth0"), (router, "out0"))
-        self.attachment = Attachment(
-            name="rt-1",
-            interfaces=("in0", "out0"),
-            macs=(self.ingress.mac, self.egress.mac),
-            encapsulation="none",
-            address=None,
-            client=(CLIENT, self.client.mac),
-            server=(SERVER, self.server.mac),
-            vcpus=(),
-            mtu=1500,
-            outputs=lab.outputs,
-        )
-        self.lab = lab
-        self.function = Router.start(router, self.attachment, {})
-        assert isinstance(self.function, KernelForwarding)
-        lab.at_end(self.function.stop)
-
-    def cross(self, start: Port, near: Port, end: Port, packet: Packet) -> Packet:
-        """Send a packet into the router's near port and give the frame that comes out."""
-        wires = [start.wire(), end.wire()]
-        for wire in wires:
-            self.lab.at_end(wire.close)
-        arrived: list[bytes] = []
-
-        def ours(frame: bytes) -> bool:
-            arrived.append(frame)
-            return b"crossing" in frame
-
-        wires[0].send([bytes(Ether(src=start.mac, dst=near.mac) / packet)])
-        wires[1].receive_until(ours)
-        return Ether(arrived[-1])
-
 
 @pytest.fixture
 def between(lab: Lab) -> Between:
-    return Between(lab)
+    made = Between(lab, Router, {})
+    assert isinstance(made.function, KernelForwarding)
+    return made
 
 
 def _packet(source: str, destination: str, ttl: int = 64) -> Packet:
@@ -68,14 +28,14 @@ def _packet(source: str, destination: str, ttl: int = 64) -> Packet:
 
 
 def test_forwards_both_ways(between: Between) -> None:
-    there = between.cross(between.client, between.ingress, between.server, _packet(CLIENT, SERVER))
+    [there] = between.there(_packet(CLIENT, SERVER))
     assert (there.src, there.dst) == (between.egress.mac, between.server.mac)
     assert (there[IP].src, there[IP].dst, there[IP].ttl) == (CLIENT, SERVER, 63)
     checksum = there[IP].chksum
     del there[IP].chksum
     assert IP(bytes(there[IP])).chksum == checksum
 
-    back = between.cross(between.server, between.egress, between.client, _packet(SERVER, CLIENT))
+    [back] = between.back(_packet(SERVER, CLIENT))
     assert (back.src, back.dst, back[IP].ttl) == (between.ingress.mac, between.client.mac, 63)
 
     counters = between.function.counters()

@@ -7,19 +7,16 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-import schemathesis
-from hypothesis import HealthCheck, given
 from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment
 from scapy.packet import Packet, Raw
-from schemathesis import GenerationMode, checks
+from support.any_requests import operations, try_operation
 from support.network.wires import Lab, eventually
-from support.tiers import examples
+from support.vnfs.counting import counted
 from support.vnfs.kernel_lab import CLIENT, SERVER, Between
 from support.vnfs.rule_client import REQUEST_S, RuleClient, flow_path, rule_client
 
@@ -30,7 +27,6 @@ from sfcperf.vnfs.rule_interface.api import MOST_BODY_BYTES
 
 pytestmark = pytest.mark.root
 
-NEGATIVE = GenerationMode.NEGATIVE
 ALLOWED = "203.0.113.9"
 Make = Callable[..., tuple[Between, RuleClient]]
 
@@ -70,16 +66,6 @@ def rest(firewall: tuple[Between, RuleClient]) -> RuleClient:
     return firewall[1]
 
 
-@contextmanager
-def counted(between: Between) -> Iterator[dict[str, int]]:
-    """What the firewall counts meanwhile, without what stays 0."""
-    before = between.function.counters()
-    found: dict[str, int] = {}
-    yield found
-    after = between.function.counters()
-    found.update({name: after[name] - before[name] for name in after if after[name] > before[name]})
-
-
 def udp(sport: int = 1000, dport: int = 53, source: str = CLIENT) -> Packet:
     return IP(src=source, dst=SERVER) / UDP(sport=sport, dport=dport) / Raw(b"x" * 64)
 
@@ -89,26 +75,11 @@ def udp(sport: int = 1000, dport: int = 53, source: str = CLIENT) -> Packet:
 
 def test_whatever_is_sent(rest: RuleClient) -> None:
     """No 500; answers are as OpenAPI says; nothing is done without a token."""
-    interface = schemathesis.openapi.from_url(f"{rest.url}/openapi.json")
-    operations = [each.ok() for each in interface.get_all_operations()]
-    assert len(operations) == 8
-    for operation in operations:
-        _try(operation, rest.headers)
-
-
-def _try(operation: Any, headers: dict[str, str]) -> None:
-    @examples(100, HealthCheck.too_slow, HealthCheck.filter_too_much, gate=5)
-    @given(operation.as_strategy(), operation.as_strategy(generation_mode=NEGATIVE))
-    def send(right: Any, wrong: Any) -> None:
-        for case in (right, wrong):
-            case.call_and_validate(
-                headers=headers,
-                # A flow of IPv4 and IPv6 is right by the schema.
-                excluded_checks=[checks.positive_data_acceptance],
-                timeout=REQUEST_S,
-            )
-
-    send()
+    offered = operations(rest.url)
+    assert len(offered) == 8
+    for operation in offered:
+        # A flow of IPv4 and IPv6 is right by the schema, and refused.
+        try_operation(operation, rest.headers, 100, gate=5)
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer x", "Basic {token}"])
@@ -232,7 +203,7 @@ def test_the_allow_list_holds(rest: RuleClient) -> None:
 
 def test_flows_are_dropped_in_both_directions(firewall: tuple[Between, RuleClient]) -> None:
     between, client = firewall
-    with counted(between) as seen:
+    with counted(between.function) as seen:
         assert len(between.there(udp(), udp(1001))) == 2
         client.block_flow("udp", (CLIENT, 1000), (SERVER, 53))
         assert [each[UDP].sport for each in between.there(udp(), udp(1001))] == [1001]
@@ -259,7 +230,7 @@ def test_sources_are_dropped_with_all_their_fragments(
     first, *others = pieces = fragment(whole, 400)
     assert len(pieces) == 3
     client.block_flow("udp", (CLIENT, 1000), (SERVER, 53))
-    with counted(between) as seen:
+    with counted(between.function) as seen:
         # Only the first fragment has ports: without it the others are of no use.
         arrived = [each[IP].frag for each in between.there(*pieces)]
         assert arrived == [piece.frag for piece in others]

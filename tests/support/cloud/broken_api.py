@@ -11,11 +11,14 @@ import re
 import threading
 import time
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
+
+from support.network.answering import answering
 
 PROJECT = "p" * 32
 
@@ -84,18 +87,15 @@ class BrokenApi:
             owner = api
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
+        self._end = ExitStack()
+        self._end.enter_context(answering(self._server))
         return self
 
     def __exit__(self, *_: object) -> None:
         for timer in self._timers:
             timer.cancel()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._end.close()
 
     def clouds_yaml(self, folder: Path, password: str = "right") -> Path:
         """A file that leads here, as the cloud `broken`."""

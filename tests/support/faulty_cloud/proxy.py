@@ -14,7 +14,6 @@ import threading
 from collections.abc import Coroutine, Iterable, Iterator, Set
 from concurrent.futures import Future
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, web
@@ -62,12 +61,7 @@ class Proxy:
         self._do(self._open())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._do(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -7,11 +7,14 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
+
+from support.network.answering import answering
 
 Fault = Literal["lost answer", "too busy"]
 _OWN = {"connection", "transfer-encoding", "content-length", "keep-alive"}
@@ -57,21 +60,18 @@ class Proxy:
             owner = proxy
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
         if self.certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(self.certificate)
             self._server.socket = context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
             )
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
+        self._end = ExitStack()
+        self._end.enter_context(answering(self._server))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._end.close()
 
     def numbered(self, method: str, path: str) -> Request:
         key = (method, path.partition("?")[0].rpartition("/")[2])

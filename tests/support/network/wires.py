@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from typing import Self
 
 import pytest
 
@@ -106,12 +106,10 @@ class Lab:
     def __enter__(self) -> Lab:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._stack.close()
 
     def at_end(self, action: Callable[[], object]) -> None:
@@ -142,6 +140,18 @@ class Lab:
         # Until the kernel has noticed the carrier of the first one, that one drops what is sent.
         assert eventually(lambda: all(map(_is_up, ports)))
         return ports
+
+
+class InLab:
+    """What stands in a lab of its own, and goes with it."""
+
+    lab: Lab
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.lab.close()
 
 
 def _is_up(port: Port) -> bool:

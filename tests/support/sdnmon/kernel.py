@@ -6,7 +6,6 @@ import ctypes
 import os
 import struct
 from pathlib import Path
-from types import TracebackType
 
 _NR_BPF = 321
 """On x86-64."""
@@ -36,12 +35,7 @@ class Program:
     def __enter__(self) -> Program:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._fd)
 
     def run(self, frame: bytes, repeat: int = 1, *, gso: tuple[int, int] | None = None) -> int:

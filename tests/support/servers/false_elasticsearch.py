@@ -10,9 +10,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from support.network.answering import answering
 
 
 @dataclass(frozen=True)
@@ -75,15 +78,12 @@ class FalseElasticsearch:
             owner = self
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
+        self._end = ExitStack()
+        self._end.enter_context(answering(self._server))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._end.close()
 
     def answer(self, method: str, path: str, body: bytes) -> Answer:
         parts = path.partition("?")[0].strip("/").split("/")

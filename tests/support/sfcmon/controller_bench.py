@@ -10,18 +10,17 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.forwarder.function import Forwarder
 from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch
-from support.network.wires import Lab, eventually, ip, space
+from support.network.wires import InLab, Lab, eventually, ip, space
 from support.sfcmon.controller_states import mac, two_switches
+from support.vnfs.attached import behind_sff
 
 MTU = 1600
 PAYLOAD = b"x" * 30
@@ -37,7 +36,7 @@ _PAUSE_S = 0.02
 """After a packet of each flow: processors are for others as well."""
 
 
-class Switches:
+class Switches(InLab):
     """The switches, and what is attached to them."""
 
     def __init__(self) -> None:
@@ -49,19 +48,8 @@ class Switches:
         try:
             self._make()
         except BaseException:
-            self.lab.__exit__(None, None, None)
+            self.lab.close()
             raise
-
-    def __enter__(self) -> Switches:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.lab.__exit__(kind, error, trace)
 
     def _make(self) -> None:
         lab = self.lab
@@ -90,19 +78,7 @@ class Switches:
         self.client, self.server = client.wire(), server.wire()
         lab.at_end(self.client.close)
         lab.at_end(self.server.close)
-        nobody = ("", "")
-        attachment = Attachment(
-            name="fwd-1",
-            interfaces=("sf0",),
-            macs=(sf.mac,),
-            encapsulation="nsh-eth",
-            address=None,
-            client=nobody,
-            server=nobody,
-            vcpus=(0,),
-            mtu=1500,
-            outputs=self.folder,
-        )
+        attachment = behind_sff("fwd-1", sf, self.folder, vcpus=(0,))
         function = Forwarder.start(forwarder, attachment, {"engine": "userspace"})
         lab.at_end(function.stop)
         for name in ("s1", "s2"):

@@ -12,7 +12,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import finsy
@@ -21,7 +20,7 @@ from scapy.packet import Packet
 
 from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, Program
 from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch
-from support.network.wires import Lab, Wire, eventually, ip, space
+from support.network.wires import InLab, Lab, Wire, eventually, ip, space
 from support.vnfs.sff_bench import (
     CLIENT,
     FAR_ADDRESS,
@@ -103,7 +102,7 @@ class ControlPlane:
         return self._runner.run(entities())
 
 
-class Bmv2Bench:
+class Bmv2Bench(InLab):
     """One node: endpoints 1 and 2, SFs 3 (NSH), 4 and 5 (plain), 7 (VXLAN-GPE), link 6; at port 8
     the switch is the SF itself."""
 
@@ -122,19 +121,8 @@ class Bmv2Bench:
             self.lab.at_end(self.control.close)
             self._configure()
         except BaseException:
-            self.lab.__exit__(None, None, None)
+            self.lab.close()
             raise
-
-    def __enter__(self) -> Bmv2Bench:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.lab.__exit__(kind, error, trace)
 
     def _make(self) -> None:
         self.node, self.ends = self.lab.host("switch"), self.lab.host("ends")

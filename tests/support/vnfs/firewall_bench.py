@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import pytest
 from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
@@ -13,13 +9,11 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.vnfs.nsh_firewall.function import NshFirewall
 from sfcperf.vnfs.nsh_firewall.tool import BINARY
-from sfcperf.workflow.defaults import with_defaults
-from support.network.wires import Lab, Port, ip, space
+from support.needs import compiled
+from support.network.wires import Lab
+from support.vnfs.attached import started_behind_sff
 from support.vnfs.forwarder_bench import SF_ADDRESS, SFF_ADDRESS, Bench
 from support.vnfs.rule_client import RuleClient
 
@@ -44,38 +38,13 @@ class FireBench(Bench):
 Fire = tuple[FireBench, RuleClient]
 
 
-def attachment(sf: Port, lab: Lab) -> Attachment:
-    return Attachment(
-        name="fw-1",
-        interfaces=(sf.interface,),
-        macs=(sf.mac,),
-        encapsulation="nsh-eth",
-        address=None,
-        client=("", ""),
-        server=("", ""),
-        vcpus=(),
-        mtu=1500,
-        outputs=lab.outputs,
-    )
-
-
 def start(lab: Lab, **knobs: object) -> Fire:
     """A firewall behind a veth, as the forwarder's bench."""
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
-    sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-    ip("-n", space(sf.host), "address", "add", f"{SF_ADDRESS}/24", "dev", sf.interface)
-    attach_pass(sff.host, [sff.interface])
-    function = NshFirewall.start(
-        sf.host, attachment(sf, lab), with_defaults(NshFirewall.parameters, knobs)
-    )
-    lab.at_end(function.stop)
-    wire = sff.wire()
-    lab.at_end(wire.close)
-    client = RuleClient(function.rule_interface())
+    compiled(BINARY)
+    bench = started_behind_sff(lab, NshFirewall, "fw-1", knobs, FireBench)
+    client = RuleClient(bench.function.rule_interface())
     lab.at_end(client.client.close)
-    return FireBench(function, wire, sff, sf), client  # type: ignore[arg-type]
+    return bench, client
 
 
 def in_ethernet(inner: Packet) -> Packet:
@@ -119,13 +88,3 @@ def marked(packet: Packet, number: int) -> Packet:
 
 def flow4(number: int = 0, sport: int = 1000, dport: int = 53, kind: type[Packet] = UDP) -> Packet:
     return marked(IP(src=A, dst=B) / kind(sport=sport, dport=dport), number)
-
-
-@contextmanager
-def counted(bench: Bench) -> Iterator[dict[str, int]]:
-    """What the firewall counts meanwhile, without what stays 0."""
-    before = bench.function.counters()
-    found: dict[str, int] = {}
-    yield found
-    after = bench.function.counters()
-    found.update({name: after[name] - before[name] for name in after if after[name] > before[name]})

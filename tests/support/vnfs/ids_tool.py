@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import pytest
 from scapy.contrib.nsh import NSH
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import (
@@ -21,8 +20,8 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.ids.function import BINARY
+from support.needs import compiled
 from support.vnfs.flow_reference import Record
 
 MACS = {"src": "02:00:00:00:aa:01", "dst": "02:00:00:00:aa:02"}
@@ -30,14 +29,6 @@ WRAPPERS = ("plain", "vlan", "nsh-md1", "nsh-md2-ethernet", "vxlan-gpe")
 
 Frames = Sequence[tuple[int, bytes]]
 """Time in ns, Ethernet frame."""
-
-
-def binary() -> str:
-    """The compiled tool, or the test is skipped."""
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
-    return found.detail
 
 
 def capture(frames: Frames) -> bytes:
@@ -52,7 +43,7 @@ def capture(frames: Frames) -> bytes:
 def run(data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
     """Extract from a capture on standard input."""
     return subprocess.run(
-        [binary(), "--pcap", "-", *options], input=data, capture_output=True, timeout=60
+        [compiled(BINARY), "--pcap", "-", *options], input=data, capture_output=True, timeout=60
     )
 
 

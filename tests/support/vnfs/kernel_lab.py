@@ -8,9 +8,10 @@ from typing import Any
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
-from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.vnfs.base import NetworkFunction, RunningFunction
 from sfcperf.workflow.defaults import with_defaults
 from support.network.wires import Lab, Port, eventually
+from support.vnfs.attached import between_ends
 
 CLIENT, SERVER = "198.18.0.1", "198.18.1.1"
 
@@ -24,17 +25,9 @@ class Between:
         self.client, self.ingress = lab.join((lab.host("client"), "eth0"), (self.host, "in0"))
         self.server, self.egress = lab.join((lab.host("server"), "eth0"), (self.host, "out0"))
         self.kind = kind
-        self.attachment = Attachment(
-            name="vnf-1",
-            interfaces=("in0", "out0"),
-            macs=(self.ingress.mac, self.egress.mac),
-            encapsulation="none",
-            address=None,
-            client=(CLIENT, self.client.mac),
-            server=(SERVER, self.server.mac),
-            vcpus=(),
-            mtu=1500,
-            outputs=lab.outputs,
+        client, server = (CLIENT, self.client), (SERVER, self.server)
+        self.attachment = between_ends(
+            "vnf-1", client, self.ingress, self.egress, server, lab.outputs
         )
         self.knobs = with_defaults(kind.parameters, knobs)
         self.function: RunningFunction = self.restart()

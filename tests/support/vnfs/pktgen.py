@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapReader
 
 from sfcperf.vnfs import binaries
+from support.needs import compiled
 from support.network.wires import Lab, Port, eventually, ip, space
 
 BINARY = "sfc-pktgen"
@@ -100,9 +100,7 @@ def attached(port: Port) -> bool:
 
 @contextmanager
 def ends(folder: Path) -> Iterator[Ends]:
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
     with Lab(folder) as lab:
         source, sink = lab.join((lab.host("source"), "eth0"), (lab.host("sink"), "eth0"))
         for port, address in ((source, SOURCE), (sink, SINK)):

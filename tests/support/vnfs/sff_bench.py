@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import pytest
@@ -15,9 +14,9 @@ from scapy.layers.l2 import Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sff.process import BINARY, SffProcess
-from support.network.wires import Lab, Port, Wire, ip, space
+from support.needs import compiled
+from support.network.wires import InLab, Lab, Port, Wire, ip, space
 
 Mode = Literal["xdp", "stack", "tap"]
 """How frames leave: as XDP frames, as socket buffers, or the latter after a round by the tap."""
@@ -76,13 +75,11 @@ LEAVES = {
 }
 
 
-class SffBench:
+class SffBench(InLab):
     """One node: endpoints 1 and 2, functions 3 (NSH), 4 and 5 (plain), 7 (VXLAN-GPE), link 6."""
 
     def __init__(self, folder: Path, lines: Iterable[str] = (), mode: Mode = "xdp") -> None:
-        found = binaries.requirement(BINARY)
-        if not found.met:
-            pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+        compiled(BINARY)
         self.mode = mode
         self.lab = Lab(folder)
         try:
@@ -92,19 +89,8 @@ class SffBench:
             self.lab.at_end(self.sff.stop)
             self._remember_marks()
         except BaseException:
-            self.lab.__exit__(None, None, None)
+            self.lab.close()
             raise
-
-    def __enter__(self) -> SffBench:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.lab.__exit__(kind, error, trace)
 
     def _make(self) -> None:
         self.node, self.ends = self.lab.host("sff"), self.lab.host("ends")

@@ -7,18 +7,16 @@ gate takes a few, in each part of the run.
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
 import pytest
-from support.engine import Bench, die_at, in_child, sampled_points
-from support.records.manifests import VERSIONS
+from support.deaths import finish, killed_at, points, resumed, sampled_points
+from support.engine import Bench
 
-import sfcperf.control.run as engine
 from sfcperf.analysis.summary import SummaryAnalysis
-from sfcperf.errors import InputError
-from sfcperf.results.store import RunStore
+
+pytestmark = pytest.mark.usefixtures("fast_facts")
 
 SMALL = {
     "factors": {"chain_length": [0, 1]},
@@ -27,75 +25,21 @@ SMALL = {
 }
 
 
-@pytest.fixture(autouse=True)
-def fast_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking each tool for its version takes longer than the whole fake run."""
-    monkeypatch.setattr(engine, "versions", lambda: VERSIONS)
-
-
 def run_until(bench: Bench, point: int) -> int:
     """Start a run that dies at this point; gives its exit status."""
-
-    def run() -> None:
-        die_at(point)
-        bench.start(**SMALL)
-
-    return in_child(run)
-
-
-def resume_until(bench: Bench, point: int) -> int:
-    def resume() -> None:
-        die_at(point)
-        bench.resume()
-
-    return in_child(resume)
-
-
-def points_of_a_run(bench: Bench) -> int:
-    """How many points there are: counted in a run that survives."""
-    reader, writer = os.pipe()
-
-    def run() -> None:
-        count = die_at(-1)
-        bench.start(**SMALL)
-        os.write(writer, str(count()).encode())
-
-    assert in_child(run) == 0
-    os.close(writer)
-    with os.fdopen(reader) as result:
-        return int(result.read())
-
-
-def finish(bench: Bench) -> None:
-    """What a user does after a crash: resume what can be resumed, then clean."""
-    folders = list(bench.results.iterdir())
-    if folders and (folders[0] / "run.json").exists():
-        try:
-            bench.resume()
-        except InputError as error:
-            assert "complete" in error.message
-    bench.clean()
+    return killed_at(point, lambda: bench.start(**SMALL))
 
 
 def check(bench: Bench) -> None:
-    """Each planned trial exactly once, a complete run, and nothing left."""
-    assert bench.leftovers() == []
-    for folder in bench.results.iterdir():
-        if not (folder / "run.json").exists():
-            # Killed before the run began: it has measured nothing.
-            assert not (folder / "trials.jsonl").exists()
-            continue
-        store = RunStore(folder)
-        assert sorted(r.trial_id for r in store.trials()) == sorted(bench.planned(**SMALL))
-        assert store.manifest()["status"] == "complete"
-        assert store.manifest()["trials"]["valid"] == len(bench.planned(**SMALL))
-        assert not list(folder.glob(".*")), "half-written files stay behind"
+    """Complete runs, with results that can be summarized."""
+    for store in resumed(bench, **SMALL):
+        assert not list(store.folder.glob(".*")), "half-written files stay behind"
         SummaryAnalysis({}).analyse(store)
         assert {row.n for row in store.summaries()} == {2}
 
 
 def test_killed_at_any_point_a_run_is_resumed_to_its_end(bench: Bench, tmp_path: Path) -> None:
-    total = points_of_a_run(bench)
+    total = points(lambda: bench.start(**SMALL))
     assert total > 100
     check(bench)
     for point in sampled_points(total):
@@ -112,7 +56,7 @@ def test_killed_again_while_it_resumes(bench: Bench, tmp_path: Path) -> None:
         bench.results = tmp_path / f"results-{first}"
         bench.results.mkdir()
         assert run_until(bench, first) == -signal.SIGKILL
-        resume_until(bench, second)
+        killed_at(second, bench.resume)
         finish(bench)
         check(bench)
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.engine import Bench, die_at, in_child
+from support.deaths import killed_at
+from support.engine import Bench
 
 from sfcperf.control.noise import watch as noise
 from sfcperf.errors import WorkflowError
@@ -144,7 +145,7 @@ def test_killed_anywhere_and_resumed_each_trial_is_there_once(bench: Bench, stea
     steal(lambda n: 0.2 if n % 4 == 3 else 0.0)
     points = range(12, 150, 9)
     for point in points:
-        in_child(lambda at=point: (die_at(at), run()))
+        killed_at(point, run)
         if any(bench.results.iterdir()) and (bench.folder() / "run.json").exists():
             manifest = bench.manifest()
             if (manifest["status"], manifest.get("state")) != ("complete", "done"):

@@ -13,10 +13,8 @@ from typing import Any
 
 import pytest
 from support.engine import SMALL, Bench, in_child
-from support.records.manifests import VERSIONS
 from support.schemas import violations
 
-import sfcperf.control.run as engine
 from sfcperf import plugins, retry
 from sfcperf.control.clean import clean
 from sfcperf.control.events import Listener
@@ -24,13 +22,9 @@ from sfcperf.control.interrupts import SIGNALS
 from sfcperf.errors import EnvironmentLacks, InterruptedRun
 from sfcperf.services import processes
 
+pytestmark = pytest.mark.usefixtures("fast_facts")
+
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
-
-
-@pytest.fixture(autouse=True)
-def fast_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking each tool for its version takes longer than the whole fake run."""
-    monkeypatch.setattr(engine, "versions", lambda: VERSIONS)
 
 
 @pytest.fixture

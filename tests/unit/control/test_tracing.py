@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
@@ -13,6 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from support.bench import bench
 from support.engine import SMALL, Bench
+from support.network.answering import answering
 
 from sfcperf.control.events import Listener, traced, tracing
 from sfcperf.control.events.recorder import Recorder
@@ -48,16 +48,10 @@ def received(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ExportTraceServic
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+    with answering(HTTPServer(("127.0.0.1", 0), Collector)) as server:
         url = f"http://127.0.0.1:{server.server_port}"
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield requests
-        finally:
-            server.shutdown()
-            thread.join()
+        yield requests
 
 
 def spans_of(requests: list[ExportTraceServiceRequest]) -> Spans:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.engine import Bench, die_at, in_child, sampled_points
-from support.records.manifests import VERSIONS
+from support.deaths import finish, killed_at, points, resumed, sampled_points
+from support.engine import Bench, in_child
 from support.schemas import violations
 
 import sfcperf.control.run as engine
@@ -26,13 +25,7 @@ from sfcperf.errors import EnvironmentLacks, InputError, WorkflowError
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 
-SAMPLE = 12
-
-
-@pytest.fixture(autouse=True)
-def fast_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking each tool for its version takes longer than the whole fake run."""
-    monkeypatch.setattr(engine, "versions", lambda: VERSIONS)
+pytestmark = pytest.mark.usefixtures("fast_facts")
 
 
 def three(bench: Bench, **changes: Any) -> dict[str, Any]:
@@ -172,41 +165,13 @@ def test_a_resume_on_other_infrastructure_is_refused(bench: Bench) -> None:
 
 def run_until(bench: Bench, point: int) -> int:
     """Start a run that dies at this point; gives its exit status."""
-
-    def run() -> None:
-        die_at(point)
-        bench.start(**three(bench))
-
-    return in_child(run)
-
-
-def points(action: Callable[[], object]) -> int:
-    """How many points there are: counted in a process that survives."""
-    reader, writer = os.pipe()
-
-    def run() -> None:
-        count = die_at(-1)
-        action()
-        os.write(writer, str(count()).encode())
-
-    assert in_child(run) == 0
-    os.close(writer)
-    with os.fdopen(reader) as result:
-        return int(result.read())
+    return killed_at(point, lambda: bench.start(**three(bench)))
 
 
 def check(bench: Bench) -> None:
-    """Each planned trial exactly once, a complete run, and nothing left."""
-    assert bench.leftovers() == []
-    for folder in bench.results.iterdir():
-        if not (folder / "run.json").exists():
-            assert not (folder / "trials.jsonl").exists()
-            continue
-        store = RunStore(folder)
-        planned = bench.planned(**three(bench))
-        assert sorted(record.trial_id for record in store.trials()) == sorted(planned)
-        assert store.manifest()["status"] == "complete"
-        assert store.manifest()["trials"]["valid"] == len(planned) == 12
+    """Complete runs of all variants."""
+    for store in resumed(bench, **three(bench)):
+        assert len(store.trials()) == 12
 
 
 def test_killed_at_any_point_it_is_resumed_to_its_end(bench: Bench, tmp_path: Path) -> None:
@@ -215,13 +180,7 @@ def test_killed_at_any_point_it_is_resumed_to_its_end(bench: Bench, tmp_path: Pa
         bench.results = tmp_path / f"results-{point}"
         bench.results.mkdir()
         assert run_until(bench, point) == -signal.SIGKILL or point > 0.9 * total
-        folders = list(bench.results.iterdir())
-        if folders and (folders[0] / "run.json").exists():
-            try:
-                bench.resume()
-            except InputError as error:
-                assert "complete" in error.message
-        bench.clean()
+        finish(bench)
         check(bench)
 
 
@@ -230,12 +189,7 @@ def test_killed_again_while_it_resumes(bench: Bench, tmp_path: Path) -> None:
         bench.results = tmp_path / f"results-{first}"
         bench.results.mkdir()
         assert run_until(bench, first) == -signal.SIGKILL
-
-        def resume(point: int = second) -> None:
-            die_at(point)
-            bench.resume()
-
-        assert in_child(resume) == -signal.SIGKILL
+        assert killed_at(second, bench.resume) == -signal.SIGKILL
         bench.resume()
         bench.clean()
         check(bench)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
 import pytest
+from support.network.answering import answering
 from support.records.runs import RunOptions, build_run
 
 from sfcperf.control.lock import held
@@ -37,9 +37,7 @@ def store(tmp_path: Path) -> RunStore:
 @pytest.fixture
 def ask(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     monkeypatch.setattr(serving, "SHARE", 1e6)  # each change makes a page
-    with report_server(store, 0) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with answering(report_server(store, 0)) as server:
 
         def asked(path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
             connection = HTTPConnection("127.0.0.1", server.server_port, timeout=60)
@@ -47,11 +45,7 @@ def ask(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
             answer = connection.getresponse()
             return answer, answer.read()
 
-        try:
-            yield asked
-        finally:
-            server.shutdown()
-            thread.join()
+        yield asked
 
 
 def valid(store: RunStore) -> bytes:

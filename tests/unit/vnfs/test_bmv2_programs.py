@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.needs import skip_unless
 
 from sfcperf.vnfs.sfcmon.bmv2 import compile as compiling
 from sfcperf.vnfs.sfcmon.bmv2 import programs
@@ -79,9 +80,7 @@ def test_no_register_is_wider_than_thrift_can_read() -> None:
 @pytest.mark.exhaustive  # a minute
 @pytest.mark.parametrize("program", Program)
 def test_compiled_again_they_are_the_same(program: Program, tmp_path: Path) -> None:
-    found = compiling.requirement()
-    if not found.met:
-        pytest.skip(f"{found.name}: {found.detail}; {found.remedy}")
+    skip_unless(compiling.requirement())
     if (version := compiling.version()) != (noted := programs.compiled_by()):
         pytest.skip(
             f"p4c {version} is here; they were compiled by {noted}, which names differently"

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scapy.utils import RawPcapReader
+from support.needs import compiled
 from support.schemas import validator
 from support.tiers import examples
 from support.vnfs import flow_reference
 from support.vnfs.ids_tool import (
     WRAPPERS,
     as_records,
-    binary,
     capture,
     extract,
     packet,
@@ -28,6 +28,7 @@ from support.vnfs.ids_tool import (
 )
 
 from sfcperf.vnfs.ids.features import NAMES
+from sfcperf.vnfs.ids.function import BINARY
 
 START_NS = 1_700_000_000_123_456_789
 STEPS_NS = st.one_of(
@@ -299,7 +300,7 @@ def test_what_is_no_capture_is_refused(data: bytes, said: str) -> None:
     ids=str,
 )
 def test_wrong_options_are_explained(options: list[str], said: str) -> None:
-    done = subprocess.run([binary(), *options], capture_output=True, text=True, timeout=10)
+    done = subprocess.run([compiled(BINARY), *options], capture_output=True, text=True, timeout=10)
     assert done.returncode == 2
     assert said in done.stderr
 

@@ -13,7 +13,7 @@ from fastapi import Body, FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from sfcperf.errors import InputError
-from sfcperf.rest.answers import Refusal
+from sfcperf.rest.answers import OF_ALL, OF_BODIES, refusals
 from sfcperf.rest.errors import refusal
 from sfcperf.rest.interface import interface
 from sfcperf.vnfs.sdnmon.controller import models
@@ -43,21 +43,16 @@ Controls switches that an agent of SDN-Mon stands before. Switches are named by 
 16 hexadecimal digits. An answer says what the agent did; it is waited for at most 5 s."""
 
 _Id = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
-_CALL: dict[int | str, dict[str, Any]] = {
-    404: {"model": Refusal, "description": "No such switch is connected"},
-    409: {
-        "model": Refusal,
-        "description": "Monitoring is off, or on already; or no agent is there",
-    },
-    502: {"model": Refusal, "description": "The agent failed, or answered something else"},
-    503: {"model": Refusal, "description": "The switch left, or the controller does too much"},
-    504: {"model": Refusal, "description": "No answer in time"},
-}
-_CHANGE: dict[int | str, dict[str, Any]] = {
-    **_CALL,
-    411: {"model": Refusal, "description": "No Content-Length"},
-    413: {"model": Refusal, "description": "Too large"},
-}
+_CALL = refusals(
+    {
+        404: "No such switch is connected",
+        409: "Monitoring is off, or on already; or no agent is there",
+        502: "The agent failed, or answered something else",
+        503: "The switch left, or the controller does too much",
+        504: "No answer in time",
+    }
+)
+_CHANGE = {**_CALL, **refusals(OF_BODIES)}
 
 
 def application(mon: SdnMon, token: str) -> FastAPI:
@@ -65,10 +60,7 @@ def application(mon: SdnMon, token: str) -> FastAPI:
     app = interface(
         "SDN-Mon controller",
         _DESCRIPTION,
-        {
-            401: {"model": Refusal, "description": "No valid token"},
-            422: {"model": Refusal, "description": "The request is wrong"},
-        },
+        refusals(OF_ALL),
         token=token,
         most_body_bytes=MOST_BODY_BYTES,
     )

@@ -12,21 +12,21 @@ from typing import Any
 
 from sfcperf.environment.tools import find
 from sfcperf.environment.variables import without_secrets
-from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError
+from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
-from sfcperf.vnfs.sfcmon.bmv2.programs import COMPILED, FOLDER, REMEDY, Program, note_sources
+from sfcperf.vnfs import p4c
+from sfcperf.vnfs.sfcmon.bmv2.programs import COMPILED, REMEDY, Program, note_sources
 
 COMPILER = "p4c-bm2-ss"
-_TIMEOUT_S = 600
 
 
 def version() -> str:
     """Version of p4c. Raises EnvironmentLacks without it."""
     done = subprocess.run(
-        [_compiler(), "--version"],
+        [requirement().demand(), "--version"],
         capture_output=True,
         text=True,
-        timeout=_TIMEOUT_S,
+        timeout=p4c.TIMEOUT_S,
         check=True,
         env=without_secrets(),
     )
@@ -43,21 +43,11 @@ def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
     The JSON is without what depends on the machine: where in which file of the compiler's own
     a statement is. Raises EnvironmentLacks without p4c, InputError with what it complains about.
     """
-    compiler = _compiler()
     compiled = folder / program.json.name
     p4info = folder / program.p4info.name
-    argv = [compiler, program.source.name, "-o", str(compiled), "--p4runtime-files", str(p4info)]
-    done = subprocess.run(
-        argv,
-        cwd=FOLDER,
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-        env=without_secrets(),
-    )
-    if done.returncode != 0 or done.stderr:
-        raise InputError(done.stderr.strip(), where=program.source.name)
+    argv = [requirement().demand(), program.source.name]
+    argv += ["-o", str(compiled), "--p4runtime-files", str(p4info)]
+    p4c.run(argv, program.source)
     _without_places(compiled)
     return compiled, p4info
 
@@ -68,13 +58,6 @@ def requirement() -> Requirement:
     if path is None:
         return Requirement(COMPILER, False, "not found on this machine", REMEDY, command=True)
     return Requirement(COMPILER, True, path, command=True)
-
-
-def _compiler() -> str:
-    found = requirement()
-    if not found.met:
-        raise EnvironmentLacks(f"{COMPILER}: {found.detail}", hint=found.remedy)
-    return found.detail
 
 
 def _without_places(path: Path) -> None:
@@ -92,20 +75,15 @@ def _stripped(value: Any) -> Any:
     return value
 
 
-def main() -> int:
+def compile_all() -> None:
     """Compile all programs in their place."""
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            made = [path for each in Program for path in compile_program(each, Path(folder))]
-            COMPILED.mkdir(exist_ok=True)
-            for path in made:
-                (COMPILED / path.name).write_bytes(path.read_bytes())
-        note_sources(version())
-    except SfcperfError as error:
-        print("\n".join(error.lines()), file=sys.stderr)
-        return int(error.exit_code)
-    return 0
+    with tempfile.TemporaryDirectory() as folder:
+        made = [path for each in Program for path in compile_program(each, Path(folder))]
+        COMPILED.mkdir(exist_ok=True)
+        for path in made:
+            (COMPILED / path.name).write_bytes(path.read_bytes())
+    note_sources(version())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(p4c.exit_code(compile_all))

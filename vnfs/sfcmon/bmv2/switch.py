@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from sfcperf.environment.tools import find
-from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.process import run
@@ -69,16 +69,14 @@ class Bmv2Switch:
         (vnfs/sfcmon/p4/README.md). `device`: P4Runtime's device_id. Raises EnvironmentLacks,
         DeploymentError.
         """
-        found = requirement()
-        if not found.met:
-            raise EnvironmentLacks(f"{BINARY}: {found.detail}", hint=found.remedy)
+        binary = requirement().demand()
         for interface in interfaces.values():
             host.run(["ethtool", "-K", interface, *_NO_OFFLOADS], timeout_s=_TOOL_TIMEOUT_S)
         name = f"bmv2-{next(_starts)}"
         socket, log = host.workdir / f"{name}.sock", host.workdir / f"{name}.log"
         # It looks into /sys for the state of its interfaces: `ip` mounts that of the namespace.
         inside = ["ip", "netns", "exec", host.namespace.name] if host.namespace else []
-        argv = ["env", f"--chdir={host.workdir}", *inside, found.detail]
+        argv = ["env", f"--chdir={host.workdir}", *inside, binary]
         argv += ["--no-p4", "--device-id", str(device)]
         argv += ["--thrift-port", str(THRIFT_PORT)]
         # Otherwise it formats messages for each packet and writes none: three times slower.

@@ -62,9 +62,7 @@ class Counters(Answer):
     """Packets by how they left."""
 
 
-class FoundFlow(Answer):
-    """A flow of a heavy hitter in the open window. What it sent is known when the window ends."""
-
+class _Flow(Answer):
     spi: int
     si: int
     source_address: str
@@ -72,20 +70,18 @@ class FoundFlow(Answer):
     protocol: int
     source_port: int
     destination_port: int
+
+
+class FoundFlow(_Flow):
+    """A flow of a heavy hitter in the open window. What it sent is known when the window ends."""
+
     found_ns: int
     """When a poll found it, Unix time in nanoseconds."""
 
 
-class CountedFlow(Answer):
+class CountedFlow(_Flow):
     """A flow of a window that has ended."""
 
-    spi: int
-    si: int
-    source_address: str
-    destination_address: str
-    protocol: int
-    source_port: int
-    destination_port: int
     packets: int
     bytes: int
     """Of IP packets."""

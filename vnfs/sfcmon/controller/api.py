@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.management.deployment import FlowWindow
-from sfcperf.rest.answers import ProblemAnswer, Refusal
+from sfcperf.rest.answers import OF_ALL, OF_BODIES, ProblemAnswer, Refusal, Responses, refusals
 from sfcperf.rest.errors import refusal
 from sfcperf.rest.interface import interface
 from sfcperf.vnfs.sfcmon.controller import model
@@ -38,17 +38,14 @@ not have the change yet."""
 R = TypeVar("R", bound=model.Resource)
 _Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 _Spi = Annotated[int, Path(ge=1, le=(1 << 24) - 1)]
-_MISSING: dict[int | str, dict[str, Any]] = {404: {"model": Refusal}}
-_COMMON: dict[int | str, dict[str, Any]] = {
-    401: {"model": Refusal, "description": "No valid token"},
-    422: {"model": Refusal, "description": "The request is wrong"},
-}
-_CHANGE: dict[int | str, dict[str, Any]] = {
-    409: {"model": Refusal, "description": "Other resources do not allow it"},
-    411: {"model": Refusal, "description": "No Content-Length"},
-    413: {"model": Refusal, "description": "Too large"},
-    503: {"model": Refusal, "description": "The state cannot be written"},
-}
+_MISSING: Responses = {404: {"model": Refusal}}
+_CHANGE = refusals(
+    {
+        **OF_BODIES,
+        409: "Other resources do not allow it",
+        503: "The state cannot be written",
+    }
+)
 
 
 class _NotThere(Exception):
@@ -60,7 +57,7 @@ def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
     app = interface(
         "SFC controller",
         _DESCRIPTION,
-        _COMMON,
+        refusals(OF_ALL),
         token=token,
         most_body_bytes=MOST_BODY_BYTES,
     )
@@ -172,9 +169,9 @@ def _add_collection(
 
 
 def _add_observations(app: FastAPI, store: Store, fleet: Fleet) -> None:
-    unanswered: dict[int | str, dict[str, Any]] = {
+    unanswered = {
         **_MISSING,
-        409: {"model": Refusal, "description": "The switch is not monitored, or does not answer"},
+        **refusals({409: "The switch is not monitored, or does not answer"}),
     }
 
     def known(name: str) -> str:

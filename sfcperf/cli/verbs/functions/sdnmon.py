@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from sfcperf.cli.verbs.functions.rest_options import TokenFileOption, rest_address
 
 app = typer.Typer(
     help="Control the monitoring of switches (SDN-Mon).",
@@ -22,15 +23,7 @@ def _group() -> None:
 
 @app.command("controller")
 def controller(
-    token_file: Annotated[
-        Path,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            help="Contains the token that requests must have; mode 0600.",
-            show_default=False,
-        ),
-    ],
+    token_file: TokenFileOption,
     listen: Annotated[
         str,
         typer.Option(
@@ -39,15 +32,7 @@ def controller(
             help="Where switches connect, through their agents: address:port (port 0: any).",
         ),
     ] = "127.0.0.1:6653",
-    rest: Annotated[
-        str,
-        typer.Option(
-            "--rest",
-            metavar="ADDRESS",
-            help="Where the REST interface listens: unix:/path, or address:port of the management "
-            "network (port 0: any).",
-        ),
-    ] = "127.0.0.1:8643",
+    rest: Annotated[str, rest_address("--rest")] = "127.0.0.1:8643",
     apps: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,11 +46,9 @@ def controller(
 ) -> None:
     """Run the SDN-Mon controller, until SIGTERM. It takes requests by REST, and controls
     switches by OpenFlow, through the agents of SDN-Mon."""
-    from sfcperf.errors import EnvironmentLacks
     from sfcperf.vnfs.sdnmon.controller.requirements import requirement
 
-    if not (found := requirement()).met:
-        raise EnvironmentLacks(f"{found.name}: {found.detail}", hint=found.remedy)
+    requirement().demand()
     from sfcperf.vnfs.sdnmon.controller.daemon import Options, serve
 
     def ready(openflow: str, interface: str) -> None:

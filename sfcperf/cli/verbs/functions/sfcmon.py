@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfcperf.cli.verbs.functions.rest_options import TokenFileOption, rest_address
 from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
@@ -277,32 +278,14 @@ def controller(
             show_default=False,
         ),
     ],
-    token_file: Annotated[
-        Path,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            help="Contains the token that requests must have; mode 0600.",
-            show_default=False,
-        ),
-    ],
-    listen: Annotated[
-        str,
-        typer.Option(
-            "--listen",
-            metavar="ADDRESS",
-            help="Where the REST interface listens: unix:/path, or address:port of the management "
-            "network (port 0: any).",
-        ),
-    ] = "127.0.0.1:8642",
+    token_file: TokenFileOption,
+    listen: Annotated[str, rest_address("--listen")] = "127.0.0.1:8642",
 ) -> None:
     """Run the SFC controller, until SIGTERM. It takes requests by REST, and controls bmv2
     switches by P4Runtime."""
-    from sfcperf.errors import EnvironmentLacks
     from sfcperf.vnfs.sfcmon.controller.requirements import requirement
 
-    if not (found := requirement()).met:
-        raise EnvironmentLacks(f"{found.name}: {found.detail}", hint=found.remedy)
+    requirement().demand()
     from sfcperf.vnfs.sfcmon.controller.daemon import Options, serve
 
     def ready(where: str) -> None:

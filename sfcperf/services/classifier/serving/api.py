@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Body, FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from sfcperf.rest.answers import Refusal
+from sfcperf.rest.answers import OF_ALL, OF_BODIES, refusals
 from sfcperf.rest.interface import interface
 from sfcperf.services.classifier.serving.session import Session, Status
 from sfcperf.services.classifier.serving.worker import Worker
@@ -25,12 +25,7 @@ def application(worker: Worker, begin: Callable[[Session], None], token: str) ->
     app = interface(
         "Flow classifier",
         _DESCRIPTION,
-        {
-            401: {"model": Refusal, "description": "No valid token"},
-            411: {"model": Refusal, "description": "No Content-Length"},
-            413: {"model": Refusal, "description": "Too large"},
-            422: {"model": Refusal, "description": "The request is wrong"},
-        },
+        refusals({**OF_ALL, **OF_BODIES}),
         token=token,
         most_body_bytes=MOST_BODY_BYTES,
     )

@@ -112,10 +112,10 @@ def test_a_missing_interface_is_explained(lab: Lab, make_bench: Callable[..., Be
 
 @pytest.mark.parametrize("engine", ["xdp", "userspace"])
 def test_start_fails_with_a_reason(
-    lab: Lab, forwarder_binary: Path, tmp_path: Path, engine: str
+    lab: Lab, forwarder_binary: str, tmp_path: Path, engine: str
 ) -> None:
     stats = tmp_path / "stats"
-    argv = [str(forwarder_binary), "--engine", engine, "--interface", "nowhere0"]
+    argv = [forwarder_binary, "--engine", engine, "--interface", "nowhere0"]
     process = lab.host("empty").spawn([*argv, "--stats", str(stats)])
     running = RunningForwarder("fwd-1", lab.host("other"), stats, process)
     with pytest.raises(DeploymentError, match="nowhere0: No such device"):
@@ -131,10 +131,10 @@ def test_a_second_program_is_refused(make_bench: Callable[..., Bench], tmp_path:
         second.wait_ready()
 
 
-def test_prints_counters_when_asked(lab: Lab, forwarder_binary: Path, tmp_path: Path) -> None:
+def test_prints_counters_when_asked(lab: Lab, forwarder_binary: str, tmp_path: Path) -> None:
     _, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
     out = tmp_path / "out"
-    argv = [str(forwarder_binary), "--engine", "userspace", "--interface", sf.interface]
+    argv = [forwarder_binary, "--engine", "userspace", "--interface", sf.interface]
     process = sf.host.spawn(argv, stdout=out)
     lab.at_end(process.stop)
     assert eventually(lambda: out.exists() and out.read_text().count("\n") == 1)
@@ -159,7 +159,7 @@ def test_prints_counters_when_asked(lab: Lab, forwarder_binary: Path, tmp_path: 
     ids=str,
 )
 def test_wrong_arguments_are_explained(
-    forwarder_binary: Path, arguments: list[str], complaint: str
+    forwarder_binary: str, arguments: list[str], complaint: str
 ) -> None:
     done = subprocess.run(
         [forwarder_binary, *arguments], capture_output=True, text=True, timeout=10

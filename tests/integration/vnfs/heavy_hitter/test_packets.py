@@ -14,15 +14,14 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
-from support.network.wires import Lab, ip, space
+from support.needs import compiled
+from support.network.wires import Lab
+from support.vnfs.attached import started_behind_sff
 from support.vnfs.forwarder_bench import SF_ADDRESS, SFF_ADDRESS, Bench
 
 from sfcperf.management.deployment import FlowWindow
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
 from sfcperf.vnfs.heavy_hitter.running import BINARY, RunningHeavyHitter
-from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root
 
@@ -33,34 +32,14 @@ MakeBench = Callable[..., Bench]
 @pytest.fixture
 def make_bench(lab: Lab) -> MakeBench:
     """Start one with a veth to its SFF."""
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
 
     def make(*, vcpus: tuple[int, ...] = (), **knobs: Any) -> Bench:
-        sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
-        ip("-n", space(sf.host), "address", "add", f"{SF_ADDRESS}/24", "dev", sf.interface)
-        attachment = Attachment(
-            name="hh-1",
-            interfaces=(sf.interface,),
-            macs=(sf.mac,),
-            encapsulation="nsh-eth",
-            address=None,
-            client=("", ""),
-            server=("", ""),
-            vcpus=vcpus or (min(os.sched_getaffinity(0)),),
-            mtu=1500,
-            outputs=lab.outputs,
-        )
+        vcpus = vcpus or (min(os.sched_getaffinity(0)),)
         knobs = {"window_s": 60} | knobs
-        function = HeavyHitter.start(
-            sf.host, attachment, with_defaults(HeavyHitter.parameters, knobs)
-        )
-        lab.at_end(function.stop)
-        wire = sff.wire()
-        lab.at_end(wire.close)
-        assert isinstance(function, RunningHeavyHitter)
-        return Bench(function, wire, sff, sf)
+        made = started_behind_sff(lab, HeavyHitter, "hh-1", knobs, vcpus=vcpus)
+        assert isinstance(made.function, RunningHeavyHitter)
+        return made
 
     return make
 

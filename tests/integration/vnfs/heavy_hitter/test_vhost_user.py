@@ -13,13 +13,13 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
+from support.needs import compiled
 from support.network.wires import Lab, Port, eventually
 from support.vnfs.forwarder_bench import Bench
 
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import LocalHost
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 from sfcperf.vnfs.heavy_hitter.running import BINARY, RunningHeavyHitter
 
@@ -57,9 +57,7 @@ class OtherEnd:
 @pytest.fixture(params=["swx", "native"])
 def ends(request: pytest.FixtureRequest, lab: Lab) -> tuple[Bench, OtherEnd]:
     """Both, connected."""
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
     if shutil.which(TESTPMD) is None:
         pytest.skip(f"{TESTPMD} is not installed: apt-get install dpdk-dev")
     sff, sf = lab.join((lab.host("sff"), "sff0"), (lab.host("sf"), "sf0"))
@@ -148,9 +146,7 @@ def test_a_window_ends_when_asked(ends: tuple[Bench, OtherEnd]) -> None:
 
 def launched(folder: Path, socket: Path) -> RunningHeavyHitter:
     """One to which nobody connects."""
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    compiled(BINARY)
     options = ["--engine", "native", "--io", "vhost_user", "--interface", str(socket)]
     return RunningHeavyHitter.launch("hh", LocalHost(folder), options, 1, folder / "windows")
 

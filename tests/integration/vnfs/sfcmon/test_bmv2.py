@@ -17,7 +17,8 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
-from support.network.wires import Lab, Wire, eventually, ip, lab, space
+from support.network.wires import Lab, Port, Wire, eventually, ip, lab, space
+from support.vnfs.attached import behind_sff
 
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost
@@ -122,7 +123,7 @@ def start(lab: Lab, encapsulation: str = "nsh-eth", **knobs: Any) -> Bench:
     ip("-n", space(sf.host), "address", "add", f"{ADDRESS}/24", "dev", sf.interface)
     known = with_defaults(Sfcmon.parameters, {**ALL, **knobs})
     Sfcmon.check(known)
-    function = Sfcmon.start(sf.host, attachment(sf.interface, lab, encapsulation), known)
+    function = Sfcmon.start(sf.host, attachment(sf, lab, encapsulation), known)
     lab.at_end(function.stop)
     assert isinstance(function, RunningBmv2)
     wire = sff.wire()
@@ -130,19 +131,8 @@ def start(lab: Lab, encapsulation: str = "nsh-eth", **knobs: Any) -> Bench:
     return Bench(function, wire, encapsulation, sf.host, sf.mac)
 
 
-def attachment(interface: str, lab: Lab, encapsulation: str = "nsh-eth") -> Attachment:
-    return Attachment(
-        name="mon-1",
-        interfaces=(interface,),
-        macs=("02:00:00:00:00:02",),
-        encapsulation=encapsulation,
-        address=ADDRESS,
-        client=("", ""),
-        server=("", ""),
-        vcpus=(),
-        mtu=1500,
-        outputs=lab.outputs,
-    )
+def attachment(sf: Port, lab: Lab, encapsulation: str = "nsh-eth") -> Attachment:
+    return behind_sff("mon-1", sf, lab.outputs, encapsulation=encapsulation, address=ADDRESS)
 
 
 def flows(windows: Sequence[FlowWindow]) -> Counter[tuple[int, int, int]]:
@@ -288,9 +278,10 @@ def test_the_path_of_its_folder_may_be_long(tmp_path: Path) -> None:
 
 def test_a_missing_interface_is_explained(lab: Lab) -> None:
     host = lab.host("empty")
+    nowhere = Port(host, "nowhere0", "02:00:00:00:00:02")
     known = with_defaults(Sfcmon.parameters, ALL)
     with pytest.raises(DeploymentError, match=r"mon-1.*nowhere0"):
-        Sfcmon.start(host, attachment("nowhere0", lab), known)
+        Sfcmon.start(host, attachment(nowhere, lab), known)
 
 
 @pytest.mark.parametrize(

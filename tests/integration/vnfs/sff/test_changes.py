@@ -14,7 +14,9 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
+from support.network.wires import Port
 from support.tiers import is_gate
+from support.vnfs.attached import behind_sff
 from support.vnfs.sff_bench import (
     CLIENT,
     FAR_ADDRESS,
@@ -33,7 +35,6 @@ from support.vnfs.sff_bench import (
 )
 
 from sfcperf.errors import DeploymentError
-from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.forwarder.function import Forwarder
 
 pytestmark = pytest.mark.root
@@ -120,19 +121,9 @@ def _tables(mode: Mode, lines: Sequence[str], shift: int = 0) -> str:
 def _rig(folder: Path, mode: Mode) -> Iterator[SffBench]:
     """A bench whose function is a real forwarder."""
     with SffBench(folder, mode=mode) as bench:
-        nobody = ("", "")
-        attachment = Attachment(
-            name="fwd-1",
-            interfaces=(f"e{PORT_NSH}",),
-            macs=(NSH_SF,),
-            encapsulation="nsh-eth",
-            address=None,
-            client=nobody,
-            server=nobody,
-            vcpus=(min(os.sched_getaffinity(0)),),
-            mtu=MTU,
-            outputs=folder,
-        )
+        sf = Port(bench.ends, f"e{PORT_NSH}", NSH_SF)
+        vcpus = (min(os.sched_getaffinity(0)),)
+        attachment = behind_sff("fwd-1", sf, folder, vcpus=vcpus, mtu=MTU)
         bench.ends.run(["ip", "link", "set", f"e{PORT_NSH}", "address", NSH_SF], timeout_s=10)
         function = Forwarder.start(bench.ends, attachment, {"engine": "xdp"})
         bench.lab.at_end(function.stop)

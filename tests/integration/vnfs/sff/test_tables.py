@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 from support.fuzzing import SEEDS, mutated
+from support.needs import compiled
 from support.network.wires import Lab, ip, space
 from support.tiers import examples
 
@@ -47,14 +48,12 @@ rule 1 path 2 255 protocol 132 destination-port 0-65535
 
 @pytest.fixture
 def check(tmp_path: Path) -> Check:
-    found = binaries.requirement(BINARY)
-    if not found.met:
-        pytest.skip(f"{BINARY}: {found.detail}; {found.remedy}")
+    binary = compiled(BINARY)
     file = tmp_path / "sff.tables"
 
     def run(tables: str | bytes) -> subprocess.CompletedProcess[str]:
         file.write_bytes(tables.encode() if isinstance(tables, str) else tables)
-        argv = [found.detail, "--tables", str(file), "--check"]
+        argv = [binary, "--tables", str(file), "--check"]
         return subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
 
     return run

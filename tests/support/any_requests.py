@@ -1,0 +1,50 @@
+"""Whatever a REST interface may be sent, by its own OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, given
+from schemathesis import GenerationMode, checks
+
+from support.tiers import examples
+
+
+def operations(url: str) -> list[Any]:
+    """All that the interface offers."""
+    interface = schemathesis.openapi.from_url(f"{url}/openapi.json")
+    return [each.ok() for each in interface.get_all_operations()]
+
+
+def try_operation(
+    operation: Any,
+    headers: Mapping[str, str],
+    count: int,
+    *,
+    gate: int,
+    timeout_s: float = 30,
+    excluded: Sequence[Any] = (),
+    fixed: Mapping[str, str] | None = None,
+) -> None:
+    """Send requests that are right by the schema, and wrong ones: no 500, and answers are as the
+    schema says. What is right by the schema may be refused for what the schema cannot say.
+
+    `count`, `gate`: see `examples`. `excluded`: further checks to leave out. `fixed`: values of
+    path parameters of right requests.
+    """
+
+    @examples(count, HealthCheck.too_slow, HealthCheck.filter_too_much, gate=gate)
+    @given(operation.as_strategy(), operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
+    def send(right: Any, wrong: Any) -> None:
+        for name in (fixed or {}).keys() & (right.path_parameters or {}).keys():
+            right.path_parameters[name] = fixed[name]
+        for case in (right, wrong):
+            case.call_and_validate(
+                headers=headers,
+                excluded_checks=[checks.positive_data_acceptance, *excluded],
+                timeout=timeout_s,
+            )
+
+    send()

@@ -1,0 +1,39 @@
+"""Run a compiler of p4c, from a command that compiles P4 programs in their place."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sfcperf.environment.variables import without_secrets
+from sfcperf.errors import InputError, SfcperfError
+
+TIMEOUT_S = 600
+
+
+def run(argv: Sequence[str], source: Path) -> None:
+    """Run a command line that names the source without its folder, in that folder. Raises
+    InputError with what the compiler complains about."""
+    done = subprocess.run(
+        argv,
+        cwd=source.parent,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+        env=without_secrets(),
+    )
+    if done.returncode != 0 or done.stderr:
+        raise InputError(done.stderr.strip(), where=source.name)
+
+
+def exit_code(compile_all: Callable[[], None]) -> int:
+    """Of a command that compiles; an error goes to stderr."""
+    try:
+        compile_all()
+    except SfcperfError as error:
+        print("\n".join(error.lines()), file=sys.stderr)
+        return int(error.exit_code)
+    return 0
