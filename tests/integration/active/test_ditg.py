@@ -60,6 +60,7 @@ def test_round_trip_time(wire: Cable, tmp_path: Path, protocol: str) -> None:
     assert 0 < seen["rtt_min_us"] <= seen["rtt_us"] <= seen["rtt_max_us"] < 1e6
 
 
+@pytest.mark.exhaustive
 def test_the_way_back_is_in_the_round_trip_time_alone(wire: Cable, tmp_path: Path) -> None:
     wire.shape("server", *SHAPED)
     asked = {"rate_bps": OVERLOAD_BPS, "duration_s": 1}

@@ -59,6 +59,7 @@ def doubts(found: ProbeResult) -> list[str]:
     return [doubt for doubt in found.untrusted if not doubt.endswith(" ms late")]
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("engine", ["swx", "native"])
 @pytest.mark.parametrize("threshold", [100, 1000])
 def test_exactly_the_threshold_passes_in_each_trial(

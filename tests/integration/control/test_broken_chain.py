@@ -57,6 +57,7 @@ def _kill(command: str, tag: str) -> int:
     return pid
 
 
+@pytest.mark.gate_runs(2)
 @pytest.mark.parametrize("command", ["sfc-sff", "ovs-vswitchd", "sfc-forwarder"])
 def test_what_dies_in_the_middle_of_a_ping_voids_the_trial(tmp_path: Path, command: str) -> None:
     results = tmp_path / "results"
