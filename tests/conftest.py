@@ -69,6 +69,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection() -> None:
     """Nothing that collecting makes is garbage: to look for it takes a tenth of its time."""
     gc.disable()
+    _ask_no_neighbours()
+
+
+def _ask_no_neighbours() -> None:
+    """A frame without a destination is to everybody. Otherwise scapy asks the machine's own network
+    for the address that belongs to the packet's, and waits seconds for an answer."""
+    from scapy.layers.l2 import conf  # scapy.config alone has no conf.neighbor yet
+
+    conf.neighbor.resolve = lambda frame, packet: "ff:ff:ff:ff:ff:ff"
 
 
 def pytest_collection_finish() -> None:

@@ -166,7 +166,8 @@ def _frames(chance: random.Random) -> tuple[bytes, bytes]:
     payload = [Raw(bytes(chance.randrange(1200))) for _ in range(2)]
     there = IP(src=client, dst=server) / transport(sport=port, dport=service) / payload[0]
     back = IP(src=server, dst=client) / transport(sport=service, dport=port) / payload[1]
-    return bytes(Ether() / there), bytes(Ether() / back)
+    link = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+    return bytes(link / there), bytes(link / back)
 
 
 if __name__ == "__main__":
