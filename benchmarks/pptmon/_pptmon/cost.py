@@ -99,5 +99,5 @@ def _frame() -> bytes:
     from scapy.layers.l2 import Ether
 
     options = [("NOP", None), ("NOP", None), ("Timestamp", (1, 2))]
-    packet = Ether(dst="02:00:00:00:00:02") / IP(src=CLIENT, dst=SERVER) / TCP(options=options) / (b"x" * 1000)
-    return bytes(packet)
+    segment = TCP(options=options) / (b"x" * 1000)
+    return bytes(Ether(dst="02:00:00:00:00:02") / IP(src=CLIENT, dst=SERVER) / segment)
