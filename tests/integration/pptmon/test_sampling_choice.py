@@ -62,6 +62,7 @@ def test_a_packet_at_random_is_anywhere_in_a_burst(chain_of: Callable[[int], Cha
     assert max(places) > BURST / 4
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_put_into_packets_when_nobody_is_there(
     chain_of: Callable[[int], Chain],
 ) -> None:
