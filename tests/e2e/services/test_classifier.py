@@ -25,6 +25,7 @@ from support.services.classifier import (
 )
 from support.services.service import free_port, new_context, started
 
+from sfcperf import retry
 from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES
 from sfcperf.services.classifier.features import SCHEMA_HASH
 
@@ -201,9 +202,14 @@ def test_spoofed_sources_leave_room(kafka: Any, tmp_path_factory: pytest.TempPat
     with own_bench(kafka, tmp_path_factory, "spoof0", most_rules=40, max_flow_rules=100) as bench:
         bench.begin_trial()
         bench.send(one_packet_flows(300)[4:])
-        bench.until("records_received", 296)
-        counters = bench.grown()
-        assert (counters["rules_withheld"], counters["rules_refused_full"]) == (246, 10)
+
+        def left_out() -> int:
+            counters = bench.grown()
+            return counters["rules_withheld"] + counters["rules_refused_full"]
+
+        assert retry.until(lambda: left_out() == 296 - 40, timeout_s=ANSWER_S, period_s=0.05)
+        # Or more: what is refused leaves room in which others are tried.
+        assert bench.grown()["rules_refused_full"] >= 10
         assert len(bench.rules_in_force()) == 40
         bench.send([record([syn(51_000 + number)], number) for number in range(10)])
         assert bench.classifier.end_trial() == ()
