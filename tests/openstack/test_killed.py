@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from openstack.connection import Connection
-from support.cloud.cloud_runs import PLANNED, CloudLab, wait_until, workflow
+from support.cloud.cloud_runs import PLANNED, CloudLab, workflow
 from support.cloud.openstack_project import inventory, left_over
 
 pytestmark = pytest.mark.server
@@ -66,7 +66,7 @@ def test_sfcperf_is_killed_again_and_again(
     the first one left is removed by `clean`, the rest by those who go on."""
     before = inventory(cloud)
     run = lab.start()
-    wait_until(lambda: machines(cloud, "BUILD"), run)
+    lab.wait_until(lambda: machines(cloud, "BUILD"), run)
     kill(run)
     assert lab.trials == []
     assert left_over(before, inventory(cloud))["servers"]
@@ -74,10 +74,10 @@ def test_sfcperf_is_killed_again_and_again(
     assert "server sfcperf-" in lab.said
     assert left_over(before, inventory(cloud)) == {}
     run = lab.start(*lab.resume)
-    wait_until(lambda: len(lab.trials) == 1, run)
+    lab.wait_until(lambda: len(lab.trials) == 1, run)
     kill(run)
     run = lab.start(*lab.resume)
-    wait_until(lambda: lab.trials == ALL_VALID and lab.manifest["state"] == "tearing down", run)
+    lab.wait_until(lambda: lab.trials == ALL_VALID and lab.manifest["state"] == "tearing down", run)
     kill(run)
     assert lab.run(*lab.resume) == 0, lab.said
     assert lab.trials == ALL_VALID
@@ -91,9 +91,9 @@ def test_services_of_the_cloud_are_killed(
 ) -> None:
     """Nova while machines are being made, neutron while the chain is changed; both come back."""
     run = lab.start()
-    wait_until(lambda: machines(cloud, "BUILD"), run)
+    lab.wait_until(lambda: machines(cloud, "BUILD"), run)
     service("kill", "nova-api")
-    wait_until(lambda: len(lab.trials) == 1, run)
+    lab.wait_until(lambda: len(lab.trials) == 1, run)
     service("kill", "neutron-server")
     assert run.wait(timeout=600) == 0, lab.said
     assert lab.trials == ALL_VALID
@@ -106,7 +106,7 @@ def test_sfcperf_is_killed_while_neutron_is_down(
     lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
 ) -> None:
     run = lab.start()
-    wait_until(lambda: lab.manifest.get("state") == "measuring", run)
+    lab.wait_until(lambda: lab.manifest.get("state") == "measuring", run)
     service("stop", "neutron-server")
     kill(run)
     assert lab.run("clean") == 3

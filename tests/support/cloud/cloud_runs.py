@@ -76,6 +76,14 @@ class CloudLab:
         """The same, to its end; gives the exit code."""
         return self.start(*arguments).wait(timeout=LONGEST_S)
 
+    def wait_until(self, reached: Callable[[], object], command: subprocess.Popen[bytes]) -> None:
+        """Until it is so; a command that has ended before will not get there any more."""
+        end = time.monotonic() + LONGEST_S
+        while not reached():
+            assert command.poll() is None, f"ended with {command.returncode} before:\n{self.said}"
+            assert time.monotonic() < end, f"not after {LONGEST_S} s:\n{self.said}"
+            time.sleep(0.05)
+
     def close(self) -> None:
         """End what a test that failed has left, and remove what that has made."""
         for command in self._started:
@@ -113,12 +121,3 @@ class CloudLab:
         lines = [line for file in self._results.glob("*/trials.jsonl") for line in file.open()]
         records = [json.loads(line) for line in lines]
         return sorted((record["trial_id"], record["status"]) for record in records)
-
-
-def wait_until(reached: Callable[[], object], command: subprocess.Popen[bytes]) -> None:
-    """Until it is so; a command that has ended before will not get there any more."""
-    end = time.monotonic() + LONGEST_S
-    while not reached():
-        assert command.poll() is None, f"the command ended with {command.returncode} before"
-        assert time.monotonic() < end
-        time.sleep(0.05)
