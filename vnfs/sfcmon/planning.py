@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sfcperf.sketches.bloom import bits_for, false_positive_rate
@@ -35,7 +36,7 @@ class Plan:
     listing: Success
     """Simulated tables of this size."""
     paper_cells: int
-    """What Theorem 1 alone gives, C_K times the flows."""
+    """What Theorem 1 alone gives: C_K times the flows, rounded up as in the paper."""
     paper_listing: Success
     """Simulated tables of that size."""
     memory_bytes: int
@@ -55,7 +56,7 @@ def planned(
     )
     cells, listing = cells_for(flows, iblt_hashes, success, seed)
     c_k = threshold(iblt_hashes)
-    paper_cells = max(iblt_hashes, round(c_k * flows))
+    paper_cells = max(iblt_hashes, math.ceil(c_k * flows))
     sizes = Sizes(
         cms_rows=min(MOST_CMS_ROWS, rows_for(1 - success)),
         cms_columns=columns_for(epsilon),
