@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -60,6 +61,12 @@ app.command("verify")(verify.verify)
 app.command("replay")(replay.replay)
 app.command("clean")(clean.clean)
 app.command("doctor")(doctor.doctor)
+
+
+@cache
+def click_command() -> Any:
+    """The command that `typer` makes of the verbs, a click.Command."""
+    return typer.main.get_command(app)
 
 
 def _version(asked: bool) -> None:

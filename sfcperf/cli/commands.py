@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import typer
-
-from sfcperf.cli.app import app
+from sfcperf.cli.app import click_command
 from sfcperf.errors import ExitCode
 
 EXIT_CODES = {
@@ -27,7 +25,7 @@ EXIT_CODES = {
 def contexts() -> Iterator[Any]:
     """The context (of click) of `sfcperf` and of each verb, in the order of `--help`; a group comes
     before its own verbs."""
-    group = typer.main.get_command(app)
+    group = click_command()
     waiting = [group.context_class(group, info_name="sfcperf", **group.context_settings)]
     while waiting:
         context = waiting.pop(0)

@@ -72,9 +72,9 @@ def _run_app() -> int:
 
     signals_interrupt()
     try:
-        from sfcperf.cli.app import app
+        from sfcperf.cli.app import click_command
 
-        app()
+        click_command()()
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0

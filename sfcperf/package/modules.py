@@ -64,9 +64,10 @@ def third_party(used: Iterable[tuple[str, str]]) -> list[Module]:
 
     Raises EnvironmentLacks when one is not installed here, or its files cannot be told.
     """
+    installed = entry_points()
     found: dict[str, tuple[Distribution, list[EntryPoint], list[tuple[str, str]]]] = {}
     for kind, name in sorted(used):
-        point = _entry_point(kind, name)
+        point = _entry_point(installed.select(group=GROUPS[kind]), kind, name)
         if point.dist is not None and point.dist.name != OWN:
             _, points, provides = found.setdefault(point.dist.name, (point.dist, [], []))
             points.append(point)
@@ -97,8 +98,8 @@ def _vnf_types(value: Any) -> Iterator[str]:
             yield from _vnf_types(item)
 
 
-def _entry_point(kind: str, name: str) -> EntryPoint:
-    for point in entry_points(group=GROUPS[kind]):
+def _entry_point(installed: Iterable[EntryPoint], kind: str, name: str) -> EntryPoint:
+    for point in installed:
         if point.name == name:
             return point
     raise EnvironmentLacks(

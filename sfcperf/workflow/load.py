@@ -39,7 +39,7 @@ from sfcperf.workflow.schema import (
     parameters_with_defaults,
 )
 from sfcperf.workflow.services import check_same
-from sfcperf.workflow.validate import misfits, section_misfits
+from sfcperf.workflow.validate import all_fit, misfits, section_misfits
 from sfcperf.workflow.variants import (
     ExpandedDocument,
     check_comparable,
@@ -202,6 +202,8 @@ def _check_sections(expansion: Expansion, findings: Findings) -> None:
     fixed = {key: document[key] for key in FIXED if key in document and key != "factors"}
     used = _used_plugins([fixed, *({name: value} for name, _, value in varying)])
     schema = compose(used)
+    if all_fit(schema, [*fixed.items(), *((name, value) for name, _, value in varying)]):
+        fixed, varying = {}, []
     for key, value in fixed.items():
         findings.add_misfits(section_misfits(schema, key, value))
     for section, combination, value in varying:

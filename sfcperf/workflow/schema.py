@@ -69,12 +69,7 @@ def shipped_schema(name: str) -> Schema:
 
 @cache
 def own_schema() -> Schema:
-    """Like `base_schema`; not to be changed."""
-    return base_schema()
-
-
-def base_schema() -> Schema:
-    """The workflow schema without any plug-in and without references, as a copy of its own."""
+    """The workflow schema without any plug-in and without references; not to be changed."""
     return without_references(shipped_schema("workflow"))
 
 
@@ -84,22 +79,27 @@ def compose(used: Iterable[tuple[str, str]]) -> Schema:
     All installed names are allowed, but only these are imported and described.
     Raises EnvironmentLacks when one cannot be imported, SfcperfError when its schema is wrong.
     """
-    schema = base_schema()
+    own = own_schema()
+    definitions = dict(own["$defs"])
     for slot in SLOTS:
-        definition = schema["$defs"][slot.definition]
-        selector = definition["properties"][slot.selector]
-        selector["enum"] = list(plugins.names(slot.kind))
-        own_keys = definition["properties"]
-        definition["allOf"] = []
-        if slot.parameters is None:
-            # The other keys are known only together with the plug-in's own.
-            definition["properties"] = {slot.selector: selector}
+        own_keys = dict(definitions[slot.definition]["properties"])
+        selector = {**own_keys[slot.selector], "enum": list(plugins.names(slot.kind))}
+        own_keys[slot.selector] = selector
+        # Beside a plug-in's own keys, the others are known only together with them.
+        keys = {slot.selector: selector} if slot.parameters is None else own_keys
+        definition = definitions[slot.definition] = {
+            **definitions[slot.definition],
+            "properties": keys,
+        }
+        choices = []
         for kind, name in sorted(set(used)):
             if kind == slot.kind:
                 key = f"{kind}.{name}"
-                schema["$defs"][key] = _plugin_schema(slot, name, own_keys)
-                definition["allOf"].append(_choice(slot, name, key, schema["$defs"][key]))
-    return schema
+                definitions[key] = _plugin_schema(slot, name, own_keys)
+                choices.append(_choice(slot, name, key, definitions[key]))
+        if choices:  # JSON Schema allows no empty `allOf`
+            definition["allOf"] = choices
+    return {**own, "$defs": definitions}
 
 
 def parameters_of(kind: str, name: str) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -93,6 +93,14 @@ def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterat
             yield from check(validator, wanted, value, schema) or ()
 
     return checked
+
+
+def all_fit(schema: Mapping[str, Any], sections: Sequence[tuple[str, Any]]) -> bool:
+    """Whether values of top-level keys fit, by one look at the schema: its compilation takes longer
+    than the rest. False says nothing yet, see `section_misfits`."""
+    each = [{"$ref": f"#/$defs/{section}"} for section, _ in sections]
+    together = {"$schema": schema["$schema"], "prefixItems": each, "$defs": schema["$defs"]}
+    return not each or _fits(together, [value for _, value in sections])
 
 
 def section_misfits(schema: Mapping[str, Any], section: str, value: Any) -> list[Misfit]:

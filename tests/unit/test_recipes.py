@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 import yaml
 from dockerfile_parse import DockerfileParser
 
-from sfcperf.cli.app import app
+from sfcperf.cli.app import click_command
 from sfcperf.cli.comparing import failing
 
 TREE = Path(__file__).resolve().parents[2]
@@ -46,7 +45,7 @@ def commands(script: str) -> Iterator[list[str]]:
 def check(arguments: list[str]) -> dict[str, Any]:
     """Parse as the program does, without doing anything; gives the values."""
     verb, *rest = arguments
-    group = typer.main.get_command(app)
+    group = click_command()
     known = group.commands  # type: ignore[attr-defined]
     assert verb in known, verb
     values: dict[str, Any] = known[verb].make_context(verb, rest).params

@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,9 @@ def _described(kind: str, name: str) -> dict[str, Any]:
     return entry if release else {**entry, **_code(plugin)}
 
 
+@cache
 def _code(plugin: type) -> dict[str, Any]:
-    """Folder and files of a plug-in's code."""
+    """Folder and files of a plug-in's code, which this process does not import again."""
     top = sys.modules.get(plugin.__module__.partition(".")[0])
     initial = getattr(top, "__file__", None)
     if initial is not None and Path(initial).name.startswith("__init__."):

@@ -74,7 +74,7 @@ def contents(package: Path) -> dict[str, bytes]:
 
 def write_zip(path: Path, files: Mapping[str | zipfile.ZipInfo, bytes]) -> Path:
     """A zip of these files."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return path

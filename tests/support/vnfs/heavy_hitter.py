@@ -14,11 +14,11 @@ from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter import compile as compiling
 from sfcperf.vnfs.heavy_hitter.model import HeavyHitters, Settings
 
-ENGINES = ("native", "swx", "by_hand")
-"""`by_hand`: engine swx with the program of benchmarks/heavy_hitter/engines.py that no compiler
-wrote."""
+ENGINES = ("native", "swx")
+BY_HAND = "by_hand"
+"""Engine swx with the program of benchmarks/heavy_hitter/engines.py that no compiler wrote."""
 _BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "heavy_hitter" / "_heavy_hitter"
-_SPECS = {"swx": compiling.SPEC, "by_hand": _BENCHMARK / "hand_written.spec"}
+_SPECS = {"swx": compiling.SPEC, BY_HAND: _BENCHMARK / "hand_written.spec"}
 _NS_PER_S = 10**9
 _PCAP = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, 1)
 _HEAD = struct.Struct("<IIII")

@@ -31,7 +31,17 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "shipped": lambda: dict(json.loads(SHIPPED_SCHEMA.read_text())),
     "effective": effective_schema,
 }
-HEAVY = ("numpy", "scipy", "pyarrow", "duckdb", "plotly", "matplotlib", "pyroute2", "toscaparser")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "duckdb",
+    "plotly",
+    "matplotlib",
+    "pyroute2",
+    "toscaparser",
+    "jsonschema",
+)
 
 
 def named(value: Any) -> str:
@@ -80,6 +90,7 @@ def test_an_editor_accepts_it_and_what_a_run_keeps_of_it(file: Path, schema: str
         assert list(validator.iter_errors({**document, "chain": {"functions": [{"count": 1}]}}))
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("schema", SCHEMAS)
 @pytest.mark.parametrize("file", FILES, ids=named)
 def test_an_editor_accepts_a_factor_wherever_the_engine_does(file: Path, schema: str) -> None:
@@ -284,6 +295,7 @@ def test_pptmon_fig9_has_the_chains_of_the_paper() -> None:
 
 
 def test_validation_imports_nothing_heavy() -> None:
+    """Not even jsonschema, which only a workflow with errors needs."""
     script = (
         "import sys; from sfcperf.cli.inputs import read_workflow; "
         "read_workflow(sys.argv[1], None, None, None); "

@@ -111,15 +111,15 @@ def _attack(target: Target, messages: int, seed: int) -> None:
     controller.close()
 
 
-@pytest.mark.parametrize("messages", [2_000, pytest.param(100_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("messages", [500, pytest.param(100_000, marks=pytest.mark.exhaustive)])
 def test_mutated_messages(attacked: tuple[Bench, Target], messages: int) -> None:
     made, target = attacked
     made.connect()
     controller = made.accepted()
     made.ofctl("add-flow", "in_port=1,actions=output:2")
-    _attack(target, 1_000, 0)
+    _attack(target, messages // 5, 0)
     before = made.agent.memory_kb
-    _attack(target, messages - 1_000, 1)
+    _attack(target, messages - messages // 5, 1)
     assert made.agent.is_alive(), made.agent.complaints
     assert made.agent.memory_kb < before + MORE_MEMORY_KB
     controller.barrier()

@@ -18,6 +18,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from support.vnfs.heavy_hitter import (
+    BY_HAND,
     ENGINES,
     Clock,
     Outcome,
@@ -36,7 +37,9 @@ VECTORS = json.loads((files("sfcperf.vnfs.heavy_hitter") / "vectors.json").read_
 MAC, CLIENT = "02:00:00:00:00:01", "02:00:00:00:00:02"
 PLAIN = Clock()
 
-pytestmark = pytest.mark.parametrize("engine", ENGINES)
+pytestmark = pytest.mark.parametrize(
+    "engine", [*ENGINES, pytest.param(BY_HAND, marks=pytest.mark.exhaustive)]
+)
 
 
 _UDP = bytes(
