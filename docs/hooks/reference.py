@@ -22,7 +22,7 @@ from mkdocs.structure.pages import Page
 from sfcperf import plugins
 from sfcperf.cli.commands import EXIT_CODES, contexts
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.schema import base_schema, effective_schema
+from sfcperf.workflow.schema import effective_schema, own_schema
 
 Schema = Mapping[str, Any]
 
@@ -168,7 +168,7 @@ def cli() -> Iterator[str]:
 
 def workflow() -> Iterator[str]:
     """The workflow's own keys."""
-    text = base_schema()
+    text = own_schema()
     yield "# Workflow file\n"
     yield f"{text['description']}\n"
     yield (

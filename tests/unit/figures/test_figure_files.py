@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -29,6 +30,7 @@ from sfcperf.figures.run_data import RunData, label_runs, letter_of, side_by_sid
 from sfcperf.figures.selection import FigureRequest, chosen_figures
 from sfcperf.results.store import RunStore
 
+Command = Callable[..., int]
 SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 BOX = {
     "name": "boxes", "probe": "ping", "metric": "rtt_us", "x": "chain_length",
@@ -218,15 +220,18 @@ def test_runs_stand_on_the_axis_when_they_alone_differ(tmp_path: Path) -> None:
     (["--name", "../x"], "plain file name"),
 ])  # fmt: skip
 def test_mistakes_are_told_with_what_there_is(
-    run: RunStore, tmp_path: Path, arguments: list[str], said: str
+    sfcperf: Command,
+    capsys: pytest.CaptureFixture[str],
+    run: RunStore,
+    tmp_path: Path,
+    arguments: list[str],
+    said: str,
 ) -> None:
     target = tmp_path / "out"
-    done = subprocess.run(
-        [SFCPERF, "figures", run.folder, "-o", target, *arguments], capture_output=True, text=True
-    )
-    assert done.returncode == 2, done.stderr
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    assert sfcperf("figures", run.folder, "-o", target, *arguments) == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "Traceback" not in printed
     assert not target.exists()
 
 
