@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sfcperf import plugins
+from sfcperf.hosts.base import Process
 from sfcperf.services import jars, processes
 from sfcperf.services.base import RunningService, Service, ServiceContext
 from sfcperf.services.processes import Processes
@@ -74,8 +76,12 @@ def kafka() -> Iterator[Any]:
     since."""
     if not kafka_is_there():
         pytest.skip("Kafka is not there: make setup-security")
-    with (
-        tempfile.TemporaryDirectory(prefix="sfcperf-kafka-") as folder,
-        started(new_context(Path(folder)), "kafka") as running,
-    ):
-        yield running
+    with tempfile.TemporaryDirectory(prefix="sfcperf-kafka-") as folder:
+        context = new_context(Path(folder))
+
+        def spawn(command: Sequence[str], output: Path) -> Process:
+            # pytest-xdist kills its workers after Ctrl-C, and no fixture ends.
+            return context.spawn(["setpriv", "--pdeathsig", "KILL", *command], output)
+
+        with started(replace(context, spawn=spawn), "kafka") as running:
+            yield running

@@ -125,4 +125,7 @@ def trained(running: Running, name: str, of: Examples) -> Path:
 
 
 def _wholly(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"spark": with_defaults(settings.SCHEMA, {"master": "local[2]", **parameters})}
+    # Spark's driver with the first compiler alone takes half of the CPU time of a test.
+    conf = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
+    given = {"master": "local[2]", "conf": conf, **parameters}
+    return {"spark": with_defaults(settings.SCHEMA, given)}
