@@ -103,6 +103,7 @@ def block(deployment: Deployment, *sources: str) -> None:
                 assert answer.status_code == 201, answer.text
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("dataplane", ["ebpf", "ovs"])
 def test_a_chain_that_blocks_nothing(tmp_path: Path, dataplane: str, trace: dict[str, str]) -> None:
     """Also through a function in plain IP, which knows no address of the trace."""
@@ -120,7 +121,7 @@ def test_a_chain_that_blocks_nothing(tmp_path: Path, dataplane: str, trace: dict
     assert not list(tmp_path.glob("**/*.pcap"))
 
 
-@pytest.mark.gate_runs("each value")
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("dataplane", ["ebpf", "ovs"])
 @pytest.mark.parametrize("firewall", ["nsh_firewall", "firewall"])
 def test_a_rule_for_a_source_blocks_what_the_trace_says(

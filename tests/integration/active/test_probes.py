@@ -254,6 +254,7 @@ def squatter(host: NamespaceHost, port: int, *options: str) -> Iterator[None]:
         process.stop()
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.server
 @pytest.mark.parametrize("options", [("-4",), ()], ids=["ipv4", "any-address"])
 @pytest.mark.parametrize(

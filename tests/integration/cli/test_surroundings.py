@@ -23,6 +23,7 @@ def sh(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(
     "environment",
     [

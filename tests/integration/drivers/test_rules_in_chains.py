@@ -60,7 +60,7 @@ def arrives(sender: socket.socket, receiver: socket.socket, data: bytes, wait_s:
         return False
 
 
-@pytest.mark.gate_runs("pairwise")
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_existing_connection_is_cut(driver: LocalDriver, kind: str, encapsulation: str) -> None:

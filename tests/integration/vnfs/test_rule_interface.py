@@ -294,6 +294,7 @@ def test_spoofed_sources_fill_no_more_than_there_is(make: Make) -> None:
 # --- the process ---
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("on_failure", ["fail-open", "fail-closed"])
 def test_killed(make: Make, monkeypatch: pytest.MonkeyPatch, on_failure: str) -> None:
     between, client = make(on_failure=on_failure)

@@ -121,6 +121,7 @@ def test_forwards_and_blocks(ends: tuple[Bench, OtherEnd]) -> None:
     assert counters["dropped"] == 20 - THRESHOLD
 
 
+@pytest.mark.gate_runs(1)
 def test_other_end_may_come_again(ends: tuple[Bench, OtherEnd]) -> None:
     """Counts go on."""
     bench, other = ends
@@ -132,6 +133,7 @@ def test_other_end_may_come_again(ends: tuple[Bench, OtherEnd]) -> None:
     assert heavy_and_others(bench, 3000)[3000] == THRESHOLD
 
 
+@pytest.mark.gate_runs(1)
 def test_a_window_ends_when_asked(ends: tuple[Bench, OtherEnd]) -> None:
     """It was given no length."""
     bench, _ = ends

@@ -38,7 +38,7 @@ def source_ports(frames: list[bytes]) -> list[int]:
 @pytest.mark.parametrize("engine", ["xdp", "packet"])
 @pytest.mark.parametrize("protocol", ["udp", "tcp-syn"])
 @pytest.mark.parametrize("frames", ["64", "65", "1518", "64:7,570:4,1518:1"])
-@pytest.mark.gate_runs("pairwise")
+@pytest.mark.gate_runs("each value")
 def test_packets_are_whole(
     pair: Ends, tmp_path: Path, engine: str, protocol: str, frames: str
 ) -> None:
