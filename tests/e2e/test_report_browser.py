@@ -242,7 +242,7 @@ def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.gate_runs(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
 def test_screenshots(
     browser: Browser, report: Path, tmp_path: Path, name: str, width: int, scheme: str

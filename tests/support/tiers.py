@@ -47,7 +47,7 @@ def examples(count: int, *suppressed: HealthCheck, gate: int | None = None) -> s
 def mark_exhaustive(items: Iterable[pytest.Item]) -> None:
     """Mark what `gate_runs` leaves out: `gate_runs("pairwise")` keeps each pair of values of two
     parameters, `gate_runs("each value")` each value, `gate_runs(3)` the first three cells,
-    `gate_runs("a tenth")` every tenth cell, beginning with the first."""
+    `gate_runs("every 10th")` those that many apart, beginning with the first."""
     functions = defaultdict(list)
     for item in items:
         if item.get_closest_marker("gate_runs") and not item.get_closest_marker("exhaustive"):
@@ -61,8 +61,8 @@ def mark_exhaustive(items: Iterable[pytest.Item]) -> None:
 def _kept(cells: Sequence[pytest.Item], wanted: str | int) -> Sequence[pytest.Item]:
     if isinstance(wanted, int):
         return cells[:wanted]
-    if wanted == "a tenth":
-        return cells[::10]
+    if wanted.startswith("every "):
+        return cells[:: int(wanted.removeprefix("every ").removesuffix("th"))]
     size = {"pairwise": 2, "each value": 1}[wanted]
     parts = []
     for cell in cells:

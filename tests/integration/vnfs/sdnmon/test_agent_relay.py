@@ -259,7 +259,7 @@ def _dialogue() -> bytes:
     )
 
 
-@pytest.mark.gate_runs("a tenth")
+@pytest.mark.gate_runs("every 10th")
 @pytest.mark.parametrize("resets", [False, True])
 @pytest.mark.parametrize("point", range(len(_dialogue()) + 1))
 def test_a_controller_that_disconnects_at_every_point(

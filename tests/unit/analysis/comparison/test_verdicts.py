@@ -137,7 +137,7 @@ def test_false_alarms_of_whole_families(noise: str, n: int, paired: bool) -> Non
         assert alarms == 0
 
 
-@pytest.mark.gate_runs(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("noise", ["normal", "bimodal"])
 @pytest.mark.parametrize("ratio", [0.95, 1.05])
 @pytest.mark.parametrize("paired", [False, True])
@@ -151,7 +151,7 @@ def test_false_equivalence_at_the_edge_of_the_margin(
     assert sum(r.verdict == "equivalent" for r in rows) <= 41
 
 
-@pytest.mark.gate_runs(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize("paired", [False, True])
 def test_intervals_cover(noise: str, paired: bool) -> None:

@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -269,12 +270,18 @@ class Hostile:
         return bytes(frame + bytes(rng.choice([0] * 9 + [11])))
 
 
+@cache
+def hostile_frames(seed: int) -> list[bytes]:
+    """Scapy makes them slowly, and all engines get the same."""
+    hostile = Hostile(seed)
+    return [hostile.frame() for _ in range(700)]
+
+
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(2, 30))]
 )
 def test_hostile_frames(tmp_path: Path, engine: str, seed: int) -> None:
-    hostile = Hostile(seed)
-    frames = [hostile.frame() for _ in range(700)]
+    frames = hostile_frames(seed)
     clock = Clock(step_ns=10**6, window_ms=300, first_epoch=0xFFFFFFFF)
     found = check(tmp_path, engine, frames, Settings(columns=256, threshold=10), clock)
     assert found.counters["blocked"]
