@@ -86,7 +86,7 @@ p4: venv ## Compile the P4 programs anew, after a change of vnfs/sfcmon/p4 (p4c)
 p4-dpdk: venv ## The same, after a change of vnfs/heavy_hitter/p4 (p4c-dpdk)
 	$(Q)$(BIN)/python -m sfcperf.vnfs.heavy_hitter.compile
 
-bench: setup servers ## Run the benchmarks (not those on OpenStack); each prints its result and its budget
+bench: setup servers spark ## Run the benchmarks (not those on OpenStack); each prints its result and its budget
 	$(Q)status=0; for file in $(filter-out benchmarks/openstack/%,$(wildcard benchmarks/[a-z]*/[a-z]*.py)); do \
 	    echo "== $$file"; \
 	    $(BIN)/python $$file || status=1; \
@@ -138,7 +138,7 @@ $(HOST_STAMP).new $(CLOUD_STAMP).new:
 dataplanes: host
 	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -C vnfs
 
-servers: host kafka spark mermaid
+servers: host kafka mermaid $(if $(ALL),spark)
 	$(Q)playbooks/elasticsearch.sh $(CURDIR)/build/servers $(ELASTICSEARCH)
 	$(Q)playbooks/oldest-kernel.sh $(CURDIR)/build/kernels $(OLDEST_KERNEL)
 

@@ -354,6 +354,7 @@ def test_a_switch_without_agent(net: Network) -> None:
 # --- beside another application of os-ken ---
 
 
+@pytest.mark.exhaustive
 def test_beside_another_application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It forwards, and uses the paper's calls; its events come."""
     log = tmp_path / "log"

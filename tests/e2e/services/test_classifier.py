@@ -130,6 +130,7 @@ def one_packet_flows(count: int, first_port: int = 1024) -> list[dict[str, Any]]
     return found
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("layer", ["speed", "serving", "rules"])
 def test_a_killed_process_loses_nothing(bench: ClassifierBench, layer: str) -> None:
     """Each flow has its rule, and each record its verdict, whichever process is killed."""

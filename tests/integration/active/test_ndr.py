@@ -90,6 +90,7 @@ def test_it_finds_the_rate_of_a_shaper(wire: Cable, tmp_path: Path, trials: int)
     assert len(list(raw.glob("load-*/iperf3-client.json"))) >= len(document["offered"])
 
 
+@pytest.mark.exhaustive
 def test_a_sender_that_is_slower_than_the_cable_makes_no_silent_number(
     wire: Cable, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def words(svg: Path) -> str:
     return " ".join(re.findall(r"<!-- (.*?) -->", svg.read_text()))
 
 
+@pytest.mark.exhaustive
 def test_the_same_bytes_elsewhere_and_another_day(run: RunStore, tmp_path: Path) -> None:
     """In another folder with a `matplotlibrc` of its own, for another user, with other hashes, an
     hour that is not ours, and a copy of the run under another path."""
