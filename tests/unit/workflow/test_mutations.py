@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from support.from_schema import from_schema
 from support.tiers import examples, is_gate
 from support.workflow_plugins import INSTALLED, document
@@ -19,7 +20,8 @@ from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow.document import pointer
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
-from sfcperf.workflow.schema import compose
+from sfcperf.workflow.schema import compose, effective_schema
+from sfcperf.workflow.validate import all_fit
 
 WORKFLOWS = Path(__file__).parents[3] / "workflows"
 SHIPPED = [json.loads(path.read_text()) for path in sorted(WORKFLOWS.glob("*.json"))]
@@ -139,6 +141,21 @@ def test_mutated_variants(data: st.DataObject) -> None:
     names = ["first", "second", "third"][: data.draw(st.integers(2, 3), label="variants")]
     whole["variants"] = {name: data.draw(changes, label=name) for name in names}
     check(whole)
+
+
+@examples(500, *UNHURRIED, gate=25)
+@given(st.data())
+def test_what_fits_at_once_fits_by_jsonschema(data: st.DataObject) -> None:
+    """Two validators differ in details. That of `all_fit` lets nothing pass that the other does
+    not."""
+    whole = copy.deepcopy(data.draw(st.sampled_from(SHIPPED), label="workflow"))
+    mutate(data, whole)
+    schema = effective_schema()
+    for section in whole.keys() & schema["$defs"].keys():
+        if all_fit(schema, [(section, whole[section])]):
+            own = {"$ref": f"#/$defs/{section}", "$defs": schema["$defs"]}
+            judge = Draft202012Validator(own, format_checker=Draft202012Validator.FORMAT_CHECKER)
+            assert list(judge.iter_errors(whole[section])) == []
 
 
 @pytest.fixture(scope="module")
