@@ -21,7 +21,7 @@ from sfcperf.errors import DeploymentError
 from sfcperf.services.classifier import features, records, verdicts
 from sfcperf.services.classifier.records import PoisonedRecord
 
-pytestmark = [pytest.mark.server, pytest.mark.exhaustive]  # 450 MB to download, and a fifth JVM
+pytestmark = [pytest.mark.server, pytest.mark.exhaustive]  # 450 MB to download
 
 
 @pytest.fixture(scope="module")

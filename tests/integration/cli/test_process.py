@@ -15,26 +15,12 @@ from pathlib import Path
 import pytest
 from support.command import COMMAND, spawn
 from support.engine import Bench
+from support.heavy import HEAVY
 from support.signals import default_signals
 
 from sfcperf.results.store import RunStore
 
 RETRY_S = 60
-HEAVY = (
-    "numpy",
-    "scipy",
-    "pyarrow",
-    "duckdb",
-    "plotly",
-    "matplotlib",
-    "pyroute2",
-    "jsonschema",
-    "jinja2",
-    "psutil",
-    "toscaparser",
-    "rich",
-    "opentelemetry",
-)
 SLOW = [{"probe": "fake", "name": "a", "measure_s": 0.05}]
 LONG = {"rounds": 20, "warmup_rounds": 0}
 """Some seconds of trials that each take some 50 ms."""
@@ -52,11 +38,12 @@ def running(bench: Bench) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_help_imports_nothing_heavy() -> None:
+    heavy = (*HEAVY, "jinja2", "psutil", "rich", "opentelemetry")
     code = (
         "import sys; import sfcperf.cli.main as m; sys.argv = ['sfcperf', '--help']\n"
         "try: m.main()\n"
         "except SystemExit: pass\n"
-        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "resume" in done.stdout

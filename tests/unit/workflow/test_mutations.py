@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,9 @@ def test_mutated_variants(data: st.DataObject) -> None:
     check(whole)
 
 
+effective = cache(effective_schema)
+
+
 @examples(500, *UNHURRIED, gate=25)
 @given(st.data())
 def test_what_fits_at_once_fits_by_jsonschema(data: st.DataObject) -> None:
@@ -150,7 +154,7 @@ def test_what_fits_at_once_fits_by_jsonschema(data: st.DataObject) -> None:
     not."""
     whole = copy.deepcopy(data.draw(st.sampled_from(SHIPPED), label="workflow"))
     mutate(data, whole)
-    schema = effective_schema()
+    schema = effective()
     for section in whole.keys() & schema["$defs"].keys():
         if all_fit(schema, [(section, whole[section])]):
             own = {"$ref": f"#/$defs/{section}", "$defs": schema["$defs"]}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.heavy import HEAVY
 from support.workflow_file import load_workflow
 
 from sfcperf import plugins
@@ -31,17 +32,6 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "shipped": lambda: dict(json.loads(SHIPPED_SCHEMA.read_text())),
     "effective": effective_schema,
 }
-HEAVY = (
-    "numpy",
-    "scipy",
-    "pyarrow",
-    "duckdb",
-    "plotly",
-    "matplotlib",
-    "pyroute2",
-    "toscaparser",
-    "jsonschema",
-)
 
 
 def named(value: Any) -> str:
