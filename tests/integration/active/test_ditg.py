@@ -35,14 +35,19 @@ def test_one_way_delay_of_udp(wire: Cable, tmp_path: Path) -> None:
 
 
 def test_a_full_queue_delays_and_loses(wire: Cable, tmp_path: Path) -> None:
+    """The queue runs empty where the sender waits for a CPU, so the interface's counter judges."""
     wire.shape("middle", *SHAPED)
+    before = wire.passed()
     result = measure(wire, tmp_path, Ditg, rate_bps=OVERLOAD_BPS, duration_s=2)
+    passed = (wire.passed() - before) / result.notes["packets_sent"]
     seen = values(result)
     assert seen["delay_us"] == pytest.approx(QUEUE_BYTES * 8 / SHAPED_BPS * 1e6, rel=0.3)
+    assert seen["loss_ratio"] > 0.5
+    # Signalling passes as well.
+    assert seen["loss_ratio"] == pytest.approx(1 - passed, abs=0.01)
     # A frame has 42 bytes of headers.
-    payload_bps = SHAPED_BPS * 512 / (512 + 42)
-    assert seen["loss_ratio"] == pytest.approx(1 - payload_bps / result.notes["sent_bps"], abs=0.05)
-    assert seen["rate_bps"] == pytest.approx(payload_bps, rel=0.1)
+    assert seen["rate_bps"] < SHAPED_BPS * 512 / (512 + 42) * 1.1
+    assert seen["rate_bps"] == pytest.approx(result.notes["sent_bps"] * passed, rel=0.1)
 
 
 def test_loss_in_the_sender_is_untrusted(wire: Cable, tmp_path: Path) -> None:
