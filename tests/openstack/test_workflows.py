@@ -32,10 +32,12 @@ def run(lab: CloudLab, name: str, profile: str) -> Path:
     results = lab.folder / profile
     asked = ("run", name, "--profile", profile, *SHORT, "--results", str(results))
     exit_code = lab.run(*asked)
-    (manifest,) = results.glob("*/run.json")
-    statuses = {trial["status"] for trial in trials(manifest.parent)}
+    manifests = [*results.glob("*/run.json")]
+    assert len(manifests) == 1, lab.said
+    folder = manifests[0].parent
+    statuses = {trial["status"] for trial in trials(folder)}
     assert exit_code == (0 if statuses == {"valid"} else 1), lab.said
-    return manifest.parent
+    return folder
 
 
 def trials(folder: Path) -> list[dict[str, Any]]:
