@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 
 class ExitCode(IntEnum):
@@ -43,6 +44,13 @@ class SfcperfError(Exception):
         self.where = where
         self.allowed = allowed
         self.hint = hint
+
+    def as_kind(self, kind: type[SfcperfError], context: str = "", **changes: Any) -> SfcperfError:
+        """The same error as one of class `kind`, with `context: ` before the message. `changes` are
+        arguments of `kind` that replace this error's `where`, `allowed` or `hint`."""
+        message = f"{context}: {self.message}" if context else self.message
+        said = {"where": self.where, "allowed": self.allowed, "hint": self.hint}
+        return kind(message, **{**said, **changes})
 
     def lines(self) -> list[str]:
         """The error as lines of text, the most important first."""
@@ -119,13 +127,32 @@ class InterruptedRun(SfcperfError):
 
 
 @contextmanager
-def system_errors_as(
-    kind: type[SfcperfError], message: str, *, where: str | Path | None, hint: str | None = None
+def errors_as(
+    kind: type[SfcperfError], *kinds: type[SfcperfError], context: str = "", **changes: Any
 ) -> Iterator[None]:
-    """Inside, an OSError becomes an error of this kind: the message, and what the system says."""
+    """Inside, an error of one of `kinds` becomes one of `kind`; see SfcperfError.as_kind."""
+    try:
+        yield
+    except kinds as error:
+        raise error.as_kind(kind, context, **changes) from error
+
+
+@contextmanager
+def system_errors_as(
+    kind: type[SfcperfError],
+    message: str,
+    *,
+    where: str | Path | None,
+    hint: str | None = None,
+    prefer_filename: bool = False,
+) -> Iterator[None]:
+    """Inside, an OSError becomes an error of this kind: the message, and what the system says.
+    With `prefer_filename`, its place is the file that the system names, if it names one."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or error
+        if prefer_filename and error.filename is not None:
+            where = error.filename
         place = None if where is None else str(where)
         raise kind(f"{message}: {reason}", where=place, hint=hint) from error

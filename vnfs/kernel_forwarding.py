@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sfcperf.environment.tools import tool
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import protocol_counters
 from sfcperf.plugins import Requirement, flag
@@ -59,6 +59,11 @@ def all_or_nothing(running: RunningFunction) -> Iterator[None]:
         raise
 
 
+def deploying(name: str, host: Host) -> AbstractContextManager[None]:
+    """A MeasurementError inside becomes a DeploymentError of the instance `name`."""
+    return errors_as(DeploymentError, MeasurementError, context=name, where=host.name)
+
+
 class KernelForwarding(RunningFunction):
     """A host whose kernel forwards between these two interfaces and no others: what arrives by
     another one, by which the host may be managed, is not forwarded.
@@ -91,16 +96,12 @@ class KernelForwarding(RunningFunction):
     ) -> RunningFunction:
         """Set up everything, then forward; when a step fails, nothing stays. Raises
         DeploymentError, which names the instance."""
-        try:
+        with deploying(attachment.name, host):
             running = cls(host, attachment, knobs)
             with all_or_nothing(running):
                 running.add_routes()
                 running.set_up()
                 running.forward()
-        except MeasurementError as error:
-            raise DeploymentError(
-                f"{attachment.name}: {error.message}", where=host.name, hint=error.hint
-            ) from error
         return running
 
     def add_routes(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import waiting
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.hosts.process import inside
 from sfcperf.packets.marked import MarkedPacket
@@ -40,15 +40,11 @@ def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> Non
     """Send frames from an interface of a network namespace. Raises MeasurementError."""
     with inside(NETNS_FOLDER / namespace):
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    with sock:
-        try:
-            sock.bind((interface, 0))
-            for packet in packets:
-                sock.send(packet.data)
-        except OSError as error:
-            raise MeasurementError(
-                f"{interface} sends no marked packet: {error.strerror}", where=namespace
-            ) from error
+    failed = f"{interface} sends no marked packet"
+    with sock, system_errors_as(MeasurementError, failed, where=namespace):
+        sock.bind((interface, 0))
+        for packet in packets:
+            sock.send(packet.data)
 
 
 class Capture:

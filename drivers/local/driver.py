@@ -27,7 +27,7 @@ from sfcperf.drivers.local.layout import (
 from sfcperf.drivers.local.scenario_deployment import ScenarioDeployment
 from sfcperf.drivers.local.sff import Bmv2Sff, EbpfSff, LocalSff, OpenVSwitchSff
 from sfcperf.environment import tools
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.namespace import LocalHost
 from sfcperf.management import health
 from sfcperf.management.deployment import (
@@ -131,10 +131,8 @@ class LocalDriver(Driver):
         self._built[identity] = built
         self.context.journal.intend(built.resources)
         try:
-            built.build(CpuAssignment(scenario.topology.nodes, machine_cpus()))
-        except MeasurementError as error:
-            self._remove(identity)
-            raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
+            with errors_as(DeploymentError, MeasurementError):
+                built.build(CpuAssignment(scenario.topology.nodes, machine_cpus()))
         except BaseException:
             self._remove(identity)
             raise

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.hosts.process import inside, run
 
@@ -36,10 +36,9 @@ def add_namespaces(names: Sequence[str]) -> None:
     neighbour discovery would add packets.
     """
     commands = "".join(f"netns add {name}\n" for name in names)
-    try:
+    failed = "network namespaces cannot be created"
+    with errors_as(DeploymentError, MeasurementError, context=failed):
         run(["ip", "-batch", "-"], timeout_s=COMMAND_TIMEOUT_S, stdin=commands.encode())
-    except MeasurementError as error:
-        raise DeploymentError(f"network namespaces cannot be created: {error.message}") from error
     for name in names:
         with (
             netlink_errors(f"the network namespace {name} cannot be set up"),

@@ -13,7 +13,7 @@ from sfcperf.drivers.openstack.compute.guest import COMMAND_TIMEOUT_S, Guest
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.drivers.openstack.model.specs import DATA, EGRESS, INGRESS, MANAGEMENT
 from sfcperf.drivers.parallel import each, outcomes
-from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
+from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError, errors_as
 from sfcperf.hosts.carry import equip
 from sfcperf.hosts.provision import install
 from sfcperf.vnfs.base import Attachment, Management, NetworkFunction, RunningFunction
@@ -67,14 +67,12 @@ class ScenarioDeployment:
 
     def prepare(self) -> None:
         """Tools, addresses, functions: all guests at the same time. Raises DeploymentError."""
-        try:
+        with errors_as(DeploymentError, MeasurementError):
             each(
                 partial(self._endpoint, "client", self.client, self.server),
                 partial(self._endpoint, "server", self.server, self.client),
                 *(partial(self._function, spec) for spec in self.scenario.chain.functions),
             )
-        except MeasurementError as error:
-            raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
         self.ready = True
 
     def stop(self) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from sfcperf import plugins
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Resource
 from sfcperf.drivers.journal import JournalShare
-from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError, errors_as
 from sfcperf.management.deployment import Deployment
 from sfcperf.services import processes
 from sfcperf.services.base import RunningService, Service, ServiceContext
@@ -68,15 +68,9 @@ class Services:
                 log=log,
             )
             kind = _kind(spec.service)
-            try:
+            failed = f"the service {spec.name} cannot be started"
+            with errors_as(EnvironmentLacks, EnvironmentLacks, context=failed):
                 self._running[spec.name] = kind.start(context, spec.parameters)
-            except EnvironmentLacks as error:
-                raise EnvironmentLacks(
-                    f"the service {spec.name} cannot be started: {error.message}",
-                    where=error.where,
-                    allowed=error.allowed,
-                    hint=error.hint,
-                ) from error
 
     def addresses(self) -> dict[str, str]:
         """For DriverContext.services."""
@@ -107,12 +101,9 @@ class Services:
         for name, service in self._running.items():
             if service.problem() is None:
                 continue
-            try:
+            failed = f"service {name} does not come back"
+            with errors_as(DeploymentError, EnvironmentLacks, context=failed):
                 service.recover()
-            except EnvironmentLacks as error:
-                raise DeploymentError(
-                    f"service {name} does not come back: {error.message}", hint=error.hint
-                ) from error
 
     def counters(self) -> Counters:
         """Raises MeasurementError."""
@@ -184,15 +175,9 @@ class Services:
         return problems
 
 
-@contextmanager
-def _named(name: str) -> Iterator[None]:
+def _named(name: str) -> AbstractContextManager[None]:
     """Errors inside say which service they are of."""
-    try:
-        yield
-    except MeasurementError as error:
-        raise MeasurementError(
-            f"service {name}: {error.message}", where=error.where, hint=error.hint
-        ) from error
+    return errors_as(MeasurementError, MeasurementError, context=f"service {name}")
 
 
 def grown(before: Counters, after: Counters) -> dict[str, dict[str, int]]:

@@ -20,7 +20,7 @@ import secrets
 import shutil
 import string
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from sfcperf import ownership, strict_json
 from sfcperf.control.lock import NAME, RunAlive, take
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.environment.state_root import VARIABLE, state_root
-from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.input_file import read_input
 from sfcperf.results.documents import is_safe_name
 from sfcperf.results.files import replace_file
@@ -266,13 +266,11 @@ class StateDir:
         for folder in (self.root.resolve(), self._runs):
             ownership.check_folder(folder)
 
-    @contextmanager
-    def _accessible(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise EnvironmentLacks(
-                f"the folder for the state of runs cannot be used: {error.strerror}",
-                where=str(error.filename or self.root),
-                hint=f"run as root, or set {VARIABLE} to another folder",
-            ) from error
+    def _accessible(self) -> AbstractContextManager[None]:
+        return system_errors_as(
+            EnvironmentLacks,
+            "the folder for the state of runs cannot be used",
+            where=self.root,
+            hint=f"run as root, or set {VARIABLE} to another folder",
+            prefer_filename=True,
+        )

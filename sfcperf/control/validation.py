@@ -46,12 +46,8 @@ def _validate(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> 
                 kind.check_scenario(spec.parameters, scenario, observable)
             except InputError as error:
                 parameter = "" if error.where is None else f"/{error.where}"
-                raise WorkflowError(
-                    error.message,
-                    where=f"/monitors/{number}{parameter}",
-                    allowed=error.allowed,
-                    hint=error.hint,
-                ) from error
+                where = f"/monitors/{number}{parameter}"
+                raise error.as_kind(WorkflowError, where=where) from error
 
 
 def warnings(workflow: Workflow) -> list[str]:

@@ -36,12 +36,9 @@ def deliver(
             spool.done(waiting)
             raise
         spool.explain(waiting, error.message)
-        raise type(error)(
-            f"{error.message}; the run waits in {waiting.file}",
-            where=error.where,
-            allowed=error.allowed,
-            hint=_hint(error, spool),
-        ) from error
+        error.message += f"; the run waits in {waiting.file}"
+        error.hint = _hint(error, spool)
+        raise
     spool.done(waiting)
     return sent
 

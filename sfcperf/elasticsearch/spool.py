@@ -20,7 +20,7 @@ from pathlib import Path
 from sfcperf import ownership, strict_json
 from sfcperf.elasticsearch.target import Target
 from sfcperf.environment.state_root import VARIABLE, state_root
-from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.input_file import read_input
 from sfcperf.results.files import replace_file, sync_folder
 from sfcperf.results.records import utc_now
@@ -63,7 +63,13 @@ class Spool:
         key = json.dumps([store.run_id, str(folder), target.urls, target.prefix])
         file = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
         waiting = Waiting(file, store.run_id, folder, target, utc_now())
-        try:
+        with system_errors_as(
+            EnvironmentLacks,
+            "the folder for runs that wait to be sent cannot be written",
+            where=self.folder,
+            hint=f"name another folder in {VARIABLE}",
+            prefer_filename=True,
+        ):
             self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.folder.mkdir(mode=0o700, exist_ok=True)
             self._check_ours()
@@ -71,12 +77,6 @@ class Spool:
             with suppress(InputError):  # a damaged entry is replaced
                 waiting = waiting if is_new else replace(waiting, since=_read(file).since)
             replace_file(file, _text(waiting))
-        except OSError as error:
-            raise EnvironmentLacks(
-                f"the folder for runs that wait to be sent cannot be written: {error.strerror}",
-                where=str(error.filename or self.folder),
-                hint=f"name another folder in {VARIABLE}",
-            ) from error
         return waiting, is_new
 
     def explain(self, waiting: Waiting, problem: str) -> None:
@@ -101,16 +101,12 @@ class Spool:
         return [entry for entry in self._entries() if isinstance(entry, InputError)]
 
     def _entries(self) -> Iterator[Waiting | InputError]:
-        try:
+        unread = "the folder for runs that wait to be sent cannot be read"
+        with system_errors_as(EnvironmentLacks, unread, where=self.folder):
             if not self.folder.exists():
                 return
             self._check_ours()
             files = sorted(self.folder.glob("[0-9a-f]*.json"))
-        except OSError as error:
-            raise EnvironmentLacks(
-                f"the folder for runs that wait to be sent cannot be read: {error.strerror}",
-                where=str(self.folder),
-            ) from error
         for file in files:
             try:
                 yield _read(file)

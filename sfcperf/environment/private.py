@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfcperf.environment.state_root import VARIABLE, state_root
-from sfcperf.errors import EnvironmentLacks
+from sfcperf.errors import EnvironmentLacks, system_errors_as
 
 _PREFIX = "private-"
 
@@ -27,15 +27,15 @@ def private_folder() -> Iterator[Path]:
     """A new folder (mode 0700), removed afterwards; by `sfcperf clean` if this process is killed.
     Raises EnvironmentLacks if it cannot be created."""
     root = state_root()
-    try:
+    with system_errors_as(
+        EnvironmentLacks,
+        "a private folder for the files of a package cannot be created",
+        where=root,
+        hint=f"set {VARIABLE} to a folder that you may write",
+        prefer_filename=True,
+    ):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder, lock = _create(root)
-    except OSError as error:
-        raise EnvironmentLacks(
-            f"a private folder for the files of a package cannot be created: {error.strerror}",
-            where=str(error.filename or root),
-            hint=f"set {VARIABLE} to a folder that you may write",
-        ) from error
     try:
         yield folder
     finally:

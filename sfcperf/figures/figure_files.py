@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, system_errors_as
 from sfcperf.figures.attribution_figure import attribution_names, write_attribution
 from sfcperf.figures.csv_tables import band_csv, data_csv, samples_csv, time_csv, trials_csv
 from sfcperf.figures.drawing import draw
@@ -76,12 +76,8 @@ def write_figures(
         for plot, _ in resolved:
             _check_curves(plot, runs)
     check_place(folder)
-    try:
+    with system_errors_as(InputError, "cannot create this folder", where=folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot create this folder: {error.strerror}", where=str(folder)
-        ) from error
     files = []
     for plot, fits in resolved:
         files += write_figure(plot, fits, folder, layout)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, errors_as
 from sfcperf.package import layout
 from sfcperf.package.archive import Archive, hash_file, hash_list
 from sfcperf.package.crate import crate_text
@@ -66,12 +66,9 @@ def pack(
             document = package_document(runs, modules, options, warnings)
             _write(archive, runs, files, document)
             added = dict(archive.files)
-        try:
+        refused = "this cannot be packed"
+        with errors_as(InputError, InputError, context=refused, where=str(target)):
             inspect(beside, max_bytes=1 << 62)
-        except InputError as error:
-            raise InputError(
-                f"this cannot be packed: {error.message}", where=str(target), hint=error.hint
-            ) from error
     for stale in signature_files(target).values():
         stale.unlink(missing_ok=True)
     return PackResult(target, len(added), sum(f.bytes for f in added.values()), tuple(warnings))

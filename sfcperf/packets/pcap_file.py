@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
 
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import MeasurementError, system_errors_as
 
 HEADER_BYTES = 24
 """Before the first frame."""
@@ -22,10 +22,8 @@ def frames(path: Path, link_type: int = LINKTYPE_ETHERNET) -> Iterator[tuple[int
 
     Raises MeasurementError for anything but a pcap file of this link type.
     """
-    try:
+    with system_errors_as(MeasurementError, "not readable", where=path):
         content = path.read_bytes()
-    except OSError as error:
-        raise MeasurementError(f"not readable: {error.strerror}", where=str(path)) from error
     order = next(
         (o for o in "<>" if Struct(f"{o}I").unpack(content[:4].ljust(4))[0] in _NS_PER_TICK), None
     )

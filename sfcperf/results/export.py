@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.files import replacing
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.records import TrialRecord
@@ -137,13 +137,9 @@ def _with_tags(table: pyarrow.Table, tags: Mapping[str, Mapping[str, Any]]) -> p
 def check_target(store: RunStore, target: Path) -> None:
     """Raises InputError for a target that is a document of the run folder, or not a regular file:
     an export replaces its target."""
-    try:
+    with system_errors_as(InputError, "the export cannot be written", where=target):
         place = target.parent.resolve() / target.name
         is_special = place.exists() and not place.is_file()
-    except OSError as error:
-        raise InputError(
-            f"the export cannot be written: {error.strerror}", where=str(target)
-        ) from error
     if not place.parent.is_dir():
         raise InputError(
             f"the export cannot be written: the folder {target.parent} does not exist",
@@ -179,13 +175,11 @@ def _write(table: pyarrow.Table, format: Format, target: Path) -> None:
     import pyarrow.csv
     import pyarrow.parquet
 
-    try:
-        with replacing(target) as beside:
-            if format == "csv":
-                pyarrow.csv.write_csv(_as_csv(table), beside)
-            else:
-                pyarrow.parquet.write_table(table, beside)
-    except OSError as error:
-        raise InputError(
-            f"the export cannot be written: {error.strerror or error}", where=str(target)
-        ) from error
+    with (
+        system_errors_as(InputError, "the export cannot be written", where=target),
+        replacing(target) as beside,
+    ):
+        if format == "csv":
+            pyarrow.csv.write_csv(_as_csv(table), beside)
+        else:
+            pyarrow.parquet.write_table(table, beside)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.errors import InputError
+from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunFile, RunStore
@@ -36,14 +36,13 @@ class RunInfo:
 def list_runs(results: Path) -> list[RunInfo]:
     """Run folders in `results`, oldest first, then damaged ones. Other folders and files are
     ignored. Raises InputError if `results` cannot be listed."""
-    try:
+    with system_errors_as(
+        InputError,
+        "the results folder cannot be read",
+        where=results,
+        hint="`--results DIR` names another one",
+    ):
         folders = sorted(path for path in results.iterdir() if _is_run(path))
-    except OSError as error:
-        raise InputError(
-            f"the results folder cannot be read: {error.strerror}",
-            where=str(results),
-            hint="`--results DIR` names another one",
-        ) from error
     runs = [_info(folder) for folder in folders]
     return sorted(runs, key=lambda run: (run.damage is not None, run.started_at))
 

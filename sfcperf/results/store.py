@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.input_file import read_input
 from sfcperf.results import documents, jsonl, noise_gate
 from sfcperf.results.files import remove_unfinished, replace_file
@@ -87,12 +87,8 @@ class RunStore:
         """A new run folder. Raises InputError if it exists, cannot be created, or is in a place
         where root does not write (sfcperf.results.ownership)."""
         check_place(folder)
-        try:
+        with system_errors_as(InputError, "the run folder cannot be created", where=folder):
             folder.mkdir(parents=True)
-        except OSError as error:
-            raise InputError(
-                f"the run folder cannot be created: {error.strerror}", where=str(folder)
-            ) from error
         store = cls(folder)
         store.stay()
         return store
@@ -100,12 +96,8 @@ class RunStore:
     @classmethod
     def open(cls, folder: Path) -> RunStore:
         """An existing run folder. Raises InputError if it is not one."""
-        try:
+        with system_errors_as(InputError, "the run folder cannot be read", where=folder):
             found = (folder / RunFile.MANIFEST).is_file()
-        except OSError as error:
-            raise InputError(
-                f"the run folder cannot be read: {error.strerror}", where=str(folder)
-            ) from error
         if not found:
             raise InputError(
                 "this is not a run folder: it has no run.json",

@@ -44,7 +44,7 @@ class Processes:
             popen = process.start(command, stdout=output, stderr=output, variables={VARIABLE: mark})
         except MeasurementError as error:
             self._journal.removed([resource])
-            raise EnvironmentLacks(error.message, where=error.where, hint=error.hint) from error
+            raise error.as_kind(EnvironmentLacks) from error
         return MarkedProcess(command, popen, lambda: self._journal.removed([resource]), mark)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from sfcperf.environment.state_root import state_root
 from sfcperf.environment.tools import tool, versions
 from sfcperf.environment.variables import without_secrets
-from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
+from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError, system_errors_as
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.packets.pcap_file import frames
 from sfcperf.plugins import Requirement
@@ -86,12 +86,10 @@ def _alerts(pcap: Path, rules: Sequence[Path], config: Path) -> Iterator[dict[st
     with tempfile.TemporaryDirectory(prefix="sfcperf-suricata-") as temporary:
         folder = Path(temporary)
         chosen = folder / "chosen.rules"
-        try:
+        with system_errors_as(
+            InputError, "the rules cannot be read", where=chosen, prefer_filename=True
+        ):
             chosen.write_text("\n".join(file.read_text(errors="replace") for file in rules))
-        except OSError as error:
-            raise InputError(
-                f"the rules cannot be read: {error.strerror}", where=str(error.filename)
-            ) from error
         _run(pcap, chosen, folder, config)
         with (folder / "eve.json").open(encoding="utf-8", errors="replace") as events:
             for line in events:

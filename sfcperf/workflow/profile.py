@@ -81,10 +81,6 @@ def _secrets(value: Any, at: pointer.Path) -> Iterator[Misfit]:
 
 def _in_file(error: WorkflowError, path: Path) -> WorkflowError:
     """The same error with the profile's file before each pointer."""
-    return WorkflowError(
-        error.message,
-        where=f"{path} {error.where or 'as a whole'}",
-        allowed=error.allowed,
-        hint=error.hint,
-        others=tuple(_in_file(other, path) for other in error.others),
-    )
+    error.where = f"{path} {error.where or 'as a whole'}"
+    error.others = tuple(_in_file(other, path) for other in error.others)
+    return error

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.errors import InputError, WorkflowError
+from sfcperf.errors import InputError, WorkflowError, errors_as
 from sfcperf.workflow.document import Findings, listing, pointer
 from sfcperf.workflow.document.limits import MAX_EXPANDED, size
 from sfcperf.workflow.expand import MAX_SCENARIOS, VARYING, Level
@@ -78,15 +78,9 @@ def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]
         if override.path == _DRIVER and isinstance(own, dict) and own.get("driver") != driver:
             result["infrastructure"] = {"driver": driver}
     for path, override in overrides:
-        try:
+        where = pointer.to_pointer(("variants", variant.name, path))
+        with errors_as(WorkflowError, InputError, where=where):
             apply(result, override)
-        except InputError as error:
-            raise WorkflowError(
-                error.message,
-                where=pointer.to_pointer(("variants", variant.name, path)),
-                allowed=error.allowed,
-                hint=error.hint,
-            ) from None
     return result
 
 

@@ -202,15 +202,11 @@ def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -
             hint='set the knob "io" to "af_packet"',
         )
     with ExitStack() as undo:
-        try:
+        with kernel_forwarding.deploying(attachment.name, host):
             _take_from_kernel(host, attachment.interfaces, undo)
             options = ["--interface", ",".join(attachment.interfaces), "--io", "af_packet"]
             options += ["--next-hops", f"{attachment.client[1]},{attachment.server[1]}"]
             running = _ready(PlainHeavyHitter, host, attachment, knobs, options)
-        except MeasurementError as error:
-            raise DeploymentError(
-                f"{attachment.name}: {error.message}", where=host.name, hint=error.hint
-            ) from error
         running.undo = undo.pop_all()
     return running
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import RuleInterface
 from sfcperf.plugins import Requirement, commands, object_schema
@@ -103,11 +103,9 @@ class NshFirewall(NetworkFunction):
         if attachment.encapsulation == "none":
             return RunningRestFirewall.launch(host, attachment, {"rules": 0, **knobs})
         started = RunningNshFirewall(host, attachment, knobs)
-        with kernel_forwarding.all_or_nothing(started):
-            try:
-                started.launch()
-            except MeasurementError as error:
-                raise DeploymentError(
-                    f"{attachment.name}: {error.message}", where=host.name, hint=error.hint
-                ) from error
+        with (
+            kernel_forwarding.all_or_nothing(started),
+            kernel_forwarding.deploying(attachment.name, host),
+        ):
+            started.launch()
         return started

@@ -23,8 +23,8 @@ def check(machine: ExistingMachine) -> None:
     try:
         host.wait_reachable(CONNECT_TIMEOUT_S, boots=False)
     except DeploymentError as error:
-        raise EnvironmentLacks(
-            error.message,
+        raise error.as_kind(
+            EnvironmentLacks,
             where=f"/endpoints/{machine.name}/options/machine",
             hint=error.hint or "is it switched on, and its address right?",
         ) from error

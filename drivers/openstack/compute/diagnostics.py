@@ -17,7 +17,7 @@ from sfcperf.drivers.openstack.api.retry import INTERACTIVE
 from sfcperf.drivers.openstack.compute import gnocchi
 from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.model.config import Config
-from sfcperf.errors import EnvironmentLacks, MeasurementError
+from sfcperf.errors import EnvironmentLacks, MeasurementError, errors_as
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Scenario
 
@@ -111,10 +111,8 @@ class _Source:
 
     def __call__(self) -> Values:
         """Raises MeasurementError."""
-        try:
+        with errors_as(MeasurementError, CloudError):
             return self._measures() if self._nova_refuses else self._diagnostics()
-        except CloudError as error:
-            raise MeasurementError(error.message, hint=error.hint) from error
 
     def _diagnostics(self) -> Values:
         what = f"asking nova for diagnostics of {self._name}"

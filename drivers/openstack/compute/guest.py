@@ -84,8 +84,9 @@ def connect(
         interfaces = _interfaces(host, machine)
         vcpus, memory_mib = _size(host)
     except MeasurementError as error:
-        raise DeploymentError(
-            f"the VM {name} is ACTIVE, but cannot be reached: {error.message}",
+        raise error.as_kind(
+            DeploymentError,
+            f"the VM {name} is ACTIVE, but cannot be reached",
             where=error.where or address,
             hint=error.hint or f"see its console: openstack console log show {name}",
         ) from error

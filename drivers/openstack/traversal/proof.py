@@ -25,7 +25,7 @@ from sfcperf.drivers.openstack.traversal.evaluation import (
     evaluate,
 )
 from sfcperf.drivers.openstack.traversal.observations import Observations, observe
-from sfcperf.errors import DeploymentError, MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.management.deployment import Endpoint, ServiceFunction, TraversalProof
 from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.plugins import Requirement
@@ -83,7 +83,8 @@ def prove(
     """
     folder.mkdir(parents=True, exist_ok=True)
     prover = _Prover((client, server), functions, macs, scenario)
-    try:
+    failed = "the traversal of the chain cannot be observed"
+    with errors_as(DeploymentError, MeasurementError, context=failed):
         with capturing(prover.points, prover.filter, folder) as running:
             started = time.monotonic()
             number, attempt = 1, prover.attempt(running, arrival_timeout_s)
@@ -94,13 +95,6 @@ def prove(
                 waiting.sleep(_DUPLICATES_S)
         # Only now are the captures complete.
         attempt = prover.evaluated(attempt.paths, running)
-    except MeasurementError as error:
-        raise DeploymentError(
-            f"the traversal of the chain cannot be observed: {error.message}",
-            where=error.where,
-            allowed=error.allowed,
-            hint=error.hint,
-        ) from error
     return _proof(attempt, running, folder, f"attempt {number}, {after_s:.1f} s after the first")
 
 

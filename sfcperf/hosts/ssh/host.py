@@ -91,11 +91,7 @@ class SshHost(Host):
             )
         except Unreachable as error:
             when = "" if for_good(error) else f" after {timeout_s:g} s"
-            raise DeploymentError(
-                f"{self.name} cannot be used{when}: {error.message}",
-                where=error.where,
-                hint=error.hint,
-            ) from error
+            raise error.as_kind(DeploymentError, f"{self.name} cannot be used{when}") from error
 
     def close(self) -> None:
         """End what runs there, and the connections; the host can be used again afterwards."""

@@ -15,6 +15,7 @@ from sfcperf.errors import (
     InputError,
     MeasurementError,
     SfcperfError,
+    errors_as,
 )
 from sfcperf.hosts import clock
 from sfcperf.management.deployment import Deployment, ServiceFunction
@@ -79,10 +80,8 @@ class RunningClassifier(RunningService):
 
     def start(self) -> None:
         """Raises EnvironmentLacks."""
-        try:
+        with errors_as(EnvironmentLacks, MeasurementError):
             self._source(self._parameters)
-        except MeasurementError as error:
-            raise EnvironmentLacks(error.message, where=error.where, hint=error.hint) from error
         self.engine.start()
         self.serving.start()
 
@@ -96,10 +95,8 @@ class RunningClassifier(RunningService):
             self.serving.process.stop()
             self.serving.start()
         if self.engine.problem() is not None and self._model is not None:
-            try:
+            with errors_as(EnvironmentLacks, DeploymentError):
                 self.engine.classify(self._model.folder)
-            except DeploymentError as error:
-                raise EnvironmentLacks(error.message, hint=error.hint) from error
 
     def counters(self) -> Mapping[str, int]:
         """`verdicts_malicious`, `verdicts_benign`, `records_poisoned` (dead letters), `rules_sent`,
@@ -133,20 +130,14 @@ class RunningClassifier(RunningService):
         self._functions = tuple(f for f in deployment.functions if f.name in names)
         if not specs:
             return {"model": None}
-        try:
+        with errors_as(DeploymentError, MeasurementError):
             self._one_clock = all(clock.of_this_kernel(f.host) for f in self._functions)
-        except MeasurementError as error:
-            raise DeploymentError(error.message, where=error.where, hint=error.hint) from error
         how = _extraction(specs)
         _check_ttl(scenario, deployment, float(parameters["ttl_s"]))
-        try:
+        with errors_as(DeploymentError, SfcperfError, context="no model"):
             self._model = models.trained(
                 self.engine, self._source(parameters), how, self._context.log
             )
-        except SfcperfError as error:
-            raise DeploymentError(
-                f"no model: {error.message}", where=error.where, hint=error.hint
-            ) from error
         self.engine.classify(self._model.folder)
         self._window_s = how.window_ms / 1000
         self._targets = [
@@ -209,10 +200,8 @@ class RunningClassifier(RunningService):
             return pcap, labels
         rules = [Path(rule) for rule in training["suricata_rules"]] or [suricata.RULES]
         _check_readable([*rules, suricata.CONFIG])
-        try:
+        with errors_as(EnvironmentLacks, InputError):
             return files[0], suricata.kept(files[0], rules)
-        except InputError as error:
-            raise EnvironmentLacks(error.message, where=error.where, hint=error.hint) from error
 
     # --- trials ---
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfcperf.errors import DeploymentError, EnvironmentLacks
+from sfcperf.errors import DeploymentError, EnvironmentLacks, errors_as
 from sfcperf.plugins import Requirement
 from sfcperf.results.files import replace_file
 from sfcperf.services.base import ServiceContext
@@ -80,10 +80,8 @@ class ScikitEngine(Engine):
         )
         command = [sys.executable, "-m", "sfcperf.services.classifier.speed", str(settings)]
         layer = Supervised(self._context, f"{self._context.name}-speed", command, ready.exists)
-        try:
+        with errors_as(DeploymentError, EnvironmentLacks):
             layer.start(START_TIMEOUT_S)
-        except EnvironmentLacks as error:
-            raise DeploymentError(error.message, hint=error.hint) from error
         self._layer, self._folder = layer, folder
 
     def problem(self) -> str | None:

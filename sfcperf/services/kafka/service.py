@@ -9,7 +9,13 @@ from typing import Any
 
 from sfcperf.drivers.base import Resource
 from sfcperf.environment import tools
-from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError, MeasurementError
+from sfcperf.errors import (
+    DeploymentError,
+    EnvironmentLacks,
+    InputError,
+    MeasurementError,
+    errors_as,
+)
 from sfcperf.plugins import Requirement, array, integer, object_schema, port
 from sfcperf.services import jars
 from sfcperf.services.base import RunningService, Service, ServiceContext
@@ -163,12 +169,10 @@ class Kafka(Service):
         for resource in resources:
             bootstrap = str((resource.detail or {}).get("bootstrap"))
             line = f"topic {resource.name} on {bootstrap}"
-            try:
+            with errors_as(DeploymentError, MeasurementError, context=line):
                 client = TopicsClient(bootstrap)
                 act = client.existing if dry_run else client.remove
                 lines += [line] if act([resource.name]) else []
-            except MeasurementError as error:
-                raise DeploymentError(f"{line}: {error.message}") from error
         return lines
 
 

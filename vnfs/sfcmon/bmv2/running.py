@@ -12,7 +12,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import FlowReporter
 from sfcperf.vnfs.base import RunningFunction
-from sfcperf.vnfs.kernel_forwarding import all_or_nothing
+from sfcperf.vnfs.kernel_forwarding import all_or_nothing, deploying
 from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
@@ -82,13 +82,9 @@ class RunningBmv2(RunningFunction):
     def _take_addresses(self, name: str) -> None:
         # Without them the kernel answers no datagram of VXLAN-GPE with "port unreachable", and
         # Thrift, which listens at all addresses, can be reached from within the namespace alone.
-        try:
+        with deploying(name, self._host):
             self._addresses = self._ip("save", "dev", self._interface)
             self._ip("flush", "dev", self._interface)
-        except MeasurementError as error:
-            raise DeploymentError(
-                f"{name}: {error.message}", where=self._host.name, hint=error.hint
-            ) from error
 
     def _ip(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         argv = ["ip", "-4", "address", *arguments]

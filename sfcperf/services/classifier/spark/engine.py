@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfcperf import retry
 from sfcperf.environment import tools
-from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError
+from sfcperf.errors import DeploymentError, EnvironmentLacks, MeasurementError, errors_as
 from sfcperf.plugins import Requirement
 from sfcperf.results.files import replace_file
 from sfcperf.services import jars
@@ -126,14 +126,12 @@ class SparkEngine(Engine):
         if folder == self._folder and self.problem() is None:
             return
         self._set(folder)
-        try:
+        with errors_as(DeploymentError, EnvironmentLacks, MeasurementError):
             self._check_slots()
             if self._process is not None and self._process.problem() is not None:
                 self.stop()
                 self._begin()
             self._ask("classify", model=str(folder))
-        except (EnvironmentLacks, MeasurementError) as error:
-            raise DeploymentError(error.message, hint=error.hint) from error
         self._folder = folder
 
     def _check_slots(self) -> None:
