@@ -7,20 +7,18 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.command import SFCPERF, spawn
 from support.ended import ended
-from support.local import processes_of, processes_with, traces
+from support.local import left_by, processes_of, processes_with
 from support.network.wires import eventually
-from support.signals import default_signals
 
 pytestmark = pytest.mark.root
 
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 MOMENTS = 20
 DONE = {0, 1}
 """Exit codes of a run that has measured everything; 1: a busy machine made a trial doubtful."""
@@ -64,16 +62,14 @@ class Lab:
     results: Path
     temporary: Path
 
-    def start(self, **environment: str) -> subprocess.Popen[bytes]:
+    def start(self, **environment: str) -> subprocess.Popen[str]:
         """A run in a process group of its own."""
-        return subprocess.Popen(
-            [SFCPERF, "run", str(self.workflow), "--results", str(self.results)],
-            stdin=subprocess.DEVNULL,
+        return spawn(
+            *("run", self.workflow, "--results", self.results),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**self._environment, **environment},
             start_new_session=True,
-            preexec_fn=default_signals,
         )
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -92,17 +88,10 @@ class Lab:
 
     def check_nothing_is_left(self, state_dir: Path) -> None:
         for manifest in self.results.glob("*/run.json"):
-            for tag in _tags(manifest):
-                assert traces(tag) == []
+            assert left_by(manifest.parent) == []
         assert processes_with("TMPDIR", str(self.temporary)) == {}
         assert list(self.temporary.iterdir()) == []
         assert list((state_dir / "runs").glob("*")) == []
-
-
-def _tags(manifest: Path) -> set[str]:
-    """Of the run, and of the sessions that resumed it."""
-    sessions = json.loads(manifest.read_text()).get("sessions", [])
-    return {manifest.parent.name.rpartition("-")[2], *(session["tag"] for session in sessions)}
 
 
 def _lab(folder: Path, document: dict[str, object]) -> Lab:

@@ -8,21 +8,21 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.command import SFCPERF, spawn
 from support.ended import ended
 from support.network.veth_pairs import leftovers
 from support.schemas import validator, violations
 
+from sfcperf import retry
 from sfcperf.control.lock import is_held
 
 pytestmark = pytest.mark.root
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
-COMMAND = str(Path(sys.executable).with_name("sfcperf"))
 
 
 def sfcperf(
@@ -32,7 +32,7 @@ def sfcperf(
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     if path is not None:
         environment["PYTHONPATH"] = str(path)
-    argv = [COMMAND, *map(str, arguments)]
+    argv = [SFCPERF, *map(str, arguments)]
     return ended(argv, timeout_s=400, folder=folder, environment=environment)
 
 
@@ -130,21 +130,12 @@ def test_it_is_replayed_where_its_plug_in_is_not_installed(paper: Path, tmp_path
 def test_an_interrupted_replay_goes_on(paper: Path, tmp_path: Path) -> None:
     arguments = ["--trust", "--set", "design.rounds=30", "--test", "t"]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    child = subprocess.Popen(
-        [COMMAND, "replay", str(paper), *arguments],
-        cwd=tmp_path,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+    child = spawn(
+        *("replay", paper, *arguments), cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + 120
-        while not list((tmp_path / "results").glob("*/trials.jsonl")):
-            assert child.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: list((tmp_path / "results").glob("*/trials.jsonl")))
+        assert child.poll() is None
         child.send_signal(signal.SIGTERM)
         _, err = child.communicate(timeout=120)
     finally:
@@ -169,16 +160,15 @@ def test_a_killed_replay_leaves_nothing_that_measures(paper: Path, tmp_path: Pat
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     # What only an orderly end removes goes there.
     environment["TMPDIR"] = str(tmp_path)
-    parent = subprocess.Popen(
-        [COMMAND, "replay", str(paper), "--trust", "--set", "design.rounds=60"],
+    parent = spawn(
+        *("replay", paper, "--trust", "--set", "design.rounds=60"),
         cwd=tmp_path,
         env=environment,
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: bool(list((tmp_path / "results").glob("*/trials.jsonl"))))
+        wait_until(lambda: list((tmp_path / "results").glob("*/trials.jsonl")))
     finally:
         parent.kill()
         parent.wait()
@@ -188,8 +178,5 @@ def test_a_killed_replay_leaves_nothing_that_measures(paper: Path, tmp_path: Pat
     assert leftovers(tmp_path / "results") == []
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def wait_until(holds: Callable[[], object]) -> None:
+    assert retry.until(holds, timeout_s=120, period_s=0.02)

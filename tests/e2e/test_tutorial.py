@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.local import traces
+from support.command import SFCPERF
+from support.local import left_by
 
 pytestmark = pytest.mark.root
 
@@ -70,7 +71,7 @@ def test_every_command(folder: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         said[block] = done.stdout
     for run in (*folder.glob("pilot/*"), *folder.glob("final/*")):
-        assert traces(run.name.rpartition("-")[2]) == []
+        assert left_by(run) == []
 
     figures = folder / "paper" / "figures"
     names = {path.name for path in figures.iterdir()}
@@ -105,7 +106,7 @@ def test_latex_takes_the_figure(folder: Path) -> None:
     from support.records.runs import build_run
 
     store = build_run(folder / "run")
-    verb = [Path(sys.executable).with_name("sfcperf"), "figures", store.folder, "-o", folder]
+    verb = [SFCPERF, "figures", store.folder, "-o", folder]
     subprocess.run(verb, check=True, capture_output=True)
     (folder / "main.tex").write_text(
         "\\documentclass{article}\\usepackage{graphicx}\n"

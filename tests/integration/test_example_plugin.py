@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.command import SFCPERF
 from support.ended import ended
 from support.network.veth_pairs import leftovers
 
@@ -39,7 +40,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sfcperf(installed: Path, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     """Run the command with the example on its path; it must end with `status`."""
     done = ended(
-        [str(Path(sys.executable).with_name("sfcperf")), *arguments],
+        [SFCPERF, *arguments],
         timeout_s=120,
         environment={**os.environ, "PYTHONPATH": str(installed)},
     )

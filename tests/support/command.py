@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+from support.ended import ended
+from support.local import left_by
 from support.signals import default_signals
 
-COMMAND = [sys.executable, "-c", "from sfcperf.cli.main import main; main()"]
+SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 
 
-def spawn(*argv: object, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
-    """With these arguments, text on its pipes, and the signals of a terminal."""
+def spawn(*argv: object, **how: Any) -> subprocess.Popen[str]:
+    """With these arguments, text on its pipes, and the signals of a terminal. `how`: further
+    arguments of Popen."""
     return subprocess.Popen(
-        [*COMMAND, *map(str, argv)],
-        stdout=stdout,
-        stderr=subprocess.PIPE,
+        [SFCPERF, *map(str, argv)],
         stdin=subprocess.DEVNULL,
         text=True,
         preexec_fn=default_signals,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how},
     )
+
+
+def run_folder(
+    workflow: str | Path,
+    results: Path,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    timeout_s: float,
+) -> Path:
+    """Folder of a run of a workflow with these values by path, which has left nothing behind.
+
+    On a busy machine trials may be untrusted, which exit code 1 says; none may fail.
+    """
+    argv = [SFCPERF, "run", str(workflow), "--results", str(results), "--quiet"]
+    for path, value in (changes or {}).items():
+        argv += ["--set", f"{path}={json.dumps(value)}"]
+    done = ended(argv, timeout_s=timeout_s)
+    assert done.returncode in (0, 1), done.stderr
+    (line,) = done.stdout.splitlines()
+    folder = Path(line)
+    assert left_by(folder) == []
+    return folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import string
 import subprocess
@@ -59,6 +60,15 @@ def traces(tag: str) -> list[str]:
         find = ["find", folder, *depth, "-name", f"sfcperf-{tag}*"]
         found += subprocess.run(find, capture_output=True, text=True).stdout.split()
     return found + [f"process {pid} {name}" for pid, name in processes_of(tag).items()]
+
+
+def left_by(run: Path) -> list[str]:
+    """The same, of the run with this folder and of the sessions that resumed it."""
+    manifest = json.loads((run / "run.json").read_text())
+    tags = {run.name.rpartition("-")[2]}
+    for session in manifest.get("sessions", []):
+        tags |= {session["tag"], *session.get("tags", [])}
+    return [trace for tag in sorted(tags) for trace in traces(tag)]
 
 
 def processes_of(tag: str) -> dict[int, str]:

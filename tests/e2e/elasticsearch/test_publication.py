@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command import SFCPERF
 from support.network.http_proxy import Fault, Proxy, Request
 from support.records.runs import RunOptions, build_run
 from support.servers.elasticsearch import Server
@@ -28,7 +28,6 @@ from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import PluginSpec
 
 pytestmark = pytest.mark.server
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 RUN_ID = "20260131-120000-fig8-short-abc123"
 
 

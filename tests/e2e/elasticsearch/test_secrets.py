@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
-import sys
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from support.command import SFCPERF
 from support.network.http_proxy import Proxy, Request, fingerprint, make_certificate
 from support.records.runs import RunOptions, build_run
 from support.servers.elasticsearch import Server
@@ -18,7 +18,6 @@ from support.servers.elasticsearch import Server
 from sfcperf.results.store import RunStore
 
 pytestmark = pytest.mark.server
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 KEY = base64.b64encode(b"an-id:an-api-key-that-nobody-may-see").decode()
 PASSWORD = "a-password-that-nobody-may-see"
 BASIC = "Basic " + base64.b64encode(f"meter:{PASSWORD}".encode()).decode()

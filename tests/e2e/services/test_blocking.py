@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command import SFCPERF, run_folder, spawn
 from support.local import processes_with
 from support.services.classifier import write_trace
 from support.services.service import kafka_is_there
-from support.signals import default_signals
 
 from sfcperf import retry
 from sfcperf.results.store import RunStore
 
 pytestmark = [pytest.mark.root, pytest.mark.server]
-
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 
 
 def workflow(folder: Path, engine: str) -> Path:
@@ -71,16 +68,7 @@ def skip_what_is_absent(engine: str) -> None:
 )
 def test_what_is_judged_an_attack_is_blocked(tmp_path: Path, state_dir: Path, engine: str) -> None:
     skip_what_is_absent(engine)
-    results = tmp_path / "results"
-    done = subprocess.run(
-        [SFCPERF, "run", str(workflow(tmp_path, engine)), "--results", str(results)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=200,
-        preexec_fn=default_signals,
-    )
-    assert done.returncode in (0, 1), done.stderr.decode()
-    (folder,) = results.iterdir()
+    folder = run_folder(workflow(tmp_path, engine), tmp_path / "results", timeout_s=200)
     store = RunStore(folder)
     assert store.manifest()["services"]["judge"]["engine"] == engine
     trials: dict[str, Any] = {trial.label: trial for trial in store.trials()}
@@ -105,13 +93,10 @@ def test_what_is_judged_an_attack_is_blocked(tmp_path: Path, state_dir: Path, en
 def test_nothing_is_left_of_a_killed_run(tmp_path: Path, state_dir: Path, engine: str) -> None:
     """Broker, engine and serving layer are processes of their own, which outlive sfcperf."""
     skip_what_is_absent(engine)
-    command = [SFCPERF, "run", str(workflow(tmp_path, engine)), "--results", str(tmp_path / "r")]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
+    with spawn(
+        *("run", workflow(tmp_path, engine), "--results", tmp_path / "r"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        preexec_fn=default_signals,
     ) as process:
         assert retry.until(
             lambda: any(

@@ -6,25 +6,22 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command import SFCPERF, spawn
 from support.ended import ended
 from support.local import processes_with
 from support.services.service import kafka_is_there
 from support.services.streams import stored
-from support.signals import default_signals
 
 from sfcperf import retry
 from sfcperf.results.store import RunStore
 from sfcperf.services.kafka.topics import TopicsClient
 
 pytestmark = [pytest.mark.root, pytest.mark.server]
-
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 
 
 class Run:
@@ -52,14 +49,11 @@ class Run:
         }
         workflow = folder / "stream.json"
         workflow.write_text(json.dumps(document))
-        self.process = subprocess.Popen(
-            [SFCPERF, "run", str(workflow), "--results", str(self.results)],
-            stdin=subprocess.DEVNULL,
+        self.process = spawn(
+            *("run", workflow, "--results", self.results),
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
             env=self._environment,
             start_new_session=True,
-            preexec_fn=default_signals,
         )
 
     @property
@@ -68,7 +62,7 @@ class Run:
 
     def end(self) -> int:
         _, said = self.process.communicate(timeout=200)
-        assert self.process.returncode in (0, 1, 130), said.decode()
+        assert self.process.returncode in (0, 1, 130), said
         return self.process.returncode
 
     def command(self, *arguments: str) -> str:

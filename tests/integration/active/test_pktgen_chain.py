@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command import run_folder
 from support.local import new_driver, traces
 from support.records.scenarios import scenario
 
@@ -17,7 +16,6 @@ from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root
 
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 DELAY_US = 3000
 TRIES = 10
 RATE_PPS, LOAD_S = 100_000, 0.5
@@ -43,11 +41,7 @@ def run(folder: Path, chain: list[str], probe: dict[str, Any]) -> dict[str, Any]
         "design": {"rounds": 1},
     }
     workflow.write_text(json.dumps(document))
-    command = [SFCPERF, "run", str(workflow), "--quiet", "--results", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode in (0, 1), done.stderr
-    results = Path(done.stdout.strip())
-    assert traces(results.name.rpartition("-")[2]) == []
+    results = run_folder(workflow, folder, timeout_s=120)
     (line,) = (results / "trials.jsonl").read_text().splitlines()
     trial: dict[str, Any] = json.loads(line)
     return trial

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from support.command import COMMAND, spawn
+from support.command import SFCPERF, spawn
 from support.engine import Bench
 from support.heavy import HEAVY
 from support.signals import default_signals
@@ -172,7 +172,7 @@ def test_closed_streams_are_no_error(bench: Bench, closed: str, verb: str) -> No
         *verb.split(),
         *([str(path), "--results", results] if "run" in verb.split() else []),
     ]
-    command = [*COMMAND, *arguments]
+    command = [SFCPERF, *arguments]
     done = subprocess.run(
         ["sh", "-c", f'exec "$@" {closed}', "sh", *command],
         capture_output=True,
@@ -187,7 +187,7 @@ def test_closed_streams_are_no_error(bench: Bench, closed: str, verb: str) -> No
 
 
 def test_errors_do_not_move_to_stdout_when_stderr_is_closed(bench: Bench) -> None:
-    command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *COMMAND, "plan", "no-such-workflow"]
+    command = ["sh", "-c", 'exec "$@" 2>&-', "sh", SFCPERF, "plan", "no-such-workflow"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=RETRY_S, check=False)
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -209,7 +209,7 @@ def test_a_bar_is_drawn_on_a_terminal_only(bench: Bench) -> None:
     master, slave = os.openpty()
     path = bench.write()
     with subprocess.Popen(
-        [*COMMAND, "run", str(path), "--results", str(bench.results)],
+        [SFCPERF, "run", str(path), "--results", str(bench.results)],
         stdout=subprocess.PIPE,
         stderr=slave,
         stdin=subprocess.DEVNULL,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.command import SFCPERF
 from support.records.packages import PLAIN, packed
-
-COMMAND = str(Path(sys.executable).with_name("sfcperf"))
 
 
 def sh(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-c", script, COMMAND],
+        ["bash", "-c", script, SFCPERF],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

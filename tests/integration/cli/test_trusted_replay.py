@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.attacks.replays import HOOK, MODULE, acme_run, package
+from support.command import SFCPERF
 from support.ended import ended
 
 pytestmark = pytest.mark.root
 
-COMMAND = str(Path(sys.executable).with_name("sfcperf"))
 SHORT = (
     "--set",
     "design.rounds=1",
@@ -29,7 +28,7 @@ SHORT = (
 def replay(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     (folder / "cwd").mkdir(exist_ok=True)
     return ended(
-        [COMMAND, "replay", *map(str, arguments)],
+        [SFCPERF, "replay", *map(str, arguments)],
         timeout_s=300,
         folder=folder / "cwd",
         environment={

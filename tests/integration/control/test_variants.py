@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.engine import in_child
-from support.local import traces
+from support.local import left_by, traces
 from support.schemas import violations
 
 from sfcperf.control import run as engine
@@ -47,8 +47,7 @@ def run(tmp_path: Path, **variants: dict[str, Any]) -> RunStore:
     (folder,) = results.iterdir()
     store = RunStore(folder)
     assert violations(folder) == []
-    for session in store.manifest()["sessions"]:
-        assert [t for tag in session.get("tags", [session["tag"]]) for t in traces(tag)] == []
+    assert left_by(folder) == []
     return store
 
 

@@ -7,14 +7,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from support.local import new_driver, traces
+from support.command import spawn
+from support.local import left_by, new_driver, traces
 from support.records.scenarios import scenario, topology
-from support.signals import default_signals
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import DeploymentError, EnvironmentLacks
@@ -95,15 +94,10 @@ def test_an_interrupt_while_deploying_is_met_once(tmp_path: Path) -> None:
     """Ctrl-C reaches the whole foreground process group: nothing forked may unwind our stack."""
     workflow = tmp_path / "interrupted.json"
     workflow.write_text(json.dumps(INTERRUPTED))
-    command = [str(Path(sys.executable).with_name("sfcperf")), "run", str(workflow)]
-    run = subprocess.Popen(
-        [*command, "--results", str(tmp_path / "results")],
-        stdin=subprocess.DEVNULL,
+    run = spawn(
+        *("run", workflow, "--results", tmp_path / "results"),
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
         start_new_session=True,
-        preexec_fn=default_signals,
     )
     while not (folders := list((tmp_path / "results").glob("*/run.json"))):
         assert run.poll() is None
@@ -118,7 +112,7 @@ def test_an_interrupt_while_deploying_is_met_once(tmp_path: Path) -> None:
     assert said.count("the run was interrupted") == 1
     folder = folders[0].parent
     assert not (folder / "trials.jsonl").exists()
-    assert traces(folder.name.rpartition("-")[2]) == []
+    assert left_by(folder) == []
 
 
 def test_the_systems_open_vswitch_is_not_used(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.command import SFCPERF
 from support.sfcmon import traces
 from support.sfcmon.traces import Row
 
@@ -17,7 +17,6 @@ from sfcperf.vnfs.sfcmon.simulation import TOOL
 pytestmark = pytest.mark.skipif(
     not binaries.requirement(TOOL).met, reason=binaries.requirement(TOOL).detail
 )
-SFCPERF = [sys.executable, "-c", "from sfcperf.cli.main import main; main()", "sfcmon", "simulate"]
 ROWS = [
     Row(n * 1000, "10.0.0.1" if n % 10 < 3 else f"10.0.1.{n % 200}", "10.9.9.9")
     for n in range(4000)
@@ -25,7 +24,7 @@ ROWS = [
 
 
 def run(*words: object, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    argv = [*SFCPERF, *map(str, words)]
+    argv = [SFCPERF, "sfcmon", "simulate", *map(str, words)]
     done = subprocess.run(argv, input=stdin, capture_output=True, timeout=60)
     return subprocess.CompletedProcess(
         argv, done.returncode, done.stdout.decode(), done.stderr.decode()

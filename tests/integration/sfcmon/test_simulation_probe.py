@@ -7,13 +7,13 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from statistics import fmean
 from typing import Any, cast
 
 import pytest
+from support.command import SFCPERF
 from support.probing import made, values
 from support.sfcmon import traces
 from support.sfcmon.traces import Row
@@ -31,7 +31,6 @@ from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 pytestmark = pytest.mark.skipif(
     not binaries.requirement(TOOL).met, reason=binaries.requirement(TOOL).detail
 )
-SFCPERF = [sys.executable, "-c", "from sfcperf.cli.main import main; main()"]
 MS = 1_000_000
 NO_CHAIN = cast(Deployment, None)
 """It is not looked at."""
@@ -69,7 +68,7 @@ def test_metrics_are_means_over_whole_windows(tmp_path: Path) -> None:
     assert [line["packets"] for line in lines] == [1000, 1000, 1000, 500]
     # What was reported, by the verb; what is true, by dictionaries.
     words = ["--window-s", "1", "--threshold", "0.01", "--threshold-eval", "50", "--json"]
-    argv = [*SFCPERF, "sfcmon", "simulate", str(path), *words]
+    argv = [SFCPERF, "sfcmon", "simulate", str(path), *words]
     told = json.loads(subprocess.run(argv, capture_output=True, check=True, timeout=60).stdout)
     scores = [
         traces.brute_force(sent[n * 1000 : (n + 1) * 1000], window["heavy_hitters"], 0.01)
@@ -186,7 +185,7 @@ def test_the_workflow_on_own_traces(tmp_path: Path) -> None:
         path = tmp_path / f"minute-{number}.pcap"
         path.write_bytes(b"".join(SyntheticTrace(number, 0.6).pcap()))
     changes = ("preset=short", f"probes.0.trace={tmp_path}/*.pcap", "factors.window_s=[0.2,0.3]")
-    argv = [*SFCPERF, "run", "sfcmon-fig3", "--results", str(tmp_path / "results"), "--quiet"]
+    argv = [SFCPERF, "run", "sfcmon-fig3", "--results", str(tmp_path / "results"), "--quiet"]
     for change in changes:
         argv += ["--set", change]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)

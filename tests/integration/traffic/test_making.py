@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.command import COMMAND, spawn
+from support.command import SFCPERF, spawn
 
 from sfcperf import retry
 from sfcperf.traffic import making
@@ -34,7 +34,7 @@ SECONDS = 5
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     folder = tmp_path_factory.mktemp("traffic") / "made"
-    argv = [*COMMAND, "traffic", "make", "--duration-s", str(SECONDS), str(folder)]
+    argv = [SFCPERF, "traffic", "make", "--duration-s", str(SECONDS), str(folder)]
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "benign" in done.stdout
@@ -138,6 +138,6 @@ def _processes(text: str) -> list[str]:
             line = path.read_text().replace("\0", " ")
         except OSError:
             continue
-        if text in line and "sfcperf.cli" not in line:
+        if text in line and SFCPERF not in line:
             found.append(line)
     return found

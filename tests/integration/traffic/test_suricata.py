@@ -12,7 +12,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 from scapy.utils import wrpcap
-from support.command import COMMAND
+from support.command import SFCPERF
 
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.traffic import labels, suricata
@@ -52,7 +52,7 @@ def test_flows_with_alerts_are_attacks(pcap: Path, tmp_path: Path) -> None:
     truth = tmp_path / "truth.csv"
     truth.write_text(f"{','.join(labels.COLUMNS)}\n,,,10.0.0.1,,,,icmp-flood\n,,,,,,,benign\n")
     made = tmp_path / "labels.csv"
-    argv = [*COMMAND, "traffic", "label", str(pcap), str(made), "--truth", str(truth)]
+    argv = [SFCPERF, "traffic", "label", str(pcap), str(made), "--truth", str(truth)]
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert f"{made}: 1 flows are attacks" in done.stdout

@@ -13,6 +13,7 @@ from typing import Any
 
 from sfcperf.errors import ExitCode
 from support.attacks import Attack
+from support.command import SFCPERF
 
 MAX_MIB = 512
 _HANGS_AFTER_S = 60
@@ -44,7 +45,7 @@ def behaviour(attack: Attack, folder: Path) -> Behaviour:
     arguments = attack.make(inputs)
     before = {*temporary.rglob("*"), *state.rglob("*")}
     environment = {**os.environ, "TMPDIR": str(temporary), "SFCPERF_STATE_DIR": str(state)}
-    command = [str(Path(sys.executable).with_name("sfcperf")), *arguments]
+    command = [SFCPERF, *arguments]
     output = folder / "output"
     used = measured(command, output, cwd=inputs, env=environment)
     left = sorted({*temporary.rglob("*"), *state.rglob("*")} - before)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import sfcperf
 from support.attacks import Attack
+from support.command import SFCPERF
 
 VERBS = ("validate", "plan", "verify", "replay")
 """Verbs that execute nothing of a stranger's file (docs/explanation/trust.md)."""
@@ -43,7 +44,7 @@ def faults(attack: Attack, folder: Path) -> list[str]:
     log = folder / "strace"
     strace = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=network,open,openat,openat2"]
     subprocess.run(
-        [*strace, "-o", str(log), str(Path(sys.executable).with_name("sfcperf")), *arguments],
+        [*strace, "-o", str(log), SFCPERF, *arguments],
         cwd=inputs,
         env={
             **os.environ,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from typing import Any
 
 from sfcperf.cli.shipped import shipped
 from sfcperf.workflow.profile import read_profile
+from support.command import SFCPERF
 
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 LONGEST_S = 600.0
 """After that a command hangs, and its test fails."""
 CONFIG = read_profile(shipped("profiles")["openstack"]).config

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.command import SFCPERF
 from support.records.runs import RunOptions, build_run
-
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 
 
 @pytest.fixture

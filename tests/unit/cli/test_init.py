@@ -6,12 +6,12 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
+from support.command import SFCPERF
 
 Command = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -66,7 +66,7 @@ def test_shells_complete(shell: str) -> None:
         "_TYPER_COMPLETE_ARGS": typed,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    argv = [str(Path(sys.executable).with_name("sfcperf"))]
+    argv = [SFCPERF]
     done = subprocess.run(
         argv, env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False
     )

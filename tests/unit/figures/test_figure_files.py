@@ -8,7 +8,6 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from statistics import fmean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.command import SFCPERF
 from support.records.runs import RunOptions, build_run
 from typer.testing import CliRunner
 
@@ -31,7 +31,6 @@ from sfcperf.figures.selection import FigureRequest, chosen_figures
 from sfcperf.results.store import RunStore
 
 Command = Callable[..., int]
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
 BOX = {
     "name": "boxes", "probe": "ping", "metric": "rtt_us", "x": "chain_length",
     "series": "topology", "y_label": "RTT [us]", "kind": "box",

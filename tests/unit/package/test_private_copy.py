@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
+from support.command import SFCPERF
 from support.records.packages import contents
 
 from sfcperf import retry
@@ -57,12 +56,14 @@ def test_a_larger_package_than_allowed_is_refused(package: Path) -> None:
         pass
 
 
+def await_judging(state: Path) -> None:
+    retry.until(lambda: list(state.glob("private-*/judging.json")), timeout_s=60, period_s=0.01)
+
+
 def test_what_a_killed_process_leaves_is_cleaned(package: Path, state: Path) -> None:
-    command = [str(Path(sys.executable).with_name("sfcperf")), "verify", str(package)]
+    command = [SFCPERF, "verify", str(package)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 60
-        while not list(state.glob("private-*/judging.json")) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        await_judging(state)
         process.kill()
     (left,) = state.glob("private-*")
     # The child that judges the package ends a moment later, and holds the folder until then.
@@ -92,12 +93,10 @@ def test_an_interrupted_verification_leaves_nothing(
 ) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    command = [str(Path(sys.executable).with_name("sfcperf")), "verify", str(package)]
+    command = [SFCPERF, "verify", str(package)]
     environment = {**os.environ, "TMPDIR": str(temporary)}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
-        deadline = time.monotonic() + 60
-        while not list(state.glob("private-*/judging.json")) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        await_judging(state)
         process.send_signal(number)
         assert process.wait() == 130
     assert [*state.iterdir(), *temporary.iterdir()] == []

@@ -6,13 +6,13 @@ import csv
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rocrate.rocrate import ROCrate
+from support.command import SFCPERF
 from support.records.packages import changed, contents, edited, sealed, unpacked, write_zip
 from support.schemas import validator
 
@@ -254,9 +254,8 @@ def test_a_package_says_nothing_to_the_terminal(package: Path, tmp_path: Path) -
     path = sealed(package, tmp_path / "p.zip", "package.json", content)
     listed = contents(path)["manifest-sha256.txt"] + b"0" * 64 + b"  \x1b[2Jx\n"
     path = changed(path, tmp_path / "q.zip", "manifest-sha256.txt", listed)
-    command = str(Path(sys.executable).with_name("sfcperf"))
     for verb, code in (("verify", 1), ("replay", 2)):
-        done = subprocess.run([command, verb, str(path)], cwd=tmp_path, capture_output=True)
+        done = subprocess.run([SFCPERF, verb, str(path)], cwd=tmp_path, capture_output=True)
         assert done.returncode == code
         assert b"[2Jx is missing" in done.stdout + done.stderr
         assert b"\x1b" not in done.stdout + done.stderr
@@ -289,9 +288,8 @@ def test_nothing_of_a_package_is_imported_or_run(package: Path, tmp_path: Path) 
     }
     for number, (name, content) in enumerate(files.items()):
         path = sealed(path, tmp_path / f"{number}.zip", name, content)
-    command = str(Path(sys.executable).with_name("sfcperf"))
     for verb in ("verify", "replay"):
-        done = subprocess.run([command, verb, str(path)], cwd=tmp_path, capture_output=True)
+        done = subprocess.run([SFCPERF, verb, str(path)], cwd=tmp_path, capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
     assert b"module evil 1.0: in the package, not used, not imported" in done.stdout
     assert b"Nothing was executed." in done.stdout
