@@ -70,6 +70,25 @@ def sampled_points(total: int) -> range:
     return range(1, total + 1, total // 4 | 1 if is_gate() else 1)
 
 
+def killed_run(bench: Bench, point: int, **changes: Any) -> int:
+    """A run with results of its own that dies at this point; gives its exit status."""
+    bench.results = bench.results.with_name(f"results-{point}")
+    bench.results.mkdir()
+    return killed_at(point, lambda: bench.start(**changes))
+
+
+def check_each_point(bench: Bench, check: Callable[[Bench], None], **changes: Any) -> int:
+    """A run that is killed at any point is resumed to its end; gives how many points there are."""
+    total = points(lambda: bench.start(**changes))
+    check(bench)
+    for point in sampled_points(total):
+        # Two runs differ by a few calls: one of the last points may be past the end.
+        assert killed_run(bench, point, **changes) == -signal.SIGKILL or point > 0.9 * total
+        finish(bench)
+        check(bench)
+    return total
+
+
 def finish(bench: Bench) -> None:
     """What a user does after a crash: resume what can be resumed, then clean."""
     folders = list(bench.results.iterdir())

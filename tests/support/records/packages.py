@@ -19,10 +19,12 @@ from sfcperf.package.pack_document import PackOptions
 from sfcperf.package.people import Author
 from sfcperf.package.unpack import private_copy, unpack
 from sfcperf.results.manifest import counts
+from sfcperf.results.provenance import keep_descriptors
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.plan import plan_document
-from support.records.runs import RunOptions, build_run, copied_run, made_once
+from support.records.runs import RunOptions, build_run, copied_run, made_once, workflow_document
 
 _CRATE, _HASHES = "ro-crate-metadata.json", "manifest-sha256.txt"
 ADA = Author("Ada Lovelace", "0000-0002-1825-0097")
@@ -36,6 +38,7 @@ SHORT = RunOptions(
 )
 PLAIN = replace(SHORT, figures=())
 """Without figures: drawing them again takes longer than all else that `verify` does."""
+VNFD = Path(__file__).resolve().parents[3] / "vnfs" / "forwarder" / "vnfd.yaml"
 
 
 def finished_run(folder: Path, options: RunOptions = SHORT) -> RunStore:
@@ -49,14 +52,35 @@ def _finished(folder: Path, options: RunOptions) -> None:
 
 def finish(store: RunStore) -> None:
     """Plan, report and figures of a run whose trials and workflow are there."""
-    workflow = load_document(*store.workflow())
-    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
+    workflow = with_plan(store)
     manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
     design = {k: v for k, v in asdict(workflow.design).items() if v or k != "noise_gate"}
     trials = counts(store.trials())
     manifest |= {"trials": trials, "driver": workflow.driver, "design": design}
     store.write_manifest(manifest)
     assert publish_report(store) == []
+
+
+def with_plan(store: RunStore) -> Workflow:
+    """Write the plan of a run's workflow, as a run begins."""
+    workflow = load_document(*store.workflow())
+    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
+    return workflow
+
+
+def with_vnfd(folder: Path, **changes: Any) -> RunStore:
+    """A run of a workflow with these changes that refers to `../vnfds/small.yaml` in `lab`."""
+    (folder / "lab" / "vnfds").mkdir(parents=True)
+    (folder / "lab" / "workflows").mkdir()
+    shutil.copy(VNFD, folder / "lab" / "vnfds" / "small.yaml")
+    store = finished_run(folder / "run-1", PLAIN)
+    document = workflow_document(PLAIN) | changes
+    document["vnfs"]["fwd"]["vnfd"] = "../vnfds/small.yaml"
+    store.write_workflow(document, folder / "lab" / "workflows")
+    kept = keep_descriptors(store.vnfds, with_plan(store).vnfds)
+    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
+    store.write_manifest({**manifest, "vnfds": kept})
+    return store
 
 
 def packed(folder: Path, options: RunOptions = SHORT) -> Path:

@@ -11,6 +11,16 @@ from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
 from support.records.runs import RunOptions, build_run
 
+EIGHT_ROUNDS = RunOptions(
+    topologies=("T1",),
+    chain_lengths=(0, 1),
+    rounds=8,
+    telemetry=False,
+    untrusted=frozenset(),
+    failed=frozenset(),
+)
+"""Of valid trials: enough for an interval of the median."""
+
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:

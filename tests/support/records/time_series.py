@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sfcperf.results.records import TrialRecord
@@ -12,7 +13,12 @@ STEP_S = 0.5
 
 def with_steps(store: RunStore) -> RunStore:
     """The same run, with four steps in each trial of ping."""
-    records = [_stepped(record) for record in store.trials()]
+    return with_trials(store, map(_stepped, store.trials()))
+
+
+def with_trials(store: RunStore, trials: Iterable[TrialRecord]) -> RunStore:
+    """The same run, with these trials instead of its own."""
+    records = list(trials)
     (store.folder / "trials.jsonl").unlink()
     again = RunStore(store.folder)
     for record in records:

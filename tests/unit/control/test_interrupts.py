@@ -7,7 +7,6 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,7 @@ from sfcperf.control.interrupts import SIGNALS, Interrupted, Interrupts
 from sfcperf.errors import InterruptedRun
 from sfcperf.hosts.process import run
 
-
-@pytest.fixture(autouse=True)
-def default_handlers() -> Iterator[None]:
-    """A test runner that was started in the background ignores SIGINT."""
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in SIGNALS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+pytestmark = pytest.mark.usefixtures("default_handlers")
 
 
 def send(number: int) -> None:

@@ -18,22 +18,12 @@ from support.schemas import violations
 from sfcperf import plugins, retry
 from sfcperf.control.clean import clean
 from sfcperf.control.events import Listener
-from sfcperf.control.interrupts import SIGNALS
 from sfcperf.errors import EnvironmentLacks, InterruptedRun
 from sfcperf.services import processes
 
 pytestmark = pytest.mark.usefixtures("fast_facts")
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
-
-
-@pytest.fixture
-def default_handlers() -> Iterator[None]:
-    """A test runner that was started in the background ignores SIGINT."""
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in SIGNALS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def service(bench: Bench, **parameters: Any) -> dict[str, Any]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.deaths import finish, killed_at, points, resumed, sampled_points
+from support.deaths import check_each_point, killed_at, killed_run, resumed
 from support.engine import Bench, in_child
 from support.schemas import violations
 
@@ -150,7 +149,7 @@ def test_a_driver_that_cannot_be_released_does_not_keep_the_others(
 
 
 def test_a_resume_on_other_infrastructure_is_refused(bench: Bench) -> None:
-    run_until(bench, 120)
+    killed_run(bench, 120, **three(bench))
     applied = bench.folder() / "workflow.applied.json"
     document = json.loads(applied.read_text())
     document["variants"]["tuned"]["infrastructure.config.deploy_s"] = 0.0002
@@ -163,32 +162,19 @@ def test_a_resume_on_other_infrastructure_is_refused(bench: Bench) -> None:
     assert bench.leftovers() == []
 
 
-def run_until(bench: Bench, point: int) -> int:
-    """Start a run that dies at this point; gives its exit status."""
-    return killed_at(point, lambda: bench.start(**three(bench)))
-
-
 def check(bench: Bench) -> None:
     """Complete runs of all variants."""
     for store in resumed(bench, **three(bench)):
         assert len(store.trials()) == 12
 
 
-def test_killed_at_any_point_it_is_resumed_to_its_end(bench: Bench, tmp_path: Path) -> None:
-    total = points(lambda: bench.start(**three(bench)))
-    for point in sampled_points(total):
-        bench.results = tmp_path / f"results-{point}"
-        bench.results.mkdir()
-        assert run_until(bench, point) == -signal.SIGKILL or point > 0.9 * total
-        finish(bench)
-        check(bench)
+def test_killed_at_any_point_it_is_resumed_to_its_end(bench: Bench) -> None:
+    check_each_point(bench, check, **three(bench))
 
 
-def test_killed_again_while_it_resumes(bench: Bench, tmp_path: Path) -> None:
+def test_killed_again_while_it_resumes(bench: Bench) -> None:
     for first, second in ((60, 5), (110, 30), (170, 70), (230, 100)):
-        bench.results = tmp_path / f"results-{first}"
-        bench.results.mkdir()
-        assert run_until(bench, first) == -signal.SIGKILL
+        assert killed_run(bench, first, **three(bench)) == -signal.SIGKILL
         assert killed_at(second, bench.resume) == -signal.SIGKILL
         bench.resume()
         bench.clean()
@@ -236,7 +222,7 @@ def test_what_one_driver_cannot_undo_does_not_keep_the_others_leftovers(bench: B
 
 
 def test_tags_of_all_drivers_of_a_dead_run_are_taken(bench: Bench) -> None:
-    run_until(bench, 120)
+    killed_run(bench, 120, **three(bench))
     (run_id,) = StateDir().run_ids()
     info = json.loads((bench.state / "runs" / run_id / "run.json").read_text())
     tags = {info["tag"], *(entry["tag"] for entry in info["further"])}

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from support.records.runs import RunOptions, build_run
+from support.records.shown_run import EIGHT_ROUNDS
+from support.records.time_series import with_trials
 
 from sfcperf.analysis.statistics import Rules
 from sfcperf.figures.distribution import band
@@ -34,18 +36,9 @@ ECHOES = 60
 @pytest.fixture(scope="module")
 def echoes(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     """Eight rounds; ping keeps each echo in its series, and their mean as the one sample."""
-    options = RunOptions(
-        topologies=("T1",), chain_lengths=(0, 1), rounds=8, telemetry=False,
-        untrusted=frozenset(), failed=frozenset(),
-    )  # fmt: skip
-    store = build_run(tmp_path_factory.mktemp("band") / "run", options)
+    store = build_run(tmp_path_factory.mktemp("band") / "run", EIGHT_ROUNDS)
     chance = random.Random(1)
-    records = [_with_series(record, chance) for record in store.trials()]
-    (store.folder / "trials.jsonl").unlink()
-    again = RunStore(store.folder)
-    for record in records:
-        again.append_trial(record)
-    return again
+    return with_trials(store, (_with_series(record, chance) for record in store.trials()))
 
 
 def _with_series(record: TrialRecord, chance: random.Random) -> TrialRecord:

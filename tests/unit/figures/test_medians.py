@@ -9,7 +9,8 @@ from statistics import median
 
 import pytest
 from scipy.stats import binom
-from support.records.runs import RunOptions, build_run
+from support.records.runs import build_run
+from support.records.shown_run import EIGHT_ROUNDS
 
 from sfcperf.errors import InputError
 from sfcperf.figures.figure_files import write_figures
@@ -27,16 +28,7 @@ SVG = FigureLayout(formats=("svg",))
 
 @pytest.fixture(scope="module")
 def long_run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
-    """Eight rounds: enough for an interval of the median."""
-    options = RunOptions(
-        topologies=("T1",),
-        chain_lengths=(0, 1),
-        rounds=8,
-        telemetry=False,
-        untrusted=frozenset(),
-        failed=frozenset(),
-    )
-    return build_run(tmp_path_factory.mktemp("centre") / "run", options)
+    return build_run(tmp_path_factory.mktemp("centre") / "run", EIGHT_ROUNDS)
 
 
 def rows(path: Path) -> list[dict[str, str]]:

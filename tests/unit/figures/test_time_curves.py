@@ -9,6 +9,7 @@ from statistics import fmean, median
 
 import pytest
 from support.records.runs import RunOptions, build_run
+from support.records.shown_run import EIGHT_ROUNDS
 from support.records.time_series import with_steps
 
 from sfcperf.analysis.statistics import Rules
@@ -42,11 +43,7 @@ class WithFigure(RunData):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> RunData:
-    options = RunOptions(
-        topologies=("T1",), chain_lengths=(0, 1), rounds=8, telemetry=False,
-        untrusted=frozenset(), failed=frozenset(),
-    )  # fmt: skip
-    store = build_run(tmp_path_factory.mktemp("time") / "run", options)
+    store = build_run(tmp_path_factory.mktemp("time") / "run", EIGHT_ROUNDS)
     return RunData(with_steps(store), "a")
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.records.packages import OPTIONS, PLAIN, contents, finished_run
-from support.records.runs import RunOptions, build_run, workflow_document
+from support.records.packages import OPTIONS, VNFD, contents, finished_run, with_plan, with_vnfd
+from support.records.runs import RunOptions, build_run
 
 from sfcperf.control.lock import held
 from sfcperf.control.resolved import resolved
@@ -23,10 +23,8 @@ from sfcperf.package.run_files import run_files
 from sfcperf.package.scan import scan
 from sfcperf.package.unpack import unpack
 from sfcperf.package.verify import verify
-from sfcperf.results.provenance import keep_descriptors
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
-from sfcperf.workflow.plan import plan_document
 
 
 def copy_of(package: Path, target: Path) -> RunStore:
@@ -77,8 +75,7 @@ def test_a_living_run_is_refused(package: Path, tmp_path: Path) -> None:
 
 def test_an_incomplete_run_is_refused_or_said_to_be(tmp_path: Path) -> None:
     store = build_run(tmp_path / "run-1", RunOptions(status="interrupted", trials=5))
-    workflow = load_document(*store.workflow())
-    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
+    with_plan(store)
     with pytest.raises(InputError, match="its status is interrupted") as refused:
         pack([store], tmp_path / "p.zip")
     assert "--allow-incomplete" in (refused.value.hint or "")
@@ -203,27 +200,6 @@ def test_folders_of_the_machine_are_told(package: Path, tmp_path: Path) -> None:
     assert any("/home/ada" in warning for warning in done.warnings)
 
 
-VNFD = (Path(__file__).resolve().parents[3] / "vnfs" / "forwarder" / "vnfd.yaml").read_text()
-
-
-def with_vnfd(folder: Path) -> RunStore:
-    """A run of a workflow that refers to `../vnfds/small.yaml`."""
-    (folder / "lab" / "vnfds").mkdir(parents=True)
-    (folder / "lab" / "workflows").mkdir()
-    (folder / "lab" / "vnfds" / "small.yaml").write_text(VNFD)
-    store = finished_run(folder / "run-1", PLAIN)
-    document = workflow_document(PLAIN)
-    document["vnfs"]["fwd"]["vnfd"] = "../vnfds/small.yaml"
-    base = folder / "lab" / "workflows"
-    store.write_workflow(document, base)
-    workflow = load_document(document, base)
-    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
-    kept = keep_descriptors(store.vnfds, workflow.vnfds)
-    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
-    store.write_manifest({**manifest, "vnfds": kept})
-    return store
-
-
 def test_vnf_descriptors_are_found_where_the_workflow_says(tmp_path: Path) -> None:
     made = pack([with_vnfd(tmp_path)], tmp_path / "p.zip", OPTIONS).path
     target = tmp_path / "elsewhere"
@@ -242,13 +218,13 @@ def test_a_descriptor_that_changed_since_is_packed_as_it_was(tmp_path: Path) -> 
     store = with_vnfd(tmp_path)
     (tmp_path / "lab" / "vnfds" / "small.yaml").write_text("something else")
     files = contents(pack([store], tmp_path / "p.zip", OPTIONS).path)
-    assert files["workflow-files/run-1/vnfds/small.yaml"].decode() == VNFD
+    assert files["workflow-files/run-1/vnfds/small.yaml"].decode() == VNFD.read_text()
 
 
 def test_a_copy_that_was_changed_makes_the_run_incomplete(tmp_path: Path) -> None:
     store = with_vnfd(tmp_path)
     (copy,) = store.vnfds.rglob("small.yaml")
-    copy.write_text(f"{VNFD}# another line\n")
+    copy.write_text(f"{VNFD.read_text()}# another line\n")
     with pytest.raises(InputError, match="unchanged copy of the VNF descriptor"):
         pack([store], tmp_path / "p.zip")
 

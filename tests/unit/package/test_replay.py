@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.attacks.replays import MODULE, acme_run, package
-from support.records.packages import OPTIONS, PLAIN, contents, finished_run, sealed, unpacked
-from support.records.runs import workflow_document
+from support.records.packages import (
+    OPTIONS,
+    PLAIN,
+    contents,
+    finished_run,
+    sealed,
+    unpacked,
+    with_vnfd,
+)
 
+from sfcperf import retry
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun
 from sfcperf.package.opened import open_package
@@ -22,35 +31,18 @@ from sfcperf.package.pack import pack
 from sfcperf.package.replay.prepare import prepare
 from sfcperf.package.replay.repeat import _spec, keep_for_later, run_or_resume
 from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
-from sfcperf.results.provenance import keep_descriptors
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
-from sfcperf.workflow.plan import plan_document
 from sfcperf.workflow.profile import Profile
-
-VNFD = Path(__file__).resolve().parents[3] / "vnfs" / "forwarder" / "vnfd.yaml"
 
 
 @pytest.fixture
 def with_files(tmp_path: Path) -> Path:
     """A package whose workflow names a VNF descriptor, and asks for a server and an analysis."""
-    lab = tmp_path / "lab"
-    (lab / "vnfds").mkdir(parents=True)
-    (lab / "workflows").mkdir()
-    (lab / "vnfds" / "own.yaml").write_text(VNFD.read_text())
-    store = finished_run(tmp_path / "run-1", PLAIN)
-    document = workflow_document(PLAIN)
-    document["vnfs"]["fwd"]["vnfd"] = "../vnfds/own.yaml"
-    document["publish"] = [{"to": "report"}, {"to": "package"}]
-    store.write_workflow(document, lab / "workflows")
-    workflow = load_document(document, lab / "workflows")
-    store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
-    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
-    kept = keep_descriptors(store.vnfds, workflow.vnfds)
-    store.write_manifest({**manifest, "vnfds": kept})
+    store = with_vnfd(tmp_path, publish=[{"to": "report"}, {"to": "package"}])
     made = pack([store], tmp_path / "p.zip", OPTIONS).path
-    (lab / "vnfds" / "own.yaml").unlink()
+    shutil.rmtree(tmp_path / "lab")
     return made
 
 
@@ -107,7 +99,7 @@ def test_what_was_kept_is_used_again_unless_it_was_changed(
         package = open_package(folder)
         kept = keep_for_later(package, with_files, tmp_path / "results")
         assert keep_for_later(package, with_files, tmp_path / "results") == kept
-        (file,) = kept.rglob("own.yaml")
+        (file,) = kept.rglob("small.yaml")
         file.write_text(f"{file.read_text()}# changed\n")
         with pytest.raises(InputError, match="has changed"):
             keep_for_later(package, with_files, tmp_path / "results")
@@ -124,28 +116,29 @@ def test_a_base_outside_the_package_is_refused(with_files: Path, tmp_path: Path,
             prepare(package, package.runs[0], options)
 
 
+def replayed(path: Path, folder: Path, **options: Any) -> None:
+    """Replay a package, with results in `folder`."""
+    with unpacked(path) as unpacked_to:
+        package = open_package(unpacked_to)
+        asked = ReplayOptions(folder / "results", **options)
+        prepared = prepare(package, package.runs[0], asked)
+        run_or_resume(package, prepared, folder / "kept", asked)
+
+
 def test_what_a_packaged_plug_in_needs_is_asked_for(tmp_path: Path) -> None:
     made = package(tmp_path, module=MODULE, run=acme_run)
     document = json.loads(contents(made)["package.json"])
     document["modules"][0]["requires"] = ["no-such-distribution>=2"]
     path = sealed(made, tmp_path / "q.zip", "package.json", json.dumps(document).encode())
-    with unpacked(path) as folder:
-        opened = open_package(folder)
-        options = ReplayOptions(tmp_path / "results")
-        with pytest.raises(EnvironmentLacks, match="not installed here") as lacks:
-            prepared = prepare(opened, opened.runs[0], options)
-            run_or_resume(opened, prepared, tmp_path / "kept", options)
+    with pytest.raises(EnvironmentLacks, match="not installed here") as lacks:
+        replayed(path, tmp_path)
     assert "no-such-distribution>=2" in str(lacks.value)
 
 
 def test_a_run_of_something_else_is_no_replay(with_files: Path, tmp_path: Path) -> None:
     other = finished_run(tmp_path / "run-2", replace(PLAIN, name="other"))
-    with unpacked(with_files) as folder:
-        package = open_package(folder)
-        options = ReplayOptions(tmp_path / "results", resume=other.folder)
-        with pytest.raises(InputError, match="workflow other"):
-            prepared = prepare(package, package.runs[0], options)
-            run_or_resume(package, prepared, tmp_path / "kept", options)
+    with pytest.raises(InputError, match="workflow other"):
+        replayed(with_files, tmp_path, resume=other.folder)
     assert not (RunStore.open(other.folder).folder / "replay.json").exists()
 
 
@@ -160,12 +153,8 @@ def test_a_stopped_replay_judges_nothing_and_starts_no_other_run(
         return 0, True
 
     monkeypatch.setattr("sfcperf.package.replay.repeat._run_child", completes)
-    with unpacked(with_files) as folder:
-        package = open_package(folder)
-        options = ReplayOptions(tmp_path / "results")
-        with pytest.raises(InterruptedRun, match="nothing was evaluated") as stopped:
-            prepared = prepare(package, package.runs[0], options)
-            run_or_resume(package, prepared, tmp_path / "kept", options)
+    with pytest.raises(InterruptedRun, match="nothing was evaluated") as stopped:
+        replayed(with_files, tmp_path)
     assert f"--run {done.folder}" in str(stopped.value)
 
 
@@ -208,7 +197,8 @@ def test_a_replay_whose_parent_is_gone_does_not_begin() -> None:
 
 
 def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not (path.is_file() and (path.stat().st_size or path.name == "ready")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert retry.until(
+        lambda: path.is_file() and (path.stat().st_size or path.name == "ready"),
+        timeout_s=60,
+        period_s=0.01,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,12 @@ def _options(window_ms: int, slide_ms: int, early_packets: int, early_flows: int
     return [word for name, value in options.items() for word in (f"--{name}", str(value))]
 
 
+def _timed(frames: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """With times instead of steps."""
+    times = accumulate(step for step, _ in frames)
+    return [(START_NS + time, frame) for time, (_, frame) in zip(times, frames, strict=True)]
+
+
 @examples(500)
 @given(
     frames=st.lists(st.tuples(STEPS_NS, _packets()), min_size=1, max_size=25),
@@ -85,10 +92,7 @@ def _options(window_ms: int, slide_ms: int, early_packets: int, early_flows: int
 def test_records_equal_those_of_another_implementation(
     frames: list[tuple[int, bytes]], windows: tuple[int, int], early_packets: int, early_flows: int
 ) -> None:
-    now, trace = START_NS, []
-    for step, frame in frames:
-        now += step
-        trace.append((now, frame))
+    trace = _timed(frames)
     how = (*windows, early_packets, early_flows)
     found = extract(trace, *_options(*how))
     assert as_records(found) == flow_reference.records(trace, *how)
@@ -120,10 +124,7 @@ def test_early_records_of_many_flows_equal_those_of_another_implementation(
     frames: list[tuple[int, bytes]], windows: tuple[int, int], early_packets: int, early_flows: int
 ) -> None:
     """And come in the same order."""
-    now, trace = START_NS, []
-    for step, frame in frames:
-        now += step
-        trace.append((now, frame))
+    trace = _timed(frames)
     how = (*windows, early_packets, early_flows)
     assert as_records(extract(trace, *_options(*how))) == flow_reference.records(trace, *how)
 

@@ -32,6 +32,15 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return seen
 
 
+@pytest.fixture(scope="module")
+def fakes() -> Any:
+    """The known plug-ins, for a whole module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugins, "names", lambda kind: tuple(sorted(INSTALLED[kind])))
+        patch.setattr(plugins, "load", lambda kind, name: INSTALLED[kind][name])
+        yield
+
+
 Load = Callable[..., Workflow]
 
 

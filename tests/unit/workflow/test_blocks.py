@@ -12,21 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.schemas import validator
 from support.tiers import examples
-from support.workflow_plugins import INSTALLED, document
+from support.workflow_plugins import document
 
-from sfcperf import plugins
 from sfcperf.control.resolved import resolved
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.plan import plan_document, trial_groups
 
-
-@pytest.fixture(scope="module", autouse=True)
-def fakes() -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plugins, "names", lambda kind: tuple(sorted(INSTALLED[kind])))
-        patch.setattr(plugins, "load", lambda kind, name: INSTALLED[kind][name])
-        yield
+pytestmark = pytest.mark.usefixtures("fakes")
 
 
 def workflow(variants: int, levels: list[Any], seed: int = 1, order: str = "") -> Workflow:

@@ -8,15 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support.from_schema import from_schema
 from support.tiers import examples, is_gate
-from support.workflow_plugins import INSTALLED, document
+from support.workflow_plugins import document
 
-from sfcperf import plugins
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow.document import pointer
 from sfcperf.workflow.load import load_document
@@ -160,15 +158,6 @@ def test_what_fits_at_once_fits_by_jsonschema(data: st.DataObject) -> None:
             own = {"$ref": f"#/$defs/{section}", "$defs": schema["$defs"]}
             judge = Draft202012Validator(own, format_checker=Draft202012Validator.FORMAT_CHECKER)
             assert list(judge.iter_errors(whole[section])) == []
-
-
-@pytest.fixture(scope="module")
-def fakes() -> Any:
-    """The known plug-ins, for a whole module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plugins, "names", lambda kind: tuple(sorted(INSTALLED[kind])))
-        patch.setattr(plugins, "load", lambda kind, name: INSTALLED[kind][name])
-        yield
 
 
 SECTIONS = ("topology", "endpoints", "chain", "probes", "monitors", "design", "publish", "figures")

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sfcperf.environment import tools
 from sfcperf.errors import InputError, SfcperfError
 from sfcperf.vnfs.listening import listening
-from sfcperf.vnfs.sfcmon.controller import requirements
 from sfcperf.vnfs.sfcmon.controller.daemon import Options, serve
 from sfcperf.vnfs.sfcmon.controller.model import State
 from sfcperf.vnfs.sfcmon.controller.references import problems
@@ -114,20 +110,3 @@ def test_the_state_of_the_guide_can_be_taken():
     guide = Path(__file__).parents[4] / "docs/how-to/run-the-sfc-controller.md"
     [text] = re.findall(r"```json\n(.*?)```", guide.read_text(), re.S)
     assert not problems(State.model_validate_json(text))
-
-
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    assert requirements.requirement().met
-    monkeypatch.setattr(tools, "find_spec", lambda _: None)
-    found = requirements.requirement()
-    assert not found.met
-    assert (found.remedy, "fastapi" in found.detail) == ("pip install 'sfcperf[p4]'", True)
-
-
-def test_the_command_line_imports_nothing_of_the_extra():
-    code = (
-        "import sys; from sfcperf.cli.app import app; "
-        "print({'fastapi', 'finsy', 'pydantic', 'thriftpy2', 'uvicorn'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sfcperf.environment import tools
 from sfcperf.errors import InputError
-from sfcperf.vnfs.sdnmon.controller import requirements
 from sfcperf.vnfs.sdnmon.controller.daemon import Options, serve
 
 TOKEN = "0123456789abcdef"
@@ -38,20 +34,3 @@ def test_what_is_refused(tmp_path: Path, changed: dict[str, Any], where: str, wo
     with pytest.raises(InputError, match=words) as caught:
         serve(Options(**options), lambda *_: pytest.fail("it serves"))
     assert caught.value.where == where
-
-
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    assert requirements.requirement().met
-    monkeypatch.setattr(tools, "find_spec", lambda _: None)
-    found = requirements.requirement()
-    assert not found.met
-    assert (found.remedy, "os_ken" in found.detail) == ("pip install 'sfcperf[openflow]'", True)
-
-
-def test_the_command_line_imports_nothing_of_the_extra():
-    code = (
-        "import sys; from sfcperf.cli.app import app; "
-        "print({'fastapi', 'numpy', 'os_ken', 'uvicorn'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
