@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.hosts.base import Host
-from sfcperf.management.deployment import FlowReporter, RuleInterface
+from sfcperf.management.deployment import FlowReporter, Hop, RuleInterface, ServiceFunction
 from sfcperf.plugins import Plugin, Requirement, commands
+from sfcperf.workflow.model import FunctionSpec
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,34 @@ class RunningFunction(ABC):
         """The function's processes, by the ids that its host gives them; none where the kernel does
         the work."""
         return ()
+
+    def described(
+        self,
+        spec: FunctionSpec,
+        host: Host,
+        interfaces: tuple[str, ...],
+        vcpus: tuple[int, ...],
+        *,
+        nsh_aware: bool = False,
+        outer: tuple[Hop, ...] = (),
+    ) -> ServiceFunction:
+        """The function for the driver's Deployment; arguments are those of ServiceFunction."""
+        return ServiceFunction(
+            name=spec.name,
+            vnf=spec.vnf,
+            type=spec.type,
+            position=spec.position,
+            node=spec.node,
+            host=host,
+            interfaces=interfaces,
+            nsh_aware=nsh_aware,
+            vcpus=vcpus,
+            counters=self.counters,
+            alive=self.problem,
+            outer=outer,
+            flows=self.flows(),
+            rule_interface=self.rule_interface(),
+        )
 
     @abstractmethod
     def stop(self) -> None:

@@ -270,21 +270,12 @@ def _endpoint(built: ScenarioDeployment, port: EndpointPort) -> Endpoint:
 
 def _function(built: ScenarioDeployment, function: FunctionLayout) -> ServiceFunction:
     spec = function.spec
-    running = built.running[spec.name]
-    return ServiceFunction(
-        name=spec.name,
-        vnf=spec.vnf,
-        type=spec.type,
-        position=spec.position,
-        node=spec.node,
-        host=built.hosts[spec.name],
-        interfaces=tuple(port.inner for port in function.ports),
+    return built.running[spec.name].described(
+        spec,
+        built.hosts[spec.name],
+        tuple(port.inner for port in function.ports),
+        built.cpus.assigned[spec.name],
         nsh_aware=function.type.nsh_aware,
-        vcpus=built.cpus.assigned[spec.name],
-        counters=running.counters,
-        alive=running.problem,
-        flows=running.flows(),
-        rule_interface=running.rule_interface(),
     )
 
 

@@ -38,22 +38,10 @@ def _endpoint(deployed: ScenarioDeployment, spec: EndpointSpec, guest: Guest) ->
 
 
 def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFunction:
-    guest, running = deployed.functions[spec.name], deployed.running[spec.name]
-    return ServiceFunction(
-        name=spec.name,
-        vnf=spec.vnf,
-        type=spec.type,
-        position=spec.position,
-        node=spec.node,
-        host=guest.host,
-        interfaces=(guest.interfaces[INGRESS], guest.interfaces[EGRESS]),
-        nsh_aware=False,
-        vcpus=tuple(range(min(spec.resources.vcpus, guest.vcpus))),
-        counters=running.counters,
-        alive=running.problem,
-        flows=running.flows(),
-        rule_interface=running.rule_interface(),
-    )
+    guest = deployed.functions[spec.name]
+    interfaces = (guest.interfaces[INGRESS], guest.interfaces[EGRESS])
+    vcpus = tuple(range(min(spec.resources.vcpus, guest.vcpus)))
+    return deployed.running[spec.name].described(spec, guest.host, interfaces, vcpus)
 
 
 def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:

@@ -94,6 +94,16 @@ QuietOption = Annotated[
 
 AllMetricsOption = Annotated[bool, typer.Option("--all", help="Include secondary metrics.")]
 
+MarginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--margin",
+        metavar="[METRIC=]SIZE",
+        help="Largest difference that does not matter: 3% (of the baseline or of the packaged "
+        "value, for all metrics), rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's "
+        "unit). Repeatable [default: 5%].",
+    ),
+]
 
 RarestOption = Annotated[
     str,
@@ -112,6 +122,21 @@ class Test(StrEnum):
 
     RANK = "rank"
     T = "t"
+
+
+AlphaOption = Annotated[
+    float,
+    typer.Option("--alpha", metavar="P", help="Probability of a false claim in any of the rows."),
+]
+
+TestOption = Annotated[
+    Test,
+    typer.Option(
+        "--test",
+        help="rank: Wilcoxon tests, exact for any distribution. t: t tests, which need fewer "
+        "trials but assume that these are near normal.",
+    ),
+]
 
 
 RESULTS = Path("results")

@@ -39,8 +39,11 @@ def find(name: str) -> str | None:
     return shutil.which(name, path=search_path())
 
 
-def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requirement:
-    """The command `name`, which the Debian package `package` provides.
+def tool(
+    name: str, package: str, version_argv: Sequence[str] = (), remedy: str = ""
+) -> Requirement:
+    """The command `name`, which the Debian package `package` provides; one that has no package has
+    another remedy than to install it.
 
     A look at the path, no process: versions are asked for only inside `versions()`.
     `version_argv` is the whole command line that prints its version (first line is taken, from
@@ -52,7 +55,8 @@ def tool(name: str, package: str, version_argv: Sequence[str] = ()) -> Requireme
             name,
             met=False,
             detail="not found on this machine",
-            remedy=f"install the package {package}; `sfcperf setup` installs those of most runs",
+            remedy=remedy
+            or f"install the package {package}; `sfcperf setup` installs those of most runs",
             command=True,
         )
     version = _version(path, version_argv) if version_argv and _ask_versions.get() else ""

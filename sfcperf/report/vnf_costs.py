@@ -253,15 +253,15 @@ class _Layout:
     def _difference(self, pair: Document | None) -> str:
         if pair is None:
             return ""
-        low, high = pair["ci_low_us"], pair["ci_high_us"]
-        half = units.half_width(low, high)
-        shown = self.scale.number(pair["shift_us"], half)
-        return self.scale.with_unit(f"{shown} {self.scale.interval(low, high)}")
+        return self._estimate(pair["shift_us"], pair)
 
     def _time(self, function: Document) -> str:
-        low, high = function["ci_low_us"], function["ci_high_us"]
+        return self._estimate(function["centre_us"], function)
+
+    def _estimate(self, value: float, interval: Document) -> str:
+        low, high = interval["ci_low_us"], interval["ci_high_us"]
         half = units.half_width(low, high)
-        shown = self.scale.number(function["centre_us"], half)
+        shown = self.scale.number(value, half)
         return self.scale.with_unit(
             shown if half is None else f"{shown} {self.scale.interval(low, high)}"
         )

@@ -153,20 +153,12 @@ def _endpoint(built: ScenarioDeployment, cable: Cable) -> Endpoint:
 
 def _function(built: ScenarioDeployment, position: int) -> ServiceFunction:
     function = built.layout.functions[position - 1]
-    spec, running = function.spec, built.running[function.spec.name]
-    arms = (function.ingress, function.egress)
-    return ServiceFunction(
-        name=spec.name,
-        vnf=spec.vnf,
-        type=spec.type,
-        position=spec.position,
-        node=spec.node,
-        host=built.hosts[spec.name],
-        interfaces=tuple(arm.inner for arm in arms),
-        nsh_aware=False,
-        vcpus=built.cpus.assigned[spec.name],
-        counters=running.counters,
-        alive=running.problem,
+    spec, arms = function.spec, (function.ingress, function.egress)
+    return built.running[spec.name].described(
+        spec,
+        built.hosts[spec.name],
+        tuple(arm.inner for arm in arms),
+        built.cpus.assigned[spec.name],
         outer=tuple(_hop(built, arm) for arm in arms),
     )
 

@@ -11,7 +11,7 @@ from math import log, sqrt
 from typing import ClassVar
 
 from sfcperf.analysis.two_sample.shift import mean, variance
-from sfcperf.analysis.two_sample.student import Student
+from sfcperf.analysis.two_sample.student import Student, welch_freedom
 
 
 class MeanRatio(Student):
@@ -21,11 +21,9 @@ class MeanRatio(Student):
     estimator: ClassVar[str] = "ratio of means (t)"
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
-        of_a, of_b = (variance(x) / len(x) / mean(x) ** 2 for x in (a, b))
-        both = of_a + of_b
-        share = of_a / both if both else 1.0
-        freedom = 1 / (share**2 / (len(a) - 1) + (1 - share) ** 2 / (len(b) - 1))
-        super().__init__(log(mean(b) / mean(a)), sqrt(both), freedom)
+        of_each = [variance(x) / len(x) / mean(x) ** 2 for x in (a, b)]
+        freedom = welch_freedom(of_each, (len(a), len(b)))
+        super().__init__(log(mean(b) / mean(a)), sqrt(sum(of_each)), freedom)
 
 
 class PairedMeanRatio(Student):

@@ -61,6 +61,14 @@ class Student(ShiftTest):
         return float(stdtr(self._freedom, distance / self._error))
 
 
+def welch_freedom(variances: Sequence[float], sizes: Sequence[int]) -> float:
+    """Degrees of freedom of the sum of two estimates' variances (Welch-Satterthwaite)."""
+    both = sum(variances)
+    # Shares, because squares of the largest and smallest values do not fit a float.
+    shares = [of / both for of in variances] if both else (1.0, 0.0)
+    return 1 / sum(share**2 / (n - 1) for share, n in zip(shares, sizes, strict=True))
+
+
 class WelchT(Student):
     """Two independent groups, whose dispersions may differ."""
 
@@ -68,12 +76,9 @@ class WelchT(Student):
     estimator: ClassVar[str] = "Welch t (means)"
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
-        of_a, of_b = variance(a) / len(a), variance(b) / len(b)
-        both = of_a + of_b
-        # Shares, because squares of the largest and smallest values do not fit a float.
-        share = of_a / both if both else 1.0
-        freedom = 1 / (share**2 / (len(a) - 1) + (1 - share) ** 2 / (len(b) - 1))
-        super().__init__(mean(b) - mean(a), sqrt(both), freedom)
+        of_each = [variance(x) / len(x) for x in (a, b)]
+        freedom = welch_freedom(of_each, (len(a), len(b)))
+        super().__init__(mean(b) - mean(a), sqrt(sum(of_each)), freedom)
 
 
 class PairedT(Student):

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sfcperf.environment.tools import find
+from sfcperf.environment import tools
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
@@ -54,10 +54,7 @@ def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
 
 def requirement() -> Requirement:
     """Whether p4c is there. Only whoever changes the P4 programs needs it."""
-    path = find(COMPILER)
-    if path is None:
-        return Requirement(COMPILER, False, "not found on this machine", REMEDY, command=True)
-    return Requirement(COMPILER, True, path, command=True)
+    return tools.tool(COMPILER, "", remedy=REMEDY)
 
 
 def _without_places(path: Path) -> None:

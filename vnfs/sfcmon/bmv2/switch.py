@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from sfcperf.environment.tools import find
+from sfcperf.environment import tools
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
@@ -31,10 +31,7 @@ _starts = itertools.count()
 
 def requirement() -> Requirement:
     """Whether bmv2 is there."""
-    path = find(BINARY)
-    if path is None:
-        return Requirement(BINARY, False, "not found on this machine", REMEDY, command=True)
-    return Requirement(BINARY, True, path, command=True)
+    return tools.tool(BINARY, "", remedy=REMEDY)
 
 
 def version() -> str:

@@ -11,12 +11,15 @@ import typer
 from sfcperf.cli.arguments import (
     RESULTS,
     AllMetricsOption,
+    AlphaOption,
     DriverOption,
+    MarginOption,
     ProfileOption,
     RarestOption,
     ResultsOption,
     SetOption,
     Test,
+    TestOption,
 )
 from sfcperf.cli.packaging import (
     AllowedSignersOption,
@@ -57,23 +60,10 @@ def replay(
             "Repeatable for the runs of a campaign, in their order.",
         ),
     ] = None,
-    margin: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--margin",
-            metavar="[METRIC=]SIZE",
-            help="Largest difference that does not matter: 3% (of the packaged value), rtt_us=10%, "
-            "loss_ratio=0.001 (in the metric's unit). Repeatable [default: 5%].",
-        ),
-    ] = None,
+    margin: MarginOption = None,
     rarest: RarestOption = "10%",
-    alpha: Annotated[
-        float, typer.Option("--alpha", metavar="P", help="Probability of a false claim.")
-    ] = 0.05,
-    test: Annotated[
-        Test,
-        typer.Option("--test", help="Test to use, as in `sfcperf compare`; t needs fewer rounds."),
-    ] = Test.RANK,
+    alpha: AlphaOption = 0.05,
+    test: TestOption = Test.RANK,
     all_: AllMetricsOption = False,
     driver: DriverOption = None,
     profile: ProfileOption = None,

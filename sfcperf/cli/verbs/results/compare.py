@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, AllMetricsOption, RarestOption, ResultsOption, Test
+from sfcperf.cli.arguments import (
+    RESULTS,
+    AllMetricsOption,
+    AlphaOption,
+    MarginOption,
+    RarestOption,
+    ResultsOption,
+    Test,
+    TestOption,
+)
 from sfcperf.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -45,31 +54,10 @@ def compare(
             help="Run or variant to compare with [default: the first].",
         ),
     ] = None,
-    margin: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--margin",
-            metavar="[METRIC=]SIZE",
-            help="Largest difference that does not matter: 3% (of the baseline, for all metrics), "
-            "rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit). Repeatable "
-            "[default: 5%].",
-        ),
-    ] = None,
+    margin: MarginOption = None,
     rarest: RarestOption = "10%",
-    alpha: Annotated[
-        float,
-        typer.Option(
-            "--alpha", metavar="P", help="Probability of a false alarm over all rows together."
-        ),
-    ] = 0.05,
-    test: Annotated[
-        Test,
-        typer.Option(
-            "--test",
-            help="rank: Wilcoxon tests, exact for any distribution. t: t tests, which need fewer "
-            "trials but assume that these are near normal.",
-        ),
-    ] = Test.RANK,
+    alpha: AlphaOption = 0.05,
+    test: TestOption = Test.RANK,
     metric: Annotated[
         list[str] | None,
         typer.Option(
