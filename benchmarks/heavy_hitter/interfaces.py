@@ -33,6 +33,7 @@ from statistics import median
 
 from engines import COLUMNS, NEVER, compiled
 
+from sfcperf import retry
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 
@@ -394,11 +395,8 @@ def running(words: Sequence[object], *, ready: bool = True) -> Iterator[subproce
 
 def until(condition: Callable[[], bool], complaint: str) -> None:
     """Wait for it."""
-    end = time.monotonic() + 10
-    while not condition():
-        if time.monotonic() > end:
-            raise SystemExit(complaint)
-        time.sleep(0.01)
+    if not retry.until(condition, timeout_s=10, period_s=0.01):
+        raise SystemExit(complaint)
 
 
 def output(argv: Sequence[object]) -> str:

@@ -12,12 +12,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from sfcperf import retry
 from sfcperf.playbooks.openstack import keeper
 from sfcperf.playbooks.openstack.configure import configure
 from sfcperf.playbooks.openstack.layout import Layout
@@ -118,10 +118,9 @@ def test_nothing_is_seen_outside_and_nothing_is_left(layout: Layout, services: P
     assert not {"kept0", "kept1"} & interfaces()
     assert mounts() == before
     assert not any(Path(path).exists() for path in ("/run/kept", "/etc/libvirt/kept"))
-    deadline = time.monotonic() + 30
-    while len(processes := members(pid)) < 4 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert len(processes) >= 4, "the supervisor, two services and a daemon of one of them"
+    four = retry.until(lambda: len(members(pid)) >= 4, timeout_s=30, period_s=0.05)
+    assert four, "the supervisor, two services and a daemon of one of them"
+    processes = members(pid)
     assert down(layout, wipe=False) == 0
     # Ended is ended: the kernel may not have taken the names of all away yet.
     assert [p for p in processes if keeper.started_at(p) is not None] == []
@@ -134,10 +133,9 @@ def test_a_keeper_that_was_killed_took_everything_along(layout: Layout, services
     pid = keeper.start(layout, services)
     processes = members(pid)
     os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while any(keeper.started_at(p) is not None for p in processes):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert retry.until(
+        lambda: all(keeper.started_at(p) is None for p in processes), timeout_s=30, period_s=0.05
+    )
     assert keeper.running(layout) is None
     assert down(layout, wipe=True) == 0
     assert not layout.root.exists()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import re
-import time
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.cloud.openstack_context import endpoint, function, public_key
 
-from sfcperf import plugins
+from sfcperf import plugins, retry
 from sfcperf.drivers.openstack.api.tacker_server import TackerApi
 from sfcperf.drivers.openstack.compute.servers import Machine, console
 from sfcperf.drivers.openstack.lifecycle.tacker import TackerLifecycle
@@ -66,10 +65,8 @@ def counted(context: LifecycleContext, machine: Machine) -> tuple[int, int]:
 
 
 def until(condition: Any, what: str) -> None:
-    deadline = time.monotonic() + FILLED_WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {FILLED_WITHIN_S:g} s: {what}"
-        time.sleep(1)
+    filled = retry.until(condition, timeout_s=FILLED_WITHIN_S, period_s=1)
+    assert filled, f"not within {FILLED_WITHIN_S:g} s: {what}"
 
 
 @pytest.mark.parametrize("api", ["legacy", "etsi"])

@@ -1,7 +1,6 @@
 """HTTP probes over a real cable: httperf, ab, and the nginx that they ask."""
 
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from support.network.cable import SERVER, Cable, ended, processes_in
 from support.probing import made, measure, measure_in_peace, measure_until, values
 
+from sfcperf import retry
 from sfcperf.active.ab import Ab
 from sfcperf.active.httperf import Httperf
 from sfcperf.errors import MeasurementError
@@ -115,10 +115,7 @@ def test_a_saturated_ab_is_untrusted(wire: Cable, tmp_path: Path) -> None:
 
 def _number_in(pid_file: Path) -> int:
     """nginx serves before it has written its number."""
-    deadline = time.monotonic() + 10
-    while not (text := pid_file.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return int(text)
+    return int(retry.until(pid_file.read_text, timeout_s=10, period_s=0.01))
 
 
 @pytest.mark.server

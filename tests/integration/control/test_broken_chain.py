@@ -6,15 +6,15 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.local import processes_of, traces
+from support.local import left_by, processes_of
 
+from sfcperf import retry
 from sfcperf.control import run as engine
 from sfcperf.control.events import Listener
 from sfcperf.drivers.local.cgroups import this_machine
@@ -41,13 +41,13 @@ LATE = 30
 
 def _when_late(results: Path) -> str:
     """Wait until the ping is well under way; gives the tag of the run."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for output in results.glob("*/raw/r001-s000-ping/attempt-1/ping.txt"):
-            if f"icmp_seq={LATE} " in output.read_text():
-                return output.parents[3].name.rpartition("-")[2]
-        time.sleep(0.005)
-    raise AssertionError("the ping did not get so far")
+
+    def late() -> list[Path]:
+        outputs = results.glob("*/raw/r001-s000-ping/attempt-1/ping.txt")
+        return [output for output in outputs if f"icmp_seq={LATE} " in output.read_text()]
+
+    (output,) = retry.until(late, timeout_s=60, period_s=0.005)
+    return output.parents[3].name.rpartition("-")[2]
 
 
 def _kill(command: str, tag: str) -> int:
@@ -179,4 +179,4 @@ def test_what_breaks_in_the_middle_is_built_anew(
     (reason,) = record.notes["failed_attempts"]
     assert "broke during the measurement" in reason
     assert told in reason
-    assert traces(folder.name.rpartition("-")[2]) == []
+    assert left_by(folder) == []

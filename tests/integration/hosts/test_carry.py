@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.network import ssh_servers
 from support.network.ssh_servers import SshServer
+from support.network.wires import eventually
 
 from sfcperf.active.ping.output import parse
 from sfcperf.errors import DeploymentError
@@ -129,7 +129,7 @@ def test_tools_of_the_kernel(host: SshHost, tmp_path: Path) -> None:
     pcap = tmp_path / "pcap"
     argv = ["tcpdump", "-i", "lo", "-n", "-c", "2", "-w", "-", "--immediate-mode", "-Z", "root"]
     capture = host.spawn([*argv, "icmp"], stdout=pcap, stderr=tmp_path / "said")
-    _until(lambda: "listening on lo" in (tmp_path / "said").read_text())
+    assert eventually(lambda: "listening on lo" in (tmp_path / "said").read_text(), 30)
     host.run(["ping", "-c", "1", "127.0.0.1"], timeout_s=10)
     assert capture.wait(10) == 0
     assert pcap.stat().st_size > 100
@@ -153,11 +153,4 @@ def _until_listening(host: SshHost, port: int) -> None:
     """By either version of IP."""
     listening = re.compile(f":{port:04X} (?:0{{8}}|0{{32}}):0000 0A ")
     tables = ("/proc/net/tcp", "/proc/net/tcp6")
-    _until(lambda: any(listening.search(host.read_text(table)) for table in tables))
-
-
-def _until(holds: Callable[[], bool], timeout_s: float = 20.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert eventually(lambda: any(listening.search(host.read_text(table)) for table in tables), 30)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.network import ssh_servers
+from support.network.wires import eventually
 
 from sfcperf import waiting
 from sfcperf.errors import MeasurementError
@@ -192,7 +193,9 @@ def test_a_process_in_the_background(host: Host, tmp_path: Path) -> None:
     out, err = tmp_path / "out", tmp_path / "err"
     out.write_text("before\n")
     process = host.spawn(_sh("echo started; echo said >&2; exec sleep 60"), stdout=out, stderr=err)
-    _until(lambda: out.read_text() == "before\nstarted\n" and err.read_text() == "said\n")
+    assert eventually(
+        lambda: out.read_text() == "before\nstarted\n" and err.read_text() == "said\n", 30
+    )
     assert process.poll() is None
     with pytest.raises(MeasurementError, match=r"still runs after 0\.1 s"):
         process.wait(0.1)
@@ -222,9 +225,9 @@ def test_signals_reach_the_process(host: Host, tmp_path: Path) -> None:
         "while :; do sleep 0.05; done"
     )
     process = host.spawn(_sh(script), stdout=out)
-    _until(lambda: out.read_text() == "ready\n")
+    assert eventually(lambda: out.read_text() == "ready\n", 30)
     process.send_signal(signal.SIGUSR1)
-    _until(lambda: out.read_text() == "ready\nusr1\n")
+    assert eventually(lambda: out.read_text() == "ready\nusr1\n", 30)
     assert process.stop() == 5
     assert out.read_text() == "ready\nusr1\nterm\n"
 
@@ -233,7 +236,7 @@ def test_who_does_not_want_to_end_is_killed(host: Host, tmp_path: Path) -> None:
     out = tmp_path / "out"
     script = 'trap "" TERM; echo ready; while :; do sleep 0.05; done'
     process = host.spawn(_sh(script), stdout=out)
-    _until(lambda: out.read_text() == "ready\n")
+    assert eventually(lambda: out.read_text() == "ready\n", 30)
     assert process.stop(0.2) == -signal.SIGKILL
 
 
@@ -400,10 +403,3 @@ def test_many_processes_at_a_time(host: Host) -> None:
     assert len({process.pid for process in processes}) == 25
     assert host.run(["echo", "still here"], timeout_s=10).text == "still here\n"
     assert {process.stop() for process in processes} == {-signal.SIGTERM}
-
-
-def _until(holds: object, timeout_s: float = 20.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.network import ssh_servers
 from support.network.ssh_servers import SshServer
+from support.network.wires import eventually
 
 from sfcperf import waiting
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
@@ -61,13 +62,6 @@ def host(server: SshServer, workdir: Path) -> Iterator[SshHost]:
     made.close()
 
 
-def until(holds: Callable[[], object], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def sleepers(server: SshServer) -> list[str]:
     """Processes that a test started; those of the guard sleep for other times."""
     return [line for line in server.processes() if "4321" in line and "start" not in line]
@@ -79,7 +73,7 @@ STUBBORN = 'trap "" TERM HUP INT; sleep 4321 & setsid sleep 4321 & echo ready; w
 def start_sleepers(host: SshHost, out: Path) -> object:
     """A process that ignores signals, a child, and one in another session."""
     process = host.spawn(["sh", "-c", STUBBORN], stdout=out, stderr=out.with_suffix(".err"))
-    until(lambda: out.read_text() == "ready\n")
+    assert eventually(lambda: out.read_text() == "ready\n", 30)
     return process
 
 
@@ -87,7 +81,7 @@ def test_closing_leaves_nothing_running(host: SshHost, server: SshServer, tmp_pa
     start_sleepers(host, tmp_path / "out")
     assert len(sleepers(server)) >= 2
     host.close()
-    until(lambda: not server.processes())
+    assert eventually(lambda: not server.processes(), 30)
     # It can be used again; of the connections that are closed, no files are left.
     left = host.run(["sh", "-c", 'ls -A "$0"', str(host.workdir)], timeout_s=10).text
     assert len(left.split()) <= 2
@@ -100,7 +94,7 @@ def test_a_folder_that_is_gone_leaves_nothing_running(
     start_sleepers(host, tmp_path / "out")
     host.run(["rm", "-rf", str(host.workdir)], timeout_s=20)
     host.close()
-    until(lambda: not server.processes())
+    assert eventually(lambda: not server.processes(), 30)
 
 
 def test_a_guard_that_ends_at_once_leaves_nothing_running(
@@ -130,11 +124,11 @@ def test_a_broken_connection_leaves_nothing_running(
 ) -> None:
     process = start_sleepers(host, tmp_path / "out")
     server.cut_connections()
-    until(lambda: process.poll() is not None)
+    assert eventually(lambda: process.poll() is not None, 30)
     assert process.poll() == process.wait(1) == process.stop() == -signal.SIGKILL
     process.send_signal(signal.SIGTERM)
     assert (tmp_path / "out.err").read_text().endswith("connection to guest was lost\n")
-    until(lambda: not sleepers(server))
+    assert eventually(lambda: not sleepers(server), 30)
     assert host.run(["echo", "again"], timeout_s=20).text == "again\n"
     assert host.read_text("/proc/sys/kernel/ostype") == "Linux\n"
 
@@ -145,7 +139,7 @@ def test_a_command_that_ran_is_reported_as_lost(
     threading.Timer(1.0, server.cut_connections).start()
     with pytest.raises(MeasurementError, match=r"connection to guest was lost while sleep ran"):
         host.run(["sleep", "4321"], timeout_s=30)
-    until(lambda: not sleepers(server))
+    assert eventually(lambda: not sleepers(server), 30)
 
 
 @pytest.mark.exhaustive
@@ -200,11 +194,11 @@ def test_who_is_killed_leaves_nothing_running(
     )
     killed = subprocess.Popen([sys.executable, "-c", script])
     try:
-        until(lambda: out.exists() and out.read_text() == "ready\n")
+        assert eventually(lambda: out.exists() and out.read_text() == "ready\n", 30)
     finally:
         killed.kill()
         killed.wait()
-    until(lambda: not server.processes())
+    assert eventually(lambda: not server.processes(), 30)
 
 
 @pytest.mark.exhaustive
@@ -218,7 +212,7 @@ def test_who_goes_silent_leaves_nothing_running(
     time.sleep(5)
     assert len(sleepers(server)) >= 2  # as long as it hears of us, all goes on
     server.fall_silent()
-    until(lambda: not sleepers(server))
+    assert eventually(lambda: not sleepers(server), 30)
 
 
 def test_an_interruption_ends_the_command(host: SshHost, server: SshServer) -> None:
@@ -229,7 +223,7 @@ def test_an_interruption_ends_the_command(host: SshHost, server: SshServer) -> N
     threading.Timer(1.0, cancellation.set).start()
     with pytest.raises(Interrupted), waiting.cancelled_by(cancellation):
         host.run(["sleep", "4321"], timeout_s=60)
-    until(lambda: not sleepers(server))
+    assert eventually(lambda: not sleepers(server), 30)
     assert host.run(["echo", "on"], timeout_s=10).text == "on\n"
 
 
@@ -240,10 +234,10 @@ def test_a_broken_connection_ends_a_conversation(host: SshHost, server: SshServe
     server.cut_connections()
     with pytest.raises(ConversationOver, match="and so has the connection to guest"):
         talk.ask(b"two\n", 10)
-    until(lambda: not sleepers(server))
+    assert eventually(lambda: not sleepers(server), 30)
     assert host.converse(argv).ask(b"three\n", 10) == b"three"
     host.close()
-    until(lambda: not server.processes())
+    assert eventually(lambda: not server.processes(), 30)
 
 
 def test_another_machine_is_refused(server: SshServer, workdir: Path, tmp_path: Path) -> None:

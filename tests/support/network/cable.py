@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from pathlib import Path
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.procfs import stat_lines
 from sfcperf.management.deployment import Deployment, Endpoint, Hop
+from support.network.wires import eventually
 
 CLIENT, SERVER = "198.18.0.2", "198.18.1.2"  # RFC 2544
 ENDS = {"client": (CLIENT, "198.18.0.1"), "server": (SERVER, "198.18.1.1")}
@@ -123,12 +123,7 @@ def processes_in(space: str) -> list[int]:
 
 def ended(pid: int, within_s: float = 5) -> bool:
     """Whether a process is gone."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if not Path(f"/proc/{pid}").exists():
-            return True
-        time.sleep(0.01)
-    return False
+    return eventually(lambda: not Path(f"/proc/{pid}").exists(), within_s)
 
 
 def _join(spaces: dict[str, str], end: str) -> None:

@@ -16,6 +16,7 @@ from typing import Self
 
 import pytest
 
+from sfcperf import retry
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.process import inside
 
@@ -172,14 +173,9 @@ def ip(*arguments: str) -> str:
     return done.stdout
 
 
-def eventually(condition: Callable[[], bool]) -> bool:
+def eventually(condition: Callable[[], object], within_s: float = RETRY_S) -> bool:
     """Whether a condition comes true before patience ends."""
-    deadline = time.monotonic() + RETRY_S
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return condition()
+    return bool(retry.until(condition, timeout_s=within_s, period_s=0.01))
 
 
 @pytest.fixture

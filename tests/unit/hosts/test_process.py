@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.tiers import examples
 
+from sfcperf import retry
 from sfcperf.environment import tools
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import process
@@ -158,20 +158,14 @@ def test_a_waiting_shell_ends_with_the_one_who_started_it(tmp_path: Path) -> Non
     shell = _child(parent.pid)
     parent.kill()
     parent.wait()
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{shell}/exe").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not Path(f"/proc/{shell}/exe").exists()
+    exe = Path(f"/proc/{shell}/exe")
+    assert retry.until(lambda: not exe.exists(), timeout_s=10, period_s=0.01)
     assert not (tmp_path / "trace").exists()
 
 
 def _child(pid: int) -> int:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        if children := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            return int(children[0])
-        time.sleep(0.01)
-    raise AssertionError("no child was started")
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return int(retry.until(children.read_text, timeout_s=20, period_s=0.01).split()[0])
 
 
 @pytest.mark.parametrize("which", ["stdout", "stderr"])
