@@ -8,7 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from random import Random
 
+from hypothesis import given
 from hypothesis import strategies as st
+
+from support.tiers import examples
 
 LIMIT_S = 5.0
 """Of CPU time, for one input."""
@@ -65,6 +68,25 @@ class Watch:
         assert took < LIMIT_S, f"{took:.1f} s"
         grown = (_peak_kib() - self._base_kib) / 1024
         assert grown < LIMIT_MIB, f"{grown:.0f} MiB"
+
+
+def fuzz(
+    parse: Callable[[bytes], object],
+    sound: Sequence[bytes],
+    words: Sequence[bytes],
+    *expected: type[Exception],
+    count: int,
+) -> None:
+    """Watch a parser with so many mutated inputs, which may raise what is expected."""
+    watch = Watch(*expected)
+
+    @examples(count)
+    @given(SEEDS)
+    def check(seed: int) -> None:
+        content = mutated(seed, sound, words)
+        watch.call(lambda: parse(content))
+
+    check()
 
 
 def _peak_kib() -> int:

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from support.fuzzing import SEEDS, Watch, mutated
-from support.tiers import examples
+from support.fuzzing import fuzz
 
 from sfcperf.active.ab import output as ab_output
 from sfcperf.active.ditg import output as ditg_output
@@ -87,15 +85,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], Any], list[bytes], type[Exception]]] 
 @pytest.mark.parametrize("tool", PARSERS)
 def test_mutated_outputs(tool: str) -> None:
     parse, sound, error = PARSERS[tool]
-    watch = Watch(error)
-
-    @examples(1_000)
-    @given(SEEDS)
-    def check(seed: int) -> None:
-        content = mutated(seed, sound, WORDS)
-        watch.call(lambda: parse(content))
-
-    check()
+    fuzz(parse, sound, WORDS, error, count=1_000)
 
 
 def capture(*packets: bytes) -> bytes:
@@ -120,21 +110,13 @@ WORDS_OF_PACKETS = [
 
 @pytest.mark.exhaustive
 def test_mutated_captures(tmp_path: Path) -> None:
-    watch = Watch(MeasurementError)
     path = tmp_path / "capture.pcap"
 
-    def read() -> None:
+    def read(content: bytes) -> None:
+        path.write_bytes(content)
         for _, frame in frames(path):
             identity(frame)
             mark_of(frame)
 
     sound = [capture(*FRAMES), capture(), *map(capture, FRAMES)]
-
-    @examples(4_000)
-    @given(SEEDS)
-    def check(seed: int) -> None:
-        content = mutated(seed, sound, WORDS_OF_PACKETS)
-        path.write_bytes(content)
-        watch.call(read)
-
-    check()
+    fuzz(read, sound, WORDS_OF_PACKETS, MeasurementError, count=4_000)

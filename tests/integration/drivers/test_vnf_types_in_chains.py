@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from support.needs import skip_unless
@@ -22,7 +24,7 @@ from sfcperf.vnfs.firewall.function import MAX_RULES
 from sfcperf.vnfs.ids.features import NAMES
 from sfcperf.vnfs.ips import suricata
 from sfcperf.workflow.defaults import with_defaults
-from sfcperf.workflow.model import Resources, Scenario
+from sfcperf.workflow.model import Resources
 
 pytestmark = pytest.mark.root
 
@@ -44,9 +46,24 @@ def transfer(deployment: Deployment, *options: str, asked: int = 5201, served: i
     return int(answer["end"]["sum_received"]["bytes"])
 
 
-def carrying(driver: LocalDriver, chain: Scenario) -> Deployment:
+def carrying(
+    driver: LocalDriver,
+    types: Sequence[str],
+    encapsulation: str,
+    *,
+    where: str = "T2",
+    memory_mib: int = 64,
+    **knobs: Any,
+) -> Deployment:
     """Deploy a chain that carries traffic: proven traversal, pings, TCP both ways and UDP; nothing
     is reported as wrong."""
+    chain = scenario(
+        types,
+        where=topology(where),
+        encapsulation=encapsulation,  # type: ignore[arg-type]
+        knobs=knobs,
+        resources=Resources(vcpus=1, memory_mib=memory_mib),
+    )
     deployment = driver.deploy(chain)
     proof = driver.prove_traversal(deployment, chain)
     assert proof.problems == ()
@@ -62,13 +79,7 @@ def carrying(driver: LocalDriver, chain: Scenario) -> Deployment:
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 @pytest.mark.parametrize("engine", ["nftables", "iptables", "iptables-legacy"])
 def test_firewall(driver: LocalDriver, engine: str, encapsulation: str) -> None:
-    chain = scenario(
-        ["router", "firewall"],
-        where=topology("T2"),
-        encapsulation=encapsulation,  # type: ignore[arg-type]
-        knobs={"engine": engine, "rules": 1000},
-    )
-    deployment = carrying(driver, chain)
+    deployment = carrying(driver, ["router", "firewall"], encapsulation, engine=engine, rules=1000)
     counters = deployment.functions[1].counters()
     assert counters["passed_all_rules"] == counters["forwarded"] > 1000
     assert counters["dropped_by_rules"] == 0
@@ -89,8 +100,7 @@ def test_the_most_rules_within_the_memory_of_the_descriptor(
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_nat(driver: LocalDriver, encapsulation: str) -> None:
-    chain = scenario(["nat", "router", "nat"], encapsulation=encapsulation)  # type: ignore[arg-type]
-    deployment = carrying(driver, chain)
+    deployment = carrying(driver, ["nat", "router", "nat"], encapsulation, where="T1")
     for position in (0, 2):
         counters = deployment.functions[position].counters()
         assert counters["translated_source"] > 1000
@@ -108,14 +118,9 @@ def test_nat(driver: LocalDriver, encapsulation: str) -> None:
 def test_heavy_hitter(driver: LocalDriver, engine: str, io: str, encapsulation: str) -> None:
     """It finds the transfers, and counts what ping counts."""
     knobs = {"engine": engine, "io": io, "action": "report", "threshold": 100, "window_s": 3600}
-    chain = scenario(
-        ["heavy_hitter", "router", "heavy_hitter"],
-        where=topology("T2"),
-        encapsulation=encapsulation,  # type: ignore[arg-type]
-        knobs=knobs,
-        resources=Resources(vcpus=1, memory_mib=512),
+    deployment = carrying(
+        driver, ["heavy_hitter", "router", "heavy_hitter"], encapsulation, memory_mib=512, **knobs
     )
-    deployment = carrying(driver, chain)
     for position in (0, 2):
         reporter = deployment.functions[position].flows
         assert reporter is not None
@@ -134,14 +139,9 @@ def test_heavy_hitter(driver: LocalDriver, engine: str, io: str, encapsulation: 
 def test_sfcmon(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     """It counts what ping counts, each way, wherever it is in the chain."""
     knobs = {"engine": engine, "threshold": 0, "threshold_eval": 0, "window_s": 3600}
-    chain = scenario(
-        ["sfcmon", "router", "sfcmon"],
-        where=topology("T2"),
-        encapsulation=encapsulation,  # type: ignore[arg-type]
-        knobs=knobs,
-        resources=Resources(vcpus=1, memory_mib=256),
+    deployment = carrying(
+        driver, ["sfcmon", "router", "sfcmon"], encapsulation, memory_mib=256, **knobs
     )
-    deployment = carrying(driver, chain)
     client, server = deployment.client.address, deployment.server.address
     for position in (0, 2):
         reporter = deployment.functions[position].flows
@@ -175,14 +175,7 @@ def test_sfcmon(driver: LocalDriver, engine: str, encapsulation: str) -> None:
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_ids(driver: LocalDriver, encapsulation: str) -> None:
     """Its records have the packets that it forwarded, each once."""
-    chain = scenario(
-        ["router", "ids"],
-        where=topology("T2"),
-        encapsulation=encapsulation,  # type: ignore[arg-type]
-        knobs={"early_packets": 0},
-        resources=Resources(vcpus=1, memory_mib=256),
-    )
-    deployment = carrying(driver, chain)
+    deployment = carrying(driver, ["router", "ids"], encapsulation, memory_mib=256, early_packets=0)
     ids = driver._built[deployment.id].running["ids-2"]
     ids.stop()
     counters = ids.counters()
@@ -203,13 +196,8 @@ def test_ids(driver: LocalDriver, encapsulation: str) -> None:
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
-    chain = scenario(
-        ["firewall", "load_balancer"],
-        where=topology("T2"),
-        encapsulation=encapsulation,  # type: ignore[arg-type]
-        knobs={"port": 80, "backends": [8081], "engine": "nftables"},
-    )
-    deployment = carrying(driver, chain)
+    knobs = {"port": 80, "backends": [8081], "engine": "nftables"}
+    deployment = carrying(driver, ["firewall", "load_balancer"], encapsulation, **knobs)
     assert transfer(deployment, *TCP, asked=80, served=8081) > 3 * 1024 * 1024
     assert transfer(deployment, *TCP, "-R", asked=80, served=8081) > 3 * 1024 * 1024
     assert deployment.facts["functions"] == {"load_balancer-2": {"engine": "nftables"}}
@@ -222,13 +210,7 @@ def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_delay(driver: LocalDriver, encapsulation: str) -> None:
-    chain = scenario(
-        ["router", "delay"],
-        where=topology("T2"),
-        encapsulation=encapsulation,  # type: ignore[arg-type]
-        knobs={"delay_us": 5000},
-    )
-    deployment = carrying(driver, chain)
+    deployment = carrying(driver, ["router", "delay"], encapsulation, delay_us=5000)
     counters = deployment.functions[1].counters()
     assert counters["forwarded"] > 1000
     assert counters["dropped"] == 0
@@ -246,8 +228,7 @@ def _needs(kind: str, **wanted: str) -> None:
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_dpi(driver: LocalDriver, encapsulation: str) -> None:
     _needs("dpi")
-    chain = scenario(["router", "dpi"], encapsulation=encapsulation)  # type: ignore[arg-type]
-    deployment = carrying(driver, chain)
+    deployment = carrying(driver, ["router", "dpi"], encapsulation, where="T1")
     dpi = driver._built[deployment.id].running["dpi-2"]
     before = dpi.counters()
     assert before["inspector_cpu_ms"] > 0
@@ -274,13 +255,9 @@ def test_dpi_that_dies_is_told(driver: LocalDriver) -> None:
 @pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
     _needs("ips", engine=engine)
-    chain = scenario(
-        ["router", "ips"],
-        encapsulation=encapsulation,  # type: ignore[arg-type]
-        knobs={"engine": engine, "config": os.environ.get("SURICATA_CONFIG", suricata.CONFIG)},
-        resources=Resources(vcpus=1, memory_mib=256),
-    )
-    deployment = carrying(driver, chain)
+    knobs = {"engine": engine, "config": os.environ.get("SURICATA_CONFIG", suricata.CONFIG)}
+    chain = ["router", "ips"]
+    deployment = carrying(driver, chain, encapsulation, where="T1", memory_mib=256, **knobs)
     assert deployment.facts["functions"] == {"ips-2": {"engine": engine}}
     counters = deployment.functions[1].counters()
     assert counters["forwarded"] > 1000
@@ -299,8 +276,7 @@ def test_functions_have_room_for_data_in_band(
     driver: LocalDriver, encapsulation: str, where: str
 ) -> None:
     """As much as the chain carries: the largest packet of a function arrives, both ways."""
-    chain = scenario(["router", "forwarder"], where=topology(where), encapsulation=encapsulation)  # type: ignore[arg-type]
-    deployment = carrying(driver, chain)
+    deployment = carrying(driver, ["router", "forwarder"], encapsulation, where=where)
     site = driver._built[deployment.id]
     assert {_mtu(site.hosts[name], "eth0") for name in ("client", "server")} == {1400}
     [largest] = {_mtu(site.hosts["router-1"], interface) for interface in ("eth0", "eth1")}

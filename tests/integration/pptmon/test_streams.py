@@ -20,6 +20,15 @@ def check_counters(path: RoutedPath) -> None:
             assert counters[name] == 0, counters
 
 
+def check_tcp(path: RoutedPath, version: int, *options: str) -> None:
+    """A stream of which every packet is sampled arrives whole."""
+    path.measure("--period-ms", "0", *options)
+    ends = path.stream("tcp", version, 64 * MIB).finish(300)
+    assert ends.sent == ends.received
+    assert path.errors() == {}
+    check_counters(path)
+
+
 @pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("sampled", SAMPLED)
 @pytest.mark.parametrize("offloads", ["on", "off"])
@@ -63,11 +72,7 @@ def test_a_chain_with_room_for_hops(routers: Callable[[int], RoutedPath], offloa
     path = routers(3)
     path.mtu(9000, 9000, 9000, 9000, ends=1500)
     path.offloads(offloads)
-    path.measure("--period-ms", "0", "--format", "rfc")
-    ends = path.stream("tcp", 4, 64 * MIB).finish(300)
-    assert ends.sent == ends.received
-    assert path.errors() == {}
-    check_counters(path)
+    check_tcp(path, 4, "--format", "rfc")
     assert path.pptmons[-1].counters()["reported"] > 100
 
 
@@ -77,22 +82,14 @@ def test_jumbo_frames(routers: Callable[[int], RoutedPath], offloads: str) -> No
     path = routers(1)
     path.mtu(9000, 9000)
     path.offloads(offloads)
-    path.measure("--period-ms", "0")
-    ends = path.stream("tcp", 6, 64 * MIB).finish(300)
-    assert ends.sent == ends.received
-    assert path.errors() == {}
-    check_counters(path)
+    check_tcp(path, 6)
 
 
 def test_a_smaller_mtu_on_the_way(routers: Callable[[int], RoutedPath]) -> None:
     """Path MTU discovery is told of the packets as they are without hops."""
     path = routers(2)
     path.mtu(9000, 9000, 1500)
-    path.measure("--period-ms", "0", "--format", "rfc")
-    ends = path.stream("tcp", 4, 64 * MIB).finish(300)
-    assert ends.sent == ends.received
-    assert path.errors() == {}
-    check_counters(path)
+    check_tcp(path, 4, "--format", "rfc")
 
 
 @pytest.mark.gate_runs(1)

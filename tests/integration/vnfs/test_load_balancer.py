@@ -85,10 +85,4 @@ def test_auto_is_ipvs_where_it_is_there(lab: Lab) -> None:
 
 
 def test_says_when_it_is_gone_and_takes_everything_away(lab: Lab) -> None:
-    between = Between(lab, LoadBalancer, NFTABLES)
-    assert between.function.problem() is None
-    between.host.run(["nft", "flush", "ruleset"], timeout_s=10)
-    assert str(between.function.problem()).startswith("nothing is balanced any more")
-    between.restart()
-    between.function.stop()
-    assert between.host.run(["nft", "list", "ruleset"], timeout_s=10).text == ""
+    Between(lab, LoadBalancer, NFTABLES).check_loss_of_rules("nothing is balanced any more")

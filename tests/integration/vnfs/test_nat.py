@@ -110,10 +110,4 @@ def test_what_finds_no_port_is_counted_as_dropped(lab: Lab) -> None:
 
 
 def test_says_when_its_rules_are_gone_and_takes_them_away(lab: Lab) -> None:
-    between = Between(lab, Nat, {})
-    assert between.function.problem() is None
-    between.host.run(["nft", "flush", "ruleset"], timeout_s=10)
-    assert str(between.function.problem()).startswith("the NAT's rules are gone")
-    between.restart()
-    between.function.stop()
-    assert between.host.run(["nft", "list", "ruleset"], timeout_s=10).text == ""
+    Between(lab, Nat, {}).check_loss_of_rules("the NAT's rules are gone")

@@ -51,14 +51,21 @@ def send(port: Port, stdin: bytes, interface: str = "eth0", *options: str) -> Co
     return port.host.run(argv, stdin=stdin, timeout_s=10, check=False)
 
 
-def test_frames_arrive_as_they_were_given(ports: list[Port]) -> None:
+def arrive(ports: list[Port], frames: list[bytes]) -> Completed:
+    """What the sender says of frames that came as they were given."""
     source, sink = ports
-    packet = Ether(src=source.mac, dst=sink.mac) / IP(src="10.0.0.1", dst="10.0.0.2") / ICMP()
-    frames = [bytes(packet / f"number {number}".encode()) for number in range(5)]
     wire = sink.wire()
     done = send(source, framed([*frames, LAST]))
     assert wire.receive_until(lambda frame: frame == LAST) == frames
     wire.close()
+    return done
+
+
+def test_frames_arrive_as_they_were_given(ports: list[Port]) -> None:
+    source, sink = ports
+    packet = Ether(src=source.mac, dst=sink.mac) / IP(src="10.0.0.1", dst="10.0.0.2") / ICMP()
+    frames = [bytes(packet / f"number {number}".encode()) for number in range(5)]
+    done = arrive(ports, frames)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told == {"event": "sent", "frames": 6, "bytes": sum(map(len, frames)) + len(LAST)}
@@ -68,12 +75,8 @@ def test_frames_arrive_as_they_were_given(ports: list[Port]) -> None:
 @examples(15, HealthCheck.function_scoped_fixture)
 @given(payloads=st.lists(st.binary(max_size=1500), max_size=8))
 def test_any_frames_arrive(ports: list[Port], payloads: list[bytes]) -> None:
-    source, sink = ports
     frames = [bytes.fromhex("02aabbccddee02000000000188b6") + payload for payload in payloads]
-    wire = sink.wire()
-    done = send(source, framed([*frames, LAST]))
-    assert wire.receive_until(lambda frame: frame == LAST) == frames
-    wire.close()
+    done = arrive(ports, frames)
     assert json.loads(done.stdout)["frames"] == len(frames) + 1
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from scapy.contrib.nsh import NSH
+from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.l2 import Ether
+from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
 from sfcperf.vnfs.forwarder.function import RunningForwarder
@@ -28,6 +30,24 @@ class Bench:
     def frame(self, payload: Packet, **ethernet: str | int) -> Packet:
         """A frame from the SFF to the forwarder."""
         return Ether(**({"src": self.sff.mac, "dst": self.sf.mac} | ethernet)) / payload
+
+    def from_sff(self, packet: Packet, encapsulation: str = "nsh-eth", **ethernet: str) -> Packet:
+        """A packet with its NSH, as an SFF sends it."""
+        if encapsulation == "nsh-eth":
+            return self.frame(packet, type=0x894F, **ethernet)
+        outer = IP(src=SFF_ADDRESS, dst=SF_ADDRESS) / UDP(sport=50000, dport=4790)
+        tunnel = VXLAN(flags=0x0C, NextProtocol=4, vni=7)
+        return self.frame(outer / tunnel / Raw(bytes(packet)), **ethernet)
+
+    def check_silence(self, good: Packet) -> None:
+        """The kernel of the function's host does not answer tunnelled packets with `port
+        unreachable`."""
+        neighbour = ["neighbour", "replace", SFF_ADDRESS, "lladdr", self.sff.mac, "dev", "sf0"]
+        self.sf.host.run(["ip", *neighbour], timeout_s=10)
+        tunnelled = self.from_sff(good, "nsh-vxlan-gpe")
+        answers = self.exchange(*[tunnelled] * 20) + self.exchange()
+        assert len(answers) == 20
+        assert not any(Ether(answer).haslayer(ICMP) for answer in answers)
 
     def exchange(self, *frames: Packet | bytes) -> list[bytes]:
         """Send frames and give all that comes back before a sentinel sent after them does."""

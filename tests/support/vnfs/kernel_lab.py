@@ -38,6 +38,15 @@ class Between:
         self.lab.at_end(started.stop)
         return started
 
+    def check_loss_of_rules(self, told: str) -> None:
+        """It says that its rules are gone; ended, it has taken away those of a new start too."""
+        assert self.function.problem() is None
+        self.host.run(["nft", "flush", "ruleset"], timeout_s=10)
+        assert str(self.function.problem()).startswith(told)
+        self.restart()
+        self.function.stop()
+        assert self.host.run(["nft", "list", "ruleset"], timeout_s=10).text == ""
+
     def there(self, *packets: Packet) -> list[Packet]:
         """Send from the client; what reaches the server, in order."""
         return self._cross(self.client, self.ingress, self.server, packets)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from scapy.contrib.nsh import NSH, NSHTLV
 from scapy.packet import Packet, Raw
 from scapy.utils import checksum
 
 from support.vnfs.sff_bench import PORT_LINK, PORT_NSH, on_ethernet, on_gpe
-from support.vnfs.sff_model import Dropped, Sent, expected
+from support.vnfs.sff_model import Dropped, Sent, expected, without_choice
 
 Paths = Mapping[tuple[int, int], str]
 """(SPI, SI) -> action."""
@@ -85,6 +86,21 @@ def foreseen(port: int, frames: Sequence[bytes], paths: Paths) -> tuple[list[Sen
             sent.append(expected(port, frame, paths))
         except Dropped as drop:
             dropped[drop.reason] += 1
+    return sent, dropped
+
+
+def judged(
+    bench: Any, port: int, frames: Sequence[bytes], paths: Paths
+) -> tuple[list[Sent], Counter[str]]:
+    """Compare what the SFF of a bench does with what must become of frames, which it gives."""
+    sent, dropped = foreseen(port, frames, paths)
+    before = Counter(bench.drops())
+    seen = bench.exchange(port, frames)
+    for leaves, answers in seen.items():
+        wanted = [each for each in sent if each.port == leaves]
+        assert [without_choice(leaves, answer) for answer in answers] == wanted
+    assert sum(map(len, seen.values())) == len(sent)
+    assert Counter(bench.drops()) - before == dropped
     return sent, dropped
 
 

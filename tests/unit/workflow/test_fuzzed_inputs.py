@@ -7,10 +7,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 from support.attacks import descriptors, workflows
-from support.fuzzing import SEEDS, Watch, mutated
-from support.tiers import examples
+from support.fuzzing import fuzz
 
 from sfcperf.errors import InputError
 from sfcperf.workflow.document import read_document
@@ -54,38 +52,29 @@ WORDS_OF_TOSCA = [
 
 @pytest.mark.exhaustive
 def test_mutated_workflows(tmp_path: Path) -> None:
-    watch = Watch(InputError)
     (tmp_path / "vnfd.yaml").write_bytes(DESCRIPTORS[0])
     path = tmp_path / "workflow.json"
     sound = [*WORKFLOWS, workflows.workflow().encode()]
 
-    def load() -> None:
+    def load(content: bytes) -> None:
+        path.write_bytes(content)
         workflow_s(load_document(read_document(path), tmp_path))
 
-    @examples(4_000)
-    @given(SEEDS)
-    def check(seed: int) -> None:
-        content = mutated(seed, sound, WORDS_OF_JSON)
-        path.write_bytes(content)
-        watch.call(load)
-
-    check()
+    fuzz(load, sound, WORDS_OF_JSON, InputError, count=4_000)
 
 
 @pytest.mark.exhaustive
 def test_mutated_descriptors(tmp_path: Path) -> None:
-    watch = Watch(InputError)
     (tmp_path / "types.yaml").write_text(descriptors.TYPES)
     numbers = count()
 
-    @examples(4_000)
-    @given(SEEDS)
-    def check(seed: int) -> None:
-        content = mutated(seed, DESCRIPTORS, WORDS_OF_TOSCA)
+    def read(content: bytes) -> None:
         # Another file each time: what was read is kept by name and time.
         path = tmp_path / f"vnfd-{next(numbers)}.yaml"
         path.write_bytes(content)
-        watch.call(lambda: read_descriptor(path))
-        path.unlink()
+        try:
+            read_descriptor(path)
+        finally:
+            path.unlink()
 
-    check()
+    fuzz(read, DESCRIPTORS, WORDS_OF_TOSCA, InputError, count=4_000)

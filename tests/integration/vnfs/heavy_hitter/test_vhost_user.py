@@ -98,7 +98,7 @@ def through(bench: Bench, source_port: int, protocol: int = 17) -> bytes:
     packet = IP(src="10.0.0.1", dst="10.1.0.1", proto=protocol)
     nsh = NSH(spi=42, si=255, nextproto=1, context_header=bytes(16))
     datagram = UDP(sport=source_port, dport=80) / Raw(b"x" * 20)
-    return bytes(bench.frame(nsh / packet / datagram, type=0x894F))
+    return bytes(bench.from_sff(nsh / packet / datagram))
 
 
 def heavy_and_others(bench: Bench, heavy: int) -> Counter[int]:

@@ -102,26 +102,25 @@ def test_entries_are_there_from_the_start_and_stay(lab: Lab) -> None:
         assert tool.window()["flows"] == []
 
 
+def refused(*options: str) -> str:
+    """What the program says before it ends at once."""
+    argv = [str(binaries.find("sfc-sfcmon")), "--interface", "lo", *TABLE, *options]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    return done.stderr
+
+
 @pytest.mark.parametrize(
     "entries", ["", "1:", "0:" + "0" * 40, "1:" + "00" * 20, "x:" + "0" * 40, "1:000001ff1104,"]
 )
 def test_what_is_no_list_of_entries_is_refused(entries: str) -> None:
-    argv = [str(binaries.find("sfc-sfcmon")), "--interface", "lo", *TABLE]
-    done = subprocess.run(
-        [*argv, "--table-entries", entries], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert f"'{entries}' is no list of entries" in done.stderr
+    assert f"'{entries}' is no list of entries" in refused("--table-entries", entries)
 
 
 def test_more_entries_than_flows_are_refused() -> None:
-    argv = [str(binaries.find("sfc-sfcmon")), "--interface", "lo", *TABLE, "--table-flows", "4"]
     entries = f"5:{parse(frames(1)[0]).flow.flow_id_2.hex()}"
-    done = subprocess.run(
-        [*argv, "--table-entries", entries], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "5 entries do not fit into a table of 4 flows" in done.stderr
+    said = refused("--table-flows", "4", "--table-entries", entries)
+    assert "5 entries do not fit into a table of 4 flows" in said
 
 
 @pytest.mark.parametrize("monitor", ["sketches", "table", "none"])
