@@ -5,7 +5,7 @@ WORKFLOW ?= workflows/quickstart.json
 
 VENV := $(CURDIR)/.venv
 BIN  := $(VENV)/bin
-PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+INSTALL = playbooks/install.sh $(VENV)
 
 # A step is done when the stamp named after the content of its input is there.
 digest      = $(shell cat $(1) | sha256sum | cut -c 1-16)
@@ -110,7 +110,7 @@ venv: $(VENV_STAMP)
 $(VENV_STAMP): | pyproject.toml setup.py
 	@echo "  VENV     $(notdir $(VENV))"
 	$(Q)playbooks/venv.sh $(VENV) $(PYTHON)
-	$(Q)$(PIP_INSTALL) --editable '.[dev]'
+	$(Q)$(INSTALL) dev
 	$(Q)rm -f $(VENV)/.installed-* && touch $@
 
 # The stamp lists the packages; one that was removed since makes the playbook run again.
@@ -151,7 +151,7 @@ kafka: host
 # No part of `dev`: others of its packages have a tenth of the size.
 spark: host
 	$(Q)playbooks/jars.sh $(CURDIR)/build/servers/spark playbooks/spark.pom.xml
-	$(Q)test -e $(SPARK_STAMP) || $(PIP_INSTALL) --editable '.[spark]'
+	$(Q)test -e $(SPARK_STAMP) || $(INSTALL) spark
 	$(Q)touch $(SPARK_STAMP)
 
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/

@@ -30,8 +30,8 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     apt-get -qq -o DPkg::Lock::Timeout=300 install --no-install-recommends -y "$package" >/dev/null
 fi
 
-# An environment knows its own place: one that was copied or moved is made anew, since its pip
-# would install somewhere else.
+# An environment knows its own place: one that was copied or moved is replaced, since its pip would
+# install somewhere else.
 if ! head -n 1 "$venv/bin/pip" 2>/dev/null | grep -qF "#!$venv/bin/" ||
     ! "$venv/bin/python" -c 'import pip' 2>/dev/null; then
     "$python" -m venv --clear "$venv"
