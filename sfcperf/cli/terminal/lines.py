@@ -45,7 +45,7 @@ class LineDisplay(Listener):
         """See Listener."""
         before = f", {done} of them already done" if done else ""
         takes = f", about {duration_text(planned_s)}" if planned_s else ""
-        say(f"{folder}: {count_text(trials, 'trial')} planned, including warm-up{before}{takes}")
+        say(f"{folder}: {count_text(trials, 'trial')} planned{before}{takes}")
 
     def more_trials(self, trials: int, planned_s: float) -> None:
         """See Listener."""

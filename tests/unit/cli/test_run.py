@@ -37,7 +37,7 @@ def test_run_prints_table_counts_and_places(
     first, second, third, *_ = err.splitlines()
     assert first == f"checking {bench.results.parent / 'workflow.json'}"
     assert second.startswith(f"{bench.folder()}: looking at this machine")
-    assert third.startswith(f"{bench.folder()}: 4 trials planned, including warm-up, about ")
+    assert third.startswith(f"{bench.folder()}: 4 trials planned, about ")
     assert "round 1: chain_length=2" in err
 
 
