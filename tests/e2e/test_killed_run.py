@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.command import SFCPERF, spawn
 from support.ended import ended
-from support.local import left_by, processes_of, processes_with
+from support.local import left_by, processes_of, processes_with, small_workflow
 from support.network.wires import eventually
 
 pytestmark = pytest.mark.root
@@ -22,22 +22,17 @@ pytestmark = pytest.mark.root
 MOMENTS = 20
 DONE = {0, 1}
 """Exit codes of a run that has measured everything; 1: a busy machine made a trial doubtful."""
-DOCUMENT = {
-    "sfcperf": 1,
-    "name": "killed",
-    "infrastructure": {"driver": "local"},
-    "topology": "T2",
-    "vnfs": {"fwd": {"type": "forwarder"}, "rtr": {"type": "router"}},
-    "chain": {"functions": [{"vnf": "fwd", "count": "${chain_length}"}, {"vnf": "rtr"}]},
-    "factors": {"chain_length": [0, 1]},
-    "probes": [
+DOCUMENT = small_workflow(
+    topology="T2",
+    vnfs={"fwd": {"type": "forwarder"}, "rtr": {"type": "router"}},
+    chain={"functions": [{"vnf": "fwd", "count": "${chain_length}"}, {"vnf": "rtr"}]},
+    factors={"chain_length": [0, 1]},
+    probes=[
         {"probe": "ping", "count": 10, "interval_s": 0.01},
         {"probe": "httperf", "connections": 2, "calls_per_connection": 300},
     ],
-    "monitors": [{"monitor": "cpu"}, {"monitor": "tcpdump"}],
-    "design": {"rounds": 1, "warmup_rounds": 0},
-    "publish": [],
-}
+    monitors=[{"monitor": "cpu"}, {"monitor": "tcpdump"}],
+)
 LONG = {
     **DOCUMENT,
     "probes": [

@@ -7,22 +7,20 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.command import SFCPERF, spawn
 from support.ended import ended
-from support.network.veth_pairs import leftovers
+from support.example_plugin import WORKFLOW, installed, leftovers
+from support.network.ssh_servers import new_key
 from support.schemas import validator, violations
 
 from sfcperf import retry
 from sfcperf.control.lock import is_held
 
 pytestmark = pytest.mark.root
-
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
 
 
 def sfcperf(
@@ -39,13 +37,7 @@ def sfcperf(
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example plug-in, installed into a folder of its own."""
-    folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(EXAMPLE, folder / "source")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
-    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
-    target = ["--target", str(folder / "site"), str(folder / "source")]
-    subprocess.run([*pip, *offline, *target], check=True, capture_output=True, timeout=120)
-    return folder / "site"
+    return installed(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")
@@ -55,20 +47,17 @@ def paper(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     state = folder / "state"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SFCPERF_STATE_DIR", str(state))
-        workflow = EXAMPLE / "tcp-connect.json"
         options = ("--set", "design.rounds=3", "--results", folder / "results", "--quiet")
-        done = sfcperf(folder, "run", workflow, *options, path=site)
+        done = sfcperf(folder, "run", WORKFLOW, *options, path=site)
         assert done.returncode == 0, done.stderr
         run = Path(done.stdout.strip())
         assert not violations(run)
-        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")]
-        subprocess.run(make, check=True)
+        public = new_key(folder / "key")
         author = "Ada Lovelace <0000-0002-1825-0097>"
         more = ("--license", "CC-BY-4.0", "--author", author, "--sign", f"ssh:{folder / 'key'}")
         done = sfcperf(folder, "pack", run, "-o", "paper.zip", *more, path=site)
         assert done.returncode == 0, done.stderr
-    public = (folder / "key.pub").read_text().split()[:2]
-    (folder / "allowed").write_text(f"ada@lab {' '.join(public)}\n")
+    (folder / "allowed").write_text(f"ada@lab {public}\n")
     shutil.rmtree(folder / "results")
     return folder / "paper.zip"
 

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support import example_plugin
 from support.command import SFCPERF
 from support.ended import ended
-from support.network.veth_pairs import leftovers
-
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sfcperf-example-plugin"
-WORKFLOW = EXAMPLE / "tcp-connect.json"
+from support.example_plugin import WORKFLOW, leftovers
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which the example was installed, as `pip install` does it, offline."""
-    folder = tmp_path_factory.mktemp("example")
-    # A build writes beside its sources.
-    shutil.copytree(EXAMPLE, folder / "source")
-    target = folder / "site"
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
-    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
-    subprocess.run(
-        [*pip, *offline, "--target", str(target), str(folder / "source")],
-        check=True,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=120,
-    )
-    return target
+    return example_plugin.installed(tmp_path_factory.mktemp("example"))
 
 
 def sfcperf(installed: Path, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
@@ -67,25 +49,26 @@ def test_its_documentation_comes_from_its_schema(installed: Path) -> None:
     assert "Connections per trial." in shown
 
 
+def refused(installed: Path, folder: Path, section: str, parameter: str, value: float) -> str:
+    """What is said of the workflow with this value."""
+    document = json.loads(WORKFLOW.read_text())
+    document[section][0][parameter] = value
+    wrong = folder / "wrong.json"
+    wrong.write_text(json.dumps(document))
+    return sfcperf(installed, "validate", str(wrong), status=2).stderr
+
+
 def test_its_parameters_are_part_of_the_workflow_schema(installed: Path, tmp_path: Path) -> None:
     sfcperf(installed, "validate", str(WORKFLOW))
-    document = json.loads(WORKFLOW.read_text())
-    document["probes"][0]["conections"] = 3
-    wrong = tmp_path / "wrong.json"
-    wrong.write_text(json.dumps(document))
-    refused = sfcperf(installed, "validate", str(wrong), status=2)
-    assert "/probes/0" in refused.stderr
-    assert "conections" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    said = refused(installed, tmp_path, "probes", "conections", 3)
+    assert "/probes/0" in said
+    assert "conections" in said
+    assert "Traceback" not in said
 
 
 def test_its_analysis_is_checked_too(installed: Path, tmp_path: Path) -> None:
-    document = json.loads(WORKFLOW.read_text())
-    document["analyses"][0]["limit"] = 0.5
-    wrong = tmp_path / "wrong.json"
-    wrong.write_text(json.dumps(document))
-    refused = sfcperf(installed, "validate", str(wrong), status=2)
-    assert "/analyses/0/limit" in refused.stderr
+    said = refused(installed, tmp_path, "analyses", "limit", 0.5)
+    assert "/analyses/0/limit" in said
 
 
 def test_its_driver_refuses_what_it_cannot_build(installed: Path, tmp_path: Path) -> None:

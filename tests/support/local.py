@@ -7,9 +7,10 @@ import random
 import string
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sfcperf.drivers.base import DriverContext, Resource
 from sfcperf.drivers.local.driver import LocalDriver
@@ -47,6 +48,35 @@ def new_driver(
     raw.mkdir()
     known = with_defaults(LocalDriver.parameters, {"dataplane": dataplane, **config})
     return LocalDriver(DriverContext("test", tag, known, ListJournal(), state, raw, print))
+
+
+@contextmanager
+def local_driver(
+    folder: Path, dataplane: str | dict[str, str] = "ebpf", **config: int
+) -> Iterator[LocalDriver]:
+    """The same; whatever is done with it, nothing of it may be left."""
+    driver = new_driver(folder, dataplane, **config)
+    try:
+        yield driver
+    finally:
+        driver.close()
+    assert traces(driver.context.tag) == []
+    assert driver.context.journal.outstanding() == []
+
+
+def small_workflow(**sections: Any) -> dict[str, Any]:
+    """A forwarder that is pinged in one round, on the driver that is the default; with these
+    sections instead of its own."""
+    return {
+        "sfcperf": 1,
+        "name": "small",
+        "vnfs": {"fwd": {"type": "forwarder"}},
+        "chain": {"functions": [{"vnf": "fwd"}]},
+        "probes": [{"probe": "ping", "count": 10, "interval_s": 0.01}],
+        "design": {"rounds": 1, "warmup_rounds": 0},
+        "publish": [],
+        **sections,
+    }
 
 
 def traces(tag: str) -> list[str]:

@@ -1,17 +1,22 @@
-"""Probes measured over a cable."""
+"""Probes measured over a cable, and what they and monitors tell."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.passive.base import Monitor
+from sfcperf.results.values import Observation
 from support.network.cable import Cable
 
+T = TypeVar("T", bound="Probe | Monitor")
 
-def made(kind: type[Probe], **given: Any) -> Probe:
+
+def made(kind: type[T], **given: Any) -> T:
+    """A probe or a monitor."""
     properties = kind.parameters["properties"]
     return kind({n: p["default"] for n, p in properties.items() if "default" in p} | given)
 
@@ -69,6 +74,16 @@ def measure_in_peace(wire: Cable, raw: Path, kind: type[Probe], **given: Any) ->
             break
     assert result.untrusted == ()
     return result
+
+
+def doubts(result: ProbeResult) -> list[str]:
+    """Without that of a busy machine, which sends packets late."""
+    return [doubt for doubt in result.untrusted if not doubt.endswith(" ms late")]
+
+
+def of(observations: Sequence[Observation], source: str, metric: str) -> list[float]:
+    """Values of a metric."""
+    return [o.value for o in observations if (o.source, o.metric) == (source, metric)]
 
 
 def values(result: ProbeResult) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.command import SFCPERF, run_folder, spawn
-from support.local import processes_with
+from support.local import processes_with, small_workflow
 from support.services.classifier import write_trace
 from support.services.service import kafka_is_there
 
@@ -28,29 +28,26 @@ def workflow(folder: Path, engine: str) -> Path:
     lines = labels.read_text().splitlines(keepends=True)
     labels.write_text("".join(line for line in lines if "syn-flood" not in line))
     training = {"pcap": str(pcap), "labels": str(labels)}
-    document = {
-        "sfcperf": 1,
-        "name": "blocking",
-        "services": {
+    document = small_workflow(
+        services={
             "stream": {"service": "kafka"},
             "judge": {
                 "service": "classifier", "kafka": "stream", "training": training, "share": 0.5,
                 "engine": engine,
             },
         },
-        "vnfs": {
+        vnfs={
             "ids": {"type": "ids", "knobs": {"kafka": "stream", "window_s": 0.5}},
             "fw": {"type": "nsh_firewall"},
         },
-        "chain": {"functions": [{"vnf": "ids"}, {"vnf": "fw"}]},
-        "probes": [
+        chain={"functions": [{"vnf": "ids"}, {"vnf": "fw"}]},
+        probes=[
             {"probe": "httperf", "connections": 60, "rate_per_s": 30},
             {"probe": "iperf3", "name": "udp", "protocol": "udp", "rate_bps": 1_000_000,
              "duration_s": 10 if engine == "spark" else 3},
         ],
-        "design": {"rounds": 1, "warmup_rounds": 0, "max_retries": 0},
-        "publish": [],
-    }  # fmt: skip
+        design={"rounds": 1, "warmup_rounds": 0, "max_retries": 0},
+    )  # fmt: skip
     path = folder / "blocking.json"
     path.write_text(json.dumps(document))
     return path

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.command import SFCPERF, spawn
 from support.ended import ended
-from support.local import processes_with
+from support.local import processes_with, small_workflow
 from support.services.service import kafka_is_there
 from support.services.streams import stored
 
@@ -30,23 +30,15 @@ class Run:
     def __init__(self, folder: Path, kafka: str, services: dict[str, Any], seconds: int) -> None:
         self.results, self._temporary = folder / "results", folder / "temporary"
         self._temporary.mkdir()
-        document = {
-            "sfcperf": 1,
-            "name": "stream",
-            "services": services,
-            "vnfs": {
-                "ids": {
-                    "type": "ids",
-                    "knobs": {"kafka": kafka, "window_s": 0.5, "early_packets": 1},
-                }
-            },
-            "chain": {"functions": [{"vnf": "ids"}]},
-            "probes": [
+        knobs = {"kafka": kafka, "window_s": 0.5, "early_packets": 1}
+        document = small_workflow(
+            services=services,
+            vnfs={"ids": {"type": "ids", "knobs": knobs}},
+            chain={"functions": [{"vnf": "ids"}]},
+            probes=[
                 {"probe": "httperf", "connections": 50 * seconds, "rate_per_s": 50, "timeout_s": 60}
             ],
-            "design": {"rounds": 1, "warmup_rounds": 0},
-            "publish": [],
-        }
+        )
         workflow = folder / "stream.json"
         workflow.write_text(json.dumps(document))
         self.process = spawn(
@@ -135,7 +127,8 @@ def failures(trial: Any) -> list[str]:
 
 def test_a_run_and_its_topics(kafka: Any, tmp_path: Path) -> None:
     cluster = {"stream": {"service": "kafka", "bootstrap": [kafka.address], "partitions": 1}}
-    run = Run(tmp_path, "stream", cluster, seconds=1)
+    # Longer than a reader takes to join: the topics go with the run.
+    run = Run(tmp_path, "stream", cluster, seconds=6)
     run.await_state("measuring")
     facts = run.store().manifest()["services"]["stream"]
     assert facts["bootstrap"] == kafka.address

@@ -1,12 +1,3 @@
-"""A cable of its own for each test."""
+from support.network.cable import wire
 
-from collections.abc import Iterator
-
-import pytest
-from support.network.cable import Cable, cable
-
-
-@pytest.fixture
-def wire() -> Iterator[Cable]:
-    with cable() as made:
-        yield made
+__all__ = ["wire"]

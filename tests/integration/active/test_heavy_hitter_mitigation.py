@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.local import new_driver, traces
-from support.probing import made, values
+from support.local import local_driver
+from support.probing import doubts, made, values
 from support.records.scenarios import scenario
 
 from sfcperf.active.base import ProbeResult
@@ -35,10 +35,10 @@ def through(
     **given: Any,
 ) -> list[ProbeResult]:
     """Trials in the same chain. `knobs`: those that differ; `before` happens first."""
-    driver = new_driver(folder)
-    deployment = driver.deploy(scenario(types, knobs={"window_s": 3600, "expiry_s": 600} | knobs))
     found = []
-    try:
+    with local_driver(folder) as driver:
+        chain = scenario(types, knobs={"window_s": 3600, "expiry_s": 600} | knobs)
+        deployment = driver.deploy(chain)
         before(deployment)
         for _ in range(trials):
             probe = made(HeavyHitterMitigation, **SHORT | given)
@@ -48,15 +48,7 @@ def through(
                 found.append(probe.measure(deployment, folder))
             finally:
                 probe.cleanup()
-    finally:
-        driver.teardown(deployment)
-        assert traces(driver.context.tag) == []
     return found
-
-
-def doubts(found: ProbeResult) -> list[str]:
-    """Without that of a busy machine, which sends packets late."""
-    return [doubt for doubt in found.untrusted if not doubt.endswith(" ms late")]
 
 
 @pytest.mark.gate_runs("each value")

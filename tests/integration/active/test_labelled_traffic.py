@@ -16,11 +16,11 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import PcapReader, PcapWriter
-from support.local import new_driver, traces
+from support.local import local_driver
 from support.network.cable import CLIENT as CABLE_CLIENT
 from support.network.cable import SERVER as CABLE_SERVER
 from support.network.cable import Cable
-from support.probing import made, measure, values
+from support.probing import doubts, made, measure, values
 from support.records.scenarios import scenario
 
 from sfcperf.active.base import ProbeResult
@@ -72,22 +72,15 @@ def through(
     **given: Any,
 ) -> ProbeResult:  # fmt: skip
     """What the probe measures through a chain; `between` happens after it is prepared."""
-    driver = new_driver(folder, dataplane)
     probe = made(LabelledTraffic, **given)
-    deployment = driver.deploy(scenario(types, knobs={"rules_by": "rest"}))
-    try:
-        probe.prepare(deployment, folder)
-        between(deployment)
-        return probe.measure(deployment, folder)
-    finally:
-        probe.cleanup()
-        driver.teardown(deployment)
-        assert traces(driver.context.tag) == []
-
-
-def doubts(found: ProbeResult) -> list[str]:
-    """Without that of a busy machine, which sends packets late."""
-    return [doubt for doubt in found.untrusted if not doubt.endswith(" ms late")]
+    with local_driver(folder, dataplane) as driver:
+        deployment = driver.deploy(scenario(types, knobs={"rules_by": "rest"}))
+        try:
+            probe.prepare(deployment, folder)
+            between(deployment)
+            return probe.measure(deployment, folder)
+        finally:
+            probe.cleanup()
 
 
 def block(deployment: Deployment, *sources: str) -> None:

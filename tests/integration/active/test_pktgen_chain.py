@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.command import run_folder
-from support.local import new_driver, traces
+from support.local import local_driver, small_workflow
 from support.records.scenarios import scenario
 
 from sfcperf.active.pktgen import PktgenLoad, parse_sent
@@ -24,22 +24,17 @@ RATE_PPS, LOAD_S = 100_000, 0.5
 def run(folder: Path, chain: list[str], probe: dict[str, Any]) -> dict[str, Any]:
     """The one trial of a run."""
     workflow = folder / "chain.json"
-    document = {
-        "sfcperf": 1,
-        "name": "pktgen-chain",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {
+    document = small_workflow(
+        vnfs={
             "fwd": {"type": "forwarder"},
             "late": {"type": "delay", "knobs": {"delay_us": DELAY_US}},
         },
-        "chain": {
+        chain={
             "functions": [{"vnf": name} for name in chain],
             "classifier": {"match": {"ip_proto": probe["protocol"][:3]}},
         },
-        "probes": [{"probe": "pktgen", "rate_pps": 500, "duration_s": 0.5} | probe],
-        "design": {"rounds": 1},
-    }
+        probes=[{"probe": "pktgen", "rate_pps": 500, "duration_s": 0.5} | probe],
+    )
     workflow.write_text(json.dumps(document))
     results = run_folder(workflow, folder, timeout_s=120)
     (line,) = (results / "trials.jsonl").read_text().splitlines()
@@ -65,24 +60,22 @@ def test_a_known_delay_is_in_the_latency(tmp_path: Path, protocol: str) -> None:
 def test_a_chain_that_takes_the_senders_time_withholds_packets(tmp_path: Path) -> None:
     """Rules of iptables are looked through one after the other, in the sender's time. Beside other
     work a sender also waits for its CPU, and then nothing is said about the chain."""
-    driver = new_driver(tmp_path)
     slow = scenario(["firewall"], knobs={"engine": "iptables-legacy", "rules": 20_000})
     load = PktgenLoad(with_defaults(PktgenLoad.parameters, {}))
-    try:
+    with local_driver(tmp_path) as driver:
         deployment = driver.deploy(slow)
-        load.prepare(deployment, tmp_path)
-        for _ in range(TRIES):
-            found = load.offer(deployment, tmp_path, RATE_PPS, LOAD_S)
-            assert not found.reached(0.5)
-            if found.withheld:
-                break
-            sent = parse_sent((tmp_path / "pktgen-send.json").read_text())
-            assert sent.waited_s is not None and sent.waited_s > 0.4 * LOAD_S
-        else:
-            pytest.skip("other processes had the sender's CPU for most of the time, each time")
-    finally:
-        load.cleanup()
-        driver.close()
+        try:
+            load.prepare(deployment, tmp_path)
+            for _ in range(TRIES):
+                found = load.offer(deployment, tmp_path, RATE_PPS, LOAD_S)
+                assert not found.reached(0.5)
+                if found.withheld:
+                    break
+                sent = parse_sent((tmp_path / "pktgen-send.json").read_text())
+                assert sent.waited_s is not None and sent.waited_s > 0.4 * LOAD_S
+            else:
+                pytest.skip("other processes had the sender's CPU for most of the time, each time")
+        finally:
+            load.cleanup()
     assert found.sent + found.withheld == pytest.approx(RATE_PPS * LOAD_S, abs=1)
     assert found.lost == 0
-    assert traces(driver.context.tag) == []

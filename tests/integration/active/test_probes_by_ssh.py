@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.network import ssh_servers
 from support.network.ssh_servers import SshServer
+from support.probing import of, values
 
 from sfcperf.active.ab import Ab
 from sfcperf.active.base import Probe, ProbeResult
@@ -98,10 +99,6 @@ def measure(pair: Pair, raw: Path, kind: type[Probe], **given: Any) -> ProbeResu
         probe.cleanup()
 
 
-def values(result: ProbeResult) -> dict[str, float]:
-    return {sample.metric: sample.value for sample in result.samples}
-
-
 def running(pair: Pair, *commands: str) -> list[str]:
     """Processes of these commands in either machine, as seen from outside."""
     lines = [line for machine in pair.machines.values() for line in machine.processes()]
@@ -162,10 +159,6 @@ def watch(pair: Pair, raw: Path, kind: type[Monitor], **given: Any) -> list[Obse
     argv = ["ping", "-n", "-q", "-c", "30", "-i", "0.02", ADDRESSES["server"]]
     client.run(argv, timeout_s=30)
     return list(monitor.stop())
-
-
-def of(observations: list[Observation], source: str, metric: str) -> list[float]:
-    return [o.value for o in observations if (o.source, o.metric) == (source, metric)]
 
 
 def test_cpu_memory_and_processes_of_a_whole_machine(pair: Pair, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from scapy.layers.l2 import Ether
-from support.local import new_driver, traces
+from support.local import local_driver
 from support.network.wires import Wire
 from support.probing import made
 from support.records.scenarios import scenario
@@ -26,10 +26,8 @@ ENTRIES, SENT, EACH = 40, 60, 3
 
 @pytest.fixture
 def driver(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[LocalDriver]:
-    found = new_driver(tmp_path, getattr(request, "param", "ovs"))
-    yield found
-    found.close()
-    assert traces(found.context.tag) == []
+    with local_driver(tmp_path, getattr(request, "param", "ovs")) as found:
+        yield found
 
 
 @pytest.fixture

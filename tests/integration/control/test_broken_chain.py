@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.local import left_by, processes_of
+from support.local import left_by, processes_of, small_workflow
 
 from sfcperf import retry
 from sfcperf.control import run as engine
@@ -23,18 +23,12 @@ from sfcperf.workflow.load import load_document
 
 pytestmark = pytest.mark.root
 
-DOCUMENT: dict[str, Any] = {
-    "sfcperf": 1,
-    "name": "broken",
-    "infrastructure": {"driver": "local"},
-    "topology": "T1",
-    "vnfs": {"fwd": {"type": "forwarder", "knobs": {"engine": "userspace"}}},
-    "chain": {"functions": [{"vnf": "fwd"}]},
-    "probes": [{"probe": "ping", "count": 40, "interval_s": 0.05, "timeout_s": 0.2}],
-    "monitors": [{"monitor": "cpu"}],
-    "design": {"rounds": 1, "warmup_rounds": 0, "max_retries": 0},
-    "publish": [],
-}
+DOCUMENT = small_workflow(
+    vnfs={"fwd": {"type": "forwarder", "knobs": {"engine": "userspace"}}},
+    probes=[{"probe": "ping", "count": 40, "interval_s": 0.05, "timeout_s": 0.2}],
+    monitors=[{"monitor": "cpu"}],
+    design={"rounds": 1, "warmup_rounds": 0, "max_retries": 0},
+)
 LATE = 30
 """More than half of the requests: enough packets have crossed for the trial to count."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.local import small_workflow
 
 from sfcperf.control import run as engine
 from sfcperf.control.events import Listener
@@ -27,17 +28,12 @@ BUSY = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: 
 
 
 def document(gate: dict[str, Any], rounds: int = 1) -> dict[str, Any]:
-    return {
-        "sfcperf": 1,
-        "name": "gate",
-        "topology": "T1",
-        "vnfs": {"fwd": {"type": "forwarder"}},
-        "chain": {"functions": [{"vnf": "fwd", "count": "${chain_length}"}]},
-        "factors": {"chain_length": [0, 1]},
-        "probes": [{"probe": "ping", "count": 50, "interval_s": 0.01}],
-        "design": {"rounds": rounds, "warmup_rounds": 0, "noise_gate": gate},
-        "publish": [],
-    }
+    return small_workflow(
+        chain={"functions": [{"vnf": "fwd", "count": "${chain_length}"}]},
+        factors={"chain_length": [0, 1]},
+        probes=[{"probe": "ping", "count": 50, "interval_s": 0.01}],
+        design={"rounds": rounds, "warmup_rounds": 0, "noise_gate": gate},
+    )
 
 
 def measured(results: Path, gate: dict[str, Any], listener: Listener | None = None) -> RunStore:

@@ -8,22 +8,12 @@ from pathlib import Path
 
 import pytest
 from support.command import spawn
-from support.local import left_by
+from support.local import left_by, small_workflow
 from support.schemas import validator, violations
 
 from sfcperf.results.store import RunStore
 
-WORKFLOW = {
-    "sfcperf": 1,
-    "name": "twice",
-    "infrastructure": {"driver": "local"},
-    "topology": "T1",
-    "vnfs": {"fwd": {"type": "forwarder", "knobs": {"engine": "userspace"}}},
-    "chain": {"functions": [{"vnf": "fwd"}], "encapsulation": "nsh-eth"},
-    "probes": [{"probe": "ping", "count": 5, "interval_s": 0.01}],
-    "design": {"rounds": 2, "warmup_rounds": 0, "runs": 2},
-    "publish": [],
-}
+WORKFLOW = small_workflow(design={"rounds": 2, "warmup_rounds": 0, "runs": 2})
 
 
 def in_order(results: Path) -> list[RunStore]:

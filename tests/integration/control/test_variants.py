@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.engine import in_child
-from support.local import left_by, traces
+from support.local import left_by, small_workflow, traces
 from support.schemas import violations
 
 from sfcperf.control import run as engine
@@ -25,19 +25,14 @@ pytestmark = pytest.mark.root
 
 
 def document(**variants: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "sfcperf": 1,
-        "name": "variants",
-        "infrastructure": {"driver": "local"},
-        "topology": "T2",
-        "vnfs": {"fwd": {"type": "forwarder", "knobs": {"engine": "userspace"}}},
-        "chain": {"functions": [{"vnf": "fwd"}], "encapsulation": "nsh-eth"},
-        "probes": [{"probe": "ping", "count": 10, "interval_s": 0.01}],
-        "monitors": [{"monitor": "cpu"}],
-        "design": {"rounds": 2, "warmup_rounds": 0, "seed": 3},
-        "publish": [],
-        "variants": variants,
-    }
+    return small_workflow(
+        topology="T2",
+        vnfs={"fwd": {"type": "forwarder", "knobs": {"engine": "userspace"}}},
+        chain={"functions": [{"vnf": "fwd"}], "encapsulation": "nsh-eth"},
+        monitors=[{"monitor": "cpu"}],
+        design={"rounds": 2, "warmup_rounds": 0, "seed": 3},
+        variants=variants,
+    )
 
 
 def run(tmp_path: Path, **variants: dict[str, Any]) -> RunStore:

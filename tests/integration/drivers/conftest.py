@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.local import new_driver, traces
+from support.local import local_driver
 
 from sfcperf.drivers.local.driver import LocalDriver
 
@@ -23,9 +23,5 @@ def dataplane(request: pytest.FixtureRequest) -> str | dict[str, str]:
 
 @pytest.fixture
 def driver(tmp_path: Path, dataplane: str | dict[str, str]) -> Iterator[LocalDriver]:
-    """A driver; whatever a test does with it, nothing of it may be left."""
-    made = new_driver(tmp_path, dataplane)
-    yield made
-    made.close()
-    assert traces(made.context.tag) == []
-    assert made.context.journal.outstanding() == []
+    with local_driver(tmp_path, dataplane) as made:
+        yield made

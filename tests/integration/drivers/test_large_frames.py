@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.local import new_driver, traces
+from support.local import local_driver
 from support.network.echoes import ping
 from support.records.scenarios import scenario, topology
 
@@ -43,16 +43,12 @@ def test_the_largest_packet_crosses_both_ways(
     chain = scenario(
         ["forwarder", "router", "forwarder"], where=topology("T2"), encapsulation=encapsulation
     )
-    driver = new_driver(tmp_path, dataplane, mtu=mtu, wire_mtu=wire_mtu)
-    try:
+    with local_driver(tmp_path, dataplane, mtu=mtu, wire_mtu=wire_mtu) as driver:
         deployment = driver.deploy(chain)
         assert driver.prove_traversal(deployment, chain).problems == ()
         listing = deployment.client.host.run(["ip", "-j", "link", "show", "eth0"], timeout_s=10)
         assert json.loads(listing.stdout)[0]["mtu"] == mtu
         assert ping(deployment, PINGS, "-M", "do", "-s", str(mtu - HEADERS)) == PINGS
-    finally:
-        driver.close()
-    assert traces(driver.context.tag) == []
 
 
 @pytest.mark.gate_runs(1)
@@ -61,13 +57,11 @@ def test_frames_of_rfc_2544(tmp_path: Path, dataplane: str) -> None:
     """1518 bytes with the frame check sequence, as pktgen sends them, through VXLAN-GPE."""
     mtu, wire_mtu = RFC_2544
     chain = scenario(["forwarder"], encapsulation="nsh-vxlan-gpe")
-    driver = new_driver(tmp_path, dataplane, mtu=mtu, wire_mtu=wire_mtu)
     load = PktgenLoad(with_defaults(PktgenLoad.parameters, {"frame_bytes": 1518}))
-    try:
-        deployment = driver.deploy(chain)
-        load.prepare(deployment, tmp_path)
-        outcome = load.offer(deployment, tmp_path, PACKETS, 1.0)
-    finally:
-        load.cleanup()
-        driver.close()
+    with local_driver(tmp_path, dataplane, mtu=mtu, wire_mtu=wire_mtu) as driver:
+        try:
+            load.prepare(deployment := driver.deploy(chain), tmp_path)
+            outcome = load.offer(deployment, tmp_path, PACKETS, 1.0)
+        finally:
+            load.cleanup()
     assert (outcome.sent, outcome.received) == (PACKETS, PACKETS)

@@ -12,25 +12,13 @@ from pathlib import Path
 
 import pytest
 from support.command import spawn
-from support.local import left_by, new_driver, traces
+from support.local import left_by, new_driver, small_workflow, traces
 from support.records.scenarios import scenario, topology
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import DeploymentError, EnvironmentLacks
 
 pytestmark = pytest.mark.root
-
-
-INTERRUPTED = {
-    "sfcperf": 1,
-    "name": "interrupted",
-    "infrastructure": {"driver": "local"},
-    "topology": "T3",
-    "vnfs": {"fwd": {"type": "forwarder"}},
-    "chain": {"functions": [{"vnf": "fwd", "count": 4}]},
-    "probes": [{"probe": "ping", "count": 200, "interval_s": 0.01}],
-    "design": {"rounds": 1},
-}
 
 
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
@@ -93,7 +81,9 @@ def test_what_was_there_before_is_not_removed(tmp_path: Path) -> None:
 def test_an_interrupt_while_deploying_is_met_once(tmp_path: Path) -> None:
     """Ctrl-C reaches the whole foreground process group: nothing forked may unwind our stack."""
     workflow = tmp_path / "interrupted.json"
-    workflow.write_text(json.dumps(INTERRUPTED))
+    chain = {"functions": [{"vnf": "fwd", "count": 4}]}
+    long = [{"probe": "ping", "count": 200, "interval_s": 0.01}]
+    workflow.write_text(json.dumps(small_workflow(topology="T3", chain=chain, probes=long)))
     run = spawn(
         *("run", workflow, "--results", tmp_path / "results"),
         stdout=subprocess.DEVNULL,

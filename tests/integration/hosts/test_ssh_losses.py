@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from support.network import ssh_servers
-from support.network.ssh_servers import SshServer
+from support.network.ssh_servers import SshServer, new_key
 from support.network.wires import eventually
 
 from sfcperf import waiting
@@ -242,8 +242,7 @@ def test_a_broken_connection_ends_a_conversation(host: SshHost, server: SshServe
 
 def test_another_machine_is_refused(server: SshServer, workdir: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
-    pinned = other.with_suffix(".pub").read_text()
+    pinned = new_key(other)
     host = SshHost("guest", replace(server.access, host_keys=(pinned,)), workdir)
     with pytest.raises(DeploymentError) as caught:
         host.wait_reachable(20)
@@ -267,7 +266,7 @@ def test_the_key_that_is_offered(server: SshServer) -> None:
 
 def test_who_does_not_know_our_key(server: SshServer, workdir: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
+    new_key(other)
     host = SshHost("guest", replace(server.access, key=other), workdir)
     with pytest.raises(DeploymentError, match=r"cannot be used after 2 s: .* does not accept"):
         host.wait_reachable(2)
@@ -283,8 +282,7 @@ def test_a_key_that_cannot_be_read_is_told_at_once(
 ) -> None:
     key = tmp_path / "lab"
     if passphrase is not None:
-        argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", str(key)]
-        subprocess.run(argv, check=True)
+        new_key(key, passphrase)
     host = SshHost("guest", replace(server.access, key=key), workdir)
     with pytest.raises(InputError, match=reason) as caught:
         host.wait_reachable(60)

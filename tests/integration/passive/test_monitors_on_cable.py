@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from support.network.cable import SERVER, Cable, ended, processes_in
+from support.probing import made, of
 
 from sfcperf.errors import MeasurementError
-from sfcperf.passive.base import Monitor
 from sfcperf.passive.cpu import CpuMonitor
 from sfcperf.passive.interfaces import InterfaceMonitor
 from sfcperf.passive.memory import MemoryMonitor
@@ -33,18 +33,9 @@ def busy() -> Iterator[int]:
         process.kill()
 
 
-def made(kind: type[Monitor], **given: Any) -> Monitor:
-    properties = kind.parameters["properties"]
-    return kind({n: p["default"] for n, p in properties.items() if "default" in p} | given)
-
-
 def ping(wire: Cable, count: int = 10, interval_s: float = 0.01) -> None:
     argv = ["ping", "-n", "-q", "-c", str(count), "-i", str(interval_s), SERVER]
     wire.deployment.client.host.run(argv, timeout_s=30)
-
-
-def of(observations: Sequence[Observation], source: str, metric: str) -> list[float]:
-    return [o.value for o in observations if (o.source, o.metric) == (source, metric)]
 
 
 def cost(observations: Sequence[Observation]) -> float:

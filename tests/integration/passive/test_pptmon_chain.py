@@ -6,23 +6,22 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 import pytest
-from support.local import new_driver, traces
+from support.local import local_driver
+from support.probing import of
 from support.records.scenarios import scenario
 
-from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.pptmon import PptmonMonitor
 from sfcperf.passive.transit_time import TransitTimeMonitor
-from sfcperf.results.values import Observation
 from sfcperf.vnfs import binaries
 from sfcperf.workflow.defaults import with_defaults
 
@@ -62,12 +61,8 @@ def deployment(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Deployment]:
     """Router, forwarder, router, router; removed whole."""
-    made = new_driver(tmp_path_factory.mktemp("driver"))
-    try:
+    with local_driver(tmp_path_factory.mktemp("driver")) as made:
         yield made.deploy(scenario(["router", "forwarder", "router", "router"]))
-    finally:
-        made.close()
-    assert traces(made.context.tag) == []
 
 
 @pytest.fixture
@@ -102,10 +97,6 @@ def ask(deployment: Deployment, count: int) -> int:
 
 def pptmon(**given: Any) -> PptmonMonitor:
     return PptmonMonitor(with_defaults(PptmonMonitor.parameters, given))
-
-
-def of(found: Sequence[Observation], source: str, metric: str) -> list[float]:
-    return [o.value for o in found if (o.source, o.metric) == (source, metric)]
 
 
 def running(deployment: Deployment) -> dict[str, list[int]]:
@@ -178,8 +169,7 @@ def test_a_filter_and_a_rate_choose_the_samples(
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("delay_us", [1_000, 20_000])
 def test_a_known_time_is_reported_by_samples_and_by_captures(tmp_path: Path, delay_us: int) -> None:
-    driver = new_driver(tmp_path)
-    try:
+    with local_driver(tmp_path) as driver:
         chain = driver.deploy(scenario(["router", "delay"], knobs={"delay_us": delay_us}))
         with echoing(chain, tmp_path):
             captures = TransitTimeMonitor(
@@ -190,8 +180,6 @@ def test_a_known_time_is_reported_by_samples_and_by_captures(tmp_path: Path, del
             captures.start(chain, tmp_path)
             assert ask(chain, 60) == 60
             judged, found = captures.stop(), watching.stop()
-    finally:
-        driver.close()
     for name in ("router-1", "delay-2"):
         assert of(judged, name, "captured_processing_time_packets") == [60]
         assert of(judged, name, "captured_processing_time_ambiguous_packets") == [0]
@@ -224,8 +212,7 @@ def test_an_instance_that_is_killed_fails_the_trial_and_nothing_stays(
 
 @pytest.mark.parametrize("dataplane", ["ebpf", "ovs"])
 def test_one_vnf_alone_and_a_chain_that_cannot_be_seen(tmp_path: Path, dataplane: str) -> None:
-    driver: LocalDriver = new_driver(tmp_path, dataplane)
-    try:
+    with local_driver(tmp_path, dataplane) as driver:
         blind = driver.deploy(scenario(["forwarder"]))
         with pytest.raises(MeasurementError, match="pptmon sees none of the chain's VNFs"):
             pptmon().start(blind, tmp_path)
@@ -241,5 +228,3 @@ def test_one_vnf_alone_and_a_chain_that_cannot_be_seen(tmp_path: Path, dataplane
         watching.start(alone, tmp_path)
         assert len(running(alone)["router-1"]) == 1
         assert of(watching.stop(), "router-1", "pptmon_sampled") == [0]
-    finally:
-        driver.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.local import new_driver, traces
+from support.local import local_driver
 from support.network.echoes import ping
 from support.records.scenarios import scenario
 
@@ -25,10 +25,8 @@ DELAY_US = 3000
 
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[LocalDriver]:
-    made = new_driver(tmp_path, "ebpf")
-    yield made
-    made.close()
-    assert traces(made.context.tag) == []
+    with local_driver(tmp_path) as made:
+        yield made
 
 
 def watched(driver: LocalDriver, chain: Any, raw_dir: Path, **given: Any) -> Sequence[Observation]:
@@ -60,11 +58,8 @@ def test_packets_of_each_lookup_are_those_of_ping(driver: LocalDriver, tmp_path:
 
 @pytest.mark.bmv2
 def test_a_switch_on_bmv2_counts_but_does_not_trace(tmp_path: Path) -> None:
-    driver = new_driver(tmp_path, "bmv2")
-    try:
+    with local_driver(tmp_path, "bmv2") as driver:
         found = watched(driver, scenario(["router", "forwarder"]), tmp_path)
-    finally:
-        driver.close()
     # As frames come in: those of the forwarder alone with an NSH.
     frame, nsh = 14 + 84, 14 + 24
     for spi, back in ((42, 253), (42 | 1 << 23, 254)):
@@ -76,7 +71,6 @@ def test_a_switch_on_bmv2_counts_but_does_not_trace(tmp_path: Path) -> None:
     assert value(found, "sff@node1", "forwarded_total") == 6 * PINGS
     assert value(found, "sff@node1", "received_total") == 6 * PINGS
     assert not any(o.metric.endswith("_us") for o in found)
-    assert traces(driver.context.tag) == []
 
 
 def test_a_function_that_delays_is_away_that_long(driver: LocalDriver, tmp_path: Path) -> None:
@@ -98,11 +92,8 @@ def test_without_tracing_nothing_is_said_of_functions(driver: LocalDriver, tmp_p
 
 
 def test_an_sff_that_does_not_count_is_refused(tmp_path: Path) -> None:
-    driver = new_driver(tmp_path, "ovs")
-    try:
+    with local_driver(tmp_path, "ovs") as driver:
         deployment = driver.deploy(scenario([]))
         monitor = SffMonitor(with_defaults(SffMonitor.parameters, {}))
         with pytest.raises(MeasurementError, match="no SFF of this deployment counts"):
             monitor.start(deployment, tmp_path)
-    finally:
-        driver.close()

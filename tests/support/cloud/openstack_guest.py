@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support.network.ssh_servers import new_key
+
 ANSWERS_WITHIN_S = 120.0
 
 
@@ -71,16 +73,14 @@ def booted(cloud: Any, image: str, flavor: str, script: str, folder: Path) -> It
     """A guest that is gone, with what it needed, when the block is left."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     key = folder / f"{name}.key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    public = new_key(key)
     with ExitStack() as undo:
         group = cloud.network.create_security_group(name=name)
         undo.callback(cloud.network.delete_security_group, group)
         cloud.network.create_security_group_rule(
             security_group_id=group.id, direction="ingress", ether_type="IPv4"
         )
-        pair = cloud.compute.create_keypair(
-            name=name, public_key=key.with_suffix(".key.pub").read_text()
-        )
+        pair = cloud.compute.create_keypair(name=name, public_key=public)
         undo.callback(cloud.compute.delete_keypair, pair)
         server = cloud.compute.create_server(
             name=name,

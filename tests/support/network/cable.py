@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.hosts.procfs import stat_lines
 from sfcperf.management.deployment import Deployment, Endpoint, Hop
@@ -111,6 +113,13 @@ def cable() -> Iterator[Cable]:
 def listeners(host: NamespaceHost) -> str:
     """Listening TCP sockets, by another tool than ours."""
     return host.run(["ss", "-H", "-l", "-t", "-n"], timeout_s=5).text
+
+
+@pytest.fixture
+def wire() -> Iterator[Cable]:
+    """A cable of its own for each test."""
+    with cable() as made:
+        yield made
 
 
 def processes_in(space: str) -> list[int]:

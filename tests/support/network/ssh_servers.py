@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import itertools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -88,18 +89,18 @@ def dropbear(folder: Path, *, behind: SshServer | None = None) -> Iterator[SshSe
     """A machine with nothing but busybox and dropbear, reached from `behind` when that is given."""
     root = folder / "root"
     busybox_root(root)
-    key, public = _key(folder / "client")
+    public = new_key(key := folder / "client")
     (root / "root/.ssh/authorized_keys").write_text(public + "\n")
     host = root / "etc/dropbear/dropbear_ed25519_host_key"
     _run("dropbearkey", "-t", "ed25519", "-f", str(host))
     printed = _run("dropbearkey", "-y", "-f", str(host))
-    host_key = next(line for line in printed.splitlines() if line.startswith("ssh-ed25519"))
+    [shown] = re.findall("^ssh-ed25519 [^ ]+", printed, re.MULTILINE)
     script = (
         f"mount --rbind /dev {root}/dev && mount -t proc proc {root}/proc && "
         f"mount -t sysfs sysfs {root}/sys && exec chroot {root} /usr/sbin/dropbear -F -E"
     )
     with _machine(folder, root, script, behind) as (namespace, address, process):
-        yield SshServer(folder, root, namespace, address, key, _bare(host_key), process)
+        yield SshServer(folder, root, namespace, address, key, shown, process)
 
 
 @contextmanager
@@ -124,10 +125,10 @@ def openssh(
     sudoers = etc / "sudoers.d" / LOGIN
     sudoers.write_text(f"{LOGIN} ALL=(ALL) {'NOPASSWD: ' if sudo else ''}ALL\n")
     sudoers.chmod(0o440)
-    key, public = _key(folder / "client")
+    public = new_key(key := folder / "client")
     # Not in `folder`: the user who logs in has no way there.
     (etc / "keys").write_text(public + "\n")
-    _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "host"))
+    shown = new_key(folder / "host")
     (folder / "sshd_config").write_text(
         f"HostKey {folder}/host\nAuthorizedKeysFile /etc/keys\nStrictModes no\n"
         f"UsePAM no\nPidFile none\nPermitRootLogin yes\n"
@@ -137,16 +138,15 @@ def openssh(
         f"mount -t proc proc /proc && exec /usr/sbin/sshd -D -e -f {folder}/sshd_config"
     )
     with _machine(folder, Path("/"), script, behind) as (namespace, address, process):
-        line = (folder / "host.pub").read_text()
-        yield SshServer(folder, Path("/"), namespace, address, key, _bare(line), process, user)
+        yield SshServer(folder, Path("/"), namespace, address, key, shown, process, user)
 
 
 @contextmanager
 def debian(folder: Path, prepare: str) -> Iterator[SshServer]:
     """A copy of this machine's files, as they are after the shell script `prepare`, with OpenSSH
     and no way to anywhere. Nothing of it is seen outside."""
-    key, public = _key(folder / "client")
-    _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "host"))
+    public = new_key(key := folder / "client")
+    shown = new_key(folder / "host")
     config = "HostKey /k/host\nAuthorizedKeysFile /k/keys\nStrictModes no\nUsePAM no\nPidFile none"
     mounted = folder / "mounted"
     mounted.mkdir()
@@ -169,8 +169,7 @@ def debian(folder: Path, prepare: str) -> Iterator[SshServer]:
         exec chroot merged /usr/sbin/sshd -D -e -f /k/config
     """
     with _machine(folder, mounted, script, None) as (namespace, address, process):
-        line = (folder / "host.pub").read_text()
-        yield SshServer(folder, mounted, namespace, address, key, _bare(line), process)
+        yield SshServer(folder, mounted, namespace, address, key, shown, process)
 
 
 def lacking() -> str:
@@ -251,13 +250,10 @@ def busybox_root(root: Path) -> None:
     shutil.copy(server, root / "usr/sbin/dropbear")
 
 
-def _key(path: Path) -> tuple[Path, str]:
-    _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path))
-    return path, path.with_suffix(".pub").read_text().strip()
-
-
-def _bare(line: str) -> str:
-    return " ".join(line.split()[:2])
+def new_key(path: Path, passphrase: str = "") -> str:
+    """Make one; gives its public part, without a comment."""
+    _run("ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", str(path))
+    return " ".join(path.with_name(f"{path.name}.pub").read_text().split()[:2])
 
 
 def _run(*argv: str) -> str:

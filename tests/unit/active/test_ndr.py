@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.local import small_workflow
+from support.probing import values
 from support.records.trials import run_folder, trial
 from support.schemas import validator
 from support.simulated_system import SimulatedLoad, System
@@ -68,23 +70,12 @@ def measured(raw: Path, **given: Any) -> ProbeResult:
         probe.cleanup()
 
 
-def values(result: ProbeResult) -> dict[str, float]:
-    return {sample.metric: sample.value for sample in result.samples}
-
-
 # Parameters
 
 
 def workflow(tmp_path: Path, **probe: Any) -> Path:
     path = tmp_path / "workflow.json"
-    document = {
-        "sfcperf": 1,
-        "name": "search",
-        "vnfs": {"fwd": {"type": "forwarder"}},
-        "chain": {"functions": [{"vnf": "fwd"}]},
-        "probes": [{"probe": "ndr", **probe}],
-    }
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(small_workflow(probes=[{"probe": "ndr", **probe}])))
     return path
 
 

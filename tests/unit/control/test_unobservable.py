@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.local import small_workflow
 
 from sfcperf.control.validation import validate
 from sfcperf.errors import WorkflowError
@@ -14,21 +15,17 @@ from sfcperf.workflow.load import load_document
 
 def check(tmp_path: Path, monitor: dict[str, Any], plane: Any, driver: str = "local") -> None:
     config = {"dataplane": plane} if driver == "local" else {"image": "i", "flavor": "f"}
-    document = {
-        "sfcperf": 1,
-        "name": "unobservable",
-        "infrastructure": {"driver": driver, "config": config},
-        "topology": {
+    document = small_workflow(
+        infrastructure={"driver": driver, "config": config},
+        topology={
             "nodes": {"node1": {}, "node2": {}},
             "links": [{"between": ["node1", "node2"]}],
             "placement": {"chain": "node1"},
         },
-        "endpoints": {"client": {"node": "node1"}, "server": {"node": "node2"}},
-        "vnfs": {"fwd": {"type": "forwarder"}},
-        "chain": {"functions": [{"vnf": "fwd", "node": "node1"}]},
-        "probes": [{"probe": "ping"}],
-        "monitors": [{"monitor": "cpu"}, monitor],
-    }
+        endpoints={"client": {"node": "node1"}, "server": {"node": "node2"}},
+        chain={"functions": [{"vnf": "fwd", "node": "node1"}]},
+        monitors=[{"monitor": "cpu"}, monitor],
+    )
     validate(load_document(document, tmp_path))
 
 

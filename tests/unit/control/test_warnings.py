@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.local import small_workflow
 
 from sfcperf.control.validation import warnings
 from sfcperf.workflow.load import load_document
@@ -17,17 +18,12 @@ BACKGROUND: dict[str, Any] = {"monitor": "background"}
 
 
 def warned(tmp_path: Path, probes: list[Any], monitors: list[Any]) -> list[str]:
-    document = {
-        "sfcperf": 1,
-        "name": "unseen",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"router": {"type": "router"}},
-        "chain": {"functions": [{"vnf": "router", "count": "${n}"}]},
-        "factors": {"n": [0, 1, 2]},
-        "probes": probes,
-        "monitors": monitors,
-    }
+    document = small_workflow(
+        chain={"functions": [{"vnf": "fwd", "count": "${n}"}]},
+        factors={"n": [0, 1, 2]},
+        probes=probes,
+        monitors=monitors,
+    )
     return warnings(load_document(document, tmp_path))
 
 

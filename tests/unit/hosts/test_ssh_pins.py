@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.network.ssh_servers import new_key
 
 from sfcperf.hosts.ssh.pins import USER_DATA, pins
 
@@ -109,20 +110,24 @@ APPLETS = ("head", "tail", "tr", "sleep", "sed", "grep")
 BUSYBOX = dict.fromkeys(APPLETS, "/bin/busybox")
 
 
+def _install(key: Path, root: Path) -> Path:
+    """Where dropbear looks for its keys."""
+    folder = root / "etc/dropbear"
+    folder.mkdir(parents=True)
+    shutil.copy(key, folder / "dropbear_ed25519_host_key")
+    return folder
+
+
 @pytest.mark.parametrize("encoder", ["base64", "uuencode"])
 def test_a_busybox_guest(tmp_path: Path, made: tuple[Path, str], encoder: str) -> None:
     """dash, since busybox's own shell finds all its applets without a path."""
-    folder = tmp_path / "etc/dropbear"
-    folder.mkdir(parents=True)
-    shutil.copy(made[0], folder / "dropbear_ed25519_host_key")
+    _install(made[0], tmp_path)
     commands = {**BUSYBOX, encoder: "/bin/busybox"}
     assert pins(_printed(tmp_path, ["/bin/dash"], commands)) == (made[1],)
 
 
 def test_a_guest_with_dropbearkey(tmp_path: Path, made: tuple[Path, str]) -> None:
-    folder = tmp_path / "etc/dropbear"
-    folder.mkdir(parents=True)
-    shutil.copy(made[0], folder / "dropbear_ed25519_host_key")
+    folder = _install(made[0], tmp_path)
     (folder / "dropbear_rsa_host_key").touch()
     commands = {**BUSYBOX, "dropbearkey": shutil.which("dropbearkey") or ""}
     assert pins(_printed(tmp_path, ["/bin/busybox", "sh"], commands)) == (made[1],)
@@ -132,8 +137,7 @@ def test_a_guest_with_openssh(tmp_path: Path) -> None:
     folder = tmp_path / "etc/ssh"
     folder.mkdir(parents=True)
     key = folder / "ssh_host_ed25519_key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    public = " ".join(key.with_suffix(".pub").read_text().split()[:2])
+    public = new_key(key)
     for number, shell in enumerate((["/bin/busybox", "sh"], ["/bin/dash"], ["/bin/bash"])):
         place = tmp_path / str(number)
         shutil.copytree(tmp_path / "etc", place / "etc")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.network.ssh_servers import new_key
 from support.records.packages import OPTIONS, changed
 
 from sfcperf.errors import InputError
@@ -22,11 +23,8 @@ minisign_only = pytest.mark.skipif(shutil.which("minisign") is None, reason="min
 def ssh_key(folder: Path, name: str = "key") -> tuple[Path, Path]:
     """A key, and a file that allows it to `ada@lab`."""
     key = folder / name
-    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", str(key)]
-    subprocess.run(make, check=True)
-    public = key.with_suffix(".pub").read_text().split()[:2]
     allowed = folder / f"{name}.allowed"
-    allowed.write_text(f"ada@lab {' '.join(public)}\n")
+    allowed.write_text(f"ada@lab {new_key(key)}\n")
     return key, allowed
 
 

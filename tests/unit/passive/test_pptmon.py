@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.local import small_workflow
 from support.pptmon.chain import chain, function, stand_in
+from support.probing import of
 
 from sfcperf.analysis.telemetry import kind_of
 from sfcperf.errors import MeasurementError
@@ -19,7 +21,6 @@ from sfcperf.hosts.base import Completed
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.pptmon import PptmonMonitor
-from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import workflow_s
@@ -61,10 +62,6 @@ def routers(folder: Path, count: int = 3) -> Deployment:
 
 def monitor(**given: Any) -> PptmonMonitor:
     return PptmonMonitor(with_defaults(PptmonMonitor.parameters, {"drain_s": 0} | given))
-
-
-def of(found: Sequence[Observation], source: str, metric: str) -> list[float]:
-    return [o.value for o in found if (o.source, o.metric) == (source, metric)]
 
 
 def steps(tool: Path) -> list[str]:
@@ -133,17 +130,8 @@ def test_what_starting_costs_is_told_apart_from_measuring(
 
 def test_plans_include_the_time_to_start_and_end(tmp_path: Path) -> None:
     def planned_s(*monitors: dict[str, Any]) -> float:
-        document = {
-            "sfcperf": 1,
-            "name": "w",
-            "infrastructure": {"driver": "local"},
-            "topology": "T1",
-            "vnfs": {"router": {"type": "router"}},
-            "chain": {"functions": [{"vnf": "router"}]},
-            "probes": [{"probe": "ping"}],
-            "monitors": list(monitors),
-            "design": {"rounds": 4, "warmup_rounds": 0},
-        }
+        design = {"rounds": 4, "warmup_rounds": 0}
+        document = small_workflow(monitors=list(monitors), design=design)
         return workflow_s(load_document(document, tmp_path))
 
     assert planned_s({"monitor": "cpu"}) == pytest.approx(planned_s())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.local import small_workflow
 from support.services.service import new_context
 
 from sfcperf.errors import EnvironmentLacks, InputError, WorkflowError
@@ -18,14 +19,11 @@ from sfcperf.workflow.load import load_document
 
 
 def load(kafka: dict[str, Any], folder: Path, knob: str = "stream") -> Any:
-    document = {
-        "sfcperf": 1,
-        "name": "stream",
-        "services": {"stream": {"service": "kafka", **kafka}},
-        "vnfs": {"ids": {"type": "ids", "knobs": {"kafka": knob}}},
-        "chain": {"functions": [{"vnf": "ids"}]},
-        "probes": [{"probe": "ping"}],
-    }
+    document = small_workflow(
+        services={"stream": {"service": "kafka", **kafka}},
+        vnfs={"ids": {"type": "ids", "knobs": {"kafka": knob}}},
+        chain={"functions": [{"vnf": "ids"}]},
+    )
     return load_document(document, folder)
 
 
