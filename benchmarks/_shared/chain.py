@@ -21,6 +21,12 @@ TAG = f"b{os.getpid() % 100_000:05}"
 """Two of these at once do not meet."""
 
 
+def workflow(**sections: Any) -> dict[str, Any]:
+    """These sections of a workflow, with a ping unless they name probes, on the driver that is the
+    default."""
+    return {"sfcperf": 1, "name": "benchmark", "probes": [{"probe": "ping"}], **sections}
+
+
 @contextmanager
 def deployed(document: Mapping[str, Any], plane: str) -> Iterator[Deployment]:
     """The only scenario of a workflow, deployed."""
@@ -32,15 +38,7 @@ def deployed(document: Mapping[str, Any], plane: str) -> Iterator[Deployment]:
 @contextmanager
 def one_function(vnf: Mapping[str, Any]) -> Iterator[Deployment]:
     """A chain of one function (of the workflow's section `vnfs`) in a topology of one node."""
-    document = {
-        "sfcperf": 1,
-        "name": "one-function",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"vnf": vnf},
-        "chain": {"functions": [{"vnf": "vnf"}]},
-        "probes": [{"probe": "ping"}],
-    }
+    document = workflow(vnfs={"vnf": vnf}, chain={"functions": [{"vnf": "vnf"}]})
     with deployed(document, "ebpf") as deployment:
         yield deployment
 

@@ -31,7 +31,7 @@ from sfcperf.vnfs.sff.process import SffProcess
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.chain import TAG, deployed, output
+from _shared.chain import TAG, deployed, output, workflow
 from _shared.live_frames import compiled
 from _shared.offering import offering
 
@@ -370,18 +370,10 @@ def chain(
     vcpus: int = 1,
 ) -> Iterator[Deployment]:
     """A deployed chain of forwarders."""
-    document = {
-        "sfcperf": 1,
-        "name": "data-plane",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"fwd": {"type": "forwarder", "knobs": dict(knobs), "resources": {"vcpus": vcpus}}},
-        "chain": {
-            "functions": [{"vnf": "fwd", "count": length}],
-            "encapsulation": encapsulation,
-        },
-        "probes": [{"probe": "ping"}],
-    }
+    document = workflow(
+        vnfs={"fwd": {"type": "forwarder", "knobs": dict(knobs), "resources": {"vcpus": vcpus}}},
+        chain={"functions": [{"vnf": "fwd", "count": length}], "encapsulation": encapsulation},
+    )
     with deployed(document, plane) as deployment:
         yield deployment
 

@@ -21,7 +21,7 @@ from sfcperf.workflow.model import Scenario
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.chain import local_driver
+from _shared.chain import local_driver, workflow
 
 LENGTHS = (0, 1, 8, 32)
 ROUNDS = 7
@@ -73,18 +73,12 @@ def _measure(driver: LocalDriver, scenarios: dict[int, Scenario]) -> dict[int, l
 
 
 def _scenarios() -> dict[int, Scenario]:
-    document = {
-        "sfcperf": 1,
-        "name": "deploy-time",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
-        "vnfs": {"fwd": {"type": "forwarder"}},
-        "chain": {"functions": [{"vnf": "fwd", "count": "${chain_length}"}]},
-        "factors": {"chain_length": list(LENGTHS)},
-        "probes": [{"probe": "ping"}],
-    }
-    workflow = load_document(document, Path())
-    return dict(zip(LENGTHS, workflow.scenarios, strict=True))
+    document = workflow(
+        vnfs={"fwd": {"type": "forwarder"}},
+        chain={"functions": [{"vnf": "fwd", "count": "${chain_length}"}]},
+        factors={"chain_length": list(LENGTHS)},
+    )
+    return dict(zip(LENGTHS, load_document(document, Path()).scenarios, strict=True))
 
 
 if __name__ == "__main__":

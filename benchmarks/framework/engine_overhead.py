@@ -44,8 +44,6 @@ def _document() -> dict[str, object]:
     return {
         "sfcperf": 1,
         "name": "overhead",
-        "infrastructure": {"driver": "local"},
-        "topology": "T1",
         "vnfs": {"fwd": {"type": "forwarder"}},
         "chain": {"functions": [{"vnf": "fwd", "count": "${chain_length}"}]},
         "factors": {"chain_length": [0, 2]},

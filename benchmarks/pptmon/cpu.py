@@ -29,7 +29,7 @@ from sfcperf.workflow.load import load_document
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.chain import local_driver
+from _shared.chain import local_driver, workflow
 
 ROUNDS = 5
 SECONDS = 10
@@ -127,15 +127,12 @@ def _programs_s(pids: list[int]) -> float:
 
 
 def _scenario() -> Any:
-    document = {
-        "sfcperf": 1,
-        "name": "pptmon-cpu",
-        "infrastructure": {"driver": "local"},
-        "topology": "T2",
-        "vnfs": {"router": {"type": "router"}},
-        "chain": {"functions": [{"vnf": "router", "count": 3}]},
-        "probes": [{"probe": "iperf3"}],
-    }
+    document = workflow(
+        topology="T2",
+        vnfs={"router": {"type": "router"}},
+        chain={"functions": [{"vnf": "router", "count": 3}]},
+        probes=[{"probe": "iperf3"}],
+    )
     (scenario,) = load_document(document, Path()).scenarios
     return scenario
 

@@ -29,7 +29,7 @@ from support.sdnmon.ends import introduce
 from support.sdnmon.frames import udp_flow
 from support.sdnmon.kernel import Program
 from support.sdnmon.openflow import STATISTICS, Connection
-from support.sdnmon.tool import FIVE_TUPLE, switched
+from support.sdnmon.tool import FIVE_TUPLE, Tool, switched
 
 from sfcperf.hosts.namespace import NamespaceHost
 
@@ -75,15 +75,20 @@ def main() -> None:
         raise SystemExit(f"over the goal: {', '.join(missed)}")
 
 
+def fill(tool: Tool, entries: int) -> None:
+    """Begin, and find so many flows."""
+    tool("on", "--fields", FIVE_TUPLE, "--capacity", str(entries), "--benchmark", str(entries))
+    with Program(tool.state / "current" / "varied") as program:
+        program.run(udp_flow(0), repeat=entries)
+
+
 @contextmanager
 def channel(folder: Path, entries: int) -> Iterator[tuple[Connection, int]]:
     """A controller's connection to an agent that has found such a table, and the agent's pid."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with switched(folder) as tool, socket.create_server(("127.0.0.1", 0)) as listener:
-        tool("on", "--fields", FIVE_TUPLE, "--capacity", str(entries), "--benchmark", str(entries))
-        with Program(tool.state / "current" / "varied") as program:
-            program.run(udp_flow(0), repeat=entries)
+        fill(tool, entries)
         agent = Agent(NamespaceHost("here", None, folder), folder, tool.state)
         agent.start(relays=[f"tcp:127.0.0.1:{port}=tcp:127.0.0.1:{listener.getsockname()[1]}"])
         switch = Connection(socket.create_connection(("127.0.0.1", port)))

@@ -17,6 +17,7 @@ from statistics import median, quantiles
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
+from agent import fill
 from support.sdnmon.frames import udp_flow
 from support.sdnmon.kernel import Program
 from support.sdnmon.tool import FIVE_TUPLE, switched
@@ -82,9 +83,7 @@ def printed(hook: str, costs: dict[str, list[float]]) -> list[str]:
 def read(entries: int) -> tuple[float, int]:
     """CPU time of `sfc-sdnmon entries`, user and kernel, and what it prints, bytes."""
     with tempfile.TemporaryDirectory() as folder, switched(Path(folder)) as tool:
-        tool("on", "--fields", FIVE_TUPLE, "--capacity", str(entries), "--benchmark", str(entries))
-        with Program(tool.state / "current" / "varied") as program:
-            program.run(udp_flow(0), repeat=entries)
+        fill(tool, entries)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         lines = tool.run("entries").stdout
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

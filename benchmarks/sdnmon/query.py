@@ -23,15 +23,13 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
-from agent import passed_ms, query
+from agent import fill, passed_ms, query
 from support.network.wires import eventually
 from support.sdnmon.agent import Agent
 from support.sdnmon.ends import introduce
-from support.sdnmon.frames import udp_flow
-from support.sdnmon.kernel import Program
 from support.sdnmon.openflow import Connection
 from support.sdnmon.stand_in import StandIn
-from support.sdnmon.tool import FIVE_TUPLE, switched
+from support.sdnmon.tool import switched
 
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.listening import internet_socket, name_of
@@ -119,9 +117,7 @@ def table(entries: int, openflow: str) -> Iterator[tuple[Connection, int]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tool = stack.enter_context(switched(folder))
-        tool("on", "--fields", FIVE_TUPLE, "--capacity", str(entries), "--benchmark", str(entries))
-        with Program(tool.state / "current" / "varied") as program:
-            program.run(udp_flow(0), repeat=entries)
+        fill(tool, entries)
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         with (
             socket.create_server(("127.0.0.1", 0)) as one,

@@ -24,7 +24,7 @@ from sfcperf.workflow.defaults import with_defaults
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _shared.bpf_time import statistics
-from _shared.chain import deployed, output
+from _shared.chain import deployed, output, workflow
 from _shared.offering import offering
 
 RATE_PPS, OFFERED_S, ROUNDS = 12_000, 3.0, 5
@@ -36,21 +36,13 @@ MODES: Mapping[str, float] = {"none": 1, "hash": 0.5, "bloom": 0.5, "sflow": 1, 
 OWN = ("hash", "bloom")
 GOAL_SHARE = 0.05
 GOAL_OF_IPFIX = 0.1
-DOCUMENT = {
-    "sfcperf": 1,
-    "name": "sdnmon-switch",
-    "infrastructure": {"driver": "local"},
-    "topology": "T1",
-    "vnfs": {},
-    "chain": {"functions": [], "classifier": {"match": {"ip_proto": "any"}}},
-    "probes": [{"probe": "ping"}],
-}
+CHAIN = {"functions": [], "classifier": {"match": {"ip_proto": "any"}}}
 
 
 def main() -> None:
     """Print the rows."""
     costs: dict[str, list[float]] = {mode: [] for mode in MODES}
-    with statistics(), deployed(DOCUMENT, "ovs") as deployment:
+    with statistics(), deployed(workflow(vnfs={}, chain=CHAIN), "ovs") as deployment:
         for _ in range(ROUNDS):
             for mode in MODES:
                 costs[mode].append(cost(deployment, mode))

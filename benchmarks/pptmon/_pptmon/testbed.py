@@ -163,36 +163,43 @@ def stamps_on_receipt() -> Iterator[None]:
 
 
 @contextmanager
-def testbed() -> Iterator[Testbed]:
-    """Made anew, and removed at the end."""
+def namespaces(*roles: str) -> Iterator[tuple[dict[str, str], dict[str, NamespaceHost], Path]]:
+    """Names and hosts by role, made anew and removed at the end, and their folder."""
     tag = f"sfcperf-bench{os.getpid()}-{next(_numbers)}"
-    names = {role: f"{tag}-{role}" for role in ("client", "vnf", "server")}
+    names = {role: f"{tag}-{role}" for role in roles}
     with tempfile.TemporaryDirectory() as folder:
         try:
-            _build(names)
+            for name in names.values():
+                ip("netns", "add", name)
+                ip("-n", name, "link", "set", "lo", "up")
             hosts = {role: NamespaceHost(role, name, Path(folder)) for role, name in names.items()}
-            yield Testbed(**hosts, folder=Path(folder))
+            yield names, hosts, Path(folder)
         finally:
             for name in names.values():
                 subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
+@contextmanager
+def testbed() -> Iterator[Testbed]:
+    """Made anew, and removed at the end."""
+    with namespaces("client", "vnf", "server") as (names, hosts, folder):
+        _build(names)
+        yield Testbed(**hosts, folder=folder)
+
+
 def _build(names: dict[str, str]) -> None:
-    for name in names.values():
-        _run("ip", "netns", "add", name)
-        _run("ip", "-n", name, "link", "set", "lo", "up")
     ends = (("client", "in", CLIENT, GATEWAYS[0]), ("server", "out", SERVER, GATEWAYS[1]))
     vnf = names["vnf"]
     for role, interface, address, gateway in ends:
         name = names[role]
         pair = ("link", "add", "eth0", "type", "veth", "peer", "name", interface, "netns", vnf)
-        _run("ip", "-n", name, *pair)
-        _run("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
-        _run("ip", "-n", vnf, "addr", "add", f"{gateway}/24", "dev", interface)
-        _run("ip", "-n", name, "link", "set", "eth0", "mtu", str(MTU), "up")
-        _run("ip", "-n", vnf, "link", "set", interface, "up")
-        _run("ip", "-n", name, "route", "add", "default", "via", gateway)
-    _run("ip", "netns", "exec", vnf, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        ip("-n", name, *pair)
+        ip("-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
+        ip("-n", vnf, "addr", "add", f"{gateway}/24", "dev", interface)
+        ip("-n", name, "link", "set", "eth0", "mtu", str(MTU), "up")
+        ip("-n", vnf, "link", "set", interface, "up")
+        ip("-n", name, "route", "add", "default", "via", gateway)
+    ip("netns", "exec", vnf, "sysctl", "-qw", "net.ipv4.ip_forward=1")
 
 
 def _mac(host: NamespaceHost, interface: str = "eth0") -> str:
@@ -200,8 +207,9 @@ def _mac(host: NamespaceHost, interface: str = "eth0") -> str:
     return str(json.loads(said.stdout)[0]["address"])
 
 
-def _run(*argv: str) -> None:
-    subprocess.run(list[str](argv), check=True, capture_output=True)
+def ip(*argv: str) -> None:
+    """Run it."""
+    subprocess.run(["ip", *argv], check=True, capture_output=True)
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:

@@ -6,24 +6,17 @@ of a second of CPU: so pptmon runs at one of them all the time, and the stream c
 
 from __future__ import annotations
 
-import itertools
-import os
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from _pptmon.testbed import MTU, Testbed
+from _pptmon.testbed import MTU, Testbed, ip, namespaces
 from sfcperf.drivers.local.network import netlink
-from sfcperf.hosts.namespace import NamespaceHost
 
 CLIENT, SERVER = "198.18.2.1", "198.18.2.2"
 WAYS = ("a", "b")
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -49,48 +42,30 @@ class Twins:
 @contextmanager
 def twins() -> Iterator[Twins]:
     """Made anew, and removed at the end."""
-    tag = f"sfcperf-bench{os.getpid()}-twins{next(_numbers)}"
-    names = {role: f"{tag}-{role}" for role in ("client", "server", *WAYS)}
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        try:
-            _build(names)
-            hosts = {role: NamespaceHost(role, name, Path(folder)) for role, name in names.items()}
-            sockets = {
-                role: stack.enter_context(netlink(names[role])) for role in ("client", "server")
-            }
-            beds = {
-                way: Testbed(hosts["client"], hosts[way], hosts["server"], Path(folder))
-                for way in WAYS
-            }
-            made = Twins(beds, sockets)
-            made.go("a")
-            time.sleep(0.1)
-            yield made
-        finally:
-            for name in names.values():
-                subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+    with namespaces("client", "server", *WAYS) as (names, hosts, folder), ExitStack() as stack:
+        _build(names)
+        sockets = {role: stack.enter_context(netlink(names[role])) for role in ("client", "server")}
+        beds = {way: Testbed(hosts["client"], hosts[way], hosts["server"], folder) for way in WAYS}
+        made = Twins(beds, sockets)
+        made.go("a")
+        time.sleep(0.1)
+        yield made
 
 
 def _build(names: dict[str, str]) -> None:
     for name in names.values():
-        _ip("netns", "add", name)
-        _ip("-n", name, "link", "set", "lo", "up")
-        _ip("netns", "exec", name, "sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0")
+        ip("netns", "exec", name, "sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0")
     for number, way in enumerate(WAYS, start=1):
         for net, (role, interface) in enumerate((("client", "in"), ("server", "out"))):
             name, subnet = names[role], f"198.18.{10 * number + net}"
             pair = ("link", "add", "name", way, "type", "veth", "peer", "name", interface)
-            _ip("-n", name, *pair, "netns", names[way])
-            _ip("-n", name, "addr", "add", f"{subnet}.2/24", "dev", way)
-            _ip("-n", names[way], "addr", "add", f"{subnet}.1/24", "dev", interface)
-            _ip("-n", name, "link", "set", "dev", way, "mtu", str(MTU), "up")
-            _ip("-n", names[way], "link", "set", interface, "up")
+            ip("-n", name, *pair, "netns", names[way])
+            ip("-n", name, "addr", "add", f"{subnet}.2/24", "dev", way)
+            ip("-n", names[way], "addr", "add", f"{subnet}.1/24", "dev", interface)
+            ip("-n", name, "link", "set", "dev", way, "mtu", str(MTU), "up")
+            ip("-n", names[way], "link", "set", interface, "up")
             address = (CLIENT, SERVER)[net]
-            _ip("-n", names[way], "route", "add", f"{address}/32", "via", f"{subnet}.2")
-        _ip("netns", "exec", names[way], "sysctl", "-qw", "net.ipv4.ip_forward=1")
+            ip("-n", names[way], "route", "add", f"{address}/32", "via", f"{subnet}.2")
+        ip("netns", "exec", names[way], "sysctl", "-qw", "net.ipv4.ip_forward=1")
     for role, address in (("client", CLIENT), ("server", SERVER)):
-        _ip("-n", names[role], "addr", "add", f"{address}/32", "dev", "lo")
-
-
-def _ip(*argv: str) -> None:
-    subprocess.run(["ip", *argv], check=True, capture_output=True)
+        ip("-n", names[role], "addr", "add", f"{address}/32", "dev", "lo")
