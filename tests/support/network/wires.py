@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import select
+import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -144,9 +146,22 @@ class Lab:
 
 
 class InLab:
-    """What stands in a lab of its own, and goes with it."""
+    """What `_make` makes in a lab of its own, and what goes with it; without a folder in one whose
+    path is short, for sockets."""
 
-    lab: Lab
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="lab-"))
+        self.lab = Lab(self.folder)
+        if folder is None:
+            self.lab.at_end(lambda: shutil.rmtree(self.folder, ignore_errors=True))
+        try:
+            self._make()
+        except BaseException:
+            self.lab.close()
+            raise
+
+    def _make(self) -> None:
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self

@@ -4,12 +4,9 @@ the SFC proxy, server."""
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from scapy.layers.inet import IP, UDP
@@ -18,7 +15,7 @@ from scapy.packet import Raw
 
 from sfcperf.vnfs.forwarder.function import Forwarder
 from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch
-from support.network.wires import InLab, Lab, eventually, ip, space
+from support.network.wires import InLab, eventually, ip, space
 from support.sfcmon.controller_states import mac, two_switches
 from support.vnfs.attached import behind_sff
 
@@ -40,16 +37,8 @@ class Switches(InLab):
     """The switches, and what is attached to them."""
 
     def __init__(self) -> None:
-        # The paths of sockets must be short.
-        self.folder = Path(tempfile.mkdtemp(prefix="ctl-"))
-        self.lab = Lab(self.folder)
-        self.lab.at_end(lambda: shutil.rmtree(self.folder, ignore_errors=True))
         self.switches: dict[str, Bmv2Switch] = {}
-        try:
-            self._make()
-        except BaseException:
-            self.lab.close()
-            raise
+        super().__init__()
 
     def _make(self) -> None:
         lab = self.lab

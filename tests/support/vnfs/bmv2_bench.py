@@ -7,11 +7,8 @@ become of frames here as well.
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import finsy
@@ -20,7 +17,7 @@ from scapy.packet import Packet
 
 from sfcperf.vnfs.sfcmon.bmv2.programs import DROP_REASONS, Program
 from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch
-from support.network.wires import InLab, Lab, Wire, eventually, ip, space
+from support.network.wires import InLab, Wire, eventually, ip, space
 from support.vnfs.sff_bench import (
     CLIENT,
     FAR_ADDRESS,
@@ -107,24 +104,21 @@ class Bmv2Bench(InLab):
     the switch is the SF itself."""
 
     def __init__(self, program: Program = Program.SKETCHES) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="bmv2-"))
-        self.lab = Lab(self.folder)
-        self.lab.at_end(lambda: shutil.rmtree(self.folder, ignore_errors=True))
-        try:
-            self._make()
-            interfaces = {number: f"p{port}" for port, number in NUMBERS.items()}
-            self.switch = Bmv2Switch.launch(self.node, interfaces)
-            self.lab.at_end(self.switch.stop)
-            self.registers = self.switch.registers()
-            self.lab.at_end(self.registers.close)
-            self.control = ControlPlane(self.switch.address, program)
-            self.lab.at_end(self.control.close)
-            self._configure()
-        except BaseException:
-            self.lab.close()
-            raise
+        self.program = program
+        super().__init__()
 
     def _make(self) -> None:
+        self._join()
+        interfaces = {number: f"p{port}" for port, number in NUMBERS.items()}
+        self.switch = Bmv2Switch.launch(self.node, interfaces)
+        self.lab.at_end(self.switch.stop)
+        self.registers = self.switch.registers()
+        self.lab.at_end(self.registers.close)
+        self.control = ControlPlane(self.switch.address, self.program)
+        self.lab.at_end(self.control.close)
+        self._configure()
+
+    def _join(self) -> None:
         self.node, self.ends = self.lab.host("switch"), self.lab.host("ends")
         ip("-n", space(self.node), "link", "set", "lo", "up")
         self.wires: dict[int, Wire] = {}

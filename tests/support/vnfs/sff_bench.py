@@ -16,7 +16,7 @@ from scapy.packet import Packet, Raw
 
 from sfcperf.vnfs.sff.process import BINARY, SffProcess
 from support.needs import compiled
-from support.network.wires import InLab, Lab, Port, Wire, ip, space
+from support.network.wires import InLab, Port, Wire, ip, space
 
 Mode = Literal["xdp", "stack", "tap"]
 """How frames leave: as XDP frames, as socket buffers, or the latter after a round by the tap."""
@@ -80,19 +80,17 @@ class SffBench(InLab):
 
     def __init__(self, folder: Path, lines: Iterable[str] = (), mode: Mode = "xdp") -> None:
         compiled(BINARY)
-        self.mode = mode
-        self.lab = Lab(folder)
-        try:
-            self._make()
-            self.tables = self.with_lines(lines)
-            self.sff = SffProcess.launch("sff", self.node, self.tables)
-            self.lab.at_end(self.sff.stop)
-            self._remember_marks()
-        except BaseException:
-            self.lab.close()
-            raise
+        self.mode, self.lines = mode, lines
+        super().__init__(folder)
 
     def _make(self) -> None:
+        self._join()
+        self.tables = self.with_lines(self.lines)
+        self.sff = SffProcess.launch("sff", self.node, self.tables)
+        self.lab.at_end(self.sff.stop)
+        self._remember_marks()
+
+    def _join(self) -> None:
         self.node, self.ends = self.lab.host("sff"), self.lab.host("ends")
         pairs = [((self.ends, f"e{port}"), (self.node, f"p{port}")) for port in KINDS]
         pairs.append(((self.node, "tap-near"), (self.node, "tap-far")))
