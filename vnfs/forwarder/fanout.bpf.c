@@ -16,10 +16,9 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "../common/ip.h"
 #include "../common/mix.bpf.h"
 #include "../nsh/nsh.h"
-
-#define IP_FRAGMENT 0x3fff
 
 /* Read from the network header on; the compiler knows the size. */
 #define READ(skb, offset, to)                                                                      \

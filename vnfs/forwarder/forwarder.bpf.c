@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Engine `xdp`: the forwarder in the driver's receive path, frames returned by XDP_TX. */
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-
-#include "packet.h"
+#include "xdp.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -23,8 +20,6 @@ struct {
 /* 0: free. A hash table with open addressing: the kernel's hash maps cost more per packet than all
  * else that is done here. */
 fwd_path known_paths[FWD_MAX_PATHS];
-
-const volatile __u8 own_mac[ETH_ALEN];
 
 /* Where the path is, or -1 if all places are taken. */
 static __always_inline int place_of(fwd_path path)
@@ -61,29 +56,19 @@ static __always_inline void count_path(fwd_path path, struct fwd_counters *total
 SEC("xdp")
 int forward(struct xdp_md *context)
 {
-	void *end = (void *)(long)context->data_end;
-	void *start = (void *)(long)context->data;
 	struct fwd_counters *totals;
-	enum fwd_verdict verdict;
 	__u32 only = 0;
 	fwd_path path;
+	int action;
 
 	totals = bpf_map_lookup_elem(&counters, &only);
 	if (!totals)
 		return XDP_ABORTED;
-	verdict = fwd_frame(start, end, own_mac, &path);
-	if (verdict >= FWD_VERDICTS)
-		return XDP_ABORTED;
-	totals->verdicts[verdict]++;
-	switch (verdict) {
-	case FWD_FORWARDED:
+	action = fwd_action(fwd_count((void *)(long)context->data, (void *)(long)context->data_end,
+				      totals->verdicts, &path));
+	if (action == XDP_TX)
 		count_path(path, totals);
-		return XDP_TX;
-	case FWD_PASSED:
-		return XDP_PASS;
-	default:
-		return XDP_DROP;
-	}
+	return action;
 }
 
 char LICENSE[] SEC("license") = "Apache-2.0";

@@ -13,10 +13,9 @@
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
+#include "../common/ip.h"
 #include "../nsh/nsh.h"
 #include "forwarder.h"
-
-#define FWD_IP_FRAGMENT 0x3fff /* more fragments, or an offset */
 
 /* Byte by byte: BPF has no memcmp() to call. */
 static __always_inline int fwd_same_mac(const __u8 *a, const volatile __u8 *b)
@@ -76,7 +75,7 @@ static __always_inline enum fwd_verdict fwd_vxlan_gpe(struct ethhdr *eth, void *
 	__be32 address;
 
 	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 ||
-	    ip->protocol != IPPROTO_UDP || (ip->frag_off & bpf_htons(FWD_IP_FRAGMENT)))
+	    ip->protocol != IPPROTO_UDP || (ip->frag_off & bpf_htons(IP_FRAGMENT)))
 		return FWD_PASSED;
 	udp = (void *)ip + ip->ihl * 4;
 	if ((void *)(udp + 1) > end || udp->dest != bpf_htons(VXLAN_GPE_UDP_PORT))

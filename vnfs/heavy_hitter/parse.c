@@ -5,6 +5,7 @@
 #include <linux/in.h>
 #include <rte_byteorder.h>
 
+#include "../common/ip.h"
 #include "../nsh/nsh.h"
 #include "parse.h"
 
@@ -18,9 +19,6 @@
 #define NSH_WORD_BYTES 4
 #define PORTS_BYTES 4
 #define MOST_VLANS 2
-#define FRAGMENT 0x3fff /* more fragments, or an offset */
-#define IPPROTO_DCCP_ 33
-#define IPPROTO_UDPLITE_ 136
 
 struct rest {
 	uint8_t *at, *end;
@@ -29,11 +27,6 @@ struct rest {
 static inline uint32_t left(struct rest rest)
 {
 	return (uint32_t)(rest.end - rest.at);
-}
-
-static inline uint16_t be16(const uint8_t *at)
-{
-	return (uint16_t)(at[0] << 8 | at[1]);
 }
 
 static inline uint32_t be32(const uint8_t *at)
@@ -50,12 +43,6 @@ static inline uint64_t be64(const uint8_t *at)
 
 	memcpy(&word, at, sizeof(word));
 	return rte_be_to_cpu_64(word);
-}
-
-static inline bool has_ports(uint8_t protocol)
-{
-	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_SCTP ||
-	       protocol == IPPROTO_DCCP_ || protocol == IPPROTO_UDPLITE_;
 }
 
 /* Ports of a packet that announces so many bytes for its payload. */
@@ -84,7 +71,7 @@ static inline bool take_ipv4(struct rest rest, struct flow_key *key)
 		.protocol = 4 << 8 | ip[9],
 	};
 	rest.at += header;
-	if (!has_ports(ip[9]) || be16(ip + 6) & FRAGMENT)
+	if (!has_ports(ip[9]) || be16(ip + 6) & IP_FRAGMENT)
 		return true;
 	return take_ports(rest, total - header, key);
 }
@@ -186,7 +173,7 @@ static inline bool is_tunnel(struct rest rest)
 	const uint8_t *ip = rest.at;
 
 	return left(rest) >= IPV4_BYTES + PORTS_BYTES && ip[0] == 0x45 && ip[9] == IPPROTO_UDP &&
-	       !(be16(ip + 6) & FRAGMENT) && be16(ip + IPV4_BYTES + 2) == VXLAN_GPE_UDP_PORT;
+	       !(be16(ip + 6) & IP_FRAGMENT) && be16(ip + IPV4_BYTES + 2) == VXLAN_GPE_UDP_PORT;
 }
 
 static enum counter take_tunnel(struct rest rest, struct parsed *parsed)

@@ -8,13 +8,14 @@
 #include <linux/tcp.h>
 #include <linux/udp.h>
 
+#include "../common/ip.h"
+#include "../common/ipv6_extensions.h"
 #include "../nsh/nsh.h"
 #include "packet.h"
 
 #define VLAN_BYTES 4
 #define TCP_FLAGS_AT 13
-#define FRAGMENT 0x3fff /* IPv4: more fragments, or an offset */
-#define FRAGMENT_IPV6 0xfff9 /* the same in a fragment header */
+#define FRAGMENT_IPV6 0xfff9 /* IP_FRAGMENT in a fragment header */
 #define MOST_EXTENSIONS 8
 
 /* Not captured beyond `end`; the packet itself may be longer. */
@@ -26,11 +27,6 @@ struct bytes {
 static uint32_t left(struct bytes bytes)
 {
 	return (uint32_t)(bytes.end - bytes.at);
-}
-
-static uint16_t be16(const uint8_t *at)
-{
-	return (uint16_t)(at[0] << 8 | at[1]);
 }
 
 /* The lower end first. */
@@ -93,33 +89,9 @@ static enum parsed parse_ipv4(struct bytes rest, struct packet *packet)
 	packet->key.version = 4;
 	packet->key.protocol = ip[9];
 	rest.at += header;
-	parsed = parse_transport(rest, total - header, be16(ip + 6) & FRAGMENT, ports, packet);
+	parsed = parse_transport(rest, total - header, be16(ip + 6) & IP_FRAGMENT, ports, packet);
 	order_ends(packet, ip + 12, 4, ports[0], ports[1]);
 	return parsed;
-}
-
-/* Bytes of an extension header; 0: it is none that can be skipped. */
-static uint32_t extension_bytes(uint8_t protocol, const uint8_t *header)
-{
-	switch (protocol) {
-	case IPPROTO_HOPOPTS:
-	case IPPROTO_ROUTING:
-	case IPPROTO_DSTOPTS:
-		return (header[1] + 1U) * 8;
-	case IPPROTO_FRAGMENT:
-		return 8;
-	case IPPROTO_AH:
-		return (header[1] + 2U) * 4;
-	default:
-		return 0;
-	}
-}
-
-static bool is_extension(uint8_t protocol)
-{
-	static const uint8_t any[2];
-
-	return extension_bytes(protocol, any) != 0;
 }
 
 /* Leaves `rest` behind the extension headers, which are among `announced` bytes. */
@@ -128,13 +100,13 @@ static enum parsed skip_extensions(struct bytes *rest, uint32_t *announced, bool
 {
 	uint8_t protocol = packet->key.protocol;
 
-	for (int i = 0; is_extension(protocol) && !*fragment; i++) {
+	for (int i = 0; extension_bytes(protocol, 0) && !*fragment; i++) {
 		const uint8_t *header = rest->at;
 		uint32_t bytes;
 
 		if (i == MOST_EXTENSIONS || left(*rest) < 8 || *announced < 8)
 			return PARSED_MALFORMED;
-		bytes = extension_bytes(protocol, header);
+		bytes = extension_bytes(protocol, header[1]);
 		if (left(*rest) < bytes || *announced < bytes)
 			return PARSED_MALFORMED;
 		if (protocol == IPPROTO_FRAGMENT)
@@ -209,7 +181,7 @@ static const uint8_t *tunnelled_nsh(struct bytes rest)
 	uint32_t header;
 
 	if (left(rest) < sizeof(struct iphdr) || ip[0] >> 4 != 4 || ip[9] != IPPROTO_UDP ||
-	    be16(ip + 6) & FRAGMENT)
+	    be16(ip + 6) & IP_FRAGMENT)
 		return NULL;
 	header = (ip[0] & 0x0f) * 4U;
 	if (header < sizeof(struct iphdr) ||

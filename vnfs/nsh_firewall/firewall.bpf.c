@@ -3,17 +3,14 @@
  * An NSH-aware firewall in the driver's receive path: the forwarder, and two lookups of the packet
  * behind the NSH. A filter keeps packets without a rule from the hash maps.
  */
-#include <linux/bpf.h>
 #include <linux/in6.h>
 #include <linux/ipv6.h>
-#include <bpf/bpf_helpers.h>
 
-#include "../forwarder/packet.h"
+#include "../forwarder/xdp.bpf.h"
 #include "filter.h"
 
 #define MOST_VLAN_TAGS 2
 #define MOST_IPV6_HEADERS 6
-#define IP_OFFSET 0x1fff
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -54,7 +51,6 @@ struct {
 	__type(value, __u64);
 } lease SEC(".maps");
 
-const volatile __u8 own_mac[ETH_ALEN];
 const volatile __u8 fail_closed;
 const volatile __u32 filter_mask;
 
@@ -92,7 +88,7 @@ static __always_inline enum fw_cause judge_ipv4(const struct iphdr *ip, const vo
 	if (in_force(&sources4, &ip->saddr, fw_hash_source4(ip->saddr)))
 		return FW_SOURCE_RULE;
 	flow.protocol = ip->protocol;
-	if (fw_has_ports(ip->protocol)) {
+	if (has_ports(ip->protocol)) {
 		/* Later fragments have no ports: without the first one they are of no use. */
 		if (ip->frag_off & bpf_htons(IP_OFFSET))
 			return FW_NONE;
@@ -166,7 +162,7 @@ static __always_inline enum fw_cause judge_ipv6(const struct ipv6hdr *ip, const 
 		return FW_SOURCE_RULE;
 	if (find_protocol(ip, end, &flow.protocol, &header))
 		return FW_UNPARSED;
-	if (fw_has_ports(flow.protocol)) {
+	if (has_ports(flow.protocol)) {
 		if (!header)
 			return FW_NONE;
 		ports = header;
@@ -248,22 +244,17 @@ int firewall(struct xdp_md *context)
 	void *end = (void *)(long)context->data_end;
 	void *start = (void *)(long)context->data;
 	struct fw_counters *totals;
-	enum fwd_verdict verdict;
 	enum fw_cause cause;
 	__u32 only = 0;
 	fwd_path path;
+	int action;
 
 	totals = bpf_map_lookup_elem(&counters, &only);
 	if (!totals)
 		return XDP_ABORTED;
-	verdict = fwd_frame(start, end, own_mac, &path);
-	if (verdict >= FWD_VERDICTS)
-		return XDP_ABORTED;
-	totals->verdicts[verdict]++;
-	if (verdict == FWD_PASSED)
-		return XDP_PASS;
-	if (verdict != FWD_FORWARDED)
-		return XDP_DROP;
+	action = fwd_action(fwd_count(start, end, totals->verdicts, &path));
+	if (action != XDP_TX)
+		return action;
 	cause = fail_closed && !is_controlled() ? FW_FAILED : judge(start, end);
 	if (cause >= FW_CAUSES)
 		return XDP_ABORTED;

@@ -26,7 +26,7 @@ struct fw_counters {
  * key. A map's value is when the rule expires: nanoseconds of CLOCK_MONOTONIC. */
 struct fw_flow4 {
 	__be32 low, high;
-	__be16 low_port, high_port;
+	__be16 low_port, high_port; /* 0 of protocols without ports */
 	__u8 protocol;
 	__u8 zero[3];
 };
@@ -41,21 +41,6 @@ struct fw_flow6 {
 	__u8 protocol;
 	__u8 zero[3];
 };
-
-/* Protocols whose headers begin with two ports. Flows of others have ports 0. */
-static inline int fw_has_ports(__u8 protocol)
-{
-	switch (protocol) {
-	case IPPROTO_TCP:
-	case IPPROTO_UDP:
-	case IPPROTO_DCCP:
-	case IPPROTO_SCTP:
-	case IPPROTO_UDPLITE:
-		return 1;
-	default:
-		return 0;
-	}
-}
 
 /* Any order does, if it is always the same. */
 static inline void fw_flow4_order(struct fw_flow4 *flow, __be32 one, __be16 one_port, __be32 other,

@@ -19,10 +19,10 @@
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
+#include "../common/ip.h"
 #include "pktgen.h"
 
 #define PKTGEN_MAGIC 0x5346 /* "SF" */
-#define PKTGEN_FRAGMENT 0x3fff /* more fragments, or an offset */
 #define PKTGEN_DONT_FRAGMENT 0x4000
 #define PKTGEN_SYN bpf_htons(0x5002) /* data offset 5, SYN and no other flag */
 
@@ -198,7 +198,7 @@ static inline __attribute__((always_inline)) int pktgen_read(void *start, void *
 	struct iphdr *ip = (void *)(eth + 1);
 
 	if ((void *)(ip + 1) > end || eth->h_proto != bpf_htons(ETH_P_IP) || ip->ihl < 5 ||
-	    ip->protocol != protocol || (ip->frag_off & bpf_htons(PKTGEN_FRAGMENT)))
+	    ip->protocol != protocol || (ip->frag_off & bpf_htons(IP_FRAGMENT)))
 		return 0;
 	if (protocol == IPPROTO_UDP) {
 		struct udphdr *udp = (void *)ip + ip->ihl * 4;

@@ -11,7 +11,8 @@
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
-#include "../common/ipv6_extensions.bpf.h"
+#include "../common/ip.h"
+#include "../common/ipv6_extensions.h"
 #include "../nsh/nsh.h"
 #include "key.bpf.h"
 
@@ -22,8 +23,6 @@
 #define VLAN_PRESENT 0x1000 /* OFPVID_PRESENT */
 #define VLAN_VID 0x0fff
 #define ETH_LENGTH_MOST 0x05ff /* EtherTypes are greater */
-#define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
-#define IP_OFFSET 0x1fff
 #define IPV6_EXTENSIONS 4
 #define IPV6_OFFSET 0xfff8
 #define AT_MOST 0x1fff /* offset of a header: more than those before it can have */
@@ -197,13 +196,10 @@ static __always_inline __u32 udp_behind(const struct cursor *cursor)
 static __always_inline bool tunnel_carries(const struct vxlan_gpe_hdr *vxlan, __be16 port,
 					   __u8 *next)
 {
-	const __u8 wanted = VXLAN_GPE_FLAG_INSTANCE | VXLAN_GPE_FLAG_NEXT_PROTOCOL;
-
 	*next = port == bpf_htons(VXLAN_UDP_PORT) ? VXLAN_GPE_NEXT_ETHERNET : vxlan->next_protocol;
 	if (port == bpf_htons(VXLAN_UDP_PORT))
 		return vxlan->flags & VXLAN_GPE_FLAG_INSTANCE;
-	return port == bpf_htons(VXLAN_GPE_UDP_PORT) &&
-	       (vxlan->flags & (VXLAN_GPE_VERSION_MASK | wanted)) == wanted;
+	return port == bpf_htons(VXLAN_GPE_UDP_PORT) && vxlan_gpe_carries(vxlan, *next);
 }
 
 static __always_inline int enter_tunnel(struct cursor *cursor, struct sdnmon_frame *frame)

@@ -8,11 +8,10 @@
 #include <linux/ipv6.h>
 #include <bpf/bpf_endian.h>
 
-#include "../common/ipv6_extensions.bpf.h"
+#include "../common/ip.h"
+#include "../common/ipv6_extensions.h"
 #include "tables.bpf.h"
 
-#define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
-#define IP_OFFSET 0x1fff
 #define IPV6_EXTENSIONS 4 /* headers that are skipped to find the ports */
 #define IPV6_AT_MOST 0x1fff
 

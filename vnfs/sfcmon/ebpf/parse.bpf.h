@@ -11,11 +11,11 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "../../common/ip.h"
 #include "../../nsh/nsh.h"
 #include "engine.h"
 
 #define SFCMON_PARSED SFCMON_REASONS /* the frame is a packet */
-#define SFCMON_FRAGMENT 0x3fff /* more fragments, or an offset */
 #define SFCMON_AT_MOST 0x3ff /* offset of a header: far more than those before it can have */
 #define SFCMON_PORTS_BYTES 4
 
@@ -49,7 +49,7 @@ static __always_inline int skip_tunnel_ip(struct sfcmon_cursor *cursor, __be16 p
 		if (!ip)
 			return SFCMON_TRUNCATED;
 		if (ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP ||
-		    (ip->frag_off & bpf_htons(SFCMON_FRAGMENT)))
+		    (ip->frag_off & bpf_htons(IP_FRAGMENT)))
 			return SFCMON_NOT_NSH;
 		cursor->at += ip->ihl * 4;
 		return lacks(cursor, 0) ? SFCMON_TRUNCATED : SFCMON_PARSED;
@@ -106,20 +106,12 @@ static __always_inline int read_path(struct sfcmon_cursor *cursor, struct sfcmon
 	if (!nsh)
 		return SFCMON_TRUNCATED;
 	bytes = nsh_bytes(nsh);
-	if (nsh_version(nsh) != NSH_VERSION ||
-	    !((nsh_md_type(nsh) == NSH_MD_TYPE_1 && bytes == NSH_MD1_WORDS * NSH_WORD) ||
-	      (nsh_md_type(nsh) == NSH_MD_TYPE_2 && bytes >= NSH_MD2_MIN_WORDS * NSH_WORD)))
+	if (nsh_check(nsh, NSH_MAX_BYTES) != NSH_OK)
 		return SFCMON_NSH;
 	packet->flow[0] = *(const __u32 *)nsh->spi;
 	*next = nsh->next_protocol;
 	cursor->at += bytes;
 	return lacks(cursor, 0) ? SFCMON_TRUNCATED : SFCMON_PARSED;
-}
-
-static __always_inline bool has_ports(__u8 protocol)
-{
-	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_DCCP ||
-	       protocol == IPPROTO_SCTP || protocol == IPPROTO_UDPLITE;
 }
 
 /* Behind the IP header, of whose packet so many bytes are left. */
@@ -156,7 +148,7 @@ static __always_inline int observe_ipv4(struct sfcmon_cursor *cursor, struct sfc
 	cursor->at += bytes;
 	if (lacks(cursor, 0))
 		return SFCMON_TRUNCATED;
-	if (!has_ports(ip->protocol) || (ip->frag_off & bpf_htons(SFCMON_FRAGMENT)))
+	if (!has_ports(ip->protocol) || (ip->frag_off & bpf_htons(IP_FRAGMENT)))
 		return SFCMON_PARSED;
 	return observe_ports(cursor, total - bytes, packet);
 }

@@ -10,11 +10,10 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "../../common/ip.h"
 #include "../../nsh/nsh.h"
 #include "ports.h"
 
-#define PORTS_FRAGMENT 0x3fff /* more fragments, or an offset */
-#define PORTS_OFFSET 0x1fff
 #define PORTS_HEADERS 1024 /* bytes: more than all headers that are read */
 
 struct {
@@ -38,7 +37,7 @@ static __always_inline bool is_in_transit(struct __sk_buff *skb, __be32 address)
 		return false;
 	if (ip.daddr != address)
 		return true;
-	return ip.protocol == IPPROTO_UDP && !(ip.frag_off & bpf_htons(PORTS_FRAGMENT)) &&
+	return ip.protocol == IPPROTO_UDP && !(ip.frag_off & bpf_htons(IP_FRAGMENT)) &&
 	       !bpf_skb_load_bytes(skb, ETH_HLEN + ip.ihl * 4, &tunnel, sizeof(tunnel)) &&
 	       tunnel.udp.dest == bpf_htons(VXLAN_GPE_UDP_PORT) &&
 	       vxlan_gpe_carries(&tunnel.vxlan, VXLAN_GPE_NEXT_ETHERNET);
@@ -50,7 +49,7 @@ static __always_inline bool ports_match(struct __sk_buff *skb, const struct iphd
 {
 	__be16 both[2] = {};
 
-	if (!(ip->frag_off & bpf_htons(PORTS_OFFSET)) &&
+	if (!(ip->frag_off & bpf_htons(IP_OFFSET)) &&
 	    bpf_skb_load_bytes(skb, ETH_HLEN + ip->ihl * 4, both, sizeof(both)))
 		return false;
 	return (!port->source_port || port->source_port == both[0]) &&

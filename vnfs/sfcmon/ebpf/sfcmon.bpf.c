@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* SFCMon as a function, and at the ports of an SFF: one of the programs is loaded. */
-#include <linux/bpf.h>
 #include <linux/pkt_cls.h>
-#include <bpf/bpf_helpers.h>
 
-#include "../../forwarder/packet.h"
+#include "../../forwarder/xdp.bpf.h"
 #include "ports.bpf.h"
 #include "table.bpf.h"
 #include "update.bpf.h"
@@ -16,7 +14,6 @@ struct {
 	__type(value, __u64[FWD_VERDICTS]);
 } verdicts SEC(".maps");
 
-const volatile __u8 own_mac[ETH_ALEN];
 const volatile __u32 monitor = SFCMON_MONITOR_SKETCHES; /* enum sfcmon_monitor */
 
 static __always_inline void count_in_table(int reason, const struct sfcmon_packet *packet)
@@ -42,7 +39,6 @@ static __always_inline void observe_by_table(struct xdp_md *ctx)
 SEC("xdp")
 int serve(struct xdp_md *ctx)
 {
-	enum fwd_verdict verdict;
 	__u64 *counters;
 	__u32 only = 0;
 	fwd_path path;
@@ -54,11 +50,8 @@ int serve(struct xdp_md *ctx)
 		observe(ctx, 0);
 	else if (monitor == SFCMON_MONITOR_TABLE)
 		observe_by_table(ctx);
-	verdict = fwd_frame((void *)(long)ctx->data, (void *)(long)ctx->data_end, own_mac, &path);
-	if (verdict >= FWD_VERDICTS)
-		return XDP_ABORTED;
-	counters[verdict]++;
-	return verdict == FWD_FORWARDED ? XDP_TX : verdict == FWD_PASSED ? XDP_PASS : XDP_DROP;
+	return fwd_action(
+		fwd_count((void *)(long)ctx->data, (void *)(long)ctx->data_end, counters, &path));
 }
 
 /* At the ports of an SFF that is not ours: before it gets a packet, or together with it. */

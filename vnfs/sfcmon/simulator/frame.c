@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "../../common/ip.h"
 #include "../../nsh/nsh.h"
 
 #define ETH_BYTES 14
@@ -15,7 +16,6 @@
 #define UDP_BYTES 8
 #define PORTS_BYTES 4
 #define VLAN_BYTES 4
-#define PROTO_UDP 17
 
 /* Link types of pcap (https://www.tcpdump.org/linktypes.html). */
 enum link_type {
@@ -37,11 +37,6 @@ struct rest {
 	size_t length;
 };
 
-static uint16_t be16(const uint8_t *bytes)
-{
-	return (uint16_t)(bytes[0] << 8 | bytes[1]);
-}
-
 static struct rest after(struct rest rest, size_t bytes)
 {
 	return (struct rest){ rest.data + bytes, rest.length - bytes };
@@ -52,14 +47,9 @@ static bool is_ip(uint16_t ethertype)
 	return ethertype == ETH_IPV4 || ethertype == ETH_IPV6;
 }
 
-static bool has_ports(uint8_t proto)
-{
-	return proto == 6 || proto == PROTO_UDP || proto == 33 || proto == 132 || proto == 136;
-}
-
 static bool is_fragment(const uint8_t *ipv4)
 {
-	return be16(ipv4 + 6) & 0x3fff;
+	return be16(ipv4 + 6) & IP_FRAGMENT;
 }
 
 uint32_t key_path(struct path path)
@@ -138,20 +128,13 @@ static int read_ip(struct rest rest, uint16_t ethertype, struct path path, struc
 static int read_nsh(struct rest rest, struct packet *packet)
 {
 	const struct nsh_hdr *nsh = (const void *)rest.data;
+	enum nsh_error error = nsh_check(nsh, (__u32)rest.length);
 	struct path path;
 	uint16_t ethertype;
-	uint32_t words;
 	uint8_t next;
 
-	if (rest.length < sizeof(*nsh))
-		return SFCMON_TRUNCATED;
-	words = nsh_bytes(nsh) / NSH_WORD;
-	if (nsh_version(nsh) != NSH_VERSION ||
-	    !((nsh_md_type(nsh) == NSH_MD_TYPE_1 && words == NSH_MD1_WORDS) ||
-	      (nsh_md_type(nsh) == NSH_MD_TYPE_2 && words >= NSH_MD2_MIN_WORDS)))
-		return SFCMON_NSH;
-	if (rest.length < nsh_bytes(nsh))
-		return SFCMON_TRUNCATED;
+	if (error)
+		return error == NSH_ERROR_TRUNCATED ? SFCMON_TRUNCATED : SFCMON_NSH;
 	path = (struct path){ nsh_spi(nsh), nsh->si };
 	next = nsh->next_protocol;
 	rest = after(rest, nsh_bytes(nsh));
@@ -179,9 +162,10 @@ static int enter_udp(struct rest *rest, uint16_t ethertype)
 		return SFCMON_TRUNCATED;
 	if (ethertype == ETH_IPV4) {
 		header = (ip[0] & 0x0f) * 4U;
-		if (ip[0] >> 4 != 4 || header < IPV4_BYTES || ip[9] != PROTO_UDP || is_fragment(ip))
+		if (ip[0] >> 4 != 4 || header < IPV4_BYTES || ip[9] != IPPROTO_UDP ||
+		    is_fragment(ip))
 			return SFCMON_NOT_NSH;
-	} else if (ip[0] >> 4 != 6 || ip[6] != PROTO_UDP) {
+	} else if (ip[0] >> 4 != 6 || ip[6] != IPPROTO_UDP) {
 		return SFCMON_NOT_NSH;
 	}
 	if (rest->length < header)
@@ -193,7 +177,6 @@ static int enter_udp(struct rest *rest, uint16_t ethertype)
 /* Steps 2 and 3: leaves `rest` at the NSH behind IP, UDP and VXLAN-GPE. */
 static int enter_vxlan_gpe(struct rest *rest, uint16_t ethertype)
 {
-	const uint8_t wanted = VXLAN_GPE_FLAG_INSTANCE | VXLAN_GPE_FLAG_NEXT_PROTOCOL;
 	const struct vxlan_gpe_hdr *gpe;
 	int reason = enter_udp(rest, ethertype);
 
@@ -207,8 +190,7 @@ static int enter_vxlan_gpe(struct rest *rest, uint16_t ethertype)
 	if (rest->length < sizeof(*gpe))
 		return SFCMON_TRUNCATED;
 	gpe = (const void *)rest->data;
-	if ((gpe->flags & (VXLAN_GPE_VERSION_MASK | wanted)) != wanted ||
-	    gpe->next_protocol != VXLAN_GPE_NEXT_NSH)
+	if (!vxlan_gpe_carries_nsh(gpe))
 		return SFCMON_NOT_NSH;
 	*rest = after(*rest, sizeof(*gpe));
 	return OK;

@@ -4,7 +4,6 @@
 
 #include <linux/in.h>
 #include <linux/types.h>
-#include <bpf/bpf_helpers.h>
 
 /* The first half of the others is alike: what comes next, and a length. */
 struct ipv6_fragment {

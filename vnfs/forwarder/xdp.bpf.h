@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An SF in the driver's receive path. With one function instead of two the firewall takes longer: clang
+ * spills registers. */
+#pragma once
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "packet.h"
+
+const volatile __u8 own_mac[ETH_ALEN];
+
+/* fwd_frame(), and its verdict counted in one of FWD_VERDICTS counters. */
+static __always_inline enum fwd_verdict fwd_count(void *start, void *end, __u64 *counters,
+						  fwd_path *path)
+{
+	enum fwd_verdict verdict = fwd_frame(start, end, own_mac, path);
+
+	if (verdict < FWD_VERDICTS)
+		counters[verdict]++;
+	return verdict;
+}
+
+static __always_inline int fwd_action(enum fwd_verdict verdict)
+{
+	return verdict == FWD_PASSED ? XDP_PASS : verdict == FWD_FORWARDED ? XDP_TX : XDP_DROP;
+}
