@@ -74,6 +74,23 @@ static void count_up(uint32_t *counter, uint32_t most)
 	*counter += *counter < most;
 }
 
+/* Hash the packets once for each row, to a place in it, of which there are `size`. */
+static void hash_rows(const struct lanes *groups, unsigned int rows, uint32_t seed, long size,
+		      uint32_t (*to)[BATCH])
+{
+	_Alignas(64) uint32_t found[BATCH];
+
+	for (unsigned int version = V4; version < VERSIONS; version++) {
+		const struct lanes *lanes = &groups[version];
+
+		for (unsigned int row = 0; row < rows; row++) {
+			lanes_hash(lanes, seed + row, (uint32_t)size, found);
+			for (unsigned int lane = 0; lane < lanes->count; lane++)
+				to[row][lanes->packet[lane]] = found[lane];
+		}
+	}
+}
+
 /* Columns of the chosen packets in each row of the CMS. */
 static uint32_t columns[SFCMON_CMS_ROWS][BATCH];
 
@@ -82,7 +99,6 @@ static void find_columns(const struct sizes *sizes, const struct packet *packets
 			 const uint16_t *chosen, unsigned int count)
 {
 	static struct lanes groups[VERSIONS] = { { .words = 2 }, { .words = 5 } };
-	_Alignas(64) uint32_t found[BATCH];
 
 	groups[V4].count = groups[V6].count = 0;
 	for (unsigned int i = 0; i < count; i++) {
@@ -95,17 +111,10 @@ static void find_columns(const struct sizes *sizes, const struct packet *packets
 		for (unsigned int word = 1; word < lanes->words; word++)
 			lanes->word[word][lane] = packet->key[SFCMON_SOURCE_WORD + word - 1];
 	}
-	for (unsigned int version = V4; version < VERSIONS; version++) {
-		struct lanes *lanes = &groups[version];
-
-		lanes_prepare(lanes);
-		for (unsigned int row = 0; row < sizes->cms_rows; row++) {
-			lanes_hash(lanes, SFCMON_CMS_SEED + row, (uint32_t)sizes->cms_columns,
-				   found);
-			for (unsigned int lane = 0; lane < lanes->count; lane++)
-				columns[row][lanes->packet[lane]] = found[lane];
-		}
-	}
+	lanes_prepare(&groups[V4]);
+	lanes_prepare(&groups[V6]);
+	hash_rows(groups, (unsigned int)sizes->cms_rows, SFCMON_CMS_SEED, sizes->cms_columns,
+		  columns);
 }
 
 /* Count the packets in the CMS, and estimate each when it is counted. Row by row: what happens in
@@ -165,7 +174,6 @@ static void find_places(const struct sizes *sizes, const struct packet *packets,
 	static struct lanes groups[VERSIONS] = { { .words = SFCMON_IPV4_WORDS },
 						 { .words = SFCMON_IPV6_WORDS } };
 	const unsigned int bloom = (unsigned int)sizes->bloom_hashes;
-	_Alignas(64) uint32_t found[BATCH];
 
 	groups[V4].count = groups[V6].count = 0;
 	for (unsigned int i = 0; i < count; i++) {
@@ -176,22 +184,11 @@ static void find_places(const struct sizes *sizes, const struct packet *packets,
 			lanes->word[word][lanes->count] = packet->key[word];
 		lanes->packet[lanes->count++] = (uint16_t)i;
 	}
-	for (unsigned int version = V4; version < VERSIONS; version++) {
-		struct lanes *lanes = &groups[version];
-
-		lanes_prepare(lanes);
-		for (unsigned int row = 0; row < bloom + sizes->iblt_hashes; row++) {
-			bool to_bloom = row < bloom;
-
-			lanes_hash(lanes,
-				   to_bloom ? SFCMON_BLOOM_SEED + row
-					    : SFCMON_IBLT_SEED + row - bloom,
-				   (uint32_t)(to_bloom ? sizes->bloom_bits : sizes->iblt_cells),
-				   found);
-			for (unsigned int lane = 0; lane < lanes->count; lane++)
-				places[row][lanes->packet[lane]] = found[lane];
-		}
-	}
+	lanes_prepare(&groups[V4]);
+	lanes_prepare(&groups[V6]);
+	hash_rows(groups, bloom, SFCMON_BLOOM_SEED, sizes->bloom_bits, places);
+	hash_rows(groups, (unsigned int)sizes->iblt_hashes, SFCMON_IBLT_SEED, sizes->iblt_cells,
+		  places + bloom);
 	make_cells_different(sizes, count);
 }
 
