@@ -102,22 +102,22 @@ void packet_ring_give_back(struct tpacket2_hdr *frame)
 	__atomic_store_n(&frame->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
 }
 
-__u64 packet_ring_drops(const struct packet_ring *ring)
+__u64 packet_drops(int fd)
 {
 	struct tpacket_stats statistics;
 	socklen_t bytes = sizeof(statistics);
 
 	/* The kernel counts from the last reading on. A closed socket has been read. */
-	if (getsockopt(ring->socket, SOL_PACKET, PACKET_STATISTICS, &statistics, &bytes))
+	if (getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &bytes))
 		return 0;
 	return statistics.tp_drops;
 }
 
-void packet_ring_forget_error(const struct packet_ring *ring)
+void packet_forget_error(int fd)
 {
 	int ignored;
 
-	getsockopt(ring->socket, SOL_SOCKET, SO_ERROR, &ignored, &(socklen_t){ sizeof(ignored) });
+	getsockopt(fd, SOL_SOCKET, SO_ERROR, &ignored, &(socklen_t){ sizeof(ignored) });
 }
 
 void packet_ring_close(struct packet_ring *ring)

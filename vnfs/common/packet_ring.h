@@ -35,10 +35,10 @@ int packet_ring_open(struct packet_ring *ring, unsigned int frames, unsigned int
 struct tpacket2_hdr *packet_ring_next(struct packet_ring *ring);
 void packet_ring_give_back(struct tpacket2_hdr *frame);
 
-/* Frames that found the ring full, since the last call. */
-__u64 packet_ring_drops(const struct packet_ring *ring);
+/* Frames that found the ring of a socket full, since the last call. */
+__u64 packet_drops(int fd);
 
 /* An interface that goes down leaves an error that must be fetched; it may return. */
-void packet_ring_forget_error(const struct packet_ring *ring);
+void packet_forget_error(int fd);
 
 void packet_ring_close(struct packet_ring *ring);

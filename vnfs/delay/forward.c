@@ -3,9 +3,10 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
+#include "../common/counter.h"
 #include "../common/report.h"
 #include "forward.h"
 
@@ -14,42 +15,26 @@
 /* So shortly before a packet is due no other is read: that takes about as long. */
 #define READ_TIME_NS 3000
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-/* Only this thread writes: no read-modify-write is needed. */
-static void add(_Atomic uint64_t *counter, uint64_t amount)
-{
-	uint64_t old = atomic_load_explicit(counter, memory_order_relaxed);
-
-	atomic_store_explicit(counter, old + amount, memory_order_relaxed);
-}
-
 static void note_delay(struct statistics *statistics, uint64_t delay_ns)
 {
 	if (delay_ns < atomic_load_explicit(&statistics->delay_min_ns, memory_order_relaxed))
 		atomic_store_explicit(&statistics->delay_min_ns, delay_ns, memory_order_relaxed);
 	if (delay_ns > atomic_load_explicit(&statistics->delay_max_ns, memory_order_relaxed))
 		atomic_store_explicit(&statistics->delay_max_ns, delay_ns, memory_order_relaxed);
-	add(&statistics->delay_sum_ns, delay_ns);
-	add(&statistics->forwarded, 1);
+	counter_add(&statistics->delay_sum_ns, delay_ns);
+	counter_add(&statistics->forwarded, 1);
 }
 
 /* The delay that is counted ends where the kernel begins to take the packet. */
 static void send_head(int tun, struct queue *queue, struct statistics *statistics)
 {
 	const struct packet *packet = queue_head(queue);
-	uint64_t delay_ns = now_ns() - packet->received_ns;
+	uint64_t delay_ns = clock_ns(CLOCK_MONOTONIC) - packet->received_ns;
 
 	if (write(tun, packet->data, packet->bytes) == (ssize_t)packet->bytes)
 		note_delay(statistics, delay_ns);
 	else
-		add(&statistics->dropped_send, 1);
+		counter_add(&statistics->dropped_send, 1);
 	queue_pop(queue);
 }
 
@@ -69,12 +54,12 @@ static int receive(int tun, struct queue *queue, struct statistics *statistics)
 	/* IPv6 is what the kernel itself sends by the device. */
 	if (bytes == 0 || (packet ? packet->data[0] : lost[0]) >> 4 != 4)
 		return 1;
-	add(&statistics->received, 1);
+	counter_add(&statistics->received, 1);
 	if (!packet) {
-		add(&statistics->dropped_full, 1);
+		counter_add(&statistics->dropped_full, 1);
 		return 1;
 	}
-	packet->received_ns = now_ns();
+	packet->received_ns = clock_ns(CLOCK_MONOTONIC);
 	packet->bytes = (size_t)bytes;
 	queue_push(queue, packet);
 	return 1;
@@ -86,7 +71,7 @@ static bool sleep_until(uint64_t until_ns, int tun, int stop)
 {
 	struct pollfd files[] = { { .fd = stop, .events = POLLIN },
 				  { .fd = tun, .events = POLLIN } };
-	uint64_t now = now_ns(), left = until_ns > now ? until_ns - now : 0;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), left = until_ns > now ? until_ns - now : 0;
 	struct timespec timeout = { .tv_sec = (time_t)(left / NS_PER_S),
 				    .tv_nsec = (long)(left % NS_PER_S) };
 
@@ -101,7 +86,7 @@ int forward_packets(const struct options *options, int tun, int stop, struct que
 	for (;;) {
 		const struct packet *head = queue_head(queue);
 		uint64_t due = head ? head->received_ns + options->delay_ns : 0;
-		uint64_t now = now_ns();
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		int taken;
 
 		/* While packets follow closely it never sleeps, and would not see `stop`. */

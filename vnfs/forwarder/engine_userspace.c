@@ -20,6 +20,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "../common/counter.h"
 #include "../common/cpus.h"
 #include "../common/libbpf_log.h"
 #include "../common/packet_ring.h"
@@ -61,13 +62,6 @@ static const struct inspector *inspector; /* NULL: none */
 
 /* --- counting --- */
 
-static void add(_Atomic __u64 *counter, __u64 amount)
-{
-	/* One writer: a load and a store, without the price of a locked addition. */
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + amount,
-			      memory_order_relaxed);
-}
-
 static void count_path(struct worker *worker, fwd_path path)
 {
 	unsigned int count = atomic_load_explicit(&worker->path_count, memory_order_relaxed);
@@ -77,14 +71,14 @@ static void count_path(struct worker *worker, fwd_path path)
 	while (i < count && worker->paths[i] != path)
 		i++;
 	if (i == FWD_MAX_PATHS) {
-		add(&worker->paths_untracked, 1);
+		counter_add(&worker->paths_untracked, 1);
 		return;
 	}
 	if (i == count) {
 		worker->paths[i] = path;
 		atomic_store_explicit(&worker->path_count, count + 1, memory_order_release);
 	}
-	add(&worker->path_packets[i], 1);
+	counter_add(&worker->path_packets[i], 1);
 }
 
 /* --- forwarding frames --- */
@@ -98,11 +92,11 @@ static void flush(struct worker *worker)
 					worker->pending - sent, 0);
 
 		if (accepted > 0) {
-			add(&worker->verdicts[FWD_FORWARDED], (__u64)accepted);
+			counter_add(&worker->verdicts[FWD_FORWARDED], (__u64)accepted);
 			while (accepted-- > 0)
 				count_path(worker, worker->frame_paths[sent++]);
 		} else if (errno != EINTR) {
-			add(&worker->verdicts[FWD_TX_FAILED], 1);
+			counter_add(&worker->verdicts[FWD_TX_FAILED], 1);
 			sent++;
 		}
 	}
@@ -135,7 +129,7 @@ static void handle(struct worker *worker, struct tpacket2_hdr *frame)
 	if (verdict != FWD_PASSED && frame->tp_len > frame->tp_snaplen)
 		verdict = FWD_OVERSIZE;
 	if (verdict != FWD_FORWARDED) {
-		add(&worker->verdicts[verdict], 1);
+		counter_add(&worker->verdicts[verdict], 1);
 		packet_ring_give_back(frame);
 		return;
 	}
@@ -173,7 +167,7 @@ static void take_rest(struct worker *worker)
 
 static void read_ring_drops(struct worker *worker)
 {
-	add(&worker->verdicts[FWD_RING_FULL], packet_ring_drops(&worker->ring));
+	counter_add(&worker->verdicts[FWD_RING_FULL], packet_drops(worker->ring.socket));
 }
 
 static void *work(void *argument)
@@ -197,7 +191,7 @@ static void *work(void *argument)
 		}
 		poll(events, 2, more ? 0 : -1);
 		if (events[0].revents & POLLERR)
-			packet_ring_forget_error(&worker->ring);
+			packet_forget_error(worker->ring.socket);
 	}
 	take_rest(worker);
 	read_ring_drops(worker);

@@ -200,12 +200,7 @@ int device_open(struct device *device, enum device_kind kind, const char *where,
 uint64_t device_lost(struct device *device)
 {
 	if (device->kind == DEVICE_AF_PACKET) {
-		struct tpacket_stats since;
-		socklen_t bytes = sizeof(since);
-
-		/* It begins again with each reading. */
-		if (!getsockopt(device->socket, SOL_PACKET, PACKET_STATISTICS, &since, &bytes))
-			device->lost += since.tp_drops;
+		device->lost += packet_drops(device->socket);
 	} else if (device->kind == DEVICE_AF_XDP) {
 		struct xdp_statistics all;
 		socklen_t bytes = sizeof(all);

@@ -11,9 +11,6 @@
 #define PORTS 2
 #define BURST 32
 
-/* Cells of the sketch in the present epoch: row, column, count. */
-typedef void (*cell_visitor)(void *context, uint32_t row, uint32_t column, uint32_t count);
-
 struct engine;
 
 /* What DPDK's learner table is asked for, seconds: its clock has steps of 2^32 cycles, to which it
@@ -42,9 +39,8 @@ struct engine_type {
 	/* The next report that was not taken yet. False: there is none. `lost` counts those that
 	 * came faster than they were taken. */
 	bool (*report)(struct engine *engine, struct report *report, uint64_t *lost);
-	/* Packets of a flow in the present epoch, as the sketch has them. */
-	uint32_t (*estimate)(struct engine *engine, const struct flow_key *flow);
-	void (*cells)(struct engine *engine, cell_visitor visit, void *context);
+	/* The count of a cell of the sketch in the present epoch. */
+	uint32_t (*cell)(struct engine *engine, uint32_t row, uint32_t column);
 	void (*destroy)(struct engine *engine);
 };
 

@@ -3,6 +3,7 @@
 
 #include <rte_ethdev.h>
 
+#include "../common/counter.h"
 #include "interfaces.h"
 #include "live.h"
 
@@ -10,11 +11,7 @@
 
 void io_discard(struct io *io, struct rte_mbuf *frame, enum io_counter reason)
 {
-	_Atomic uint64_t *counter = &io->counters[reason];
-
-	/* One writer. */
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	counter_add(&io->counters[reason], 1);
 	rte_pktmbuf_free(frame);
 }
 

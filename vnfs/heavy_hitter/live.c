@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_lcore.h>
@@ -20,6 +19,8 @@
 #include <rte_pause.h>
 #include <rte_ring.h>
 
+#include "../common/clock.h"
+#include "../common/packet_ring.h"
 #include "../common/report.h"
 #include "distributor.h"
 #include "live.h"
@@ -53,7 +54,8 @@ struct worker {
 static struct worker workers[MAX_THREADS];
 static unsigned int worker_count;
 static struct interfaces interfaces;
-static const struct engine_type *type;
+static struct work job;
+static const struct engine_type *type; /* of it */
 static atomic_bool stopping;
 static atomic_uint window;
 static sem_t answers;
@@ -170,14 +172,6 @@ static unsigned int receive(struct worker *worker, unsigned int port, struct rte
 
 /* --- findings --- */
 
-static uint64_t unix_time_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void take_reports(struct worker *worker)
 {
 	struct report report;
@@ -187,7 +181,8 @@ static void take_reports(struct worker *worker)
 			worker->lost_reports++;
 		else
 			worker->findings[worker->found++] =
-				(struct finding){ .report = report, .found_ns = unix_time_ns() };
+				(struct finding){ .report = report,
+						  .found_ns = clock_ns(CLOCK_REALTIME) };
 	}
 }
 
@@ -206,7 +201,7 @@ static void end_window(struct worker *worker, uint32_t next)
 	take_reports(worker);
 	for (unsigned int i = 0; i < worker->found; i++)
 		worker->findings[i].packets =
-			type->estimate(worker->engine, &worker->findings[i].report.key);
+			estimate(&job, worker->engine, &worker->findings[i].report.key);
 	worker->ended = (struct window){
 		.findings = worker->findings,
 		.count = worker->found,
@@ -312,14 +307,9 @@ static void wait_for_frames(struct worker *worker)
 	atomic_store(&worker->asleep, false);
 	if (events[0].revents & POLLIN && eventfd_read(worker->doorbell, &rung))
 		complain("cannot read an event: %s", strerror(errno));
-	for (unsigned int i = 1; i < count; i++) {
-		int error;
-		socklen_t bytes = sizeof(error);
-
-		/* An interface that goes down leaves an error that must be fetched. */
+	for (unsigned int i = 1; i < count; i++)
 		if (events[i].revents & POLLERR)
-			getsockopt(events[i].fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
-	}
+			packet_forget_error(events[i].fd);
 }
 
 static void *work_loop(void *argument)
@@ -357,9 +347,9 @@ static struct rte_ring *open_queue(unsigned int number, unsigned int port)
 	return ring;
 }
 
-static int open_worker(struct worker *worker, const struct work *job)
+static int open_worker(struct worker *worker)
 {
-	worker->window = (uint32_t)job->first_epoch;
+	worker->window = (uint32_t)job.first_epoch;
 	worker->doorbell = eventfd(0, EFD_CLOEXEC);
 	worker->findings = calloc(KEPT, sizeof(*worker->findings));
 	worker->ended_findings = calloc(KEPT, sizeof(*worker->ended_findings));
@@ -370,7 +360,7 @@ static int open_worker(struct worker *worker, const struct work *job)
 	for (unsigned int port = 0; worker->number && port < interfaces.count; port++)
 		if (!(worker->in[port] = open_queue(worker->number, port)))
 			return -1;
-	worker->engine = type->create(&job->settings, worker->number);
+	worker->engine = type->create(&job.settings, worker->number);
 	if (!worker->engine)
 		return -1;
 	type->set_epoch(worker->engine, worker->window);
@@ -379,8 +369,7 @@ static int open_worker(struct worker *worker, const struct work *job)
 
 int live_start(const struct work *work, const struct live *live)
 {
-	struct work job = *work;
-
+	job = *work;
 	type = job.type;
 	worker_count = live->cpus.count ? live->cpus.count : 1;
 	window = (uint32_t)job.first_epoch;
@@ -396,7 +385,7 @@ int live_start(const struct work *work, const struct live *live)
 	for (unsigned int i = 0; i < worker_count; i++) {
 		workers[i].number = i;
 		workers[i].cpu = live->cpus.count ? live->cpus.cpus[i] : -1;
-		if (open_worker(&workers[i], &job))
+		if (open_worker(&workers[i]))
 			return -1;
 	}
 	for (unsigned int i = 0; i < worker_count; i++)

@@ -3,12 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
+#include "../common/clock.h"
 #include "../common/report.h"
 #include "../sfcmon/simulator/trace.h"
 #include "distributor.h"
@@ -151,21 +151,13 @@ static void end_slice(struct runner *runner)
 	runner->sliced_count = runner->count;
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
-}
-
 static void *repeat(void *argument)
 {
 	struct runner *runner = argument;
 	uint64_t begun = rte_rdtsc();
 	uint64_t length = rte_get_tsc_hz() / 1000 * runner->work->repeat_ms;
 	struct rte_mbuf *burst[BURST];
-	uint64_t began_ns = thread_cpu_ns();
+	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	size_t next = 0;
 
 	rte_thread_register();
@@ -180,7 +172,7 @@ static void *repeat(void *argument)
 		    rte_rdtsc() - begun >= length / SLICES * (runner->slice_count + 1))
 			end_slice(runner);
 	}
-	runner->cpu_ns = thread_cpu_ns() - began_ns;
+	runner->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 	runner->all_cycles = rte_rdtsc() - begun;
 	rte_thread_unregister();
 	return NULL;

@@ -327,29 +327,9 @@ static bool native_report(struct engine *engine, struct report *report, uint64_t
 	return true;
 }
 
-static uint32_t native_estimate(struct engine *engine, const struct flow_key *flow)
+static uint32_t native_cell(struct engine *engine, uint32_t row, uint32_t column)
 {
-	struct row_key key = rows_key_of(engine->settings.seed, flow);
-	uint32_t least = MOST_COUNT;
-
-	for (uint32_t row = 0; row < engine->settings.rows; row++) {
-		uint32_t column = rows_column(&engine->settings, &key, row);
-
-		least = RTE_MIN(least, count_in(engine->rows[row][column], engine->epoch));
-	}
-	return least;
-}
-
-static void native_cells(struct engine *engine, cell_visitor visit, void *context)
-{
-	for (uint32_t row = 0; row < engine->settings.rows; row++) {
-		for (uint32_t column = 0; column < engine->settings.columns; column++) {
-			uint32_t found = count_in(engine->rows[row][column], engine->epoch);
-
-			if (found)
-				visit(context, row, column, found);
-		}
-	}
+	return count_in(engine->rows[row][column], engine->epoch);
 }
 
 const struct engine_type engine_native = {
@@ -361,7 +341,6 @@ const struct engine_type engine_native = {
 	.set_epoch = native_set_epoch,
 	.counter = native_counter,
 	.report = native_report,
-	.estimate = native_estimate,
-	.cells = native_cells,
+	.cell = native_cell,
 	.destroy = native_destroy,
 };

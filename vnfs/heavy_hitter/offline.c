@@ -103,8 +103,7 @@ static int drain(struct run *run)
 static void print_score(struct run *run)
 {
 	if (run->work->score)
-		score_print(run->work->type, run->engine, run->work->settings.threshold,
-			    run->epoch);
+		score_print(run->work, run->engine, run->epoch);
 }
 
 static int enter_epoch(struct run *run, uint64_t time_ns)
@@ -170,24 +169,29 @@ static int read_trace(struct run *run)
 	}
 }
 
-static void print_cell(void *context, uint32_t row, uint32_t column, uint32_t count)
+static void print_cells(const struct work *work, struct engine *engine)
 {
-	bool *first = context;
+	const char *between = "";
 
-	printf("%s[%u, %u, %u]", *first ? "" : ", ", row, column, count);
-	*first = false;
+	printf("{\"event\": \"cells\", \"cells\": [");
+	for (uint32_t row = 0; row < work->settings.rows; row++) {
+		for (uint32_t column = 0; column < work->settings.columns; column++) {
+			uint32_t count = work->type->cell(engine, row, column);
+
+			if (!count)
+				continue;
+			printf("%s[%u, %u, %u]", between, row, column, count);
+			between = ", ";
+		}
+	}
+	puts("]}");
 }
 
 static void print_end(struct run *run)
 {
-	bool first = true;
-
 	print_score(run);
-	if (run->work->cells) {
-		printf("{\"event\": \"cells\", \"cells\": [");
-		run->work->type->cells(run->engine, print_cell, &first);
-		puts("]}");
-	}
+	if (run->work->cells)
+		print_cells(run->work, run->engine);
 	printf("{\"event\": \"end\", \"frames\": %lu, \"lost_reports\": %lu, ", run->put,
 	       run->lost_reports);
 	print_counters(stdout, run->work->type, run->engine);

@@ -68,25 +68,25 @@ int score_count(const struct taken *frame, bool nsh_only)
 	return 0;
 }
 
-void score_print(const struct engine_type *type, struct engine *engine, uint32_t threshold,
-		 uint64_t epoch)
+void score_print(const struct work *work, struct engine *engine, uint64_t epoch)
 {
+	const uint32_t threshold = work->settings.threshold;
 	uint64_t packets = 0, under = 0, heavy = 0, found = 0, wrong = 0;
 	double relative = 0;
 
 	for (size_t i = 0; i < places; i++) {
 		const struct flow_count *flow = &flows[i];
-		uint32_t estimate;
+		uint32_t estimated;
 
 		if (!flow->packets)
 			continue;
-		estimate = type->estimate(engine, &flow->key);
-		relative += ((double)estimate - flow->packets) / flow->packets;
+		estimated = estimate(work, engine, &flow->key);
+		relative += ((double)estimated - flow->packets) / flow->packets;
 		packets += flow->packets;
-		under += estimate < flow->packets;
+		under += estimated < flow->packets;
 		heavy += flow->packets > threshold;
-		found += flow->packets > threshold && estimate > threshold;
-		wrong += flow->packets <= threshold && estimate > threshold;
+		found += flow->packets > threshold && estimated > threshold;
+		wrong += flow->packets <= threshold && estimated > threshold;
 	}
 	printf("{\"event\": \"score\", \"epoch\": %lu, \"packets\": %lu, \"flows\": %zu, "
 	       "\"average_relative_error\": %.9g, \"underestimated\": %lu, \"heavy_hitters\": %lu, "

@@ -9,5 +9,4 @@
 int score_count(const struct taken *frame, bool nsh_only);
 
 /* Print the event `score` of an epoch, whose packets the engine has counted, and begin again. */
-void score_print(const struct engine_type *type, struct engine *engine, uint32_t threshold,
-		 uint64_t epoch);
+void score_print(const struct work *work, struct engine *engine, uint64_t epoch);

@@ -9,7 +9,6 @@
 #include <rte_swx_port_ring.h>
 
 #include "../common/report.h"
-#include "rows.h"
 #include "spec.h"
 #include "swx.h"
 
@@ -333,7 +332,7 @@ static bool swx_report(struct engine *engine, struct report *report, uint64_t *l
 	return true;
 }
 
-static uint32_t cell(struct engine *engine, uint32_t row, uint32_t column)
+static uint32_t swx_cell(struct engine *engine, uint32_t row, uint32_t column)
 {
 	char name[16];
 	uint64_t found;
@@ -341,31 +340,6 @@ static uint32_t cell(struct engine *engine, uint32_t row, uint32_t column)
 	snprintf(name, sizeof(name), "row_%c_0", 'a' + row);
 	found = read_register(engine, name, column);
 	return found >> 32 == engine->epoch ? (uint32_t)found : 0;
-}
-
-static uint32_t swx_estimate(struct engine *engine, const struct flow_key *flow)
-{
-	struct row_key key = rows_key_of(engine->settings.seed, flow);
-	uint32_t least = UINT32_MAX;
-
-	for (uint32_t row = 0; row < engine->settings.rows; row++) {
-		uint32_t column = rows_column(&engine->settings, &key, row);
-
-		least = RTE_MIN(least, cell(engine, row, column));
-	}
-	return least;
-}
-
-static void swx_cells(struct engine *engine, cell_visitor visit, void *context)
-{
-	for (uint32_t row = 0; row < engine->settings.rows; row++) {
-		for (uint32_t column = 0; column < engine->settings.columns; column++) {
-			uint32_t found = cell(engine, row, column);
-
-			if (found)
-				visit(context, row, column, found);
-		}
-	}
 }
 
 const struct engine_type engine_swx = {
@@ -377,7 +351,6 @@ const struct engine_type engine_swx = {
 	.set_epoch = swx_set_epoch,
 	.counter = swx_counter,
 	.report = swx_report,
-	.estimate = swx_estimate,
-	.cells = swx_cells,
+	.cell = swx_cell,
 	.destroy = swx_destroy,
 };

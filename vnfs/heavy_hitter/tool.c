@@ -7,6 +7,7 @@
 
 #include "../common/report.h"
 #include "../sfcmon/simulator/frame.h"
+#include "rows.h"
 #include "tool.h"
 
 #define CACHED 256
@@ -51,6 +52,18 @@ void print_key(FILE *out, const struct flow_key *key)
 	print_address(out, "destination", version, key->destination_high, key->destination_low);
 	fprintf(out, ", \"protocol\": %u, \"source_port\": %u, \"destination_port\": %u",
 		key->protocol & 0xff, key->ports >> 16, key->ports & 0xffff);
+}
+
+uint32_t estimate(const struct work *work, struct engine *engine, const struct flow_key *flow)
+{
+	const struct settings *settings = &work->settings;
+	struct row_key key = rows_key_of(settings->seed, flow);
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t row = 0; row < settings->rows; row++)
+		least = RTE_MIN(least,
+				work->type->cell(engine, row, rows_column(settings, &key, row)));
+	return least;
 }
 
 void print_counters(FILE *out, const struct engine_type *type, struct engine *engine)

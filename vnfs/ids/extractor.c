@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdatomic.h>
 #include <stddef.h>
 
+#include "../common/counter.h"
 #include "extractor.h"
 
 #define CACHE_LINE 64
@@ -107,8 +107,7 @@ static struct flow *new_flow(struct extractor *extractor, const struct packet *p
 		if (is_unreported(extractor, victim))
 			sources_remove(&extractor->sources, victim);
 		if (!has_ended(extractor, victim))
-			atomic_store_explicit(&extractor->evicted, extractor->evicted + 1,
-					      memory_order_relaxed);
+			counter_add(&extractor->evicted, 1);
 		table_remove(&extractor->table, victim);
 		flow = table_add(&extractor->table, &packet->key, hash);
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdatomic.h>
-#include <time.h>
-
+#include "../common/clock.h"
+#include "../common/counter.h"
 #include "../common/cpus.h"
 #include "../common/report.h"
 #include "exporter.h"
@@ -67,20 +66,11 @@ void live_frame(unsigned int number, const __u8 *frame, __u32 captured, __u64 ti
 		worker->waiting_count++;
 		break;
 	case PARSED_MALFORMED:
-		atomic_store_explicit(&worker->malformed, worker->malformed + 1,
-				      memory_order_relaxed);
+		counter_add(&worker->malformed, 1);
 		break;
 	case PARSED_NOT_IP:
 		break;
 	}
-}
-
-static uint64_t unix_time_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
 }
 
 bool live_rest(unsigned int number, bool idle)
@@ -90,7 +80,7 @@ bool live_rest(unsigned int number, bool idle)
 
 	count_waiting(&workers[number]);
 	if (idle)
-		extractor_advance(extractor, unix_time_ns() - LATE_NS);
+		extractor_advance(extractor, clock_ns(CLOCK_REALTIME) - LATE_NS);
 	more = extractor_step(extractor, idle ? PLACES_WHEN_IDLE : PLACES_BETWEEN_FRAMES);
 	exporter_wake(number);
 	return more && extractor->outlet.has_room(extractor->outlet.context);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../common/counter.h"
 #include "../common/packet_ring.h"
 #include "../common/report.h"
 #include "observer.h"
@@ -26,7 +27,7 @@ static atomic_bool stopping;
 
 static void read_drops(void)
 {
-	atomic_fetch_add(&missed, packet_ring_drops(&ring));
+	atomic_fetch_add(&missed, packet_drops(ring.socket));
 }
 
 static void take(struct tpacket2_hdr *frame)
@@ -34,7 +35,7 @@ static void take(struct tpacket2_hdr *frame)
 	inspector->frame(0, (__u8 *)frame + frame->tp_mac, frame->tp_snaplen,
 			 frame->tp_sec * 1000000000ULL + frame->tp_nsec);
 	packet_ring_give_back(frame);
-	atomic_store_explicit(&seen, seen + 1, memory_order_relaxed);
+	counter_add(&seen, 1);
 }
 
 static void take_all(void)
@@ -76,7 +77,7 @@ static void *observe(void *unused)
 		more = inspector->rest(0, (events[1].revents && inspector_ticked(ticks)) || more);
 		poll(events, 2, more ? 0 : -1);
 		if (events[0].revents & POLLERR)
-			packet_ring_forget_error(&ring);
+			packet_forget_error(ring.socket);
 	}
 	take_rest();
 	read_drops();
@@ -107,7 +108,6 @@ static int filter(const struct interface interfaces[2])
 int observer_start(const struct interface interfaces[2], const struct inspector *chosen)
 {
 	struct sockaddr_ll any = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
-	int error;
 
 	inspector = chosen;
 	ticks = inspector_ticks();
@@ -120,10 +120,7 @@ int observer_start(const struct interface interfaces[2], const struct inspector 
 			 strerror(errno));
 		return -1;
 	}
-	error = pthread_create(&thread, NULL, observe, NULL);
-	if (error)
-		complain("cannot start a thread: %s", strerror(error));
-	return error ? -1 : 0;
+	return cpus_start_thread(&thread, -1, observe, NULL);
 }
 
 __u64 observer_missed(void)

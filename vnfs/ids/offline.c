@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../common/clock.h"
 #include "../common/report.h"
 #include "capture.h"
 #include "offline.h"
@@ -160,17 +160,9 @@ static void keep_record(void *context, const struct record *record)
 }
 
 /* CPU time: that of others on the machine does not count. */
-static uint64_t used_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
-}
-
 static uint64_t measure(struct extractor *extractor, const struct memory *memory, long times)
 {
-	uint64_t start_ns = used_ns();
+	uint64_t start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	for (long round = 0; round < times; round++) {
 		for (size_t i = 0; i < memory->count; i++) {
@@ -185,7 +177,7 @@ static uint64_t measure(struct extractor *extractor, const struct memory *memory
 		}
 	}
 	extractor_finish(extractor);
-	return used_ns() - start_ns;
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns;
 }
 
 int offline_measure(const char *capture, const struct extractor_settings *settings, long times)

@@ -3,14 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 
+#include "../common/clock.h"
 #include "../common/options.h"
 #include "filter_user.h"
 #include "rules.h"
 
+#define CLOCK CLOCK_MONOTONIC /* of the kernel side */
 #define MOST_WORDS 7
 #define MS_NS 1000000ULL
 #define LONGEST_MS (1000L * 3600 * 24)
@@ -29,15 +30,6 @@ struct address {
 	__be32 v4;
 	struct fw_address6 v6;
 };
-
-/* The clock of the kernel side. */
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (__u64)now.tv_sec * 1000000000ULL + (__u64)now.tv_nsec;
-}
 
 /* --- from text --- */
 
@@ -127,7 +119,7 @@ static int change(const struct table *table, struct filter *filter, char *line)
 	const char *duration;
 	union key key;
 	int map = parse_line(line, &key, &duration);
-	const __u64 now = now_ns();
+	const __u64 now = clock_ns(CLOCK);
 	__u64 until_ns;
 	long ms;
 
@@ -216,7 +208,7 @@ static int list_map(const struct table *table, int map, FILE *out)
 	static char keys[BATCH * sizeof(union key)];
 	static __u64 expires_ns[BATCH];
 	char cursor[sizeof(union key)];
-	const __u64 now = now_ns();
+	const __u64 now = clock_ns(CLOCK);
 	void *from = NULL;
 	int error = 0;
 

@@ -8,6 +8,7 @@
 
 #include <linux/if_packet.h>
 
+#include "../common/clock.h"
 #include "../common/report.h"
 #include "packet.h"
 #include "sender.h"
@@ -45,7 +46,7 @@ static void gather(const struct pktgen_settings *settings, struct pktgen_state *
 	burst->count = 0;
 	while (burst->count < BATCH) {
 		__u8 *frame = burst->frames[burst->count];
-		__u64 now = sender_now();
+		__u64 now = clock_ns(CLOCK_MONOTONIC);
 		__u32 flow, size;
 
 		if (!pktgen_due(settings, state, now))

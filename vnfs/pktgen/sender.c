@@ -24,14 +24,6 @@ bool sender_stopped(void)
 	return stopped;
 }
 
-__u64 sender_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (__u64)now.tv_sec * NS_PER_S + (__u64)now.tv_nsec;
-}
-
 bool sender_rests(const struct pktgen_settings *settings)
 {
 	return settings->interval >> PKTGEN_TICKS >= SLEEP_FROM_NS;

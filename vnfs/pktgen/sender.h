@@ -28,4 +28,3 @@ bool sender_stopped(void);
 /* Sleep until the next packet is due, when that is so far away that sleeping pays. */
 void sender_rest(const struct pktgen_settings *settings, const struct pktgen_state *state);
 bool sender_rests(const struct pktgen_settings *settings);
-__u64 sender_now(void);

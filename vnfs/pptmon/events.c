@@ -3,15 +3,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/utsname.h>
-#include <time.h>
 
+#include "../common/clock.h"
 #include "../common/report.h"
 #include "events.h"
 #include "output.h"
 
 #define FAILED_TIMEOUT_MS 1000
 #define BACKLOG_UNIT_BYTES 64
-#define NS_PER_S 1000000000LL
 
 static const char *const counter_names[] = {
 	[PPT_SAMPLED] = "sampled",
@@ -86,19 +85,11 @@ void report_failed(void)
 	output_finish(FAILED_TIMEOUT_MS);
 }
 
-static __s64 read_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 __s64 monotonic_to_unix_ns(void)
 {
-	__s64 before = read_ns(CLOCK_MONOTONIC);
-	__s64 unix_ns = read_ns(CLOCK_REALTIME);
-	__s64 after = read_ns(CLOCK_MONOTONIC);
+	__s64 before = (__s64)clock_ns(CLOCK_MONOTONIC);
+	__s64 unix_ns = (__s64)clock_ns(CLOCK_REALTIME);
+	__s64 after = (__s64)clock_ns(CLOCK_MONOTONIC);
 
 	return unix_ns - before - (after - before) / 2;
 }

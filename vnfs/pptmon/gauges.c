@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/netlink.h"
 #include "../common/report.h"
 #include "gauges.h"
@@ -97,11 +97,9 @@ int gauges_open(int ifindex)
 
 void gauges_refresh(struct ppt_gauges *gauges)
 {
-	struct timespec now;
 	struct qdisc qdisc;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	gauges->alive_ns = (__u64)now.tv_sec * 1000000000 + (__u64)now.tv_nsec;
+	gauges->alive_ns = clock_ns(CLOCK_MONOTONIC);
 	if (qdisc_at(netlink, queue_ifindex, TC_H_ROOT, &qdisc) == 0)
 		gauges->backlog =
 			(qdisc.backlog_bytes + BACKLOG_UNIT_BYTES - 1) / BACKLOG_UNIT_BYTES;

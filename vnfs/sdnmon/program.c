@@ -6,18 +6,18 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "../common/clock.h"
 #include "../common/libbpf_log.h"
 #include "../common/report.h"
 #include "program.h"
 #include "sdnmon.skel.h"
 
-#define SECOND_NS 1000000000ULL
+#define CLOCK CLOCK_MONOTONIC_COARSE /* of the programs */
 #define CONFIG_PIN "config"
 #define LIVE_PIN "live"
 
@@ -40,19 +40,10 @@ struct pin {
 	int *fd;
 };
 
-/* The clock of the programs. */
-static __u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (__u64)now.tv_sec * SECOND_NS + (__u64)now.tv_nsec;
-}
-
 __u64 program_epoch(const struct program *program)
 {
 	const struct sdnmon_clock *clock = &program->live->clocks[program->live->clock];
-	__u64 now = now_ns();
+	__u64 now = clock_ns(CLOCK);
 
 	return clock->first +
 	       (now > clock->since_ns ? (now - clock->since_ns) / clock->interval_ns : 0);
@@ -64,7 +55,7 @@ void program_set_interval(const struct program *program, __u64 interval_ns)
 	__u64 other = !live->clock;
 
 	live->clocks[other] = (struct sdnmon_clock){
-		.since_ns = now_ns(),
+		.since_ns = clock_ns(CLOCK),
 		.interval_ns = interval_ns,
 		.first = program_epoch(program) + 1,
 	};
@@ -148,7 +139,7 @@ static int load(struct sdnmon_bpf *skeleton, const struct settings *settings)
 	live->ratio = settings->ratio;
 	live->limit = settings->limit;
 	live->clocks[0] = (struct sdnmon_clock){
-		.since_ns = now_ns(),
+		.since_ns = clock_ns(CLOCK),
 		.interval_ns = settings->interval_ns,
 		.first = 1,
 	};

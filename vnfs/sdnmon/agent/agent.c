@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "../../common/clock.h"
 #include "../../common/libbpf_log.h"
 #include "../../common/options.h"
 #include "../../common/signals.h"
@@ -149,14 +150,14 @@ static void watch_notifications(void)
 
 static int run(void)
 {
-	__u64 looked = loop_now_ns(), now;
+	__u64 looked = clock_ns(CLOCK_MONOTONIC), now;
 
 	while (!ended) {
 		if (loop_wait(&loop, LOOK_MS))
 			return -1;
 		if (monitoring.ports.changed)
 			monitoring_follow(&monitoring);
-		now = loop_now_ns();
+		now = clock_ns(CLOCK_MONOTONIC);
 		if (now - looked >= LOOK_MS * 1000000ULL) {
 			looked = now;
 			monitoring_follow(&monitoring);

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../../common/clock.h"
 #include "../../common/report.h"
 #include "channel.h"
 
@@ -86,7 +87,7 @@ static void ask_for_ports(struct channel *channel)
 	    channel->peers[CONTROLLER].passed < channel->hello_ends)
 		return;
 	if (getrandom(&channel->xid, sizeof(channel->xid), 0) != sizeof(channel->xid))
-		channel->xid = (__u32)loop_now_ns();
+		channel->xid = (__u32)clock_ns(CLOCK_MONOTONIC);
 	memset(to, 0, MULTIPART_HEADER);
 	put16(to + OPENFLOW_HEADER, OFPMP_PORT_DESC);
 	if (channel->version >= OPENFLOW_1_5) {
@@ -96,7 +97,7 @@ static void ask_for_ports(struct channel *channel)
 	put_header(to, channel->version, OFPT_MULTIPART_REQUEST, bytes, channel->xid);
 	output->end += bytes;
 	channel->has_asked = channel->asks = true;
-	channel->asked_ns = loop_now_ns();
+	channel->asked_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Is this a reply to our own request? */
@@ -142,7 +143,7 @@ static bool can_answer(const struct channel *channel)
 	if (!channel->has_asked && !channel->monitoring->ports.fixed)
 		return false; /* it came with HELLO, behind which the switch is asked */
 	return output_has_room(&channel->peers[CONTROLLER].own) &&
-	       !(channel->asks && loop_now_ns() - channel->asked_ns < ASK_WAIT_NS);
+	       !(channel->asks && clock_ns(CLOCK_MONOTONIC) - channel->asked_ns < ASK_WAIT_NS);
 }
 
 /* Take a message that does not go on. False: it cannot be taken yet. */
@@ -234,12 +235,12 @@ static void judge(struct channel *channel)
 		if (!peer->ended)
 			continue;
 		if (!channel->ended_ns)
-			channel->ended_ns = loop_now_ns();
+			channel->ended_ns = clock_ns(CLOCK_MONOTONIC);
 		if (!channel->lingers && (to->mute || is_drained(peer))) {
 			channel->lingers = peer->mute = to->mute = true;
 			shutdown(to->fd, SHUT_WR);
 		}
-		if (to->ended || loop_now_ns() - channel->ended_ns > END_WAIT_NS)
+		if (to->ended || clock_ns(CLOCK_MONOTONIC) - channel->ended_ns > END_WAIT_NS)
 			channel->closed = true;
 	}
 }

@@ -2,13 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../../common/report.h"
 #include "loop.h"
 
 #define EVENTS 64
-#define SECOND_NS 1000000000ULL
 
 static void control(const struct loop *loop, int operation, int fd, struct watch *watch,
 		    __u32 events)
@@ -52,12 +50,4 @@ int loop_wait(const struct loop *loop, int timeout_ms)
 		watch->ready(watch, events[i].events);
 	}
 	return 0;
-}
-
-__u64 loop_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (__u64)now.tv_sec * SECOND_NS + (__u64)now.tv_nsec;
 }

@@ -22,6 +22,3 @@ void loop_remove(const struct loop *loop, int fd);
 
 /* Wait at most so long, and call what is ready. 0, or -1 after complain(). */
 int loop_wait(const struct loop *loop, int timeout_ms);
-
-/* Time of the monotonic clock. */
-__u64 loop_now_ns(void);
