@@ -10,6 +10,12 @@
 #define MOST_OPTIONS 40
 #define FIRST_KEY 0x100 /* of options without a letter */
 
+struct command {
+	const char *arguments;
+	struct tool_option *options;
+	void (*check)(char **words, unsigned int count);
+};
+
 static const struct argp_state *parsing;
 
 int parse_integer(const char *text, long least, long most, long *number)
@@ -62,6 +68,13 @@ void take_integer(const struct tool_option *option, const char *argument)
 		       option->least, option->most, argument);
 }
 
+void take_decimal(const struct tool_option *option, const char *argument)
+{
+	if (parse_decimal(argument, (double)option->least, (double)option->most, option->value))
+		refuse("--%s: a number from %ld to %ld, not '%s'", option->name, option->least,
+		       option->most, argument);
+}
+
 int find_word(const char *const *words, const char *word, unsigned long bytes)
 {
 	for (int i = 0; words[i]; i++)
@@ -86,11 +99,16 @@ void take_word(const struct tool_option *option, const char *argument)
 	*(int *)option->value = found;
 }
 
-void require_options(const struct tool_option *options)
+static void check_required(const struct tool_option *options)
 {
-	for (; options->help; options++)
-		if (options->required && !options->seen)
-			refuse("--%s is missing", options->name);
+	const struct tool_option *option;
+
+	for (option = options; option->help; option++)
+		if (option->excuses && option->seen)
+			return;
+	for (option = options; option->help; option++)
+		if (option->required && !option->seen)
+			refuse("--%s is missing", option->name);
 }
 
 static int key_of(const struct tool_option *option, long place)
@@ -120,6 +138,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (count && !command->arguments)
 			refuse("'%s' is not an option", words[0]);
+		check_required(command->options);
 		if (command->check)
 			command->check(words, count);
 		return 0;
@@ -128,20 +147,22 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-void options_parse(int argc, char **argv, const struct command *command)
+void options_parse(int argc, char **argv, const char *documentation, const char *arguments,
+		   struct tool_option *options, void (*check)(char **words, unsigned int count))
 {
+	struct command command = { arguments, options, check };
 	struct argp_option descriptions[MOST_OPTIONS + 1] = { 0 };
 	const struct argp argp = {
 		.options = descriptions,
 		.parser = parse,
-		.args_doc = command->arguments,
-		.doc = command->documentation,
+		.args_doc = arguments,
+		.doc = documentation,
 	};
 	static char version[32];
 	int group = 0;
 
-	for (int i = 0; i < MOST_OPTIONS && command->options[i].help; i++) {
-		const struct tool_option *option = &command->options[i];
+	for (int i = 0; i < MOST_OPTIONS && options[i].help; i++) {
+		const struct tool_option *option = &options[i];
 
 		descriptions[i] = (struct argp_option){
 			.name = option->name,
@@ -154,5 +175,5 @@ void options_parse(int argc, char **argv, const struct command *command)
 	snprintf(version, sizeof(version), "%s 1", tool_name);
 	argp_program_version = version;
 	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, (void *)command);
+	argp_parse(&argp, argc, argv, 0, NULL, &command);
 }

@@ -16,37 +16,32 @@ struct tool_option {
 	void (*take)(const struct tool_option *option, const char *argument);
 	void *value;
 	const char *const *words; /* of take_word() */
-	long least, most; /* of take_integer() */
-	bool required; /* see require_options() */
+	long least, most; /* of take_integer() and take_decimal() */
+	bool required;
+	bool excuses; /* where it is given, none is required */
 	bool seen;
-};
-
-struct command {
-	const char *documentation; /* \v between what precedes and what follows the options */
-	const char *arguments; /* of --help; NULL: there are none */
-	struct tool_option *options; /* the last one is { 0 } */
-	/* Judge options together, at the end. `words` are the arguments. May be NULL. */
-	void (*check)(char **words, unsigned int count);
 };
 
 void take_text(const struct tool_option *option, const char *argument); /* const char * */
 void take_flag(const struct tool_option *option, const char *argument); /* bool */
 void take_interface(const struct tool_option *option, const char *argument); /* const char * */
 void take_integer(const struct tool_option *option, const char *argument); /* long */
+void take_decimal(const struct tool_option *option, const char *argument); /* double */
 void take_word(const struct tool_option *option, const char *argument); /* int: place in `words` */
 
 /* Place of a word among words, of which NULL is the last, or -1. `bytes` of it are looked at. */
 int find_word(const char *const *words, const char *word, unsigned long bytes);
 
-void options_parse(int argc, char **argv, const struct command *command);
+/* Take the options, of which the last one is { 0 }. The documentation has \v between what precedes and
+ * what follows them; `arguments` is what --help calls those, NULL: there are none. `check` judges
+ * options together, at the end; `words` are the arguments. It may be NULL. */
+void options_parse(int argc, char **argv, const char *documentation, const char *arguments,
+		   struct tool_option *options, void (*check)(char **words, unsigned int count));
 
 /* Decimal numbers. The number is the whole text: strtol() and strtod() accept blanks, signs,
  * hexadecimal and nan too. 0, or -1 when it is none or out of range. */
 int parse_integer(const char *text, long least, long most, long *number);
 int parse_decimal(const char *text, double least, double most, double *number);
-
-/* Refuse a command line that lacks a required option. */
-void require_options(const struct tool_option *options);
 
 /* Refuse the command line, with a reason. */
 #define refuse(...) (complain(__VA_ARGS__), give_up())

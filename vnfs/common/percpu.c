@@ -11,26 +11,27 @@
 
 static __u64 values[MOST_NUMBERS];
 
-int percpu_sum(int map, const void *key, __u64 *sums, unsigned int words)
+int percpu_sum(int map, __u32 place, void *sums, unsigned int bytes)
 {
+	unsigned int words = bytes / (unsigned int)sizeof(*values);
 	int cpus = libbpf_num_possible_cpus();
 	int error;
 
-	memset(sums, 0, words * sizeof(*sums));
+	memset(sums, 0, bytes);
 	if (cpus < 0 || (unsigned int)cpus * words > MOST_NUMBERS)
 		return cpus < 0 ? cpus : -E2BIG;
-	error = bpf_map_lookup_elem(map, key, values);
+	error = bpf_map_lookup_elem(map, &place, values);
 	for (unsigned int i = 0; !error && i < (unsigned int)cpus * words; i++)
-		sums[i % words] += values[i];
+		((__u64 *)sums)[i % words] += values[i];
 	return error;
 }
 
-int percpu_clear(int map, const void *key, unsigned int words)
+int percpu_clear(int map, __u32 place, unsigned int bytes)
 {
 	int cpus = libbpf_num_possible_cpus();
 
-	if (cpus < 0 || (unsigned int)cpus * words > MOST_NUMBERS)
+	if (cpus < 0 || (unsigned int)cpus * bytes > sizeof(values))
 		return cpus < 0 ? cpus : -E2BIG;
-	memset(values, 0, (unsigned int)cpus * words * sizeof(*values));
-	return bpf_map_update_elem(map, key, values, BPF_ANY);
+	memset(values, 0, (unsigned int)cpus * bytes);
+	return bpf_map_update_elem(map, &place, values, BPF_ANY);
 }

@@ -3,8 +3,8 @@
 
 #include <linux/types.h>
 
-/* Sum over the CPUs of a per-CPU map's value at a key, which is `words` numbers. 0, or -errno. */
-int percpu_sum(int map, const void *key, __u64 *sums, unsigned int words);
+/* Sum over the CPUs of a per-CPU array's element, which is so many bytes of __u64. 0, or -errno. */
+int percpu_sum(int map, __u32 place, void *sums, unsigned int bytes);
 
-/* Make such a value zero on all CPUs. 0, or -errno. */
-int percpu_clear(int map, const void *key, unsigned int words);
+/* Make such an element zero on all CPUs. 0, or -errno. */
+int percpu_clear(int map, __u32 place, unsigned int bytes);

@@ -4,12 +4,14 @@
 
 #include "signals.h"
 
-void signals_block(sigset_t *signals)
+void signals_block(sigset_t *signals, int another)
 {
 	sigemptyset(signals);
 	sigaddset(signals, SIGUSR1);
 	sigaddset(signals, SIGTERM);
 	sigaddset(signals, SIGINT);
+	if (another)
+		sigaddset(signals, another);
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 

@@ -5,8 +5,9 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Block them, so that they can be waited for. Before any thread starts: threads inherit it. */
-void signals_block(sigset_t *signals);
+/* Block them and `another` (0: none), so that they can be waited for. Before any thread starts:
+ * threads inherit it. */
+void signals_block(sigset_t *signals, int another);
 
 /* Wait for one, and return it; 0 when timeout_ms is over (0: wait for ever). */
 int signals_next(const sigset_t *signals, unsigned int timeout_ms);

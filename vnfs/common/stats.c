@@ -9,6 +9,7 @@
 
 static char page[1310720]; /* the longest event fits: of sfc-sff with all hops it can have */
 static size_t longest = 4096; /* written so far; most events are shorter */
+static unsigned long sequence;
 static FILE *stream;
 static int fd = -1;
 
@@ -26,10 +27,11 @@ int stats_open(const char *path)
 FILE *stats_begin(void)
 {
 	rewind(stream);
+	fprintf(stream, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
 	return stream;
 }
 
-void stats_end(bool print)
+static void write_event(bool print)
 {
 	size_t bytes;
 
@@ -45,4 +47,18 @@ void stats_end(bool print)
 		fwrite(page, 1, bytes, stdout);
 		fflush(stdout);
 	}
+}
+
+void stats_end(bool print)
+{
+	fprintf(stream, ", \"sequence_end\": %lu}\n", sequence);
+	write_event(print);
+}
+
+int stats_failed(bool print)
+{
+	rewind(stream);
+	json_failed(stream);
+	write_event(print);
+	return 1;
 }

@@ -13,8 +13,12 @@
 /* `path` may be NULL: no file. 0, or -1 after complain(). */
 int stats_open(const char *path);
 
-/* Where to print the next event, a whole line. */
+/* Begin an event `counters`, whose other members, with commas between them, are printed to what is
+ * returned. */
 FILE *stats_begin(void);
 
-/* Write it to the file, and to stdout as well if `print`. */
+/* End it, and write it to the file, and to stdout as well if `print`. */
 void stats_end(bool print);
+
+/* Report the last complaint in the place of counters. The tool's exit status is returned. */
+int stats_failed(bool print);

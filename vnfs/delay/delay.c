@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "../common/cpus.h"
 #include "../common/options.h"
 #include "../common/report.h"
 #include "../common/signals.h"
@@ -50,9 +51,7 @@ static struct tool_option descriptions[] = {
 /* Ends the program with status 2 and a message when an option is wrong. */
 static const struct options *parse_options(int argc, char **argv)
 {
-	const struct command command = { .documentation = documentation, .options = descriptions };
-
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, NULL, descriptions, NULL);
 	options.delay_ns = (uint64_t)delay_us * NS_PER_US;
 	options.spin_ns = (uint64_t)spin_us * NS_PER_US;
 	options.buffer_bytes = (size_t)buffer_mib << 20;
@@ -75,20 +74,17 @@ static unsigned long long value(const _Atomic uint64_t *counter)
 
 static void report_counters(const struct statistics *statistics)
 {
-	static unsigned long sequence;
 	unsigned long long forwarded = value(&statistics->forwarded);
 	unsigned long long full = value(&statistics->dropped_full);
 	unsigned long long send = value(&statistics->dropped_send);
 
-	sequence++;
 	fprintf(stats_begin(),
-		"{\"event\": \"counters\", \"sequence\": %lu, \"received\": %llu, "
-		"\"forwarded\": %llu, \"dropped\": %llu, \"drops\": {\"full\": %llu, "
-		"\"send\": %llu}, \"delay_sum_ns\": %llu, \"delay_min_ns\": %llu, "
-		"\"delay_max_ns\": %llu, \"sequence_end\": %lu}\n",
-		sequence, value(&statistics->received), forwarded, full + send, full, send,
+		"\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, "
+		"\"drops\": {\"full\": %llu, \"send\": %llu}, \"delay_sum_ns\": %llu, "
+		"\"delay_min_ns\": %llu, \"delay_max_ns\": %llu",
+		value(&statistics->received), forwarded, full + send, full, send,
 		value(&statistics->delay_sum_ns), forwarded ? value(&statistics->delay_min_ns) : 0,
-		value(&statistics->delay_max_ns), sequence);
+		value(&statistics->delay_max_ns));
 	stats_end(true);
 }
 
@@ -132,12 +128,9 @@ static void *run(void *argument)
 static int serve(struct work *work, const sigset_t *signals)
 {
 	pthread_t thread;
-	int status = pthread_create(&thread, NULL, run, work);
 
-	if (status) {
-		complain("cannot start a thread: %s", strerror(status));
+	if (cpus_start_thread(&thread, -1, run, work))
 		return -1;
-	}
 	printf("{\"event\": \"ready\", \"tun\": \"%s\", \"delay_us\": %llu}\n", work->options->tun,
 	       (unsigned long long)(work->options->delay_ns / NS_PER_US));
 	do {
@@ -182,13 +175,8 @@ int main(int argc, char **argv)
 	const struct options *options = parse_options(argc, argv);
 	sigset_t signals;
 
-	signals_block(&signals);
+	signals_block(&signals, 0);
 	if (stats_open(options->stats))
 		return 1;
-	if (delay(options, &signals)) {
-		json_failed(stats_begin());
-		stats_end(true);
-		return 1;
-	}
-	return 0;
+	return delay(options, &signals) ? stats_failed(true) : 0;
 }

@@ -2,13 +2,19 @@
 #include "counters.h"
 #include "drops.h"
 
-static void print_drops(FILE *out, const __u64 *verdicts)
+void print_verdicts(FILE *out, const __u64 verdicts[FWD_VERDICTS])
 {
-	fprintf(out, "\"drops\": {");
+	__u64 dropped = 0;
+
+	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
+		dropped += verdicts[i];
+	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, ",
+		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
+	fprintf(out, "\"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
 	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
 		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", fwd_drop_names[i],
 			verdicts[i]);
-	fprintf(out, "}");
+	fprintf(out, "}, ");
 }
 
 static void print_paths(FILE *out, const struct snapshot *snapshot)
@@ -25,16 +31,7 @@ static void print_paths(FILE *out, const struct snapshot *snapshot)
 
 void print_snapshot(FILE *out, const struct snapshot *snapshot)
 {
-	const __u64 *verdicts = snapshot->totals.verdicts;
-	__u64 dropped = 0;
-
-	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
-		dropped += verdicts[i];
-	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, ",
-		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
-	fprintf(out, "\"passed\": %llu, ", verdicts[FWD_PASSED]);
-	print_drops(out, verdicts);
-	fprintf(out, ", ");
+	print_verdicts(out, snapshot->totals.verdicts);
 	print_paths(out, snapshot);
 	fprintf(out, ", \"workers\": [");
 	for (unsigned int i = 0; i < snapshot->worker_count; i++)

@@ -6,5 +6,8 @@
 
 #include "engine.h"
 
-/* Members of a JSON object, from `received` to `paths_untracked`, without its braces. */
+/* Members of a JSON object, from `received` to `drops`, without its braces, with a comma behind. */
+void print_verdicts(FILE *out, const __u64 verdicts[FWD_VERDICTS]);
+
+/* The same, from `received` to `paths_untracked`, without its braces. */
 void print_snapshot(FILE *out, const struct snapshot *snapshot);

@@ -10,27 +10,12 @@
 #include "../common/libbpf_log.h"
 #include "../common/percpu.h"
 #include "../common/report.h"
+#include "../common/xdp.h"
 #include "engine.h"
 #include "forwarder.skel.h"
 
 static struct forwarder_bpf *skeleton;
 static int link_fd = -1;
-
-static const char *attach_error(int error)
-{
-	switch (error) {
-	case EOPNOTSUPP:
-		return "its driver has no native XDP; use --engine userspace";
-	case ERANGE:
-		return "its MTU, or its peer's, is too large for native XDP; use --engine "
-		       "userspace";
-	case EBUSY:
-	case EEXIST:
-		return "another XDP program is attached";
-	default:
-		return strerror(error);
-	}
-}
 
 /* A link holds the program only as long as this process lives: a crash leaves nothing attached. */
 static int attach(const struct interface *interface)
@@ -40,7 +25,9 @@ static int attach(const struct interface *interface)
 	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.forward), interface->index,
 				  BPF_XDP, &options);
 	if (link_fd < 0) {
-		complain("cannot attach to %s: %s", interface->name, attach_error(-link_fd));
+		complain("cannot attach to %s: %s%s", interface->name, xdp_attach_error(-link_fd),
+			 link_fd == -EOPNOTSUPP || link_fd == -ERANGE ? "; use --engine userspace"
+								      : "");
 		return -1;
 	}
 	return 0;
@@ -67,17 +54,15 @@ static int start(const struct interface *interface, const struct cpu_list *cpus)
 
 static void read_counters(struct snapshot *snapshot)
 {
-	__u32 only = 0;
-
 	memset(snapshot, 0, sizeof(*snapshot));
-	percpu_sum(bpf_map__fd(skeleton->maps.counters), &only, (__u64 *)&snapshot->totals,
-		   sizeof(snapshot->totals) / sizeof(__u64));
+	percpu_sum(bpf_map__fd(skeleton->maps.counters), 0, &snapshot->totals,
+		   sizeof(snapshot->totals));
 	for (__u32 place = 0; place < FWD_MAX_PATHS; place++) {
 		struct path_count *count = &snapshot->paths[snapshot->path_count];
 
 		count->path = __atomic_load_n(&skeleton->bss->known_paths[place], __ATOMIC_RELAXED);
-		if (count->path && percpu_sum(bpf_map__fd(skeleton->maps.path_packets), &place,
-					      &count->packets, 1) == 0)
+		if (count->path && percpu_sum(bpf_map__fd(skeleton->maps.path_packets), place,
+					      &count->packets, sizeof(count->packets)) == 0)
 			snapshot->path_count++;
 	}
 }

@@ -45,7 +45,7 @@ static struct tool_option descriptions[] = {
 	{ "attach-pass", 0, NULL,
 	  "attach an XDP program that passes all frames to the interfaces named by the arguments, "
 	  "and end; it stays as long as they do",
-	  take_flag, &options.attach_pass },
+	  take_flag, &options.attach_pass, .excuses = true },
 	{ 0 },
 };
 
@@ -57,24 +57,14 @@ static void check_options(char **words, unsigned int count)
 		refuse("--attach-pass and --interface exclude each other");
 	if (options.attach_pass && count == 0)
 		refuse("--attach-pass: name the interfaces");
-	if (options.attach_pass)
-		return;
-	require_options(descriptions);
-	if (count > 0)
+	if (!options.attach_pass && count > 0)
 		refuse("'%s' is not an option", words[0]);
 }
 
 /* Ends the program with status 2 and a message when an option is wrong. */
 static const struct options *parse_options(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.arguments = "[INTERFACE...]",
-		.options = descriptions,
-		.check = check_options,
-	};
-
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, "[INTERFACE...]", descriptions, check_options);
 	options.engine = engines[engine];
 	return &options;
 }
@@ -82,14 +72,10 @@ static const struct options *parse_options(int argc, char **argv)
 /* Counters in the stats file, and on stdout as well if `print`. */
 static void report_counters(const struct engine *engine, bool print)
 {
-	static unsigned long sequence;
 	static struct snapshot now;
-	FILE *out = stats_begin();
 
 	engine->read(&now);
-	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
-	print_snapshot(out, &now);
-	fprintf(out, ", \"sequence_end\": %lu}\n", sequence);
+	print_snapshot(stats_begin(), &now);
 	stats_end(print);
 }
 
@@ -101,11 +87,8 @@ static int forward(const struct options *options, const sigset_t *signals)
 	if (stats_open(options->stats))
 		return 1;
 	if (find_interface(options->interface, &interface) ||
-	    engine->start(&interface, &options->cpus)) {
-		json_failed(stats_begin());
-		stats_end(true);
-		return 1;
-	}
+	    engine->start(&interface, &options->cpus))
+		return stats_failed(true);
 	printf("{\"event\": \"ready\", \"engine\": \"%s\", \"interface\": ", engine->name);
 	json_string(stdout, interface.name);
 	puts("}");
@@ -126,6 +109,6 @@ int main(int argc, char **argv)
 	libbpf_log_keep();
 	if (options->attach_pass)
 		return attach_pass(options->names, options->name_count) ? 1 : 0;
-	signals_block(&signals);
+	signals_block(&signals, 0);
 	return forward(options, &signals);
 }

@@ -11,6 +11,7 @@
 
 #include "../common/options.h"
 #include "../common/report.h"
+#include "../common/signals.h"
 #include "../common/stats.h"
 #include "../common/vxlan_gpe_port.h"
 #include "serve.h"
@@ -148,8 +149,7 @@ static void take_interfaces(void)
 
 static void check_options(char **words, unsigned int count)
 {
-	if (count)
-		refuse("'%s' is not an option", words[0]);
+	(void)words, (void)count;
 	if (columns & (columns - 1))
 		refuse("--columns: %ld is no power of two", columns);
 	if (engines[engine] == &engine_swx && !work.settings.spec)
@@ -263,29 +263,19 @@ static int start_serving(const sigset_t *signals)
 {
 	if (stats_open(stats))
 		return 1;
-	if (start_dpdk() ||
-	    (live.kind != DEVICE_VHOST_USER && vxlan_gpe_port_open(live.where[0]))) {
-		json_failed(stats_begin());
-		stats_end(true);
-		return 1;
-	}
+	if (start_dpdk() || (live.kind != DEVICE_VHOST_USER && vxlan_gpe_port_open(live.where[0])))
+		return stats_failed(true);
 	return serve_run(&work, &live, signals);
 }
 
 int main(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.options = descriptions,
-		.check = check_options,
-	};
-
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, NULL, descriptions, check_options);
 	take_settings();
 	if (interfaces) {
 		sigset_t signals;
 
-		serve_signals(&signals);
+		signals_block(&signals, SIGUSR2);
 		return start_serving(&signals);
 	}
 	if (start_dpdk())

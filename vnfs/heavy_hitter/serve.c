@@ -2,8 +2,8 @@
 /* A function of a chain: counters on SIGUSR1, windows by time and on SIGUSR2, the end on SIGTERM. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "../common/clock.h"
 #include "../common/report.h"
 #include "../common/signals.h"
 #include "../common/stats.h"
@@ -22,15 +22,7 @@ static const char *const io_names[IO_COUNTERS] = {
 static const struct work *work;
 static unsigned long windows;
 static uint64_t findings;
-static long long began_ns;
-
-static long long now_ns(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return time.tv_sec * NS_PER_S + time.tv_nsec;
-}
+static uint64_t began_ns;
 
 /* --- counters --- */
 
@@ -59,12 +51,10 @@ static uint64_t print_drops(FILE *out)
 
 static void report_counters(bool print)
 {
-	static unsigned long sequence;
 	/* What could not be sent was counted as forwarded by the engine. */
 	uint64_t forwarded, unsent = live_io_counter(IO_TX_FAILED), dropped;
 	FILE *out = stats_begin();
 
-	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
 	forwarded = live_counter(COUNT_FORWARDED) - unsent;
 	dropped = print_drops(out);
 	fprintf(out, "\"received\": %lu, \"forwarded\": %lu, \"dropped\": %lu, \"passed\": %lu, ",
@@ -76,7 +66,7 @@ static void report_counters(bool print)
 	fprintf(out, "\"heavy_hitters\": %lu, \"workers\": [", findings);
 	for (unsigned int i = 0; i < live_threads(); i++)
 		fprintf(out, "%s%lu", i ? ", " : "", live_forwarded(i));
-	fprintf(out, "], \"sequence_end\": %lu}\n", sequence);
+	fputs("]", out);
 	stats_end(print);
 }
 
@@ -109,11 +99,11 @@ static void take_window(const struct window *window, void *context)
 /* 0, or -1 after complain(). */
 static int end_window(bool asked)
 {
-	long long ended_ns = now_ns(CLOCK_REALTIME);
+	uint64_t ended_ns = clock_ns(CLOCK_REALTIME);
 	struct totals totals = { 0 };
 
-	printf("{\"event\": \"window\", \"number\": %lu, \"asked\": %s, \"start_ns\": %lld, "
-	       "\"end_ns\": %lld, \"heavy_hitters\": [",
+	printf("{\"event\": \"window\", \"number\": %lu, \"asked\": %s, \"start_ns\": %lu, "
+	       "\"end_ns\": %lu, \"heavy_hitters\": [",
 	       windows++, asked ? "true" : "false", began_ns, ended_ns);
 	if (!live_end_window(take_window, &totals)) {
 		complain("a thread does not end its window");
@@ -130,17 +120,10 @@ static int end_window(bool asked)
 	return 0;
 }
 
-static int fail(void)
-{
-	json_failed(stats_begin());
-	stats_end(true);
-	return 1;
-}
-
 /* One, or 0 when the window is over. */
-static int next_signal(const sigset_t *signals, long long end_ns)
+static int next_signal(const sigset_t *signals, uint64_t end_ns)
 {
-	long long left_ns = end_ns - now_ns(CLOCK_MONOTONIC);
+	int64_t left_ns = (int64_t)(end_ns - clock_ns(CLOCK_MONOTONIC));
 
 	if (!work->window_ns)
 		return signals_next(signals, 0);
@@ -149,10 +132,10 @@ static int next_signal(const sigset_t *signals, long long end_ns)
 
 static int serve(const sigset_t *signals)
 {
-	long long window_ns = (long long)work->window_ns;
-	long long end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
+	uint64_t window_ns = work->window_ns;
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + window_ns;
 
-	began_ns = now_ns(CLOCK_REALTIME);
+	began_ns = clock_ns(CLOCK_REALTIME);
 	for (;;) {
 		int taken = next_signal(signals, end_ns);
 
@@ -161,22 +144,15 @@ static int serve(const sigset_t *signals)
 			continue;
 		}
 		if (end_window(taken != 0))
-			return fail();
+			return stats_failed(true);
 		if (taken == SIGTERM || taken == SIGINT)
 			return 0;
 		if (taken == SIGUSR2)
-			end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
+			end_ns = clock_ns(CLOCK_MONOTONIC) + window_ns;
 		/* Windows that passed while the machine was busy are one long window. */
-		while (window_ns && end_ns <= now_ns(CLOCK_MONOTONIC))
+		while (window_ns && end_ns <= clock_ns(CLOCK_MONOTONIC))
 			end_ns += window_ns;
 	}
-}
-
-void serve_signals(sigset_t *signals)
-{
-	signals_block(signals);
-	sigaddset(signals, SIGUSR2);
-	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
 int serve_run(const struct work *asked, const struct live *live, const sigset_t *signals)
@@ -185,7 +161,7 @@ int serve_run(const struct work *asked, const struct live *live, const sigset_t 
 
 	work = asked;
 	if (live_start(work, live))
-		return fail();
+		return stats_failed(true);
 	printf("{\"event\": \"ready\", \"engine\": \"%s\", \"threads\": %u}\n", work->type->name,
 	       live_threads());
 	fflush(stdout);

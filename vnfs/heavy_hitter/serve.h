@@ -5,8 +5,6 @@
 
 #include "live.h"
 
-/* Block the signals that are waited for; before any thread starts. */
-void serve_signals(sigset_t *signals);
-
-/* Forward between interfaces until SIGTERM. Exit status. The stats file is open. */
+/* Forward between interfaces until SIGTERM. Exit status. The stats file is open, SIGUSR2 is one of the
+ * signals. */
 int serve_run(const struct work *work, const struct live *live, const sigset_t *signals);

@@ -125,11 +125,9 @@ static const struct inspector inspector = {
 /* Counters in the stats file, and on stdout as well if `print`. */
 static void report_counters(bool print)
 {
-	static unsigned long sequence;
 	static struct snapshot now;
 	FILE *out = stats_begin();
 
-	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
 	if (observed) {
 		fprintf(out, "\"observed\": %llu, \"unobserved\": %llu", observer_seen(),
 			observer_missed());
@@ -141,7 +139,6 @@ static void report_counters(bool print)
 	exporter_print(out);
 	fprintf(out, ", ");
 	live_print(out);
-	fprintf(out, ", \"sequence_end\": %lu}\n", sequence);
 	stats_end(print);
 }
 
@@ -185,11 +182,8 @@ static int work(const struct extractor_settings *settings, const sigset_t *signa
 	if (stats_open(stats))
 		return 1;
 	if (exporter_start(&exporter, threads) || live_open(settings, threads) ||
-	    (observed ? observe() : serve())) {
-		json_failed(stats_begin());
-		stats_end(!quiet);
-		return 1;
-	}
+	    (observed ? observe() : serve()))
+		return stats_failed(!quiet);
 	if (!quiet)
 		puts("{\"event\": \"ready\"}");
 	fflush(stdout);
@@ -203,15 +197,10 @@ static int work(const struct extractor_settings *settings, const sigset_t *signa
 
 int main(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.options = descriptions,
-		.check = check_options,
-	};
 	struct extractor_settings settings;
 	sigset_t signals;
 
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, NULL, descriptions, check_options);
 	settings = (struct extractor_settings){
 		.slide_ns = (uint64_t)slide_ms * NS_PER_MS,
 		.panes = (unsigned int)(window_ms / slide_ms),
@@ -224,6 +213,6 @@ int main(int argc, char **argv)
 	if (capture)
 		return offline_print(capture, &settings, exporter.source, exporter.run);
 	libbpf_log_keep();
-	signals_block(&signals);
+	signals_block(&signals, 0);
 	return work(&settings, &signals);
 }

@@ -129,13 +129,11 @@ static int counters(void)
 {
 	struct fw_counters totals;
 	struct table table;
-	__u32 only = 0;
 	int error;
 
 	if (table_find(&interface, &table))
 		return -1;
-	error = percpu_sum(table.maps[TABLE_COUNTERS], &only, (__u64 *)&totals,
-			   sizeof(totals) / sizeof(__u64));
+	error = percpu_sum(table.maps[TABLE_COUNTERS], 0, &totals, sizeof(totals));
 	if (error) {
 		complain("cannot read the counters: %s", strerror(-error));
 		return -1;
@@ -152,7 +150,6 @@ static int chosen;
 
 static void check_options(char **words, unsigned int count)
 {
-	require_options(descriptions);
 	if (count != 1)
 		refuse("one COMMAND is needed: attach, change, list, counters or detach");
 	chosen = find_word(command_names, words[0], strlen(words[0]));
@@ -162,15 +159,8 @@ static void check_options(char **words, unsigned int count)
 
 int main(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.arguments = "COMMAND",
-		.options = descriptions,
-		.check = check_options,
-	};
-
 	options = defaults;
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, "COMMAND", descriptions, check_options);
 	libbpf_log_keep();
 	if (commands[chosen] != change && find_interface(options.interface, &interface))
 		return 1;

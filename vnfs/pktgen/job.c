@@ -43,12 +43,6 @@ static void take_address(const struct tool_option *option, const char *argument)
 		refuse("--%s: '%s' is not an IPv4 address", option->name, argument);
 }
 
-static void take_exponent(const struct tool_option *option, const char *argument)
-{
-	if (parse_decimal(argument, 0, 10, option->value))
-		refuse("--%s: a number from 0 to 10, not '%s'", option->name, argument);
-}
-
 static void add_size(const char *word)
 {
 	char text[16];
@@ -110,7 +104,7 @@ static struct tool_option descriptions[] = {
 	  "turn (default: 1)",
 	  take_integer, &job.sources, .least = 1, .most = PKTGEN_MOST_SOURCES },
 	{ "zipf", 'z', "EXPONENT", "draw flows by Zipf's law; 0 (default): they take turns",
-	  take_exponent, &job.zipf },
+	  take_decimal, &job.zipf, .most = 10 },
 	{ "frames", 0, "BYTES[:WEIGHT],...",
 	  "sizes of Ethernet frames with FCS, 64 (default) to 1518, one drawn for each packet",
 	  take_frames, NULL },
@@ -126,7 +120,6 @@ static void check(char **words, unsigned int count)
 {
 	(void)words;
 	(void)count;
-	require_options(descriptions);
 	if (job.run & PKTGEN_WARMUP)
 		refuse("--run: an even number, not %ld", job.run);
 	if (job.role == CALIBRATE && job.interface)
@@ -139,13 +132,7 @@ static void check(char **words, unsigned int count)
 
 const struct job *job_parse(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.options = descriptions,
-		.check = check,
-	};
-
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, NULL, descriptions, check);
 	job.protocol = protocols[protocol];
 	return &job;
 }

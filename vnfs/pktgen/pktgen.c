@@ -41,7 +41,7 @@ static int run_receiver(const struct job *job)
 	sigset_t signals;
 	bool counts = job->role == RECEIVE;
 
-	signals_block(&signals);
+	signals_block(&signals, 0);
 	if (find_interface(job->interface, &interface) ||
 	    (counts ? receiver_start(job, &interface) : accept_start(&interface)))
 		return 1;

@@ -101,10 +101,7 @@ const char *receiver_mode(void)
 
 static void read_counters(struct pktgen_counters *counters)
 {
-	__u32 only = 0;
-
-	percpu_sum(bpf_map__fd(skeleton->maps.counters), &only, (__u64 *)counters,
-		   sizeof(*counters) / sizeof(__u64));
+	percpu_sum(bpf_map__fd(skeleton->maps.counters), 0, counters, sizeof(*counters));
 }
 
 __u64 receiver_packets(void)
@@ -125,7 +122,7 @@ static void print_latencies(void)
 	for (__u32 bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
 		__u64 count;
 
-		if (percpu_sum(map, &bucket, &count, 1) || !count)
+		if (percpu_sum(map, bucket, &count, sizeof(count)) || !count)
 			continue;
 		printf("%s[%llu, %llu, %llu]", between, histogram_least(bucket),
 		       histogram_least(bucket + 1) - 1, count);
@@ -143,7 +140,7 @@ static void print_arrivals(void)
 	for (__u32 bin = 0; bin < skeleton->rodata->bins; bin++) {
 		__u64 count = 0;
 
-		percpu_sum(map, &bin, &count, 1);
+		percpu_sum(map, bin, &count, sizeof(count));
 		printf("%s%llu", bin ? ", " : "", count);
 	}
 	printf("]");

@@ -124,7 +124,7 @@ static struct tool_option descriptions[] = {
 	{ "attach", 0, "HOOK", "auto (default: tcx where the kernel has it), tcx or clsact",
 	  take_word, &attach, .words = attach_names },
 	{ "check", 0, NULL, "print what this kernel lacks, and end: status 0, or 3", take_flag,
-	  &options.check },
+	  &options.check, .excuses = true },
 	{ 0 },
 };
 
@@ -144,8 +144,6 @@ static void check(char **words, unsigned int count)
 		options.settings.period_ns = (__u64)(NS_PER_S / number + 0.5);
 	if (period && rate)
 		refuse("--period-ms and --rate exclude each other");
-	if (!options.check)
-		require_options(descriptions);
 }
 
 /* Report wrong options on stdout as well, also those that getopt finds. */
@@ -157,15 +155,10 @@ static void at_exit(int status, void *parsing)
 
 const struct options *parse_options(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.options = descriptions,
-		.check = check,
-	};
 	static bool parsing = true;
 
 	on_exit(at_exit, &parsing);
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, NULL, descriptions, check);
 	parsing = false;
 	options.settings.mode = (__u8)mode;
 	options.settings.vnf_id = (__u8)vnf_id;

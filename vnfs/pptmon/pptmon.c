@@ -163,8 +163,6 @@ int main(int argc, char **argv)
 		return check(options);
 
 	/* Before anything is attached: they are taken when it can be undone in order. */
-	signals_block(&signals);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signals_block(&signals, SIGHUP);
 	return run(options, &signals);
 }

@@ -51,10 +51,9 @@ void program_set_pick(__u32 pick)
 
 __u64 program_counter(enum ppt_counter counter)
 {
-	__u32 key = counter;
 	__u64 sum = 0;
 
-	percpu_sum(bpf_map__fd(program->maps.counters), &key, &sum, 1);
+	percpu_sum(bpf_map__fd(program->maps.counters), counter, &sum, sizeof(sum));
 	return sum;
 }
 

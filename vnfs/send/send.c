@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/options.h"
 
 const char tool_name[] = "sfc-send";
@@ -48,7 +48,6 @@ static void check(char **words, unsigned int count)
 {
 	(void)words;
 	(void)count;
-	require_options(descriptions);
 	ifindex = if_nametoindex(interface);
 	if (!ifindex)
 		refuse("--interface: there is no interface %s here", interface);
@@ -128,21 +127,13 @@ static bool send_frame(int fd, const struct frame *frame)
 	return status >= 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 /* One that is held up makes up for it: what is due already is sent at once. */
 static void wait_until(uint64_t due_ns)
 {
 	const struct timespec until = { .tv_sec = (time_t)(due_ns / NS_PER_S),
 					.tv_nsec = (long)(due_ns % NS_PER_S) };
 
-	if (due_ns > now_ns())
+	if (due_ns > clock_ns(CLOCK_MONOTONIC))
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 			;
 }
@@ -150,7 +141,7 @@ static void wait_until(uint64_t due_ns)
 static bool send_all(int fd, struct sent *sent)
 {
 	static struct frame frame;
-	uint64_t start_ns = now_ns();
+	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 	enum reading reading;
 
 	while ((reading = read_frame(&frame, sent->frames + 1)) == FRAME) {
@@ -169,16 +160,11 @@ static bool send_all(int fd, struct sent *sent)
 
 int main(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.options = descriptions,
-		.check = check,
-	};
 	struct sent sent = { 0 };
 	bool good;
 	int fd;
 
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, NULL, descriptions, check);
 	prctl(PR_SET_TIMERSLACK, 1); /* ns; the default would delay each frame by 50 us */
 	if (input && !freopen(input, "r", stdin)) {
 		complain("%s cannot be read: %s", input, strerror(errno));

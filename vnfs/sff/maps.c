@@ -161,7 +161,7 @@ static int reuse_counters(struct sff_bpf *skeleton, const struct tables *tables,
 		if (!counted[i] || has_hop(tables, counted[i]) ||
 		    (slot && slot->generation == generation - 1))
 			continue;
-		if (percpu_clear(map, &i, sizeof(struct sff_counter) / sizeof(__u64)))
+		if (percpu_clear(map, i, sizeof(struct sff_counter)))
 			return -1;
 		counted[i] = 0;
 		vacant++;
@@ -383,7 +383,7 @@ static void report_hops(struct sff_bpf *skeleton, FILE *out)
 
 		if (!counted[i])
 			continue;
-		percpu_sum(map, &i, (__u64 *)&sum, sizeof(sum) / sizeof(__u64));
+		percpu_sum(map, i, &sum, sizeof(sum));
 		fprintf(out,
 			"%s{\"spi\": %u, \"si\": %u, \"packets\": %llu, \"bytes\": %llu, "
 			"\"timed\": %llu, \"time_ns\": %llu, \"traced\": %llu, "
@@ -399,10 +399,8 @@ void maps_report(struct sff_bpf *skeleton, FILE *out)
 {
 	struct sff_totals totals = { 0 };
 	__u64 dropped = 0;
-	__u32 only = 0;
 
-	percpu_sum(bpf_map__fd(skeleton->maps.totals_by_cpu), &only, (__u64 *)&totals,
-		   sizeof(totals) / sizeof(__u64));
+	percpu_sum(bpf_map__fd(skeleton->maps.totals_by_cpu), 0, &totals, sizeof(totals));
 	for (int i = SFF_DROP_FIRST; i < SFF_VERDICTS; i++)
 		dropped += totals.verdicts[i];
 	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"bypassed\": %llu", totals.seen,

@@ -44,17 +44,9 @@ static struct tool_option descriptions[] = {
 	{ "check", 0, NULL, "read the tables, complain about them, and end", take_flag,
 	  &options.check },
 	{ "probe", 0, NULL, "ask the kernel whether it accepts the programs, and end", take_flag,
-	  &options.probe },
+	  &options.probe, .excuses = true },
 	{ 0 },
 };
-
-static void check_options(char **words, unsigned int count)
-{
-	if (!options.probe)
-		require_options(descriptions);
-	if (count > 0)
-		refuse("'%s' is not an option", words[0]);
-}
 
 static struct sff_bpf *skeleton;
 static unsigned int room; /* for classifier rules */
@@ -181,15 +173,12 @@ static int probe(void)
 
 static void report_counters(bool print)
 {
-	static unsigned long sequence;
 	FILE *out = stats_begin();
 
-	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, \"loads\": %lu, \"refused\": ",
-		++sequence, loads);
+	fprintf(out, "\"loads\": %lu, \"refused\": ", loads);
 	json_string(out, refused);
 	fputs(", ", out);
 	maps_report(skeleton, out);
-	fprintf(out, ", \"sequence_end\": %lu}\n", sequence);
 	stats_end(print);
 }
 
@@ -229,31 +218,21 @@ static void serve(const sigset_t *signals)
 
 int main(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.options = descriptions,
-		.check = check_options,
-	};
 	struct tables tables;
 	sigset_t signals;
 	int error;
 
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, NULL, descriptions, NULL);
 	libbpf_log_keep();
 	if (options.probe)
 		return probe();
-	signals_block(&signals);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signals_block(&signals, SIGHUP);
 	if (stats_open(options.stats))
 		return 1;
 	error = tables_read(options.tables, UINT_MAX, &tables) || (!options.check && load(&tables));
 	tables_free(&tables);
-	if (error) {
-		json_failed(stats_begin());
-		stats_end(true);
-		return 1;
-	}
+	if (error)
+		return stats_failed(true);
 	if (!options.check) {
 		serve(&signals);
 		attach_only(NULL, 0);

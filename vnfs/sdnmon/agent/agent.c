@@ -72,13 +72,6 @@ static struct tool_option descriptions[] = {
 	{ 0 },
 };
 
-static void check(char **words, unsigned int count)
-{
-	(void)words;
-	(void)count;
-	require_options(descriptions);
-}
-
 /* --- signals --- */
 
 static bool ended;
@@ -197,13 +190,7 @@ static int serve(void)
 
 int main(int argc, char **argv)
 {
-	const struct command all = {
-		.documentation = documentation,
-		.options = descriptions,
-		.check = check,
-	};
-
-	options_parse(argc, argv, &all);
+	options_parse(argc, argv, documentation, NULL, descriptions, NULL);
 	monitoring.ports.how = (enum attachment)options.attach;
 	monitoring.notified = notified;
 	libbpf_log_keep();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <time.h>
-
+#include "../../common/clock.h"
 #include "../../common/percpu.h"
 #include "../../common/report.h"
 #include "../table.h"
@@ -10,7 +9,6 @@
 #define STATUS_BYTES 48 /* without totals, fields and ports */
 #define STATUS_PORT 24
 #define MOST_PORTS 2048 /* of a status: a message has 64 KiB */
-#define SECOND_NS 1000000000ULL
 
 struct asked {
 	struct session *session;
@@ -287,10 +285,9 @@ static int answer_status(struct asked *asked)
 	struct sdnmon_totals totals;
 	unsigned int port_count, fields;
 	size_t field_bytes;
-	__u32 only = 0;
 	__u8 *to;
 
-	if (percpu_sum(program->totals, &only, totals.packets, SDNMON_TOTALS)) {
+	if (percpu_sum(program->totals, 0, &totals, sizeof(totals))) {
 		complain("cannot read the totals");
 		return fail(asked);
 	}
@@ -396,14 +393,6 @@ void session_answer(struct session *session, struct monitoring *monitoring, cons
 
 /* --- notifications --- */
 
-static __u64 now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (__u64)now.tv_sec * SECOND_NS + (__u64)now.tv_nsec;
-}
-
 int session_notify(struct session *session, const struct sdnmon_event *event)
 {
 	__u8 *to;
@@ -411,7 +400,7 @@ int session_notify(struct session *session, const struct sdnmon_event *event)
 	if (OUTPUT_BYTES - session->output->end < SDNMON_HEADER + 16)
 		return -1;
 	to = output_begin(session->output, session->version, 0, SDNMON_OVERFLOW_NOTIFICATION, 16);
-	to = put64(to, event->time_ns + now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC));
+	to = put64(to, event->time_ns + clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
 	to = put32(to, (__u32)event->entries);
 	put32(to, (__u32)event->notify);
 	return 0;

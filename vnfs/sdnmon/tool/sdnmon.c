@@ -49,12 +49,6 @@ static struct {
 	.capacity = 131072,
 };
 
-static void take_ratio(const struct tool_option *option, const char *argument)
-{
-	if (parse_decimal(argument, 0, 1, option->value))
-		refuse("--%s: a number from 0 to 1, not '%s'", option->name, argument);
-}
-
 enum option_place {
 	STATE,
 	FIELDS,
@@ -79,7 +73,7 @@ static struct tool_option descriptions[] = {
 	[MODE] = { "mode", 'm', "MODE", "Sampling: hash (default), bloom", take_word, &options.mode,
 		   .words = mode_names },
 	[RATIO] = { "ratio", 'r', "RATIO", "Share of the flows that are monitored (default: 1)",
-		    take_ratio, &options.ratio },
+		    take_decimal, &options.ratio, .most = 1 },
 	[KEY] = { "key", 'k', "HEX",
 		  "Secret of the hash, 16 digits: switches with the same one sample the same flows "
 		  "(default: random)",
@@ -381,7 +375,6 @@ static const struct tool_command *command;
 
 static void check(char **words, unsigned int count)
 {
-	require_options(descriptions);
 	if (!count)
 		refuse("a command is missing");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
@@ -399,14 +392,7 @@ static void check(char **words, unsigned int count)
 
 int main(int argc, char **argv)
 {
-	const struct command all = {
-		.documentation = documentation,
-		.arguments = "COMMAND [WORD...]",
-		.options = descriptions,
-		.check = check,
-	};
-
-	options_parse(argc, argv, &all);
+	options_parse(argc, argv, documentation, "COMMAND [WORD...]", descriptions, check);
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
 	libbpf_log_keep();
 	if (state_init(&state, options.state) || command->run()) {

@@ -31,8 +31,7 @@ static int print_totals(const struct program *program)
 		[SDNMON_TOO_LONG] = "too_many_headers",
 	};
 	struct sdnmon_totals totals;
-	__u32 only = 0;
-	int error = percpu_sum(program->totals, &only, totals.packets, SDNMON_TOTALS);
+	int error = percpu_sum(program->totals, 0, &totals, sizeof(totals));
 
 	if (error) {
 		complain("cannot read the totals: %s", strerror(-error));

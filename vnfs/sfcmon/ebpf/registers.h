@@ -7,14 +7,9 @@
 
 #include <bpf/libbpf.h>
 
+#include "../sizes.h"
 #include "../thresholds.h"
 #include "engine.h"
-
-struct sizes {
-	long cms_rows, cms_columns;
-	long bloom_bits, bloom_hashes;
-	long iblt_cells, iblt_hashes;
-};
 
 /* Before the program is loaded: the sizes of its maps. 0, or -1 after complain(). With another monitor
  * than the sketches, `sizes` are the least that there can be. */

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 
+#include "../../common/clock.h"
 #include "../../common/interface.h"
 #include "../../common/libbpf_log.h"
 #include "../../common/options.h"
@@ -16,7 +16,7 @@
 #include "../../common/report.h"
 #include "../../common/signals.h"
 #include "../../common/stats.h"
-#include "../../forwarder/drops.h"
+#include "../../forwarder/counters.h"
 #include "attach.h"
 #include "registers.h"
 #include "running_sff.h"
@@ -28,7 +28,6 @@
 #define MOST_CELLS 1048576
 #define MS_PER_S 1000
 #define NS_PER_MS 1000000
-#define NS_PER_S 1000000000LL
 
 const char tool_name[] = "sfc-sfcmon";
 
@@ -66,12 +65,7 @@ static struct {
 } options = {
 	.table_flows = 65536,
 	.window_ms = 1000,
-	.sizes = { .cms_rows = 5,
-		   .cms_columns = 5437,
-		   .bloom_bits = 16384,
-		   .bloom_hashes = 4,
-		   .iblt_cells = 300,
-		   .iblt_hashes = 3 },
+	.sizes = DEFAULT_SIZES,
 	.eval = 1000,
 	.share = 4294967,
 };
@@ -132,7 +126,7 @@ static const struct sizes no_sketches = { 1, 1, 1, 1, SFCMON_IBLT_HASHES, 1 };
 static struct bpf_object *object;
 static struct thresholds thresholds;
 static unsigned long windows;
-static long long began_ns; /* the window that goes on, CLOCK_REALTIME */
+static uint64_t began_ns; /* the window that goes on, CLOCK_REALTIME */
 
 static void check_options(char **words, unsigned int count)
 {
@@ -150,14 +144,6 @@ static void check_options(char **words, unsigned int count)
 		refuse("not enough memory");
 	for (options.place_count = 0; options.place_count < count; options.place_count++)
 		read_place(words[options.place_count], &options.places[options.place_count]);
-}
-
-static long long now_ns(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
 static struct bpf_object *open_program(void)
@@ -210,38 +196,27 @@ static int start(void)
 /* Of a service function: it forwards, too. */
 static void report_verdicts(FILE *out)
 {
-	__u64 verdicts[FWD_VERDICTS] = { 0 }, dropped = 0;
-	__u32 only = 0;
+	__u64 verdicts[FWD_VERDICTS] = { 0 };
 
-	percpu_sum(bpf_object__find_map_fd_by_name(object, "verdicts"), &only, verdicts,
-		   FWD_VERDICTS);
-	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
-		dropped += verdicts[i];
-	fprintf(out, "\"received\": %llu, \"forwarded\": %llu, \"dropped\": %llu, ",
-		verdicts[FWD_FORWARDED] + dropped, verdicts[FWD_FORWARDED], dropped);
-	fprintf(out, "\"passed\": %llu, \"drops\": {", verdicts[FWD_PASSED]);
-	for (int i = FWD_DROP_FIRST; i < FWD_VERDICTS; i++)
-		fprintf(out, "%s\"%s\": %llu", i == FWD_DROP_FIRST ? "" : ", ", fwd_drop_names[i],
-			verdicts[i]);
-	fputs("}, ", out);
+	percpu_sum(bpf_object__find_map_fd_by_name(object, "verdicts"), 0, verdicts,
+		   sizeof(verdicts));
+	print_verdicts(out, verdicts);
 }
 
 static void report_counters(bool print)
 {
-	static unsigned long sequence;
 	FILE *out = stats_begin();
 
-	fprintf(out, "{\"event\": \"counters\", \"sequence\": %lu, ", ++sequence);
 	if (options.interface)
 		report_verdicts(out);
-	fprintf(out, "\"windows\": %lu, \"sequence_end\": %lu}\n", windows, sequence);
+	fprintf(out, "\"windows\": %lu", windows);
 	stats_end(print);
 }
 
 /* 0, or -1 after complain(). */
 static int end_window(bool asked)
 {
-	long long ended_ns;
+	uint64_t ended_ns;
 	int bank;
 
 	if (options.monitor == SFCMON_MONITOR_NONE)
@@ -253,9 +228,9 @@ static int end_window(bool asked)
 	bank = registers_switch(&thresholds);
 	if (bank < 0)
 		return -1;
-	ended_ns = now_ns(CLOCK_REALTIME);
-	printf("{\"event\": \"window\", \"number\": %lu, \"asked\": %s, \"start_ns\": %lld, "
-	       "\"end_ns\": %lld, ",
+	ended_ns = clock_ns(CLOCK_REALTIME);
+	printf("{\"event\": \"window\", \"number\": %lu, \"asked\": %s, \"start_ns\": %lu, "
+	       "\"end_ns\": %lu, ",
 	       windows++, asked ? "true" : "false", began_ns, ended_ns);
 	if (registers_print(bank, stdout))
 		return -1;
@@ -270,12 +245,12 @@ static int end_window(bool asked)
 
 static int serve(const sigset_t *signals)
 {
-	long long window_ns = options.window_ms * NS_PER_MS;
-	long long end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
+	uint64_t window_ns = (uint64_t)options.window_ms * NS_PER_MS;
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + window_ns;
 
-	began_ns = now_ns(CLOCK_REALTIME);
+	began_ns = clock_ns(CLOCK_REALTIME);
 	for (;;) {
-		long long left_ns = end_ns - now_ns(CLOCK_MONOTONIC);
+		int64_t left_ns = (int64_t)(end_ns - clock_ns(CLOCK_MONOTONIC));
 		int taken = 0;
 
 		if (left_ns > 0)
@@ -293,38 +268,27 @@ static int serve(const sigset_t *signals)
 		if (taken == SIGTERM || taken == SIGINT)
 			return 0;
 		if (taken == SIGUSR2)
-			end_ns = now_ns(CLOCK_MONOTONIC) + window_ns;
+			end_ns = clock_ns(CLOCK_MONOTONIC) + window_ns;
 		/* Windows that passed while the machine was busy are one long window. */
-		while (end_ns <= now_ns(CLOCK_MONOTONIC))
+		while (end_ns <= clock_ns(CLOCK_MONOTONIC))
 			end_ns += window_ns;
 	}
 }
 
 int main(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.arguments = "[PORT...]",
-		.options = descriptions,
-		.check = check_options,
-	};
 	sigset_t signals;
 	int status;
 
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, "[PORT...]", descriptions, check_options);
 	libbpf_log_keep();
-	signals_block(&signals);
-	sigaddset(&signals, SIGUSR2);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signals_block(&signals, SIGUSR2);
 	thresholds = (struct thresholds){ (__u32)options.eval, (__u32)options.share,
 					  (__u32)options.packets };
 	if (stats_open(options.stats))
 		return 1;
-	if (start()) {
-		json_failed(stats_begin());
-		stats_end(true);
-		return 1;
-	}
+	if (start())
+		return stats_failed(true);
 	puts("{\"event\": \"ready\"}");
 	fflush(stdout);
 	report_counters(false);

@@ -2,10 +2,10 @@
 /* sfcmon-simulate: what SFCMon would report of a trace, window by window, and what is true. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "trace.h"
 #include "window.h"
+#include "../../common/clock.h"
 #include "../../common/options.h"
 
 const char tool_name[] = "sfcmon-simulate";
@@ -16,14 +16,7 @@ static const char documentation[] =
 	"describes both. Exit status 1: the trace cannot be read.";
 
 static const char *trace_name;
-static struct sizes sizes = {
-	.cms_rows = 5,
-	.cms_columns = 5437,
-	.bloom_bits = 16384,
-	.bloom_hashes = 4,
-	.iblt_cells = 300,
-	.iblt_hashes = 3,
-};
+static struct sizes sizes = DEFAULT_SIZES;
 static long window_ns, truth_share = -1, eval = 1000, share = 4294967, packets, adaptive;
 static long spi = 1, si = 255;
 static bool nsh_only, registers;
@@ -69,7 +62,6 @@ static struct tool_option descriptions[] = {
 
 static void check(char **words, unsigned int count)
 {
-	require_options(descriptions);
 	if (count != 1)
 		refuse("one trace is needed, not %u", count);
 	trace_name = words[0];
@@ -84,10 +76,7 @@ struct spent {
 
 static double cpu_s(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return (double)clock_ns(CLOCK_THREAD_CPUTIME_ID) / 1e9;
 }
 
 struct simulation {
@@ -210,16 +199,10 @@ static bool simulate(struct simulation *simulation, enum trace_status *status)
 
 int main(int argc, char **argv)
 {
-	const struct command command = {
-		.documentation = documentation,
-		.arguments = "TRACE",
-		.options = descriptions,
-		.check = check,
-	};
 	static struct simulation simulation;
 	enum trace_status status;
 
-	options_parse(argc, argv, &command);
+	options_parse(argc, argv, documentation, "TRACE", descriptions, check);
 	if (!trace_open(&simulation.trace, trace_name, (struct path){ (uint32_t)spi, (uint8_t)si },
 			nsh_only))
 		return 1;

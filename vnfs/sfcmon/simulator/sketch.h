@@ -5,16 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../sizes.h"
 #include "../thresholds.h"
 #include "packet.h"
 
 #define BATCH 1024 /* packets */
-
-struct sizes {
-	long cms_rows, cms_columns;
-	long bloom_bits, bloom_hashes;
-	long iblt_cells, iblt_hashes;
-};
 
 struct cell {
 	uint32_t count, checksum, packets;
