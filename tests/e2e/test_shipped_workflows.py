@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,6 +11,7 @@ from urllib.parse import unquote
 import pyarrow.parquet
 import pytest
 from support.command import run_folder
+from support.records.page import Page
 from support.schemas import violations
 from support.tiers import is_gate
 
@@ -66,38 +64,13 @@ CHAINS = {"SFC1": 2, "SFC2": 3, "firewall-IDS": 2}
 """Level of the factor `chain` -> its VNFs."""
 
 
-class Links(HTMLParser):
-    """Where a page points to, and what in it can be pointed to; the data of its charts."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.targets: list[str] = []
-        self.ids: set[str] = set()
-        self.data: dict[str, Any] = {}
-        self._in_data = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = dict(attrs)
-        self.ids.add(attributes.get("id") or "")
-        self.targets += [attributes["href"] or ""] if "href" in attributes else []
-        self._in_data = attributes.get("id") == "report-data"
-        self._packed = attributes.get("type") == "application/gzip"
-
-    def handle_data(self, data: str) -> None:
-        if self._in_data:
-            content = gzip.decompress(base64.b64decode(data)) if self._packed else data
-            self.data = json.loads(content)
-            self._in_data = False
-
-
-def broken(folder: Path, links: Links) -> list[str]:
+def broken(folder: Path, page: Page) -> list[str]:
     """Links of a report that lead nowhere, neither within it nor in the run folder."""
     return [
         target
-        for target in links.targets
+        for target in page.all("href")
         if (
-            target[1:] not in links.ids
+            target[1:] not in page.all("id")
             if target.startswith("#")
             else not (folder / unquote(target)).exists()
         )
@@ -168,13 +141,13 @@ def test_short_variant(workflow: str, tmp_path: Path) -> None:
     }
     fits = any(figure.get("fit") for figure in figures_of(folder))
     assert ("R²" in (folder / "report.html").read_text()) is fits
-    links = Links((folder / "report.html").read_text())
-    assert broken(folder, links) == []
+    page = Page((folder / "report.html").read_text())
+    assert broken(folder, page) == []
     # Each trial that has a value is a point, which leads to its row, which leads to its raw files.
-    figures = [chart for chart in links.data.values() if chart["kind"] != "time"]
+    figures = [chart for chart in page.data.values() if chart["kind"] != "time"]
     points = {point["anchor"] for c in figures for s in c["series"] for point in s["trials"]}
-    assert points == {f"trial-{trial['trial_id']}" for trial in trials} <= links.ids
-    assert {f"./{trial['raw']}/" for trial in trials} <= set(links.targets)
+    assert points == {f"trial-{trial['trial_id']}" for trial in trials} <= set(page.all("id"))
+    assert {f"./{trial['raw']}/" for trial in trials} <= set(page.all("href"))
     assert all(any((folder / trial["raw"]).iterdir()) for trial in trials)
     if workflow.startswith("pptmon"):
         check_samples(workflow, folder, trials)

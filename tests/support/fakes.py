@@ -102,13 +102,8 @@ class FakeHost(Host):
     def break_first_function(self) -> None:
         self._counters[0]["broken"] = 1
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes | None = None,
-        check: bool = True,
+    def run_unchecked(
+        self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> Completed:
         raise MeasurementError("a fake host runs nothing")
 

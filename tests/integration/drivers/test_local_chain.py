@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.local import processes_with
 from support.network.echoes import ping
+from support.network.transfers import transfer
 from support.probing import made
 from support.records.scenarios import scenario, topology
 from support.vnfs import tampered_sff
@@ -47,18 +47,6 @@ LINES = [
     pytest.param({"a": "bmv2", "b": "ovs", "c": "ebpf"}, marks=BMV2),
     pytest.param({"a": "ebpf", "b": "bmv2", "c": "ovs"}, marks=BMV2),
 ]
-
-
-def transfer(deployment: Deployment, *options: str) -> dict[str, float]:
-    """A small iperf3 transfer; gives its `end.sum_received`."""
-    log = deployment.server.host.workdir / "iperf3-server.txt"
-    argv = ["iperf3", "-s", "-1", "--bind", deployment.server.address]
-    server = start_server(deployment.server.host, argv, port=5201, stdout=log, stderr=log)
-    argv = ["iperf3", "-c", deployment.server.address, "--json", *options]
-    answer = json.loads(deployment.client.host.run(argv, timeout_s=20).stdout)
-    server.stop()
-    received: dict[str, float] = answer["end"]["sum_received"]
-    return received
 
 
 def tshark(file: Path, *fields: str, only: str = "nsh") -> list[tuple[str, ...]]:

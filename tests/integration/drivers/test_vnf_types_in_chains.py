@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from support.needs import skip_unless
 from support.network.echoes import ping
+from support.network.transfers import transfer
 from support.records.scenarios import scenario, topology
 
 from sfcperf import plugins
-from sfcperf.active.server import start_server
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment
@@ -32,18 +32,6 @@ PINGS = 5
 TCP = ("-n", "4M", "-w", "256K")
 """A transfer whose last bytes do not wait in a large buffer: iperf3 ends when all was handed to the
 kernel, and what the server had not received by then is not counted (10 ms of delay hold a lot)."""
-
-
-def transfer(deployment: Deployment, *options: str, asked: int = 5201, served: int = 5201) -> int:
-    """Bytes that a small iperf3 transfer received; the port that the client asks for may be
-    another than the one where the server listens."""
-    log = deployment.server.host.workdir / "iperf3-server.txt"
-    argv = ["iperf3", "-s", "-1", "--bind", deployment.server.address, "-p", str(served)]
-    server = start_server(deployment.server.host, argv, port=served, stdout=log, stderr=log)
-    argv = ["iperf3", "-c", deployment.server.address, "-p", str(asked), "--json", *options]
-    answer = json.loads(deployment.client.host.run(argv, timeout_s=20).stdout)
-    server.stop()
-    return int(answer["end"]["sum_received"]["bytes"])
 
 
 def carrying(
@@ -68,9 +56,9 @@ def carrying(
     proof = driver.prove_traversal(deployment, chain)
     assert proof.problems == ()
     assert ping(deployment, PINGS) == PINGS
-    assert transfer(deployment, *TCP) > 3 * 1024 * 1024
-    assert transfer(deployment, *TCP, "-R") > 3 * 1024 * 1024
-    assert transfer(deployment, "-u", "-b", "4M", "-n", "64K") > 32 * 1024
+    assert transfer(deployment, *TCP)["bytes"] > 3 * 1024 * 1024
+    assert transfer(deployment, *TCP, "-R")["bytes"] > 3 * 1024 * 1024
+    assert transfer(deployment, "-u", "-b", "4M", "-n", "64K")["bytes"] > 32 * 1024
     assert driver.problems(deployment) == []
     return deployment
 
@@ -198,8 +186,8 @@ def test_ids(driver: LocalDriver, encapsulation: str) -> None:
 def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
     knobs = {"port": 80, "backends": [8081], "engine": "nftables"}
     deployment = carrying(driver, ["firewall", "load_balancer"], encapsulation, **knobs)
-    assert transfer(deployment, *TCP, asked=80, served=8081) > 3 * 1024 * 1024
-    assert transfer(deployment, *TCP, "-R", asked=80, served=8081) > 3 * 1024 * 1024
+    assert transfer(deployment, *TCP, asked=80, served=8081)["bytes"] > 3 * 1024 * 1024
+    assert transfer(deployment, *TCP, "-R", asked=80, served=8081)["bytes"] > 3 * 1024 * 1024
     assert deployment.facts["functions"] == {"load_balancer-2": {"engine": "nftables"}}
     counters = deployment.functions[1].counters()
     # iperf3 opens two connections for a transfer.

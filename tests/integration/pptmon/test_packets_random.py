@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -76,6 +76,15 @@ def chains(lab: Lab, chain_of: Callable[[int], Chain], tmp_path: Path) -> dict[s
     return made
 
 
+def exchanged(chains: dict[str, Chain], frames: list[bytes]) -> Iterator[tuple[str, bytes, bytes]]:
+    """Each frame that comes out of a chain with pptmon, and that out of bridges alone."""
+    expected = chains["no pptmon"].exchange(*frames).received
+    for name in ("alone", "source and sink"):
+        seen = chains[name].exchange(*frames).received
+        assert len(seen) == len(expected), name
+        yield from ((name, *pair) for pair in zip(seen, expected, strict=True))
+
+
 @given(frames=st.lists(damaged(FRAMES), max_size=20))
 @SETTINGS
 def test_damaged_frames(chains: dict[str, Chain], frames: list[bytes]) -> None:
@@ -83,25 +92,17 @@ def test_damaged_frames(chains: dict[str, Chain], frames: list[bytes]) -> None:
 
     Bytes that happen to be a header of ours, as a whole, may be taken out by a sink.
     """
-    expected = chains["no pptmon"].exchange(*frames).received
-    for name in ("alone", "source and sink"):
-        seen = chains[name].exchange(*frames).received
-        assert len(seen) == len(expected), name
-        for one, wanted in zip(seen, expected, strict=True):
-            assert one == wanted or one in stripped(wanted), (name, wanted.hex(), one.hex())
+    for name, one, wanted in exchanged(chains, frames):
+        assert one == wanted or one in stripped(wanted), (name, wanted.hex(), one.hex())
 
 
 @given(frames=st.lists(damaged(CARRYING) | lengths_that_lie(), max_size=20))
 @SETTINGS
 def test_damaged_frames_with_headers(chains: dict[str, Chain], frames: list[bytes]) -> None:
     """Headers that somebody else put in: none is lost, none becomes longer, all end the same."""
-    expected = chains["no pptmon"].exchange(*frames).received
-    for name in ("alone", "source and sink"):
-        seen = chains[name].exchange(*frames).received
-        assert len(seen) == len(expected), name
-        for one, wanted in zip(seen, expected, strict=True):
-            assert one[:12] == wanted[:12], (name, wanted.hex(), one.hex())
-            assert len(one) <= len(wanted), (name, wanted.hex(), one.hex())
+    for name, one, wanted in exchanged(chains, frames):
+        assert one[:12] == wanted[:12], (name, wanted.hex(), one.hex())
+        assert len(one) <= len(wanted), (name, wanted.hex(), one.hex())
 
 
 def stripped(frame: bytes) -> list[bytes]:

@@ -82,18 +82,11 @@ class RemoteLike(Host):
         self._host = host
         self._boot_id = boot_id
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes | None = None,
-        check: bool = True,
+    def run_unchecked(
+        self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> Completed:
         self._look(argv)
-        return self._far(
-            lambda: self._host.run(argv, timeout_s=timeout_s, stdin=stdin, check=check)
-        )
+        return self._far(lambda: self._host.run_unchecked(argv, timeout_s, stdin))
 
     def spawn(
         self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None

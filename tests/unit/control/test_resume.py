@@ -83,24 +83,22 @@ def test_results_may_have_been_moved(bench: Bench, tmp_path: Path) -> None:
     assert bench.leftovers() == []
 
 
-def test_the_kept_workflow_decides_and_sequential_stopping_goes_on(bench: Bench) -> None:
-    stop = {"relative_half_width": 0.04, "max_rounds": 9}
-    design = {**DESIGN, "stop_when": stop}
-    kill_after(bench, 9, design=design)
+@pytest.mark.parametrize(
+    ("relative_half_width", "killed_after", "rounds"),
+    # The second is killed one trial before the end of the round that decides.
+    [(0.04, 9, 3), (0.03, 15, 4)],
+    ids=["at once", "later trials do not count when earlier ones are judged"],
+)
+def test_the_kept_workflow_decides_and_sequential_stopping_goes_on(
+    bench: Bench, relative_half_width: float, killed_after: int, rounds: int
+) -> None:
+    stop = {"relative_half_width": relative_half_width, "max_rounds": 9}
+    kill_after(bench, killed_after, design={**DESIGN, "stop_when": stop})
     bench.resume()
-    assert {record.round for record in bench.trials()} == {1, 2, 3}
-    assert len(bench.trials()) == 12
-    assert all("after 3 rounds" in reason for reason in bench.manifest()["stopping"].values())
-
-
-def test_trials_of_later_rounds_do_not_count_when_earlier_ones_are_judged(bench: Bench) -> None:
-    # Known to 3 % only after round 4; killed one trial before its end.
-    stop = {"relative_half_width": 0.03, "max_rounds": 9}
-    design = {**DESIGN, "stop_when": stop}
-    kill_after(bench, 15, design=design)
-    bench.resume()
-    assert len(bench.trials()) == 16
-    assert all("after 4 rounds" in reason for reason in bench.manifest()["stopping"].values())
+    assert {record.round for record in bench.trials()} == set(range(1, rounds + 1))
+    assert len(bench.trials()) == 4 * rounds
+    stopping = bench.manifest()["stopping"].values()
+    assert all(f"after {rounds} rounds" in reason for reason in stopping)
 
 
 def test_raw_output_of_the_attempt_that_was_killed_goes(bench: Bench) -> None:

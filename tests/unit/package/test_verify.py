@@ -99,13 +99,19 @@ def test_a_forged_figure_is_found_though_its_hash_fits(drawn_package: Path, tmp_
     assert name.rpartition("/")[2] in findings(verify(path), "figures")
 
 
-def test_a_forged_trial_shows_in_the_summary(package: Path, tmp_path: Path) -> None:
+def with_first_trial(package: Path, folder: Path, change: Callable[[Any], None]) -> Path:
+    """A package whose first trial is another, sealed."""
     name = f"{RUN}/trials.jsonl"
-    lines = contents(package)[name].splitlines()
-    row = json.loads(lines[0])
-    row["samples"][0]["value"] *= 2
-    lines[0] = json.dumps(row).encode()
-    path = sealed(package, tmp_path / "p.zip", name, b"\n".join(lines) + b"\n")
+    first, *others = contents(package)[name].splitlines()
+    content = b"\n".join([edited(first, change), *others, b""])
+    return sealed(package, folder / "p.zip", name, content)
+
+
+def test_a_forged_trial_shows_in_the_summary(package: Path, tmp_path: Path) -> None:
+    def double(trial: Any) -> None:
+        trial["samples"][0]["value"] *= 2
+
+    path = with_first_trial(package, tmp_path, double)
     assert "by the trials" in findings(verify(path), "summaries")
 
 
@@ -159,12 +165,10 @@ def test_a_trap_in_a_run_is_a_finding_not_a_traceback(
 
 @pytest.mark.parametrize("wrong", [1e101, -1e101, "12", None, True])
 def test_one_wrong_sample_among_many_is_found(package: Path, tmp_path: Path, wrong: object) -> None:
-    name = f"{RUN}/trials.jsonl"
-    lines = contents(package)[name].splitlines()
-    row = json.loads(lines[0])
-    row["samples"].insert(5, {**row["samples"][0], "value": wrong})
-    lines[0] = json.dumps(row).encode()
-    path = sealed(package, tmp_path / "p.zip", name, b"\n".join(lines) + b"\n")
+    def add(trial: Any) -> None:
+        trial["samples"].insert(5, {**trial["samples"][0], "value": wrong})
+
+    path = with_first_trial(package, tmp_path, add)
     assert "trials.jsonl:1" in findings(verify(path), "documents")
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from support.records.page import Page
 from support.records.runs import RunOptions, build_run
 from typer.testing import CliRunner
 
@@ -23,31 +21,6 @@ from sfcperf.results.store import RunStore
 
 HOSTILE = "</script><script>alert(1)</script>"
 SMALL = RunOptions(topologies=("T1",), chain_lengths=(0, 1), rounds=2, figures=())
-
-
-class Page(HTMLParser):
-    """Ids, links and chart data of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.ids: set[str] = set()
-        self.links: list[str] = []
-        self.charts: dict[str, Any] = {}
-        self.tags: list[str] = []
-        self._in_data = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.append(tag)
-        self.ids.add(found.get("id") or "")
-        self.links += [found["href"] or ""] if "href" in found else []
-        self._in_data = found.get("id") == "report-data"
-
-    def handle_data(self, data: str) -> None:
-        if self._in_data:
-            self.charts = json.loads(data)
-            self._in_data = False
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +51,8 @@ def target(runs: list[RunStore]) -> Path:
 
 def test_runs_are_the_series_of_each_chart(target: Path) -> None:
     page = Page(target.read_text())
-    assert len(page.charts) == 8
-    for chart in page.charts.values():
+    assert len(page.data) == 8
+    for chart in page.data.values():
         assert [series["name"] for series in chart["series"]] == ["old", "new"]
         assert [tick["at"] for tick in chart["ticks"]] == [0, 1, 2]
         assert chart["xLabel"] == "chain length"
@@ -90,10 +63,10 @@ def test_every_point_leads_to_the_trial_in_its_runs_report(
     target: Path, runs: list[RunStore]
 ) -> None:
     page = Page(target.read_text())
-    own = {run.report.resolve(): Page(run.report.read_text()).ids for run in runs}
+    own = {run.report.resolve(): Page(run.report.read_text()).all("id") for run in runs}
     anchors = [
         trial["anchor"]
-        for chart in page.charts.values()
+        for chart in page.data.values()
         for series in chart["series"]
         for trial in series["trials"]
     ]
@@ -101,9 +74,9 @@ def test_every_point_leads_to_the_trial_in_its_runs_report(
     for anchor in anchors:
         path, _, fragment = anchor.partition("#")
         assert unquote(fragment) in own[(target.parent / unquote(path)).resolve()]
-    for link in page.links:
+    for link in page.all("href"):
         if link.startswith("#"):
-            assert link[1:] in page.ids
+            assert link[1:] in page.all("id")
         else:
             assert (target.parent / unquote(link)).is_file()
 
@@ -121,7 +94,7 @@ def test_the_page_needs_nothing_and_is_the_same_each_time(
 ) -> None:
     text = target.read_text()
     assert "default-src 'none'" in text
-    assert not [link for link in Page(text).links if "://" in link]
+    assert not [link for link in Page(text).all("href") if "://" in link]
     folders = [str(run.folder) for run in runs]
     again = target.with_name("again.html")
     labels = ["--label", "A=old", "--label", "B=new"]

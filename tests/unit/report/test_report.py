@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.records.page import Page
 from support.records.runs import RunOptions, build_run
 
 from sfcperf.presentation import pages
@@ -19,45 +17,6 @@ from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunStore
 
 HOSTILE = "</script><img src=x onerror=alert(1)>'\"&{{7*7}}<!--"
-
-
-class Page(HTMLParser):
-    """Elements and text of a page, as a browser's parser finds them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.content: dict[str, list[str]] = {"script": [], "text": []}
-        self._inside = "text"
-        self.html = text
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag in ("script", "style"):
-            self._inside = tag
-            self.content.setdefault(tag, []).append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("script", "style"):
-            self._inside = "text"
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "text":
-            self.content["text"].append(data)
-        else:
-            self.content[self._inside][-1] += data
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.content["text"]).split())
-
-    def all(self, attribute: str) -> list[str]:
-        return [a[attribute] or "" for _, a in self.elements if attribute in a]
-
-    @property
-    def data(self) -> dict[str, Any]:
-        return json.loads(self.content["script"][0])
 
 
 def publish(run: RunStore) -> Page:
@@ -166,7 +125,7 @@ def test_data_of_many_trials_is_compressed(
     [kind] = [a["type"] for _, a in packed.elements if a.get("id") == "report-data"]
     assert kind == "application/gzip"
     content = packed.content["script"][0]
-    assert json.loads(gzip.decompress(base64.b64decode(content))) == plain.data
+    assert packed.data == plain.data
     assert len(content) < len(plain.content["script"][0]) / 3
 
 
