@@ -85,13 +85,12 @@ class WorkflowError(InputError):
         self,
         message: str,
         *,
-        where: str | None = None,
-        allowed: str | None = None,
-        hint: str | None = None,
         others: tuple[WorkflowError, ...] = (),
         more: int = 0,
+        **said: str | None,
     ) -> None:
-        super().__init__(message, where=where, allowed=allowed, hint=hint)
+        """`said`: `where`, `allowed` and `hint`, as of every error."""
+        super().__init__(message, **said)
         self.others = others
         self.more = more
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from sfcperf import retry
 from sfcperf.errors import MeasurementError
 
+_STDERR_LINES_SHOWN = 5
+
 
 @dataclass(frozen=True)
 class Completed:
@@ -24,6 +26,15 @@ class Completed:
     def text(self) -> str:
         """Standard output as text."""
         return self.stdout.decode(errors="replace")
+
+    def checked(self) -> Completed:
+        """The same. Raises MeasurementError with the last lines of stderr when the exit status is
+        not 0."""
+        if self.returncode == 0:
+            return self
+        last = self.stderr.decode(errors="replace").strip().splitlines()[-_STDERR_LINES_SHOWN:]
+        said = "; ".join(last) or "it said nothing on stderr"
+        raise MeasurementError(f"{' '.join(self.argv)} ended with {self.returncode}: {said}")
 
 
 class Process(ABC):
@@ -101,7 +112,6 @@ class Host(ABC):
     workdir: Path
     """A folder on the host for files of this deployment; removed with it."""
 
-    @abstractmethod
     def run(
         self,
         argv: Sequence[str],
@@ -115,6 +125,14 @@ class Host(ABC):
         Raises MeasurementError when it cannot start, when timeout_s is over, and, with `check`,
         when the exit status is not 0 (the message carries the last lines of stderr).
         """
+        completed = self.run_unchecked(argv, timeout_s, stdin)
+        return completed.checked() if check else completed
+
+    @abstractmethod
+    def run_unchecked(
+        self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
+    ) -> Completed:
+        """What `run` does without `check`: a host implements this, and others call `run`."""
 
     @abstractmethod
     def spawn(

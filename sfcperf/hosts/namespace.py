@@ -32,20 +32,15 @@ class NamespaceHost(Host):
         self.workdir = workdir
         self.cgroups = tuple(cgroups)
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes | None = None,
-        check: bool = True,
+    def run_unchecked(
+        self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> Completed:
-        """See Host.run."""
+        """See Host.run_unchecked."""
         return process.run(
             argv,
             timeout_s=timeout_s,
             stdin=stdin,
-            check=check,
+            check=False,
             namespace=self.namespace,
             cgroups=self.cgroups,
         )

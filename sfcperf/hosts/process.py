@@ -19,7 +19,6 @@ from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.base import Completed, Process
 
-STDERR_LINES_SHOWN = 5
 _READ_BYTES = 1 << 16
 
 
@@ -147,9 +146,7 @@ def run(
                 # Nothing of ours is left running.
                 os.killpg(popen.pid, signal.SIGKILL)
     completed = Completed(tuple(argv), popen.returncode, out, err)
-    if check:
-        check_success(completed)
-    return completed
+    return completed.checked() if check else completed
 
 
 def _communicate(
@@ -186,15 +183,6 @@ def _communicate(
     if not has_ended(popen, deadline - time.monotonic()):
         raise TimeoutError
     return bytes(out), bytes(err)
-
-
-def check_success(completed: Completed) -> None:
-    """Raises MeasurementError with the last lines of stderr when the exit status is not 0."""
-    if completed.returncode != 0:
-        last = completed.stderr.decode(errors="replace").strip().splitlines()[-STDERR_LINES_SHOWN:]
-        said = "; ".join(last) or "it said nothing on stderr"
-        command = " ".join(completed.argv)
-        raise MeasurementError(f"{command} ended with {completed.returncode}: {said}")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sfcperf import retry
 from sfcperf.errors import DeploymentError, InputError, MeasurementError, system_errors_as
 from sfcperf.hosts.base import Completed, Conversation, Host, Process
-from sfcperf.hosts.process import check_success, open_output
+from sfcperf.hosts.process import open_output
 from sfcperf.hosts.ssh.access import Refused, SshAccess, Unreachable
 from sfcperf.hosts.ssh.conversation import SshConversation
 from sfcperf.hosts.ssh.loop import call
@@ -104,19 +104,11 @@ class SshHost(Host):
         """A connection through which others are reached; belongs to the event loop."""
         return (await self._pool.connect(_LOGIN_TIMEOUT_S)).connection
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes | None = None,
-        check: bool = True,
+    def run_unchecked(
+        self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> Completed:
-        """See Host.run."""
-        completed = call(self._run(argv, timeout_s, stdin))
-        if check:
-            check_success(completed)
-        return completed
+        """See Host.run_unchecked."""
+        return call(self._run(argv, timeout_s, stdin))
 
     def spawn(
         self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
