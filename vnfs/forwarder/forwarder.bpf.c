@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Engine `xdp`: the forwarder in the driver's receive path, frames returned by XDP_TX. */
+#include "../common/table.bpf.h"
 #include "xdp.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct fwd_counters);
-} counters SEC(".maps");
+TABLE(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct fwd_counters, 0);
 
 /* By place of a path in known_paths. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, FWD_MAX_PATHS);
-	__type(key, __u32);
-	__type(value, __u64);
-} path_packets SEC(".maps");
+TABLE(path_packets, BPF_MAP_TYPE_PERCPU_ARRAY, FWD_MAX_PATHS, __u32, __u64, 0);
 
 /* 0: free. A hash table with open addressing: the kernel's hash maps cost more per packet than all
  * else that is done here. */

@@ -6,50 +6,26 @@
 #include <linux/in6.h>
 #include <linux/ipv6.h>
 
+#include "../common/table.bpf.h"
 #include "../forwarder/xdp.bpf.h"
 #include "filter.h"
 
 #define MOST_VLAN_TAGS 2
 #define MOST_IPV6_HEADERS 6
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct fw_counters);
-} counters SEC(".maps");
+TABLE(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct fw_counters, 0);
 
 /* Memory grows with the rules, up to max_entries, which the user side sets. */
-#define RULES(name, key_type)                                                                      \
-	struct {                                                                                   \
-		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
-		__uint(map_flags, BPF_F_NO_PREALLOC);                                              \
-		__uint(max_entries, 1);                                                            \
-		__type(key, key_type);                                                             \
-		__type(value, __u64);                                                              \
-	} name SEC(".maps")
-
-RULES(flows4, struct fw_flow4);
-RULES(flows6, struct fw_flow6);
-RULES(sources4, __be32);
-RULES(sources6, struct fw_address6);
+TABLE(flows4, BPF_MAP_TYPE_HASH, 1, struct fw_flow4, __u64, BPF_F_NO_PREALLOC);
+TABLE(flows6, BPF_MAP_TYPE_HASH, 1, struct fw_flow6, __u64, BPF_F_NO_PREALLOC);
+TABLE(sources4, BPF_MAP_TYPE_HASH, 1, __be32, __u64, BPF_F_NO_PREALLOC);
+TABLE(sources6, BPF_MAP_TYPE_HASH, 1, struct fw_address6, __u64, BPF_F_NO_PREALLOC);
 
 /* See filter.h; the user side sets max_entries. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct fw_filter_word);
-} filter SEC(".maps");
+TABLE(filter, BPF_MAP_TYPE_ARRAY, 1, __u32, struct fw_filter_word, BPF_F_MMAPABLE);
 
 /* When the lease of who sets the rules ends, in the only entry. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} lease SEC(".maps");
+TABLE(lease, BPF_MAP_TYPE_ARRAY, 1, __u32, __u64, 0);
 
 const volatile __u8 fail_closed;
 const volatile __u32 filter_mask;

@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Counts the packets of a run where they arrive, and takes them; all others pass to the stack. */
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-
+#include "../common/table.bpf.h"
 #include "histogram.h"
 #include "packet.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct pktgen_counters);
-} counters SEC(".maps");
+TABLE(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct pktgen_counters, 0);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, HISTOGRAM_BUCKETS);
-	__type(key, __u32);
-	__type(value, __u64);
-} latencies SEC(".maps");
+TABLE(latencies, BPF_MAP_TYPE_PERCPU_ARRAY, HISTOGRAM_BUCKETS, __u32, __u64, 0);
 
 /* Packets, none of them twice, by when they arrived after the first one: a bin for each
- * part of the duration, and one for what came later. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* the tool sets it */
-	__type(key, __u32);
-	__type(value, __u64);
-} arrivals SEC(".maps");
+ * part of the duration, and one for what came later; the tool sets how many. */
+TABLE(arrivals, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, __u64, 0);
 
 const volatile __u32 run;
 const volatile __u32 protocol;

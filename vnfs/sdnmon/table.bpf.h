@@ -2,6 +2,7 @@
 /* The monitoring table, what keeps flows out of it, and what counts them. */
 #pragma once
 
+#include "../common/table.bpf.h"
 #include "parse.bpf.h"
 
 struct sdnmon_live live SEC(SDNMON_LIVE) = {};
@@ -48,12 +49,7 @@ struct {
 	__uint(value_size, SDNMON_MARK_BITS / 8);
 } marks SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sdnmon_totals);
-} totals SEC(".maps");
+TABLE(totals, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct sdnmon_totals, 0);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

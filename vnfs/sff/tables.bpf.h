@@ -2,22 +2,12 @@
 /* Maps of the data plane, and how they are looked up. */
 #pragma once
 
-#include <linux/bpf.h>
 #include <stdbool.h>
-#include <bpf/bpf_helpers.h>
 
+#include "../common/table.bpf.h"
 #include "sff.h"
 
 #define READ_ONCE(variable) (*(const volatile typeof(variable) *)&(variable))
-
-#define TABLE(name, kind, entries, from, to, flags)                                                \
-	struct {                                                                                   \
-		__uint(type, kind);                                                                \
-		__uint(max_entries, entries);                                                      \
-		__uint(map_flags, flags);                                                          \
-		__type(key, from);                                                                 \
-		__type(value, to);                                                                 \
-	} name SEC(".maps")
 
 /* The user side makes `rules` and `rule_rests` larger before it loads them. */
 TABLE(ports, BPF_MAP_TYPE_ARRAY, 2 * SFF_PORTS, __u32, struct sff_port, 0);

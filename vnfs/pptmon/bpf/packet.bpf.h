@@ -64,7 +64,7 @@ static __noinline int parse_v4(struct __sk_buff *skb, __u32 at, struct ip_fields
 		return LOCATED_UNSUPPORTED;
 	if (total < header_bytes || fields->end > skb->len)
 		return LOCATED_MALFORMED;
-	return be16(header + 6) & IP_FRAGMENT ? LOCATED_FRAGMENT : LOCATED;
+	return be16(header + 6) & 0x3fff ? LOCATED_FRAGMENT : LOCATED;
 }
 
 static __noinline int parse_v6(struct __sk_buff *skb, __u32 at, struct ip_fields *fields)

@@ -53,7 +53,7 @@ static __always_inline int may_carry_header(struct __sk_buff *skb)
 	case bpf_htons(ETH_P_IP):
 		if ((const void *)(v4 + 1) > end || v4->ihl != 5)
 			return 1;
-		if (v4->frag_off & bpf_htons(IP_FRAGMENT))
+		if (v4->frag_off & bpf_htons(0x3fff))
 			return 0;
 		return may_carry_header_l4(v4 + 1, end, v4->protocol,
 					   bpf_ntohs(v4->tot_len) - (__u32)sizeof(*v4));

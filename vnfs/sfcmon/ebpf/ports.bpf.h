@@ -11,17 +11,14 @@
 #include <bpf/bpf_helpers.h>
 
 #include "../../common/ip.h"
+#include "../../common/table.bpf.h"
 #include "../../nsh/nsh.h"
 #include "ports.h"
 
 #define PORTS_HEADERS 1024 /* bytes: more than all headers that are read */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, SFCMON_PORTS);
-	__type(key, __u32); /* ifindex */
-	__type(value, struct sfcmon_port);
-} ports SEC(".maps");
+/* By ifindex. */
+TABLE(ports, BPF_MAP_TYPE_HASH, SFCMON_PORTS, __u32, struct sfcmon_port, 0);
 
 /* Packets for other nodes, and such between endpoints that bypass the chain. */
 static __always_inline bool is_in_transit(struct __sk_buff *skb, __be32 address)

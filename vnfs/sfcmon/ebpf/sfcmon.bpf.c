@@ -7,12 +7,7 @@
 #include "table.bpf.h"
 #include "update.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64[FWD_VERDICTS]);
-} verdicts SEC(".maps");
+TABLE(verdicts, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, __u64[FWD_VERDICTS], 0);
 
 const volatile __u32 monitor = SFCMON_MONITOR_SKETCHES; /* enum sfcmon_monitor */
 

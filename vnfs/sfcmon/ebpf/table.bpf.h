@@ -2,23 +2,15 @@
 /* A table with an entry for each flow: what the paper compares SFCMon with (section 3.3). */
 #pragma once
 
-#include <linux/bpf.h>
 #include <stdbool.h>
-#include <bpf/bpf_helpers.h>
 
+#include "../../common/table.bpf.h"
 #include "engine.h"
 #include "parse.bpf.h"
 
 /* One for each bank, with room for all entries from the start; the user side makes them larger. */
-struct flow_table {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct sfcmon_flow);
-	__type(value, struct sfcmon_flow_counts);
-};
-
-struct flow_table flows0 SEC(".maps");
-struct flow_table flows1 SEC(".maps");
+TABLE(flows0, BPF_MAP_TYPE_HASH, 1, struct sfcmon_flow, struct sfcmon_flow_counts, 0);
+TABLE(flows1, BPF_MAP_TYPE_HASH, 1, struct sfcmon_flow, struct sfcmon_flow_counts, 0);
 
 static __always_inline struct sfcmon_flow_counts *flow_counts(void *table,
 							      const struct sfcmon_packet *packet)

@@ -2,10 +2,9 @@
 /* Algorithms 1 to 3 of the paper on the registers, as docs/reference/sfcmon.md orders their steps. */
 #pragma once
 
-#include <linux/bpf.h>
 #include <stdbool.h>
-#include <bpf/bpf_helpers.h>
 
+#include "../../common/table.bpf.h"
 #include "../murmur.h"
 #include "engine.h"
 #include "parse.bpf.h"
@@ -30,19 +29,9 @@ struct sfcmon_lock {
 	struct bpf_spin_lock lock;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SFCMON_BANKS);
-	__type(key, __u32);
-	__type(value, struct sfcmon_lock);
-} locks SEC(".maps");
+TABLE(locks, BPF_MAP_TYPE_ARRAY, SFCMON_BANKS, __u32, struct sfcmon_lock, 0);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sfcmon_work);
-} work SEC(".maps");
+TABLE(work, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct sfcmon_work, 0);
 
 const volatile struct sfcmon_sizes sizes SEC(SFCMON_SIZES) = { 1, 1, 1, 1, 1, 1 };
 
