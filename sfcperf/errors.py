@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
 
 
 class ExitCode(IntEnum):
@@ -45,12 +44,19 @@ class SfcperfError(Exception):
         self.allowed = allowed
         self.hint = hint
 
-    def as_kind(self, kind: type[SfcperfError], context: str = "", **changes: Any) -> SfcperfError:
-        """The same error as one of class `kind`, with `context: ` before the message. `changes` are
-        arguments of `kind` that replace this error's `where`, `allowed` or `hint`."""
+    def as_kind(
+        self,
+        kind: type[SfcperfError],
+        context: str = "",
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> SfcperfError:
+        """The same error as one of class `kind`, with `context: ` before the message. `where` and
+        `hint` replace those of this error."""
         message = f"{context}: {self.message}" if context else self.message
-        said = {"where": self.where, "allowed": self.allowed, "hint": self.hint}
-        return kind(message, **{**said, **changes})
+        place, advice = where or self.where, hint or self.hint
+        return kind(message, where=place, allowed=self.allowed, hint=advice)
 
     def lines(self) -> list[str]:
         """The error as lines of text, the most important first."""
@@ -85,12 +91,13 @@ class WorkflowError(InputError):
         self,
         message: str,
         *,
+        where: str | None = None,
+        allowed: str | None = None,
+        hint: str | None = None,
         others: tuple[WorkflowError, ...] = (),
         more: int = 0,
-        **said: str | None,
     ) -> None:
-        """`said`: `where`, `allowed` and `hint`, as of every error."""
-        super().__init__(message, **said)
+        super().__init__(message, where=where, allowed=allowed, hint=hint)
         self.others = others
         self.more = more
 
@@ -127,13 +134,16 @@ class InterruptedRun(SfcperfError):
 
 @contextmanager
 def errors_as(
-    kind: type[SfcperfError], *kinds: type[SfcperfError], context: str = "", **changes: Any
+    kind: type[SfcperfError],
+    *kinds: type[SfcperfError],
+    context: str = "",
+    where: str | None = None,
 ) -> Iterator[None]:
     """Inside, an error of one of `kinds` becomes one of `kind`; see SfcperfError.as_kind."""
     try:
         yield
     except kinds as error:
-        raise error.as_kind(kind, context, **changes) from error
+        raise error.as_kind(kind, context, where=where) from error
 
 
 @contextmanager

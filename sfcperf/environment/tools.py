@@ -42,8 +42,8 @@ def find(name: str) -> str | None:
 def tool(
     name: str, package: str, version_argv: Sequence[str] = (), remedy: str = ""
 ) -> Requirement:
-    """The command `name`, which the Debian package `package` provides; one that has no package has
-    another remedy than to install it.
+    """The command `name`, which the Debian package `package` provides. `remedy` replaces the advice
+    to install the package, for commands without one.
 
     A look at the path, no process: versions are asked for only inside `versions()`.
     `version_argv` is the whole command line that prints its version (first line is taken, from

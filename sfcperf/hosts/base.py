@@ -28,8 +28,8 @@ class Completed:
         return self.stdout.decode(errors="replace")
 
     def checked(self) -> Completed:
-        """The same. Raises MeasurementError with the last lines of stderr when the exit status is
-        not 0."""
+        """This result, if the command succeeded. Raises MeasurementError with the last lines of
+        stderr when the exit status is not 0."""
         if self.returncode == 0:
             return self
         last = self.stderr.decode(errors="replace").strip().splitlines()[-_STDERR_LINES_SHOWN:]

@@ -80,7 +80,7 @@ def _secrets(value: Any, at: pointer.Path) -> Iterator[Misfit]:
 
 
 def _in_file(error: WorkflowError, path: Path) -> WorkflowError:
-    """The same error with the profile's file before each pointer."""
+    """The error, changed: the profile's file is before each pointer."""
     error.where = f"{path} {error.where or 'as a whole'}"
     error.others = tuple(_in_file(other, path) for other in error.others)
     return error

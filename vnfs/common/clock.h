@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What a clock of clock_gettime(2) says, ns. */
+/* Time of a clock of clock_gettime(2), ns. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;

@@ -3,8 +3,8 @@
 
 #include <stdatomic.h>
 
-/* Add to an _Atomic number that others read, and only this thread writes: a load and a store, without
- * the price of a locked addition. */
+/* Add to an _Atomic number that others read, and only this thread writes: a load and a store, which are
+ * cheaper than a locked addition. */
 #define counter_add(counter, amount)                                                               \
 	atomic_store_explicit(counter,                                                             \
 			      atomic_load_explicit(counter, memory_order_relaxed) + (amount),      \

@@ -18,7 +18,7 @@ struct tool_option {
 	const char *const *words; /* of take_word() */
 	long least, most; /* of take_integer() and take_decimal() */
 	bool required;
-	bool excuses; /* where it is given, none is required */
+	bool excuses; /* if it is given, no option is required */
 	bool seen;
 };
 
@@ -33,8 +33,8 @@ void take_word(const struct tool_option *option, const char *argument); /* int: 
 int find_word(const char *const *words, const char *word, unsigned long bytes);
 
 /* Take the options, of which the last one is { 0 }. The documentation has \v between what precedes and
- * what follows them; `arguments` is what --help calls those, NULL: there are none. `check` judges
- * options together, at the end; `words` are the arguments. It may be NULL. */
+ * what follows them. `arguments`: how --help names the positional arguments; NULL if there are none.
+ * `check` (may be NULL) judges the options together, at the end; `words` are the positional arguments. */
 void options_parse(int argc, char **argv, const char *documentation, const char *arguments,
 		   struct tool_option *options, void (*check)(char **words, unsigned int count));
 

@@ -20,5 +20,5 @@ FILE *stats_begin(void);
 /* End it, and write it to the file, and to stdout as well if `print`. */
 void stats_end(bool print);
 
-/* Report the last complaint in the place of counters. The tool's exit status is returned. */
+/* Report the last complaint instead of counters. Returns the tool's exit status. */
 int stats_failed(bool print);

@@ -4,7 +4,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-/* A map. Who loads the program may still set the number of its entries. */
+/* A map. The loader may still change the number of its entries. */
 #define TABLE(name, kind, entries, from, to, flags)                                                \
 	struct {                                                                                   \
 		__uint(type, kind);                                                                \

@@ -6,7 +6,7 @@
 
 #include "engine.h"
 
-/* Members of a JSON object, from `received` to `drops`, without its braces, with a comma behind. */
+/* Members of a JSON object, from `received` to `drops`, without its braces, followed by a comma. */
 void print_verdicts(FILE *out, const __u64 verdicts[FWD_VERDICTS]);
 
 /* The same, from `received` to `paths_untracked`, without its braces. */

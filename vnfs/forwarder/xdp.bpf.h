@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An SF in the driver's receive path. With one function instead of two the firewall takes longer: clang
- * spills registers. */
+/* An SF in the driver's receive path. Two functions: as one, clang would spill registers in the
+ * firewall. */
 #pragma once
 
 #include <linux/bpf.h>
@@ -16,6 +16,7 @@ static __always_inline enum fwd_verdict fwd_count(void *start, void *end, __u64 
 {
 	enum fwd_verdict verdict = fwd_frame(start, end, own_mac, path);
 
+	/* Always so, but the verifier must see it. */
 	if (verdict < FWD_VERDICTS)
 		counters[verdict]++;
 	return verdict;

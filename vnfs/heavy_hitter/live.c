@@ -55,7 +55,7 @@ static struct worker workers[MAX_THREADS];
 static unsigned int worker_count;
 static struct interfaces interfaces;
 static struct work job;
-static const struct engine_type *type; /* of it */
+static const struct engine_type *type; /* of the job */
 static atomic_bool stopping;
 static atomic_uint window;
 static sem_t answers;
@@ -201,7 +201,7 @@ static void end_window(struct worker *worker, uint32_t next)
 	take_reports(worker);
 	for (unsigned int i = 0; i < worker->found; i++)
 		worker->findings[i].packets =
-			estimate(&job, worker->engine, &worker->findings[i].report.key);
+			sketch_estimate(&job, worker->engine, &worker->findings[i].report.key);
 	worker->ended = (struct window){
 		.findings = worker->findings,
 		.count = worker->found,

@@ -80,7 +80,7 @@ void score_print(const struct work *work, struct engine *engine, uint64_t epoch)
 
 		if (!flow->packets)
 			continue;
-		estimated = estimate(work, engine, &flow->key);
+		estimated = sketch_estimate(work, engine, &flow->key);
 		relative += ((double)estimated - flow->packets) / flow->packets;
 		packets += flow->packets;
 		under += estimated < flow->packets;

@@ -5,6 +5,6 @@
 
 #include "live.h"
 
-/* Forward between interfaces until SIGTERM. Exit status. The stats file is open, SIGUSR2 is one of the
- * signals. */
+/* Forward between interfaces until SIGTERM; returns the exit status. The stats file must be open, and
+ * SIGUSR2 among the signals. */
 int serve_run(const struct work *work, const struct live *live, const sigset_t *signals);

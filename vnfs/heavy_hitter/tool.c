@@ -54,7 +54,8 @@ void print_key(FILE *out, const struct flow_key *key)
 		key->protocol & 0xff, key->ports >> 16, key->ports & 0xffff);
 }
 
-uint32_t estimate(const struct work *work, struct engine *engine, const struct flow_key *flow)
+uint32_t sketch_estimate(const struct work *work, struct engine *engine,
+			 const struct flow_key *flow)
 {
 	const struct settings *settings = &work->settings;
 	struct row_key key = rows_key_of(settings->seed, flow);

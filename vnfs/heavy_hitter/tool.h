@@ -38,7 +38,8 @@ void print_key(FILE *out, const struct flow_key *key);
 extern const char *const counter_names[COUNTS];
 
 /* Packets of a flow in the present epoch, as the sketch has them. */
-uint32_t estimate(const struct work *work, struct engine *engine, const struct flow_key *flow);
+uint32_t sketch_estimate(const struct work *work, struct engine *engine,
+			 const struct flow_key *flow);
 
 /* "counters": {...} of an engine. */
 void print_counters(FILE *out, const struct engine_type *type, struct engine *engine);

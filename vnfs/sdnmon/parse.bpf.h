@@ -199,6 +199,7 @@ static __always_inline bool tunnel_carries(const struct vxlan_gpe_hdr *vxlan, __
 	*next = port == bpf_htons(VXLAN_UDP_PORT) ? VXLAN_GPE_NEXT_ETHERNET : vxlan->next_protocol;
 	if (port == bpf_htons(VXLAN_UDP_PORT))
 		return vxlan->flags & VXLAN_GPE_FLAG_INSTANCE;
+	/* Whatever follows: only the flags are judged here. */
 	return port == bpf_htons(VXLAN_GPE_UDP_PORT) && vxlan_gpe_carries(vxlan, *next);
 }
 

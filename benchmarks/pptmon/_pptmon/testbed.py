@@ -164,7 +164,7 @@ def stamps_on_receipt() -> Iterator[None]:
 
 @contextmanager
 def namespaces(*roles: str) -> Iterator[tuple[dict[str, str], dict[str, NamespaceHost], Path]]:
-    """Names and hosts by role, made anew and removed at the end, and their folder."""
+    """Names and hosts by role, which are removed at the end, and their folder."""
     tag = f"sfcperf-bench{os.getpid()}-{next(_numbers)}"
     names = {role: f"{tag}-{role}" for role in roles}
     with tempfile.TemporaryDirectory() as folder:
@@ -208,7 +208,7 @@ def _mac(host: NamespaceHost, interface: str = "eth0") -> str:
 
 
 def ip(*argv: str) -> None:
-    """Run it."""
+    """Run `ip`. Raises CalledProcessError."""
     subprocess.run(["ip", *argv], check=True, capture_output=True)
 
 

@@ -40,7 +40,9 @@ def _when_late(results: Path) -> str:
         outputs = results.glob("*/raw/r001-s000-ping/attempt-1/ping.txt")
         return [output for output in outputs if f"icmp_seq={LATE} " in output.read_text()]
 
-    (output,) = retry.until(late, timeout_s=60, period_s=0.005)
+    found = retry.until(late, timeout_s=60, period_s=0.005)
+    assert found, "the ping did not get so far"
+    (output,) = found
     return output.parents[3].name.rpartition("-")[2]
 
 

@@ -74,7 +74,7 @@ static void count_up(uint32_t *counter, uint32_t most)
 	*counter += *counter < most;
 }
 
-/* Hash the packets once for each row, to a place in it, of which there are `size`. */
+/* Hash each packet once for each row: to[row][packet] is its place, below `size`. */
 static void hash_rows(const struct lanes *groups, unsigned int rows, uint32_t seed, long size,
 		      uint32_t (*to)[BATCH])
 {
