@@ -57,12 +57,11 @@ def test_a_larger_package_than_allowed_is_refused(package: Path) -> None:
 
 
 def await_judging(state: Path) -> None:
-    """Until a package is judged, which takes seconds if its figures are drawn again."""
     retry.until(lambda: list(state.glob("private-*/judging.json")), timeout_s=60, period_s=0.01)
 
 
-def test_what_a_killed_process_leaves_is_cleaned(drawn_package: Path, state: Path) -> None:
-    command = [SFCPERF, "verify", str(drawn_package)]
+def test_what_a_killed_process_leaves_is_cleaned(package: Path, state: Path) -> None:
+    command = [SFCPERF, "verify", str(package)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         await_judging(state)
         process.kill()
@@ -90,11 +89,11 @@ def test_what_is_no_private_folder_does_not_stop_the_cleaning(state: Path, tmp_p
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_verification_leaves_nothing(
-    drawn_package: Path, state: Path, tmp_path: Path, number: signal.Signals
+    package: Path, state: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    command = [SFCPERF, "verify", str(drawn_package)]
+    command = [SFCPERF, "verify", str(package)]
     environment = {**os.environ, "TMPDIR": str(temporary)}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
         await_judging(state)
