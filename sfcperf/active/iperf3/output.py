@@ -158,7 +158,7 @@ def _udp(report: _Report) -> UdpOutput:
     expected = int(sum(row.number("packets") for row in counted))
     # A datagram that comes late is first counted as lost, and given back as a negative loss in the
     # interval in which it comes: only the sum over all intervals has a meaning.
-    lost = max(0, int(sum(_signed(row, "lost_packets") for row in counted)))
+    lost = max(0, int(sum(_lost(row) for row in counted)))
     seconds = sum(row.number("seconds") for row in counted)
     received = expected - lost
     if received <= 0 or seconds < _SHORTEST_S:
@@ -170,6 +170,16 @@ def _udp(report: _Report) -> UdpOutput:
         received_per_s=received / seconds,
         jitter_us=report.number("end", "sum_received", "jitter_ms") * _US_PER_MS,
     )
+
+
+def _lost(row: _Report) -> float:
+    """Datagrams of an interval, negative for late ones. iperf 3.12 prints a negative sum as if it
+    had no sign, rounded to 1.8446744073709552e+19: only its share of the packets has the sign."""
+    if row.get("lost_packets") == float(_UNBELIEVABLE) and row.get("packets"):
+        share = row.get("lost_percent")
+        if isinstance(share, float) and -_UNBELIEVABLE < share < 0:
+            return round(share / 100 * row.number("packets"))
+    return _signed(row, "lost_packets")
 
 
 def _signed(row: _Report, key: str) -> float:

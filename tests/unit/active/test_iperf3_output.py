@@ -50,6 +50,16 @@ def test_udp_loss_leaves_out_the_omitted_seconds(version: str) -> None:
     assert seen.datagrams.received_per_s * 1000 * 8 == pytest.approx(seen.received_bps, rel=0.01)
 
 
+def test_a_datagram_that_comes_late_was_not_lost() -> None:
+    """24 of them, for which iperf 3.12 reports 2^64 - 24 lost in their interval, rounded."""
+    report = json.loads(golden("udp-late"))
+    intervals = report["server_output_json"]["intervals"]
+    assert intervals[1]["sum"]["lost_packets"] == 2.0**64
+    seen = parse(json.dumps(report))
+    assert seen.datagrams is not None
+    assert seen.datagrams.lost == report["end"]["sum"]["lost_packets"] == 66
+
+
 def test_udp_streams_are_added() -> None:
     seen = parse(golden("udp-streams"))
     assert seen.datagrams is not None
