@@ -12,12 +12,17 @@ def ping(deployment: Deployment, count: int = 3, *options: str) -> int:
     longer than two round trips or an interval whatever `-W` says, which is too short on a busy
     machine.
     """
+    return printed(deployment, count, *options).count("bytes from")
+
+
+def printed(deployment: Deployment, count: int, *options: str) -> str:
+    """What ping prints of it."""
     argv = ["ping", "-n", "-c", str(count), "-l", str(count), "-i", "5", "-W", "5", *options]
     before = {function.name: function.counters() for function in deployment.functions}
     done = deployment.client.host.run([*argv, deployment.server.address], timeout_s=20, check=False)
-    if (answered := done.text.count("bytes from")) != count:
+    if done.text.count("bytes from") != count:
         # Where they were lost: shown with the failure.
         print(done.text)
         for function in deployment.functions:
             print(function.name, "before", before[function.name], "after", function.counters())
-    return answered
+    return done.text

@@ -146,8 +146,8 @@ class Lab:
 
 
 class InLab:
-    """What `_make` makes in a lab of its own, and what goes with it. Without `folder`, the lab's path
-    is short, as paths of sockets must be."""
+    """What `_make` makes in a lab of its own, and what goes with it. Without `folder`, its path is
+    short, as paths of sockets must be."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="lab-"))
