@@ -54,10 +54,15 @@ class RunningKafka(RunningService):
 
     def problem(self) -> str | None:
         """When the broker has ended, does not answer, or cannot store records."""
+        if ended := self._ended():
+            return ended
+        problem = self._client.problem(list(self.topics.values()))
+        # A broker that ends meanwhile does not answer either.
+        return problem and (self._ended() or problem)
+
+    def _ended(self) -> str | None:
         ended = self._own.problem() if self._own is not None else None
-        if ended is not None:
-            return f"the broker {ended}"
-        return self._client.problem(list(self.topics.values()))
+        return None if ended is None else f"the broker {ended}"
 
     def recover(self) -> None:
         """Start a broker of the run's own again. A cluster has a minute to come back."""
