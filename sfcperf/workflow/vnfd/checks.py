@@ -16,11 +16,15 @@ def check_ancestry(tree: Mapping[str, Any]) -> None:
     from toscaparser.elements.entity_type import EntityType
 
     known: dict[Any, Any] = dict(EntityType.TOSCA_DEF)
-    own = [kinds for key, kinds in tree.items() if str(key).endswith("_types")]
+    own = [
+        kinds
+        for key, kinds in tree.items()
+        if str(key).endswith("_types") and isinstance(kinds, Mapping)  # else the parser refuses it
+    ]
     for kinds in own:
-        known.update(kinds or {})
+        known.update(kinds)
     for kinds in own:
-        for name in kinds or ():
+        for name in kinds:
             kind, ancestors = name, 0
             while isinstance(known.get(kind), dict) and "derived_from" in known[kind]:
                 kind, ancestors = known[kind]["derived_from"], ancestors + 1

@@ -104,6 +104,7 @@ def test_what_is_known_at_deployment_only(tmp_path: Path) -> None:
         (template(vdu("num_cpus: two")), "not an integer"),
         (template(vdu("num_cpus: 1", type_name="acme.Thing")), '"acme.Thing" is not a valid type'),
         (NFV + "topology_template: {node_templates: [1]}", "no mapping"),
+        (template(vdu("num_cpus: 1")) + "own_types: [a]\n", 'unknown field "own_types"'),
         (importing("http://127.0.0.1:9/x.yaml"), "network"),
         (importing("absent.yaml"), "absent.yaml cannot be read"),
         ("#" * (1 << 20) + "\n", "too large"),

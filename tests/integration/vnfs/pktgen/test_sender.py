@@ -167,7 +167,8 @@ def test_a_killed_sender_sends_no_more(pair: Ends, tmp_path: Path) -> None:
     process.send_signal(9)
     assert process.wait(10) == -9
     wire.drain()
-    assert wire.drain() == []
+    # The kernel may ask for an address once more.
+    assert [frame for frame in wire.drain() if frame[12:14] == b"\x08\x00"] == []
     wire.close()
     assert not attached(pair.source)
 
