@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -145,7 +146,7 @@ class Lab:
         return ports
 
 
-class InLab:
+class InLab(ABC):
     """What `_make` makes in a lab of its own, and what goes with it. Without `folder`, its path is
     short, as paths of sockets must be."""
 
@@ -160,8 +161,9 @@ class InLab:
             self.lab.close()
             raise
 
+    @abstractmethod
     def _make(self) -> None:
-        raise NotImplementedError
+        """Make it."""
 
     def __enter__(self) -> Self:
         return self
