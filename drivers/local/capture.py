@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf import waiting
+from sfcperf import retry, waiting
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.hosts.process import inside
@@ -18,7 +18,10 @@ from sfcperf.packets.marked import MarkedPacket
 
 ETH_P_ALL = 0x0003
 SO_TIMESTAMPNS = 35
-"""On most architectures of Linux; the socket module does not define it."""
+SO_TIMESTAMPING = 37
+"""On most architectures of Linux; the socket module does not define them."""
+SOF_TIMESTAMPING_RX_SOFTWARE, SOF_TIMESTAMPING_SOFTWARE = 1 << 3, 1 << 4
+STAMPS_TIMEOUT_S = 5.0
 SNAPLEN = 2048
 LINKTYPE_ETHERNET = 1
 
@@ -52,7 +55,7 @@ class Capture:
     stamps and the direction."""
 
     def __init__(self, interfaces: Sequence[tuple[str, str, str]]) -> None:
-        """Each is (name for the frames, namespace, interface)."""
+        """Each is (name for the frames, namespace, interface). Raises MeasurementError."""
         self._sockets: dict[int, tuple[str, socket.socket]] = {}
         self.names = [name for name, _, _ in interfaces]
         self.frames: list[Frame] = []
@@ -63,6 +66,11 @@ class Capture:
             sock.bind((interface, ETH_P_ALL))
             sock.setblocking(False)
             self._sockets[sock.fileno()] = (name, sock)
+        try:
+            _await_stamps()
+        except BaseException:
+            self.close()
+            raise
 
     def collect(self, done: Callable[[], bool], timeout_s: float) -> None:
         """Receive until `done` returns True or the time is over."""
@@ -94,6 +102,32 @@ class Capture:
                     stamp = seconds * 1_000_000_000 + nanoseconds
             outgoing = address[2] == socket.PACKET_OUTGOING
             self.frames.append(Frame(stamp, name, outgoing, data))
+
+
+def _await_stamps() -> None:
+    """Wait until the kernel stamps packets when they arrive.
+
+    A worker of the kernel begins that some time after a socket has asked for it (Linux's
+    net_enable_timestamp). Until then, SO_TIMESTAMPNS gives the time of reading, by which packets
+    seem to have crossed the interfaces in the order in which these are read.
+    """
+    failed = "no packet can be sent on the loopback interface"
+    with (
+        system_errors_as(MeasurementError, failed, where="lo", hint="ip link set lo up"),
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock,
+    ):
+        # Unlike SO_TIMESTAMPNS, it gives nothing for a packet without a stamp.
+        flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, flags)
+        sock.settimeout(STAMPS_TIMEOUT_S)
+        sock.bind(("127.0.0.1", 0))
+
+        def stamped() -> bool:
+            sock.sendto(b"", sock.getsockname())
+            return bool(sock.recvmsg(1, 64)[1])
+
+        if not retry.until(stamped, timeout_s=STAMPS_TIMEOUT_S, period_s=0.001):
+            raise MeasurementError("the kernel does not stamp packets with their time of arrival")
 
 
 def write_pcapng(path: Path, names: Sequence[str], frames: Sequence[Frame]) -> None:
