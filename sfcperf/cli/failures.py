@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 
@@ -27,15 +28,33 @@ _LOG_CHARACTERS = 1 << 20
 """Size of the log of internal errors, whose oldest ones go."""
 
 
-def signals_interrupt() -> None:
-    """Ctrl-C, SIGTERM and SIGHUP end the program in order, so that temporary files go; once, so
-    that a second one does not cut that short.
+def exit_code_after(command: Callable[[], int]) -> int:
+    """Run a command, say on stderr what went wrong, and give the exit code; signals are ignored
+    from then on.
 
-    A run has its own way with signals (sfcperf.control.interrupts).
+    Ctrl-C, SIGTERM and SIGHUP end the command in order, so that temporary files go; once, so that a
+    second one does not cut that short. A run has its own way with signals
+    (sfcperf.control.interrupts).
     """
+    error: BaseException | None = None
+    code: int = ExitCode.OK
+    try:
+        _make_signals_interrupt()
+        try:
+            code = command()
+            _ignore_signals()
+        except BaseException as raised:
+            error = raised
+            _ignore_signals()
+    except Interrupted as late:
+        # By a second signal, before signals were ignored: what the first one led to is told.
+        error = error or late.__context__ or late
+    return code if error is None else exit_code_of(error)
 
+
+def _make_signals_interrupt() -> None:
     def stop(number: int, _frame: FrameType | None) -> None:
-        ignore_signals()
+        _ignore_signals()
         raise Interrupted(signal.Signals(number).name)
 
     for number in SIGNALS:
@@ -43,7 +62,7 @@ def signals_interrupt() -> None:
             signal.signal(number, stop)
 
 
-def ignore_signals() -> None:
+def _ignore_signals() -> None:
     """What is left to do is short, and decides nothing any more."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -67,20 +67,19 @@ def _run() -> int:
 
 
 def _run_app() -> int:
-    from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
+    from sfcperf.cli.failures import exit_code_after
     from sfcperf.cli.terminal.streams import flush_stdout
 
-    signals_interrupt()
-    try:
-        from sfcperf.cli.app import click_command
-
-        click_command()()
-        code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 0
-    except BaseException as error:
-        ignore_signals()
-        code = exit_code_of(error)
-    ignore_signals()
+    code = exit_code_after(_run_verb)
     flush_stdout()
     return code
+
+
+def _run_verb() -> int:
+    from sfcperf.cli.app import click_command
+
+    try:
+        click_command()()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0

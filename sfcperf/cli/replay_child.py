@@ -111,20 +111,19 @@ def _check_unchanged(spec: ReplaySpec) -> None:
 
 def main() -> None:
     """Read the specification, run it, exit as the `sfcperf` command does."""
-    from sfcperf.cli.failures import exit_code_of, ignore_signals, signals_interrupt
+    from sfcperf.cli.failures import exit_code_after
     from sfcperf.cli.terminal.escaping import escaped_streams
     from sfcperf.cli.terminal.streams import tolerant_streams
 
-    signals_interrupt()
     with tolerant_streams(), escaped_streams():
-        try:
-            spec = ReplaySpec(**json.loads(Path(sys.argv[1]).read_text()))
-            _end_with(spec.parent)
-            code = run(spec)
-        except BaseException as error:
-            ignore_signals()
-            code = exit_code_of(error)
+        code = exit_code_after(_run_given)
     sys.exit(code)
+
+
+def _run_given() -> int:
+    spec = ReplaySpec(**json.loads(Path(sys.argv[1]).read_text()))
+    _end_with(spec.parent)
+    return run(spec)
 
 
 def _end_with(parent: int) -> None:

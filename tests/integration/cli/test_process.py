@@ -88,8 +88,8 @@ def test_impatience_leaves_nothing_behind(bench: Bench, running: subprocess.Pope
     while running.poll() is None:
         running.send_signal(signal.SIGINT)
         time.sleep(0.002)
-    running.communicate(timeout=RETRY_S)
-    assert running.returncode == 130
+    _, err = running.communicate(timeout=RETRY_S)
+    assert running.returncode == 130, err
     assert bench.manifest()["status"] == "interrupted"
     assert bench.leftovers() == []
 

@@ -1,0 +1,61 @@
+"""From an exception, and from signals, to messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from sfcperf.cli import failures
+from sfcperf.cli.failures import exit_code_after
+from sfcperf.control.interrupts import SIGNALS
+from sfcperf.errors import InputError
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    before = [(number, signal.getsignal(number)) for number in SIGNALS]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def late_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that comes when a command has ended, before signals are ignored: too short a time to hit,
+    so that a mock sends it."""
+    ignore = failures._ignore_signals
+
+    def send_first() -> None:
+        monkeypatch.setattr(failures, "_ignore_signals", ignore)
+        os.kill(os.getpid(), signal.SIGINT)
+        ignore()
+
+    monkeypatch.setattr(failures, "_ignore_signals", send_first)
+
+
+@pytest.mark.usefixtures("late_signal")
+def test_a_late_signal_does_not_hide_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> int:
+        raise InputError("no such file", where="a.json")
+
+    assert exit_code_after(fail) == 2
+    assert capsys.readouterr().err == "a.json: no such file\n"
+
+
+@pytest.mark.usefixtures("late_signal")
+def test_a_signal_at_the_end_interrupts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_after(lambda: 0) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_the_first_signal_interrupts(capsys: pytest.CaptureFixture[str]) -> None:
+    def wait() -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("the signal did not interrupt")
+
+    assert exit_code_after(wait) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    assert {signal.getsignal(number) for number in SIGNALS} == {signal.SIG_IGN}
