@@ -96,8 +96,9 @@ def test_no_record_is_lost_while_the_broker_is_away(
     client = TopicsClient(kafka.address)
     client.create([topic], 4)
     cluster = {"kafka": {"service": "kafka", "bootstrap": [kafka.address]}}
-    # Long enough that records which wait for a broker that is soon back are sent before the end.
-    run = Run(tmp_path, f"{kafka.address}/{topic}", cluster, seconds=2 if away_s else 10)
+    # Long enough that records which wait for a broker that is soon back are sent before the end:
+    # a JVM takes 3 to 10 s to start, and librdkafka tries again after up to 10 s.
+    run = Run(tmp_path, f"{kafka.address}/{topic}", cluster, seconds=2 if away_s else 30)
     run.await_state("measuring")
     # Connections of the probe, not packets that prove the chain.
     assert retry.until(lambda: client.sizes([topic])[topic] > 20, timeout_s=60, period_s=0.01)

@@ -137,7 +137,8 @@ def test_a_classifier_on_spark(kafka: Any, tmp_path: Path, state_dir: Path) -> N
     """The service with all of its layers: attacks are blocked, others are not, and nothing is lost
     when the engine is killed."""
     pytest.importorskip("pyspark", reason="PySpark is not there: make setup-security")
-    with classifier_bench(kafka, tmp_path, "spark5", {}, engine="spark") as bench:
+    # The rule is looked at when all verdicts are there, however long the engine takes.
+    with classifier_bench(kafka, tmp_path, "spark5", {}, engine="spark", ttl_s=3600) as bench:
         bench.begin_trial()
         bench.send([record([syn(51_000 + n)], n) for n in range(6)])
         bench.send([record(flow_packets(10, 41_000 + n, 10), 6 + n) for n in range(5)])

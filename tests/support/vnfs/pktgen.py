@@ -51,7 +51,8 @@ class Ends:
         """What the sender says, and all IPv4 frames that came, by tcpdump."""
         capture = folder / "sink.pcap"
         argv = ["ip", "netns", "exec", space(self.sink.host), "tcpdump", "-i", self.sink.interface]
-        argv += ["-B", "65536", "--immediate-mode", "-U", "-w", str(capture)]
+        # By default libpcap takes so much room for each frame that 64 MiB hold hundreds.
+        argv += ["-B", "65536", "-s", "2048", "--immediate-mode", "-U", "-w", str(capture)]
         argv += ["ip", "and", "dst", SINK]
         tcpdump = subprocess.Popen(argv, stderr=subprocess.PIPE)
         assert tcpdump.stderr is not None
