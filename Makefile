@@ -157,7 +157,7 @@ spark: host
 # mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
 # 0001): they get the package as a folder of links.
 types: venv typing
-	$(Q)MYPYPATH=build/typing $(BIN)/mypy --strict -p sfcperf
+	$(Q)MYPYPATH=build/typing $(BIN)/mypy --strict --cache-dir build/mypy -p sfcperf
 
 # import-linter does not follow links either: it gets a copy.
 imports: venv

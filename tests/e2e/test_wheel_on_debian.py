@@ -6,13 +6,16 @@ import json
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from dockerfile_parse import DockerfileParser
 from support.wheel import TREE, build_wheel, run_command
+
+from sfcperf.errors import ExitCode
+from sfcperf.results.store import RunStore
 
 SUITE = "bookworm"
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
@@ -70,7 +73,12 @@ class Machine:
                     assert other in ("COMMENT", "FROM", "CMD"), f"{other} would need a test"
         return entry
 
-    def run(self, *argv: str, namespaces: Sequence[str] = tuple(CONTAINER)) -> str:
+    def run(
+        self,
+        *argv: str,
+        namespaces: Sequence[str] = tuple(CONTAINER),
+        codes: Container[int] = (0,),
+    ) -> str:
         """What a command prints, in /root."""
         # Installing ca-certificates replaces those of this machine.
         (self.root / CERTIFICATES).parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +86,8 @@ class Machine:
         environment = [f"{name}={os.environ[name]}" for name in OF_PIP if name in os.environ]
         inside = [*environment, f"PIP_CERT=/{CERTIFICATES}", "sh", "-c", 'cd /root && exec "$@"']
         shell = [*namespaces, "sh", "-c", ENTER, "enter"]
-        return run_command([*shell, str(self.root), *inside, "sh", *argv], self.root, _TIMEOUT_S)
+        command = [*shell, str(self.root), *inside, "sh", *argv]
+        return run_command(command, self.root, _TIMEOUT_S, codes)
 
 
 @pytest.fixture
@@ -131,7 +140,11 @@ def test_a_first_run(machine: Machine, wheel: Path) -> None:
     prepared = machine.run(*sfcperf, "setup")
     assert "packages are missing" not in prepared
     assert "MISSING" not in prepared
-    output = machine.run(*sfcperf, "run", "quickstart", "--set", "preset=short")
-    assert "24 trials: 24 valid" in output
-    (report,) = (machine.root / "root/results").glob("*-quickstart-*/report.html")
-    assert report.stat().st_size > 100_000
+    # On a busy machine, trials may be untrusted.
+    run = ["run", "quickstart", "--set", "preset=short"]
+    machine.run(*sfcperf, *run, codes=(ExitCode.OK, ExitCode.SOME_TRIALS_BAD))
+    (folder,) = (machine.root / "root/results").glob("*-quickstart-*")
+    statuses = [trial.status for trial in RunStore(folder).trials()]
+    assert len(statuses) == 24
+    assert set(statuses) <= {"valid", "untrusted"}
+    assert (folder / "report.html").stat().st_size > 100_000

@@ -59,13 +59,15 @@ def test_exactly_the_threshold_passes_in_each_trial(
 ) -> None:
     """The function has not forgotten the flows of the first trial when the second one begins."""
     knobs = {"engine": engine, "threshold": threshold}
-    for found in through(tmp_path, ["heavy_hitter"], knobs, trials=2):
+    # All packets of a trial have room in the function's ring of 2,048 frames, should it wait for a
+    # CPU.
+    for found in through(tmp_path, ["heavy_hitter"], knobs, trials=2, rate_pps=3000):
         assert doubts(found) == []
         got = values(found)
         assert got["let_through_packets"] == threshold
         assert (got["passed_again_packets"], got["background_loss_ratio"]) == (0, 0)
         assert got["time_to_block_ms"] > 0
-        assert found.notes["packets_blocked_by_functions"] == 5000 - threshold
+        assert found.notes["packets_blocked_by_functions"] == 1500 - threshold
         rates = found.series["heavy_hitter_pps"]
         assert sum(rates) * 0.01 == pytest.approx(threshold)
         assert not any(rates[:10])
