@@ -175,6 +175,7 @@ def check_resumed_and_cleaned(lab: Lab, state_dir: Path, bystander: tuple[str, i
     os.kill(pid, 0)
 
 
+@pytest.mark.exhaustive
 def test_clean_alone_after_a_kill_while_measuring(long_lab: Lab, state_dir: Path) -> None:
     lab = long_lab
     run = lab.start()

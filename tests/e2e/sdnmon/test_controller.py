@@ -336,6 +336,7 @@ def test_a_controller_that_is_killed(net: Network) -> None:
     _kill(net, restart)
 
 
+@pytest.mark.exhaustive
 def test_a_switch_without_agent(net: Network) -> None:
     """Open vSwitch answers by itself."""
     controller, name = net.controller, f"{2:016x}"

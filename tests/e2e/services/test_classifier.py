@@ -198,6 +198,7 @@ def test_what_the_firewall_refuses_is_counted(bench: ClassifierBench) -> None:
     assert len(bench.rules_in_force()) == 16
 
 
+@pytest.mark.exhaustive
 def test_spoofed_sources_leave_room(kafka: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Half of the classifier's own rules, and what the firewall has left."""
     with own_bench(kafka, tmp_path_factory, "spoof0", most_rules=40, max_flow_rules=100) as bench:

@@ -40,8 +40,8 @@ BMV2_AND_OTHERS = [
 ]
 LINES = [
     "ebpf",
-    "ovs",
-    {"b": "ovs"},
+    pytest.param("ovs", marks=pytest.mark.exhaustive),
+    pytest.param({"b": "ovs"}, marks=pytest.mark.exhaustive),
     {"a": "ovs", "c": "ovs"},
     pytest.param("bmv2", marks=[BMV2, pytest.mark.exhaustive]),
     pytest.param({"a": "bmv2", "b": "ovs", "c": "ebpf"}, marks=BMV2),

@@ -67,6 +67,7 @@ def test_what_is_missing_is_installed_once(host: SshHost, tmp_path: Path) -> Non
     assert subprocess.run(argv, capture_output=True).returncode == 1
 
 
+@pytest.mark.exhaustive
 def test_a_package_that_nobody_has(host: SshHost, tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"ab could not be installed on guest.*apache2-utils"):
         install(host, ["ab", "ping"], tmp_path)

@@ -82,6 +82,7 @@ def test_the_same_bytes_elsewhere_and_another_day(run: RunStore, tmp_path: Path)
         assert (here / name).read_bytes() == (there / name).read_bytes(), name
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("width", ["column", "page", "120"])
 def test_width(run: RunStore, tmp_path: Path, style: str, width: str) -> None:

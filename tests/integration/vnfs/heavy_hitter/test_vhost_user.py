@@ -121,7 +121,7 @@ def test_forwards_and_blocks(ends: tuple[Bench, OtherEnd]) -> None:
     assert counters["dropped"] == 20 - THRESHOLD
 
 
-@pytest.mark.gate_runs(1)
+@pytest.mark.exhaustive
 def test_other_end_may_come_again(ends: tuple[Bench, OtherEnd]) -> None:
     """Counts go on."""
     bench, other = ends

@@ -149,6 +149,7 @@ def test_a_model_of_other_features_is_refused(engine: ScikitEngine, source: Sour
         models.load(model.folder)
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("damage", ["tree", "manifest", "missing"])
 def test_a_damaged_model_is_trained_again(
     engine: ScikitEngine, source: Source, damage: str
