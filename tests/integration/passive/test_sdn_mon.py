@@ -183,6 +183,7 @@ def test_nodes_are_chosen(driver: LocalDriver, tmp_path: Path) -> None:
     assert {source for source, metric in watched.seen if metric == "entries"} == {"sff@node2"}
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("driver", ["ovs"], indirect=True)
 @pytest.mark.parametrize("mode", ["sflow", "ipfix"])
 def test_what_open_vswitch_exports(driver: LocalDriver, tmp_path: Path, mode: str) -> None:
@@ -200,6 +201,7 @@ def test_what_open_vswitch_exports(driver: LocalDriver, tmp_path: Path, mode: st
     assert {o.metric for o in again.stop()} >= {"export_datagrams", "monitor_cpu_s"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("driver", ["ovs"], indirect=True)
 def test_ipfix_of_open_vswitch_counts_packets_twice(driver: LocalDriver, tmp_path: Path) -> None:
     """Where they come in and where they leave; SDN-Mon counts them once. tshark reads IPFIX."""

@@ -108,6 +108,7 @@ def test_without_any_number(workflow: Workflow, kind: str, tmp_path: Path) -> No
     assert ("nothing to draw" in svg.read_text()) == (kind in ("ecdf", "time"))
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
 def test_hostile_words(
     workflow: Workflow, summaries: list[Summary], kind: str, tmp_path: Path

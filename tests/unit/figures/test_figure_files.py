@@ -102,6 +102,7 @@ def test_a_width_that_is_none(width: str) -> None:
         STYLES["paper"].width_mm(width)
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("kind", ["line", "bar", "box", "ecdf"])
 def test_fonts_are_embedded_as_truetype(run: RunStore, tmp_path: Path, kind: str) -> None:
     layout = FigureLayout(formats=("pdf",))

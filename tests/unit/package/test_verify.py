@@ -152,6 +152,7 @@ def test_json_that_is_a_trap(text: str) -> None:
         parse_json(text.encode("latin-1"), "x.json")
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"seed": ' + "9" * 5000 + "}", "\x00", ""])
 def test_a_trap_in_a_run_is_a_finding_not_a_traceback(
     package: Path, tmp_path: Path, text: str

@@ -276,6 +276,7 @@ def test_ovs_ofctl_by_the_agent(tmp_path: Path) -> None:
         assert len(ofctl(direct, "dump-flows", "--no-stats").splitlines()) >= 5000
 
 
+@pytest.mark.exhaustive
 def test_the_switchs_echo_passes_while_statistics_are_sent(on: tuple[Bench, Connection]) -> None:
     """The controller reads slowly, and is asked whether it lives."""
     made, controller = on
