@@ -183,7 +183,6 @@ def test_nodes_are_chosen(driver: LocalDriver, tmp_path: Path) -> None:
     assert {source for source, metric in watched.seen if metric == "entries"} == {"sff@node2"}
 
 
-@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("driver", ["ovs"], indirect=True)
 @pytest.mark.parametrize("mode", ["sflow", "ipfix"])
 def test_what_open_vswitch_exports(driver: LocalDriver, tmp_path: Path, mode: str) -> None:
