@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from sfcperf.vnfs.sfcmon.bmv2 import switch
 
 MEMORY = "/dev/shm"
 ROOM_BYTES = 4 << 30
+TESTS = Path(__file__).parent
 
 
 def _use_memory() -> None:
@@ -90,6 +92,22 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest deselects by markers."""
     mark_exhaustive(items)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=_turns(items))
+
+
+def _turns(items: Sequence[pytest.Item]) -> Callable[[pytest.Item], float]:
+    """Files with servers first: they are the longest. Then files of the other tiers by turns: unit
+    tests use the CPUs while integration tests wait for the kernel, and two of these seldom meet."""
+    files = defaultdict(list)
+    for path in dict.fromkeys(item.path for item in items):
+        files[path.relative_to(TESTS).parts[0]].append(path)
+    turns = {
+        path: -1.0 if tier == "e2e" else position / len(paths)
+        for tier, paths in files.items()
+        for position, path in enumerate(paths)
+    }
+    return lambda item: turns[item.path]
 
 
 @pytest.hookimpl(optionalhook=True)

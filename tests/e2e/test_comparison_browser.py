@@ -112,6 +112,7 @@ def test_contrast(browser: Browser, page: Path, scheme: str) -> None:
     assert poor == []
 
 
+@pytest.mark.exhaustive
 def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
     hostile = "<img src=x onerror=x></script><script>document.title='owned'</script>"
     run = variants_run(tmp_path / "run")

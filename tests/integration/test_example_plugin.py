@@ -37,6 +37,7 @@ def test_it_is_listed(installed: Path, kind: str, name: str) -> None:
     assert name in sfcperf(installed, "list", kind).stdout
 
 
+@pytest.mark.exhaustive
 def test_it_is_not_there_without_its_package(tmp_path: Path) -> None:
     assert "tcp-connect" not in sfcperf(tmp_path, "list", "probes").stdout
     refused = sfcperf(tmp_path, "validate", str(WORKFLOW), status=2)

@@ -113,6 +113,7 @@ def _headers(flow: dict[str, Any]) -> set[str]:
     return {"ip", "ipv4", "ports"} | ({"tcp"} if flow["ip_proto"] == 6 else set())
 
 
+@pytest.mark.exhaustive
 def test_two_switches_with_one_secret_sample_the_same_flows(net: Network) -> None:
     for switch in (1, 2):
         turn_on(net.controller, switch, ratio=0.3)
@@ -315,6 +316,7 @@ def _kill(net: Network, restart: Callable[[], None]) -> None:
     assert net.agents[1].tool.status["limit"] == 77
 
 
+@pytest.mark.exhaustive
 def test_an_agent_that_is_killed(net: Network) -> None:
     def restart() -> None:
         net.agents[1].signal(9)

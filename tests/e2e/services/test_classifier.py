@@ -225,6 +225,7 @@ def test_records_that_did_not_arrive_make_a_trial_untrusted(bench: ClassifierBen
     assert reason == "the functions sent 2 records, and the broker has 1"
 
 
+@pytest.mark.exhaustive
 def test_another_model_while_records_come(bench: ClassifierBench) -> None:
     """The speed layer goes on where the one before it stopped."""
     flows = one_packet_flows(400)

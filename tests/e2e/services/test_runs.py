@@ -145,7 +145,7 @@ def test_a_run_and_its_topics(kafka: Any, tmp_path: Path) -> None:
     assert TopicsClient(kafka.address).existing(facts["topics"].values()) == []
 
 
-@pytest.mark.gate_runs(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_start_of_the_broker_that_is_cut_short(
     tmp_path: Path, state_dir: Path, number: signal.Signals

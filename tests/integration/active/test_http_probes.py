@@ -168,6 +168,7 @@ def _noting(put: Callable[[Path, Path], None], copies: list[Path]) -> Callable[[
     return noting
 
 
+@pytest.mark.exhaustive
 @pytest.mark.server
 def test_http_timeouts_are_errors_not_doubts_of_the_sender(wire: Cable, tmp_path: Path) -> None:
     wire.shape("middle", "tbf", "rate", "100kbit", "burst", "3kb", "limit", "3kb")

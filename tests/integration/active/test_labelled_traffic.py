@@ -96,7 +96,7 @@ def block(deployment: Deployment, *sources: str) -> None:
                 assert answer.status_code == 201, answer.text
 
 
-@pytest.mark.gate_runs(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dataplane", ["ebpf", "ovs"])
 def test_a_chain_that_blocks_nothing(tmp_path: Path, dataplane: str, trace: dict[str, str]) -> None:
     """Also through a function in plain IP, which knows no address of the trace."""

@@ -194,6 +194,7 @@ def test_an_end_that_is_killed_is_told(wire: Cable, tmp_path: Path, role: str) -
     assert idle(wire)
 
 
+@pytest.mark.exhaustive
 def test_loads_follow_each_other(wire: Cable, tmp_path: Path) -> None:
     properties = PktgenLoad.parameters["properties"]
     offers = PktgenLoad({name: p["default"] for name, p in properties.items() if "default" in p})

@@ -57,6 +57,7 @@ def test_a_known_delay_is_in_the_latency(tmp_path: Path, protocol: str) -> None:
     assert set(trial["packets"]) == {"fwd-1", "late-1"}
 
 
+@pytest.mark.exhaustive
 def test_a_chain_that_takes_the_senders_time_withholds_packets(tmp_path: Path) -> None:
     """Rules of iptables are looked through one after the other, in the sender's time. Beside other
     work a sender also waits for its CPU, and then nothing is said about the chain."""

@@ -66,6 +66,7 @@ def test_all_entries_and_their_packets(
     assert chain.client.host.run(argv, timeout_s=10).returncode == 0
 
 
+@pytest.mark.exhaustive
 def test_it_measures_again(chain: Deployment, tmp_path: Path) -> None:
     for entries in (0, 10):
         probe = made(SdnMonQuery, entries=entries, queries=1, pause_s=0, buffers=bool(entries))

@@ -13,7 +13,7 @@ from support.attacks.corpus import ATTACKS
 from support.attacks.judge import behaviour, faults
 
 
-@pytest.mark.gate_runs("every 40th")
+@pytest.mark.gate_runs("every 60th")
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_a_hostile_input_is_refused(attack: Attack, tmp_path: Path) -> None:
     found = behaviour(attack, tmp_path)

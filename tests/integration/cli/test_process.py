@@ -163,7 +163,7 @@ def test_interrupted_before_the_run_begins(bench: Bench, module: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
-@pytest.mark.gate_runs("every 10th")
+@pytest.mark.gate_runs("every 12th")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("verb", ["--help", "list", "runs", "show probe fake", "run", "run -q"])
 def test_closed_streams_are_no_error(bench: Bench, closed: str, verb: str) -> None:
@@ -192,6 +192,7 @@ def test_errors_do_not_move_to_stdout_when_stderr_is_closed(bench: Bench) -> Non
     assert (done.returncode, done.stdout) == (2, "")
 
 
+@pytest.mark.exhaustive
 def test_a_reader_that_goes_away_does_not_end_a_run(bench: Bench) -> None:
     reader, writer = os.pipe()
     path = bench.write()
@@ -249,6 +250,7 @@ def test_the_run_folder_does_not_depend_on_where_it_is_read(bench: Bench, tmp_pa
     assert f"results: {moved}" in out
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_stops_the_rest_of_a_campaign(bench: Bench) -> None:
     path = bench.write(probes=SLOW, design={"rounds": 8, "warmup_rounds": 0})
     argv = ("run", path, "--results", bench.results, "--repeat", 4, "--quiet")

@@ -57,6 +57,7 @@ def test_too_little_memory(limit: str) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_as_much_memory_as_is_asked_for(tmp_path: Path) -> None:
     package = packed(tmp_path, PLAIN)
     done = sh(f'ulimit -v 524288 -d 524288; "$0" plan quickstart && "$0" verify {package}')

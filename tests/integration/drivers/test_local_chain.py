@@ -197,6 +197,7 @@ def test_no_process_of_a_run_has_a_secret_in_its_environment(
     server.stop()
 
 
+@pytest.mark.gate_runs(1)
 def test_another_program_at_the_usual_port_of_a_probe(driver: LocalDriver, tmp_path: Path) -> None:
     deployment = driver.deploy(scenario(["forwarder"]))
     host, log = deployment.server.host, tmp_path / "other.txt"
@@ -344,6 +345,7 @@ def test_a_function_gets_the_cpus_and_memory_that_were_asked(driver: LocalDriver
     assert limits == [str(48 * 1024 * 1024)]
 
 
+@pytest.mark.gate_runs(1)
 def test_a_link_carries_no_more_than_its_rate(driver: LocalDriver) -> None:
     links = [Link(("node1", "node2"), rate_bps=20_000_000)]
     deployment = driver.deploy(scenario([], where=_between_nodes(links)))

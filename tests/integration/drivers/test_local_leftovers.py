@@ -21,6 +21,7 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks
 pytestmark = pytest.mark.root
 
 
+@pytest.mark.exhaustive
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
     first, second = new_driver(tmp_path), new_driver(tmp_path)
     chain = scenario(["forwarder"], where=topology("T2"))

@@ -95,6 +95,7 @@ def test_counted_equals_sent(driver: LocalDriver, tmp_path: Path) -> None:
     assert seen["chain", "cpu_ns_per_packet"] >= 0
 
 
+@pytest.mark.gate_runs(1)
 def test_switches_sample_the_same_flows(driver: LocalDriver, tmp_path: Path) -> None:
     """By the packet inside of what is between them, with its SPI."""
     names = ["nsh_spi", "ipv4_src", "ipv4_dst", "ip_proto", "tp_src", "tp_dst"]
@@ -111,6 +112,7 @@ def test_switches_sample_the_same_flows(driver: LocalDriver, tmp_path: Path) -> 
     assert found[0] == found[1]
 
 
+@pytest.mark.gate_runs(1)
 def test_the_sampled_ratio_and_its_interval(driver: LocalDriver, tmp_path: Path) -> None:
     watched = Watched(driver, scenario([]), tmp_path, ratio=0.3, flows=1000, most_flows=10)
     watched.send(1000, 1)
@@ -134,6 +136,7 @@ def test_the_baseline_counts_by_the_ports_alone(driver: LocalDriver, tmp_path: P
     assert watched.seen["sff@node1", "port_packets"] >= FLOWS
 
 
+@pytest.mark.gate_runs(1)
 def test_packets_that_are_not_counted_fail_the_trial(driver: LocalDriver, tmp_path: Path) -> None:
     watched = Watched(driver, scenario([]), tmp_path)
     port = watched.deployment.switches["sff@node1"].interfaces[0]

@@ -73,6 +73,7 @@ def test_times_are_those_for_which_packets_were_held(
             assert "saturated" not in sample.flags
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("name", ["ipv4/udp", "ipv6/tcp", "nsh/md2/ipv4/tcp"])
 def test_times_stay_right_while_others_are_measured(
     held: Callable[[int], tuple[Chain, HeldVnf]], name: str

@@ -27,6 +27,7 @@ AT_ONCE = 200
 TRACES = pytest.mark.parametrize("name", hostile.NAMES)
 
 
+@pytest.mark.gate_runs("every 4th")
 @TRACES
 def test_reference_model(name: str) -> None:
     assert misreported(trace(name), model(name).listing()) == []

@@ -227,6 +227,7 @@ def test_packets_without_nsh_are_classified(trace: Path) -> None:
     assert registers == [bank.registers()] * 5
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("write", [traces.pcap, traces.pcapng])
 def test_a_truncated_capture_says_so(trace: Path, write: Any) -> None:
     whole = write(frames(20))

@@ -105,6 +105,7 @@ def test_a_trace_is_made_once(
         folder.rename(trace.folder)
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_left_of_a_process_that_was_killed(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     process = spawn("traffic", "make", "--duration-s", 60, folder)

@@ -220,6 +220,7 @@ def test_survives_damaged_packets(fire: Fire, seed: int) -> None:
     assert causes == new["dropped"] > 0
 
 
+@pytest.mark.exhaustive
 def test_rules_hold_while_their_filter_is_cleared_for_others(lab: Lab) -> None:
     """The smallest filter takes turns after a few rules: those in force must not be lost in one."""
     bench, _ = start(lab, max_rules=16)

@@ -154,6 +154,7 @@ def test_the_noise_gates_readings_are_there(ask: Ask, tmp_path: Path) -> None:
     assert rows(ask(store.folder, status, "--format", "csv")) == [["untrusted"]]
 
 
+@pytest.mark.gate_runs("every 5th")
 @pytest.mark.parametrize(
     "sql",
     [

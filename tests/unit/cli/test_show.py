@@ -67,6 +67,7 @@ MODULES = {
 }
 
 
+@pytest.mark.gate_runs("every 4th")
 @pytest.mark.parametrize("target", BROKEN)
 def test_a_broken_plug_in_is_named_and_hides_no_other(
     bench: Bench, sfcperf: Command, capsys: Capture, tmp_path: Path, target: str

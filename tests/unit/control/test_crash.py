@@ -36,6 +36,7 @@ def test_killed_at_any_point_a_run_is_resumed_to_its_end(bench: Bench) -> None:
     assert check_each_point(bench, check, **SMALL) > 100
 
 
+@pytest.mark.exhaustive
 def test_killed_again_while_it_resumes(bench: Bench) -> None:
     for first, second in ((40, 3), (60, 12), (90, 30), (120, 61), (150, 90)):
         assert killed_run(bench, first, **SMALL) == -signal.SIGKILL

@@ -172,6 +172,7 @@ def test_killed_at_any_point_it_is_resumed_to_its_end(bench: Bench) -> None:
     check_each_point(bench, check, **three(bench))
 
 
+@pytest.mark.exhaustive
 def test_killed_again_while_it_resumes(bench: Bench) -> None:
     for first, second in ((60, 5), (110, 30), (170, 70), (230, 100)):
         assert killed_run(bench, first, **three(bench)) == -signal.SIGKILL

@@ -74,6 +74,7 @@ def test_files_and_numbers(tmp_path: Path) -> None:
     assert sum(row["purpose"] == "latency" for row in rows) == 2 * len(SYSTEMS) * 4
 
 
+@pytest.mark.exhaustive
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     store = run_of(tmp_path / "run", *SYSTEMS)
     one, other = (

@@ -248,6 +248,7 @@ def test_a_crate_that_is_none(
     assert re.search(told, findings(verify(path), "RO-Crate"))
 
 
+@pytest.mark.exhaustive
 def test_a_package_says_nothing_to_the_terminal(package: Path, tmp_path: Path) -> None:
     """Control sequences could hide what failed."""
 

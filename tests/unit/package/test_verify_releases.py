@@ -113,6 +113,7 @@ def as_then(table: bytes, then: Mapping[float, Mapping[str, Any]], younger: set[
     return text.getvalue().encode()
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("modified", [False, True])
 def test_a_forged_drawing_is_found_though_its_hash_fits(
     drawn_package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modified: bool

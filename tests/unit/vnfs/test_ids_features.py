@@ -235,6 +235,7 @@ def test_records_keep_their_schema(how: str) -> None:
         validator("flow-record").validate(record)
 
 
+@pytest.mark.exhaustive
 @examples(300)
 @given(
     st.lists(st.tuples(_packets(), st.lists(st.tuples(st.integers(12, 120), st.integers(0, 255)))))

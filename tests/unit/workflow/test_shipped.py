@@ -65,6 +65,7 @@ def places(value: Any, at: tuple[str | int, ...]) -> list[tuple[str | int, ...]]
     return [at]
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("schema", SCHEMAS)
 @pytest.mark.parametrize("file", FILES, ids=named)
 def test_an_editor_accepts_it_and_what_a_run_keeps_of_it(file: Path, schema: str) -> None:

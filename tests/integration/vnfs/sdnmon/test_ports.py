@@ -175,6 +175,7 @@ def test_large_segments_count_as_the_packets_they_stand_for(bench: Bench, hook: 
     assert (headers - resent) / entry["packets"] <= 14 + 20 + 40
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("hook", HOOKS)
 def test_resets_under_load_count_no_packet_twice(bench: Bench, hook: str) -> None:
     """Afterwards the new program is at all ports, and its table is exact."""

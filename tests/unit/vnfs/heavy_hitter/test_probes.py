@@ -117,6 +117,7 @@ def test_each_window_has_a_score(tmp_path: Path) -> None:
     assert values(found)["average_relative_error"] == pytest.approx(fmean(wanted), rel=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_captures_of_raw_ip_without_payload(tmp_path: Path) -> None:
     """As CAIDA's are."""
     packets = zipf(300, 2000)
