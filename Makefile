@@ -28,8 +28,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 Q := $(if $(V),,@)
 
-# Four for two cores: tests wait for processes a good part of their time.
-JOBS ?= 4
+# Five for two cores: tests wait for processes a good part of their time.
+JOBS ?= 5
 # ALL=1 adds the exhaustive tests to those of the gate.
 PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhaustive)
 .DEFAULT_GOAL := help
