@@ -28,5 +28,5 @@ fetch() {
     mvn --quiet --batch-mode --no-transfer-progress --strict-checksums \
         "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:$goal" \
         -DoutputDirectory="$work" "$@" </dev/null ||
-        fail "$what could not be had from Maven Central; see what mvn says above"
+        fail "cannot get $what from Maven Central; see what mvn says above"
 }

@@ -20,7 +20,7 @@ for pause in 2 10 30 0; do
         'tosca-parser==2.7.0' 'kubernetes==25.3.0' 'wrapt<2' 'requests<2.29' 'urllib3<2' \
         'setuptools<70' 'pbr<6' 'stevedore<5' 'cliff<4.1' 'rfc3986<2' && break
     test "$pause" -gt 0 || {
-        echo "openstack: Tacker could not be had; see what pip says above" >&2
+        echo "openstack: cannot install Tacker; see what pip says above" >&2
         exit 1
     }
     sleep "$pause"

@@ -36,7 +36,7 @@ class SdnMonQuery(Probe):
     channel (SDN-Mon paper, section 4.3): a controller with os-ken asks, the switch's agent answers.
     Both run in the switch's network namespace.
 
-    The controller adds the entries before: UDP flows from client to server, as the monitor
+    First, the controller adds the entries: UDP flows from client to server, as the monitor
     `background` sends them, the first source port being 1024. Match fields are the 5-tuple of IPv4.
     Packets of other flows are not monitored.
     """

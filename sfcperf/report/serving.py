@@ -1,4 +1,4 @@
-"""The report of a run over HTTP, made again while the run goes on: on loopback, and read-only."""
+"""The report of a run over HTTP, updated while the run goes on: on loopback, and read-only."""
 
 from __future__ import annotations
 

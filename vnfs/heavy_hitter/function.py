@@ -40,9 +40,10 @@ class PlainHeavyHitter(RunningHeavyHitter):
 
 
 class HeavyHitter(NetworkFunction):
-    """Counts the packets of each flow in a count-min sketch, on DPDK, and blocks or reports a flow
-    as soon as it has sent more than a threshold of packets in a window. A thread runs on each of
-    the VNF's vCPUs, with a sketch of its own; all packets of a flow go to the same one."""
+    """Counts the packets of each flow in a count-min sketch, on DPDK, and blocks, marks or
+    reports a flow as soon as it has sent more than a threshold of packets in a window. A thread
+    runs on each of the VNF's vCPUs, with a sketch of its own; all packets of a flow go to the same
+    one."""
 
     name = "heavy_hitter"
     title = "Heavy hitters on DPDK: finds the largest flows with a P4 program and blocks them"
@@ -87,7 +88,7 @@ class HeavyHitter(NetworkFunction):
                 default=1000,
             ),
             "window_s": number(
-                "Length of a window, seconds. Each window starts counting anew.",
+                "Length of a window, seconds. Counting starts from zero in each window.",
                 (0.005, 3600),
                 default=1,
             ),

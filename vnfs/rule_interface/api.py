@@ -113,7 +113,7 @@ class Lifetime(_Described):
     """How long a rule holds."""
 
     ttl_s: _Ttl
-    """Seconds from now, at most the knob `max_ttl_s`. Setting a rule again starts anew."""
+    """Seconds from now, at most the knob `max_ttl_s`. Setting a rule again restarts its time."""
 
 
 _ONE_OF_TWO: dict[str, Any] = {"oneOf": [{"required": ["source"]}, {"required": ["flow"]}]}

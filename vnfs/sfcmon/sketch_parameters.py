@@ -20,7 +20,7 @@ _SIZES = {
     "bloom_bits": "Bits of the Bloom filter.",
     "bloom_hashes": "Hash functions of the Bloom filter.",
     "iblt_cells": "Cells of the invertible Bloom lookup table.",
-    "iblt_hashes": "Hash functions of the Bloom filter.",
+    "iblt_hashes": "Hash functions of the IBLT.",
 }
 PROPERTIES: Mapping[str, Any] = {
     "threshold": number(

@@ -27,7 +27,7 @@ def report(
         bool,
         typer.Option(
             "--serve",
-            help="Serve the report of a run on 127.0.0.1 until Ctrl-C, made again while the run "
+            help="Serve the report of a run on 127.0.0.1 until Ctrl-C, updated while the run "
             "goes on; writes nothing.",
         ),
     ] = False,
