@@ -41,7 +41,7 @@ trap 'rm -rf "$work"' EXIT
 # Lists of packages may be absent or older than the archive.
 fetch 2>/dev/null || {
     test "$(id -u)" -ne 0 || apt-get -qq update || :
-    fetch || fail "the archives that apt knows do not have the package of Linux $version" \
+    fetch || fail "cannot get the package of Linux $version from the archives that apt knows" \
         "see what apt-get says above; as root: apt-get update && apt-get download $package"
 }
 deb=$(basename "$work"/*.deb)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import signal
 import urllib.request
 
-import pytest
 from support.command import spawn
 from support.engine import SMALL, Bench
 
 _TIMEOUT_S = 60
 
 
-@pytest.mark.exhaustive
 def test_ctrl_c_ends_the_server(bench: Bench) -> None:
     bench.start(**SMALL)
     with spawn("report", "--serve", "--port", 0, bench.folder()) as server:

@@ -163,7 +163,7 @@ def test_interrupted_before_the_run_begins(bench: Bench, module: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
-@pytest.mark.gate_runs("every 12th")
+@pytest.mark.gate_runs("every 10th")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("verb", ["--help", "list", "runs", "show probe fake", "run", "run -q"])
 def test_closed_streams_are_no_error(bench: Bench, closed: str, verb: str) -> None:
