@@ -45,11 +45,15 @@ LINES = [
 ]
 INNER = Ether(src=CLIENT, dst=SERVER) / IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / Raw(b"data")
 
+_END = bytes(Ether(dst="02:00:00:00:00:99", src=CLIENT, type=0x88B5) / Raw(b"end of the capture"))
+"""Sent into each port after everything else."""
+
 
 class Captures:
     """tcpdump at each port of the node."""
 
     def __init__(self, bench: SffBench, folder: Path) -> None:
+        self._wires = bench.wires
         self._files = {port: folder / f"p{port}.pcap" for port in KINDS}
         self._processes = []
         for port, file in self._files.items():
@@ -62,6 +66,10 @@ class Captures:
 
     def frames(self) -> dict[int, list[bytes]]:
         """What was seen at each port, in both directions, without the bench's own frames."""
+        # tcpdump drops what it has not read when it is stopped.
+        for port, file in self._files.items():
+            self._wires[port].send([_END])
+            assert eventually(lambda file=file: _END in file.read_bytes())  # type: ignore[misc]
         for process in self._processes:
             process.stop()
         return {port: _without_marks(file) for port, file in self._files.items()}
