@@ -128,7 +128,7 @@ def test_a_folder_that_is_gone(store: RunStore, ask: Ask, method: str) -> None:
 
 def test_a_page_from_elsewhere_cannot_ask(ask: Ask) -> None:
     assert ask("/", Host="elsewhere.example")[0].status == 421
-    assert ask("/run.json", Host="localhost:8643")[0].status == 200
+    assert ask("/run.json", Host="localhost:8644")[0].status == 200
 
 
 def test_a_port_that_is_taken(store: RunStore) -> None:

@@ -11,7 +11,7 @@ from sfcperf.cli.arguments import RESULTS, LabelOption, ResultsOption, RunsArgum
 from sfcperf.errors import EnvironmentLacks, InputError
 
 MANY = Path("runs.html")
-PORT = 8643
+PORT = 8644
 
 
 def report(
