@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.simulated_system import Simulation, System
 from support.tiers import examples
@@ -41,6 +41,7 @@ def goals(system: System, settings: Settings = USUAL) -> tuple[GoalResult, ...]:
     exceed=st.floats(0, 0.9),
     loss=st.floats(0.001, 0.4),
 )
+@example(capacity=2000, width=0.125, trials=27, exceed=1 / 3, loss=0.25)
 @examples(200)
 def test_without_noise_the_truth_is_within_the_bounds(
     capacity: float, width: float, trials: int, exceed: float, loss: float
@@ -138,6 +139,29 @@ def _holds(goal: GoalResult, system: System, case: Case) -> bool:
     else:
         low, high = system.undecidable(goal.loss_ratio, exceed, trials)
     return goal.lower_pps <= high + 1 and low - 1 <= goal.upper_pps
+
+
+@given(
+    share=st.integers(1, 30).flatmap(
+        lambda trials: st.tuples(st.integers(0, trials - 1), st.just(trials))
+    ),
+    seed=st.integers(0, 1000),
+)
+@example(share=(9, 27), seed=1)
+@examples(200)
+def test_trials_that_may_be_bad_do_not_lower_the_throughput(
+    share: tuple[int, int], seed: int
+) -> None:
+    """RFC 9971, "Conditional Throughput": their loss ratios come after the quantile, if there are
+    exactly as many of them as may be, too."""
+    bad, trials = share
+    settings = replace(USUAL, exceed_ratio=bad / trials, duration_sum_s=trials, relative_width=0.1)
+    for goal in found(System(10_000, burst_probability=0.8 * bad / trials), settings, seed)[
+        0
+    ].goals:
+        if goal.lower_pps is not None:
+            assert goal.throughput_pps is not None
+            assert goal.throughput_pps >= goal.lower_pps * (1 - goal.loss_ratio)
 
 
 # Irregular results.
