@@ -72,8 +72,10 @@ def listing(
     certainties = _certainties(peeled, left)
     if may_have_wrapped:
         certainties = [Certainty.UNVERIFIED] * len(peeled)
+    residual = sum(_residual(left))
     flows = tuple(
-        _listed(flow, certainty, cells) for flow, certainty in zip(peeled, certainties, strict=True)
+        _listed(flow, certainty, cells, residual > 0)
+        for flow, certainty in zip(peeled, certainties, strict=True)
     )
     occupied = [place for place, count in enumerate(left.count) if count]
     # Each flow is in as many cells as there are hash functions.
@@ -82,7 +84,7 @@ def listing(
         missing_flows=-(-sum(left.count) // shape.hashes),
         missing_packets=sum(left.packets[place] for place in occupied) // shape.hashes,
         missing_bytes=sum(left.bytes[place] for place in occupied) // shape.hashes,
-        residual_cells=sum(_residual(left)),
+        residual_cells=residual,
     )
 
 
@@ -140,12 +142,15 @@ def _certainties(peeled: Sequence[_Peeled], left: Cells) -> list[Certainty]:
     return certainties[::-1]
 
 
-def _listed(flow: _Peeled, certainty: Certainty, cells: Cells) -> ListedFlow:
+def _listed(flow: _Peeled, certainty: Certainty, cells: Cells, residual: bool) -> ListedFlow:
     packets = min(cells.packets[place] for place in flow.places)
     size_bytes = min(cells.bytes[place] for place in flow.places)
-    # Cells that could show an error contain flows that were not listed. It shows all the same if it
-    # is more than what one of the flow's cells has, as it is where a difference has wrapped.
-    if certainty is Certainty.UNVERIFIED and (flow.packets > packets or flow.bytes > size_bytes):
+    # Cells that could show an error may contain flows that were not listed, or a second error that
+    # cancels it out. It still shows in a flow with more than one of its cells has, as where a
+    # difference has wrapped. Or the sum of a cell's packets has wrapped; no window has 2^64 bytes.
+    if flow.bytes > size_bytes or (
+        flow.packets > packets and (residual or certainty is Certainty.UNVERIFIED)
+    ):
         certainty = Certainty.AT_MOST
     if certainty is Certainty.AT_MOST:
         return ListedFlow(flow.key, packets, size_bytes, certainty)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.tiers import examples
 
@@ -21,6 +22,7 @@ tables = st.builds(
     first_seed=st.just(16),
     checksum_seed=st.just(22),
 )
+SMALL = Shape(cells=6, hashes=3, key_bytes=4, first_seed=16, checksum_seed=22)
 flows = st.dictionaries(keys, st.lists(st.integers(0, 1500), min_size=1, max_size=4), max_size=40)
 
 
@@ -99,10 +101,20 @@ def test_a_false_positive_is_detected_in_a_complete_listing() -> None:
 
 @examples(300)
 @given(shape=tables.filter(lambda shape: shape.hashes > 2), packets=flows, stranger=keys)
+@example(
+    replace(SMALL, cells=25, hashes=4),
+    {b"\x1a\xe3g\xb8": [0], b"\x1c=kH": [0], b"_X\xdc\xc6": [0], b"\xbe\x92\x08E": [0]},
+    b"\xc2B+Z",
+).via("a residual elsewhere")
+@example(
+    replace(SMALL, cells=18, hashes=6),
+    {b"d\xb6\x9a\x14": [0], b"\x9fg8\xbe": [0], b"\xd5\x92\xf7N": [0]},
+    b'\x9eq\xfe"',
+).via("no residual")
 def test_no_flow_has_more_than_its_cells(
     shape: Shape, packets: dict[bytes, list[int]], stranger: bytes
 ) -> None:
-    """A flow that was taken for stored lets differences wrap where listing stays incomplete."""
+    """A flow that was taken for stored lets differences wrap."""
     table = filled(shape, {key: sizes for key, sizes in packets.items() if key != stranger})
     table.update(stranger, 1000)
     for flow in listed(table).flows:
@@ -120,14 +132,12 @@ def test_a_key_that_was_inserted_twice_is_not_listed() -> None:
     assert {flow.key for flow in listed(table).flows} <= {b"once"}
 
 
-def test_sums_that_have_wrapped_are_listed_exactly() -> None:
-    shape = Shape(6, 3, 4, first_seed=16, checksum_seed=22)
-    table = filled(shape, {b"aaaa": [5], b"bbbb": [7]})
-    for place in shape.places(b"aaaa"):
+def test_sums_of_packets_that_have_wrapped_are_listed_exactly() -> None:
+    table = filled(SMALL, {b"aaaa": [5], b"bbbb": [7]})
+    for place in SMALL.places(b"aaaa"):
         table.cells.packets[place] = (table.cells.packets[place] + 2**32 - 2) % 2**32
-        table.cells.bytes[place] = (table.cells.bytes[place] + 2**64 - 6) % 2**64
     found = {flow.key: (flow.packets, flow.bytes) for flow in listed(table).flows}
-    expected = {b"aaaa": (2**32 - 1, 2**64 - 1), b"bbbb": (1, 7)}
+    expected = {b"aaaa": (2**32 - 1, 5), b"bbbb": (1, 7)}
     assert found == {key: expected[key] for key in found}
     assert found
 
