@@ -16,7 +16,7 @@ from support.probing import values
 from support.records.trials import run_folder, trial
 from support.schemas import validator
 from support.simulated_system import SimulatedLoad, System
-from support.workflow_file import load_workflow
+from support.workflows.file import load_workflow
 
 from sfcperf import plugins
 from sfcperf.active.base import ProbeResult

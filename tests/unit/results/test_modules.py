@@ -11,7 +11,7 @@ from typing import Any
 
 from support.engine import Bench
 from support.schemas import violations
-from support.workflow_file import load_workflow
+from support.workflows.file import load_workflow
 
 from sfcperf import plugins
 from sfcperf.results.provenance import modules_of

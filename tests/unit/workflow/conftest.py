@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.workflow_plugins import INSTALLED, document
+from support.workflows.plugins import INSTALLED, document
 
 from sfcperf import plugins
 from sfcperf.errors import EnvironmentLacks, WorkflowError

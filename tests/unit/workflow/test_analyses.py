@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.workflow_plugins import findings_at
+from support.workflows.plugins import findings_at
 
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.model import PluginSpec, Workflow

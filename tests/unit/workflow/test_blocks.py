@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.schemas import validator
 from support.tiers import examples
-from support.workflow_plugins import document
+from support.workflows.plugins import document
 
 from sfcperf.control.resolved import resolved
 from sfcperf.workflow.load import load_document

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.workflow_file import load_workflow
-from support.workflow_plugins import pointers
+from support.workflows.file import load_workflow
+from support.workflows.plugins import pointers
 
 from sfcperf.errors import WorkflowError
 

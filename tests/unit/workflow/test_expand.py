@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.workflow_plugins import document, findings_at, pointers
+from support.workflows.plugins import document, findings_at, pointers
 
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.expand import MAX_SCENARIOS, expand

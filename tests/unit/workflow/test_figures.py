@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.workflow_plugins import findings_at, pointers
+from support.workflows.plugins import findings_at, pointers
 
 from sfcperf.workflow.figures import LINE
 from sfcperf.workflow.model import FigureLine, FigureSpec

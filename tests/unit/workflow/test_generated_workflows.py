@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from support.from_schema import from_schema
 from support.tiers import examples
-from support.workflow_mutations import SHIPPED, UNHURRIED, check, mutate
-from support.workflow_plugins import document
+from support.workflows.from_schema import from_schema
+from support.workflows.mutations import SHIPPED, UNHURRIED, check, mutate
+from support.workflows.plugins import document
 
 from sfcperf.workflow.schema import compose, effective_schema
 from sfcperf.workflow.validate import all_fit

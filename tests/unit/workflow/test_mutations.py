@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from support.tiers import examples, is_gate
-from support.workflow_mutations import (
+from support.workflows.mutations import (
     HOSTILE,
     JSON,
     SHIPPED,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.workflow_plugins import document
+from support.workflows.plugins import document
 
 from sfcperf.errors import InputError, WorkflowError
 from sfcperf.workflow.load import load_document, load_infrastructure

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.workflow_plugins import findings_at, pointers
+from support.workflows.plugins import findings_at, pointers
 
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Link, Match, Resources

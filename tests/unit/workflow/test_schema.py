@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.workflow_plugins import (
+from support.workflows.plugins import (
     INSTALLED,
     Echo,
     document,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.workflow_plugins import INSTALLED, findings_at
+from support.workflows.plugins import INSTALLED, findings_at
 
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.plan import plan_document

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from support.heavy import HEAVY, imports
-from support.workflow_file import load_workflow
+from support.workflows.file import load_workflow
 
 from sfcperf import plugins
 from sfcperf.report.verdict import MIN_TRIALS

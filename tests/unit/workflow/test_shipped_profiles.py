@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.workflow_file import load_workflow
+from support.workflows.file import load_workflow
 
 from sfcperf.cli.shipped import shipped
 from sfcperf.workflow.profile import read_profile

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.workflow_plugins import Stream, findings_at, pointers
+from support.workflows.plugins import Stream, findings_at, pointers
 
 from sfcperf.control.resolved import resolved
 from sfcperf.errors import InputError, WorkflowError

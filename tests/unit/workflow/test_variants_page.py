@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.workflow_file import load_workflow
+from support.workflows.file import load_workflow
 
 from sfcperf.cli.verbs.plan import print_plan
 from sfcperf.errors import WorkflowError

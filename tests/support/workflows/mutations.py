@@ -15,7 +15,7 @@ from sfcperf.workflow.document import pointer
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import plan_document
 
-WORKFLOWS = Path(__file__).parents[2] / "workflows"
+WORKFLOWS = Path(__file__).parents[3] / "workflows"
 SHIPPED = [json.loads(path.read_text()) for path in sorted(WORKFLOWS.glob("*.json"))]
 UNHURRIED = (HealthCheck.too_slow, HealthCheck.filter_too_much)
 
