@@ -121,8 +121,11 @@ def test_streams_arrive_through_a_chain(machine: Machine, offloads: bool) -> Non
     samples = running[-1].samples()
     assert sum(checksum_errors(machine, name) for name in (*places, "client", "server")) == 0
     assert {sample.flow.proto for sample in samples if sample.flow} == {"tcp", "udp"}
-    assert {tuple(hop.vnf_id for hop in sample.hops) for sample in samples} == {(1, 2, 3)}
-    assert source["sampled"] >= transit["added"] >= sink["reported"] == len(samples) > 10
+    # TCP may send a segment into which the header fits with one hop, but not with three.
+    whole = [sample for sample in samples if "truncated" not in sample.flags]
+    assert {tuple(hop.vnf_id for hop in sample.hops) for sample in whole} == {(1, 2, 3)}, samples
+    assert source["sampled"] >= sink["reported"] == len(samples)
+    assert transit["added"] >= len(whole) > 10
     assert any("segment" in sample.flags for sample in samples) == offloads
 
 
