@@ -72,8 +72,7 @@ def small_workflow(**sections: Any) -> dict[str, Any]:
         "name": "small",
         "vnfs": {"fwd": {"type": "forwarder"}},
         "chain": {"functions": [{"vnf": "fwd"}]},
-        # For one more interval, ping waits for the last replies: on a busy machine they are late.
-        "probes": [{"probe": "ping", "count": 10, "interval_s": 0.1}],
+        "probes": [{"probe": "ping", "count": 10, "interval_s": 0.01}],
         "design": {"rounds": 1, "warmup_rounds": 0},
         "publish": [],
         **sections,
