@@ -42,7 +42,9 @@ def _run(argv: list[str], namespace: Path | None = None) -> Ended:
     with inside(namespace):
         done = subprocess.run(argv, check=False, capture_output=True, timeout=30)
     lines = done.stdout.decode().splitlines()
-    return Ended(done.returncode, [json.loads(line) for line in lines], done.stderr.decode())
+    # Messages repeat a part of a long option, whose last character may be cut.
+    stderr = done.stderr.decode(errors="replace")
+    return Ended(done.returncode, [json.loads(line) for line in lines], stderr)
 
 
 @pytest.fixture(scope="module")
