@@ -25,6 +25,7 @@ _OF_THE_WIDTH = 0.5
 """Share of the width that a sender may be slower than asked for: what is missing counts as lost
 beyond it. Bounds are loads that were asked for, so that they must be true of what was sent."""
 _ROUNDING = 1e-9
+"""Ratios that differ by less are the same."""
 _TRIES = 3
 """At a load that the sender has reached before."""
 
