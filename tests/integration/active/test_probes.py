@@ -300,6 +300,14 @@ def test_every_port_of_a_web_server_must_be_free(wire: Cable, tmp_path: Path) ->
 
 
 @pytest.mark.server
+def test_a_web_test_that_the_time_ends(wire: Cable, tmp_path: Path) -> None:
+    """Fewer requests than there could be are no reason to doubt it."""
+    result = measure_in_peace(wire, tmp_path, Ab, duration_s=1, concurrency=1)
+    assert result.notes["requests"] < 100_000
+    assert result.notes["duration_s"] >= 1
+
+
+@pytest.mark.server
 @pytest.mark.parametrize("kind", [Iperf3, Httperf, Ab])
 def test_a_server_that_cannot_serve_is_told(wire: Cable, tmp_path: Path, kind: type[Probe]) -> None:
     """With the tool's own reason: iperf3 gives it on its standard output."""
