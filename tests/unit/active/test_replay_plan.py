@@ -75,7 +75,7 @@ def test_what_no_chain_carries_is_left_out(tmp_path: Path) -> None:
     others = [Ether() / ARP(pdst=SERVER), Ether() / IPv6(dst="2001:db8::1") / UDP()]
     found = made(tmp_path, [tcp(USER, 1), *martians, *others])
     assert len(found.packets) == 1
-    assert found.left_out == {"training": 0, "not_ipv4": 1, "martian": 4}
+    assert found.left_out == {"training": 0, "not_ipv4": 1, "martian": 4, "ethertype_0x0806": 1}
     left = found.without([USER])
     assert not left.packets
     assert left.left_out["endpoint_addresses"] == 1
