@@ -135,8 +135,7 @@ static int put(struct run *run)
 
 	if (!frame_take(&trace, &taken))
 		return -1;
-	if (run->work->score &&
-	    score_count(&taken, run->work->settings.nsh_only, &run->left_out))
+	if (run->work->score && score_count(&taken, run->work->settings.nsh_only, &run->left_out))
 		return -1;
 	frame = frame_create(run->pool, taken.data, taken.bytes);
 	if (!frame)

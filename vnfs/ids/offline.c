@@ -31,9 +31,9 @@ static void print(void *context, const struct record *record)
 
 static enum parsed parse(const struct captured *frame, struct packet *packet)
 {
-	enum parsed parsed = packet_parse_payload(frame->network.data,
-						  (uint32_t)frame->network.bytes,
-						  frame->network.ethertype, packet);
+	enum parsed parsed =
+		packet_parse_payload(frame->network.data, (uint32_t)frame->network.bytes,
+				     frame->network.ethertype, packet);
 
 	packet->time_ns = frame->time_ns;
 	return parsed;

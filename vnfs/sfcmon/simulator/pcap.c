@@ -31,10 +31,10 @@ static enum trace_status next_pcap(struct trace *trace, struct packet *packet)
 		return TRACE_TRUNCATED;
 	packet->ts_ns = trace_u32(trace, record) * 1000000000ULL +
 			trace_u32(trace, record + 4) * ns_per_tick;
-	status = trace_frame(trace,
-			     &(struct frame){ record + RECORD_BYTES, captured,
-					      trace->interfaces[0].link_type },
-			     packet);
+	status = trace_frame(
+		trace,
+		&(struct frame){ record + RECORD_BYTES, captured, trace->interfaces[0].link_type },
+		packet);
 	input_skip(input, RECORD_BYTES + captured);
 	return status;
 }

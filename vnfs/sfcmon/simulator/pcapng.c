@@ -91,9 +91,9 @@ static enum trace_status read_packet(struct trace *trace, uint32_t number, const
 			(uint64_t)((unsigned __int128)(ticks % interface->ticks_per_s) *
 				   1000000000 / interface->ticks_per_s);
 	trace->last_ns = packet->ts_ns;
-	return trace_frame(
-		trace, &(struct frame){ body + PACKET_BYTES, captured, interface->link_type },
-		packet);
+	return trace_frame(trace,
+			   &(struct frame){ body + PACKET_BYTES, captured, interface->link_type },
+			   packet);
 }
 
 /* A simple packet has neither a time nor the number of captured bytes. */

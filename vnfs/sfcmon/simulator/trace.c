@@ -37,8 +37,7 @@ void trace_cut_off(const struct trace *trace)
 	trace_damaged(trace, "a packet that the end cuts off");
 }
 
-enum trace_status trace_frame(struct trace *trace, const struct frame *frame,
-			      struct packet *packet)
+enum trace_status trace_frame(struct trace *trace, const struct frame *frame, struct packet *packet)
 {
 	if (!frame_link_known(frame->link_type))
 		return trace_damaged(trace,
