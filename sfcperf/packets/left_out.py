@@ -24,7 +24,7 @@ _PROTOCOLS = {
 """Which carry no packets of users."""
 _CARRIERS = {
     0x8847: "MPLS", 0x8848: "MPLS", 0x8863: "PPPoE", 0x8864: "PPPoE", 0x88E5: "MACsec",
-    0x8100: "VLAN tag", 0x88A8: "VLAN tag", 0x9100: "VLAN tag", 0x86DD: "IPv6",
+    0x8100: "VLAN tag", 0x88A8: "VLAN tag", 0x9100: "VLAN tag",
 }  # fmt: skip
 _LEAST_ETHERTYPE = 0x0600
 """Smaller numbers are lengths (IEEE 802.3): frames of bridges."""
@@ -48,15 +48,16 @@ class LeftOut(dict[str, int]):
 
     def lines(self, frames: int) -> Iterator[str]:
         """For people: a line, or none if nothing was left out of so many frames."""
-        found = sorted(((n, reason) for reason, n in self.items() if n), key=lambda one: -one[0])
-        if not found:
+        counts = sorted(((n, reason) for reason, n in self.items() if n), key=lambda pair: -pair[0])
+        if not counts:
             return
-        shown = [f"{count} with {_words(reason)}" for count, reason in found[:_MOST_SHOWN]]
-        if rest := sum(count for count, _ in found[_MOST_SHOWN:]):
-            shown.append(f"{rest} for other reasons")
-        total = sum(count for count, _ in found)
-        told = shown[0].removeprefix(f"{total} with ") if len(found) == 1 else ", ".join(shown)
-        yield f"{total} of {frames} frames left out: {told}"
+        if len(counts) == 1:
+            reasons = [_words(counts[0][1])]
+        else:
+            reasons = [f"{count} with {_words(reason)}" for count, reason in counts[:_MOST_SHOWN]]
+        if rest := sum(count for count, _ in counts[_MOST_SHOWN:]):
+            reasons.append(f"{rest} for other reasons")
+        yield f"{sum(self.values())} of {frames} frames left out: {', '.join(reasons)}"
 
     def doubts(self, frames: int) -> Iterator[str]:
         """Why a result that lacks them cannot be trusted; none for a few of so many frames."""

@@ -10,7 +10,7 @@ from sfcperf.packets.capture_stream import MOST_FRAME_BYTES, CaptureStream, Fram
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
 """The same in both byte orders."""
-_SECTION, _INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET = 0x0A0D0D0A, 1, 2, 3, 6
+_INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET = 1, 2, 3, 6
 _LEAST_BLOCK_BYTES = 12
 _MOST_BLOCK_BYTES = MOST_FRAME_BYTES + (1 << 18)
 """A frame with much commented to it."""

@@ -76,7 +76,7 @@ def pcapng(
     section = _block(order, 0x0A0D0D0A, pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1))
     resolution = pack(f"{order}HHB3x", 9, 1, 9) + pack(f"{order}HH", 0, 0)
     links = [link] if unused is None else [unused, link]
-    interfaces = [_block(order, 1, pack(f"{order}HHI", one, 0, 0) + resolution) for one in links]
+    interfaces = [_block(order, 1, pack(f"{order}HHI", each, 0, 0) + resolution) for each in links]
     head = pack(f"{order}HH", len(links) - 1, 0) if old else pack(f"{order}I", len(links) - 1)
     packets = [
         _block(
