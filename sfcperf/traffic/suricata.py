@@ -36,10 +36,13 @@ def requirement() -> Requirement:
 def rows(pcap: Path, rules: Sequence[Path] = (RULES,), config: Path = CONFIG) -> list[Row]:
     """Labels of a capture. A flow with an alert has the alert's category as its label, with dashes
     for spaces; the first alert counts. All else is benign. Raises InputError for rules or a capture
-    that Suricata refuses, MeasurementError for a file that is no capture, EnvironmentLacks without
+    that Suricata refuses and for a capture that is none or is damaged, EnvironmentLacks without
     Suricata."""
     _version()
-    frames(pcap)  # Suricata would wait for a minute before it said that this is no capture
+    # Suricata would wait for a minute before it said that this is no capture, and say nothing of
+    # packets that it cannot read.
+    for _ in frames(pcap):
+        pass
     found: dict[Flow, str] = {}
     for alert in _alerts(pcap, rules, config):
         if (flow := _flow(alert)) is not None:

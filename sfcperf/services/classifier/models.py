@@ -137,6 +137,7 @@ def _train(
             "features": FEATURES,
             "sha256": _digests(made),
             "facts": dict(facts),
+            "packets_left_out": found.left_out,
             "training_records": {
                 str(label): int((training.labels == label).sum()) for label in present
             },

@@ -99,6 +99,7 @@ def label(
     The flow of an alert gets its category as its label; all other packets are benign.
     """
     from sfcperf.traffic import agreement, labels, suricata
+    from sfcperf.traffic.labelled import LabelledTrace
 
     if output.exists():
         raise InputError("there is something already", where=str(output), allowed="a new file")
@@ -107,4 +108,7 @@ def label(
     labels.write(output, found)
     print(f"{output}: {len(found) - 1} flows are attacks")
     if known is not None:
-        print(agreement.table(agreement.agreement(pcap, known, labels.Labels(found))))
+        trace = LabelledTrace(pcap, known)
+        print(agreement.table(agreement.agreement(trace, labels.Labels(found))))
+        for line in trace.left_out.lines(trace.frames):
+            print(line)

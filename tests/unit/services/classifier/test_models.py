@@ -178,7 +178,7 @@ def test_a_trace_of_one_label_trains_nothing(
 
 def test_what_is_no_capture_is_refused(engine: ScikitEngine, source: Source) -> None:
     source.pcap.write_bytes(b"no capture")
-    with pytest.raises(Exception, match="not a pcap file"):
+    with pytest.raises(Exception, match="not a capture"):
         train(engine, source)
 
 
