@@ -28,7 +28,7 @@ def main() -> None:
     """Print the agreement, then both trees."""
     traces = {seed: kept(seed, SECONDS, print) for seed in (*TRAIN, TEST)}
     true = {seed: read(trace.labels) for seed, trace in traces.items()}
-    given = {seed: Labels(suricata.rows(trace.pcap)) for seed, trace in traces.items()}
+    given = {seed: Labels(suricata.alerts(trace.pcap).rows) for seed, trace in traces.items()}
     print(table(agreement(traces[TEST].pcap, true[TEST], given[TEST])))
     # In windows as a chain has them: nearly no flow is put aside.
     test = parts(traces[TEST].pcap, true[TEST], HOW, TEST, SMALL).test
