@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfcperf import yaml_input
-from sfcperf.errors import EnvironmentLacks, InputError
+from sfcperf.errors import EnvironmentLacks, InputError, errors_as
 from sfcperf.input_file import read_input
 
 if TYPE_CHECKING:
@@ -40,11 +40,9 @@ def check_readable() -> None:
         path = next(filter(Path.exists, map(Path, [*named, *places])), None)
         if path is None:
             continue
-        what = "the configuration of clouds"
-        try:
+        what = f"the configuration of clouds, {path},"
+        with errors_as(EnvironmentLacks, InputError):
             yaml_input.loads(read_input(path, what, max_bytes=_MOST_BYTES), what)
-        except InputError as error:
-            raise error.as_kind(EnvironmentLacks, where=str(path)) from error
 
 
 def absent() -> str:
@@ -93,7 +91,7 @@ def check_certificates(region: CloudRegion) -> None:
 
 
 def _regular(path: str) -> str:
-    read_input(Path(path), "it", max_bytes=_MOST_BYTES)
+    read_input(Path(path), "the file", max_bytes=_MOST_BYTES)
     return path
 
 
@@ -104,7 +102,7 @@ def _named(option: str, path: str, cloud: str | None) -> Iterator[None]:
     except (InputError, OSError, ValueError) as error:
         reason = error.message if isinstance(error, InputError) else error
         raise EnvironmentLacks(
-            f"the {option} of the cloud {cloud} cannot be used: {reason}",
-            where=path,
+            # Requirements show the message alone.
+            f"{path}, the {option} of the cloud {cloud}, cannot be used: {reason}",
             allowed="a file in PEM format; a key without passphrase",
         ) from error
