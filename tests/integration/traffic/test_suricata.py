@@ -100,7 +100,7 @@ def test_rules_that_are_refused(pcap: Path, tmp_path: Path, rules: str | None, s
     if rules is not None:
         own.write_text(rules + "\n")
     with pytest.raises(InputError, match=said):
-        suricata.alerts(pcap, [own]).rows
+        suricata.alerts(pcap, [own])
 
 
 def test_a_file_that_is_no_capture(tmp_path: Path) -> None:
