@@ -40,9 +40,12 @@ def _use_memory() -> None:
 
 def _heed_signals() -> None:
     """A shell has what it starts in the background ignore SIGINT, and so would the processes that
-    tests send it to."""
+    tests send it to. SIGHUP stays ignored under nohup, which protects the runner and its children
+    from the end of a terminal; tests that send it use `support.signals.default_signals`."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 _use_memory()

@@ -53,20 +53,18 @@ class UdpOutput:
     sent: int
     received: int
     lost: int
+    """Up to the last one received."""
+    omitted: int
+    """Received in the seconds at the start that do not count."""
     received_per_s: float
     jitter_us: float
     """Interarrival jitter of RFC 3550 (section 6.4.1, as iperf3 smoothes it) at the end."""
 
     @property
-    def loss_ratio(self) -> float:
-        """Lost datagrams, of those up to the last one received."""
-        return self.lost / (self.received + self.lost)
-
-    @property
     def unseen(self) -> int:
         """Datagrams sent after the last one received: lost at the very end, or still unread when
         the server heard that the test was over. (iperf3 does not read on: without any loss, 1 % of
-        a second at full rate were seen to remain. Hence they are not counted as lost.)"""
+        a second at full rate were seen to remain. `residual.Arrivals` knows which.)"""
         return max(0, self.sent - self.received - self.lost)
 
 
@@ -171,28 +169,24 @@ def _total(report: _Report, side: str) -> tuple[float, float]:
     return report.number("end", side, "bytes"), seconds
 
 
-def _counted(report: _Report) -> list[_Report]:
-    """The server's sums over all streams, per interval that is not omitted. (In iperf 3.12 the
-    totals of UDP loss also count datagrams of the omitted seconds.)"""
+def _sums(report: _Report, *, omitted: bool = False) -> list[_Report]:
+    """The server's sums over all streams, per interval that counts, or that is omitted. (In iperf
+    3.12 the totals of UDP loss also count datagrams of the omitted seconds.)"""
     intervals = report.rows("server_output_json", "intervals")
     sums = [_Report(interval.get("sum")) for interval in intervals]
-    return [row for row in sums if row.get("omitted") is False]
+    return [row for row in sums if row.get("omitted") is omitted]
 
 
 def _each_bps(report: _Report) -> tuple[float, ...]:
-    each = [(row.number("seconds"), row.number("bytes")) for row in _counted(report)]
+    each = [(row.number("seconds"), row.number("bytes")) for row in _sums(report)]
     shortest_s = max(_SHORTEST_S, each[0][0] / 2) if each else 0.0
     return tuple(size * _BITS_PER_BYTE / s for s, size in each if s >= shortest_s)
 
 
 def _udp(report: _Report) -> UdpOutput:
-    counted = _counted(report)
-    expected = int(sum(row.number("packets") for row in counted))
-    # A datagram that comes late is first counted as lost, and given back as a negative loss in the
-    # interval in which it comes: only the sum over all intervals has a meaning.
-    lost = max(0, int(sum(_lost(row) for row in counted)))
+    counted = _sums(report)
+    received, lost = _received_and_lost(counted)
     seconds = sum(row.number("seconds") for row in counted)
-    received = expected - lost
     if received <= 0 or seconds < _SHORTEST_S:
         raise MeasurementError("the server received none of iperf3's datagrams")
     jitter_ms = report.number("end", "sum_received", "jitter_ms")
@@ -202,9 +196,18 @@ def _udp(report: _Report) -> UdpOutput:
         sent=int(report.number("end", "sum_sent", "packets")),
         received=received,
         lost=lost,
+        omitted=_received_and_lost(_sums(report, omitted=True))[0],
         received_per_s=received / seconds,
         jitter_us=jitter_ms * _US_PER_MS,
     )
+
+
+def _received_and_lost(rows: Sequence[_Report]) -> tuple[int, int]:
+    """Datagrams of these intervals. One that comes late is first counted as lost, and given back as
+    a negative loss in the interval in which it comes: only the sum over all has a meaning."""
+    expected = int(sum(row.number("packets") for row in rows))
+    lost = max(0, int(sum(_lost(row) for row in rows)))
+    return expected - lost, lost
 
 
 def _lost(row: _Report) -> float:
