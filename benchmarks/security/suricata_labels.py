@@ -29,7 +29,7 @@ def main() -> None:
     """Print the agreement, then both trees."""
     traces = {seed: kept(seed, SECONDS, print) for seed in (*TRAIN, TEST)}
     true = {seed: read(trace.labels) for seed, trace in traces.items()}
-    given = {seed: Labels(suricata.rows(trace.pcap)) for seed, trace in traces.items()}
+    given = {seed: Labels(suricata.alerts(trace.pcap).rows) for seed, trace in traces.items()}
     judged = LabelledTrace(traces[TEST].pcap, true[TEST])
     print(table(agreement(judged, given[TEST])))
     # In windows as a chain has them: nearly no flow is put aside.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sfcperf.environment.state_root import state_root
+from sfcperf.errors import InputError
 from sfcperf.traffic.making import LABELS, MANIFEST, TRACE, VERSION, Trace, make, sha256
 
 
@@ -25,5 +26,5 @@ def _whole(folder: Path) -> bool:
     try:
         wanted = json.loads((folder / MANIFEST).read_text())["sha256"]
         return all(sha256(folder / name) == wanted[name] for name in (TRACE, LABELS))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (InputError, OSError, ValueError, KeyError, TypeError):
         return False

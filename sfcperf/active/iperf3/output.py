@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from json import JSONDecodeError
 from typing import Any
 
 from sfcperf import strict_json
@@ -11,7 +12,10 @@ from sfcperf.errors import MeasurementError
 
 _BITS_PER_BYTE = 8
 _US_PER_MS = 1e3
+_MS_PER_S = 1e3
 _SHORTEST_S = 1e-3
+_SHOWN = 200
+"""Characters of the output in a message."""
 _UNBELIEVABLE = 2**64
 """No counter of iperf3 reaches it."""
 
@@ -103,12 +107,10 @@ class _Report:
 def parse(text: str) -> Iperf3Output:
     """Read what `iperf3 --json --get-server-output` printed, the server running with --json too.
 
-    Raises MeasurementError for anything else, and with iperf3's own words when it failed.
+    A report that is printed twice (some releases do) counts once. Raises MeasurementError for
+    anything else, and with iperf3's own words when it failed.
     """
-    try:
-        document = strict_json.loads(text)
-    except ValueError as error:
-        raise MeasurementError(f"iperf3's report is not JSON: {error}") from error
+    document = _document(text)
     if isinstance(document, dict) and "error" in document:
         raise MeasurementError(f"iperf3 failed: {document['error']}")
     report = _Report(document)
@@ -128,6 +130,36 @@ def parse(text: str) -> Iperf3Output:
         version=report.text("start", "version"),
         receive_buffer_bytes=int(report.number("server_output_json", "start", "rcvbuf_actual")),
     )
+
+
+def _document(text: str) -> Any:
+    lines = text.strip().splitlines()
+    half = len(lines) // 2
+    if lines[:half] == lines[half:]:
+        lines = lines[:half]
+    printed = "\n".join(lines)
+    try:
+        return strict_json.loads(printed)
+    except ValueError as error:
+        raise MeasurementError(f"iperf3's report {_problem(printed, error)}") from error
+
+
+def _problem(printed: str, error: ValueError) -> str:
+    """Why it is not one JSON document, with the words that are in the way."""
+    begin, end = printed.find("{"), printed.rfind("}") + 1
+    if begin != 0:
+        said = printed if begin < 0 else printed[:begin]
+        return f"has other text before it: {said.strip()[:_SHOWN]!r}"
+    if end < len(printed):
+        try:
+            strict_json.loads(printed[:end])
+        except ValueError:
+            return "is cut off"
+        return f"has other text behind it: {printed[end:].strip()[:_SHOWN]!r}"
+    if isinstance(error, JSONDecodeError):
+        line = printed[: error.pos].count("\n")
+        return f"is not JSON: {error.msg} in {printed.splitlines()[line].strip()[:_SHOWN]!r}"
+    return f"is not JSON: {error}"
 
 
 def _total(report: _Report, side: str) -> tuple[float, float]:
@@ -157,13 +189,16 @@ def _udp(report: _Report) -> UdpOutput:
     seconds = sum(row.number("seconds") for row in counted)
     if received <= 0 or seconds < _SHORTEST_S:
         raise MeasurementError("the server received none of iperf3's datagrams")
+    jitter_ms = report.number("end", "sum_received", "jitter_ms")
+    if jitter_ms > seconds * _MS_PER_S:
+        raise MeasurementError(f"iperf3 reports a jitter of {jitter_ms:g} ms within {seconds:g} s")
     return UdpOutput(
         sent=int(report.number("end", "sum_sent", "packets")),
         received=received,
         lost=lost,
         omitted=_received_and_lost(_sums(report, omitted=True))[0],
         received_per_s=received / seconds,
-        jitter_us=report.number("end", "sum_received", "jitter_ms") * _US_PER_MS,
+        jitter_us=jitter_ms * _US_PER_MS,
     )
 
 

@@ -102,6 +102,37 @@ def test_iperf3s_own_error_is_told() -> None:
         parse(golden("refused"))
 
 
+def test_a_report_that_is_printed_twice_counts_once() -> None:
+    assert parse(golden("tcp") * 2) == parse(golden("tcp"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (golden("tcp") + "iperf3: error - control socket\n", "iperf3: error - control socket"),
+        ("warning: too long\n" + golden("tcp"), "warning: too long"),
+        ("\ufeff" + golden("tcp"), "before"),
+        (golden("tcp")[:3000], "cut off"),
+        (golden("tcp") + golden("udp-streams"), "Extra data"),
+        (golden("udp-streams").replace('"lost_percent":\t0', '"lost_percent":\t-nan', 1), "-nan"),
+        ("iperf3: command not found", "command not found"),
+        ("", "''"),
+    ],
+)
+def test_what_is_in_the_way_is_said(text: str, words: str) -> None:
+    with pytest.raises(MeasurementError) as caught:
+        parse(text)
+    assert words in caught.value.message
+
+
+def test_a_jitter_longer_than_the_test_is_refused() -> None:
+    """As in reports of a server whose clock was set."""
+    document = json.loads(golden("udp-streams"))
+    document["end"]["sum_received"]["jitter_ms"] = 6.11e8
+    with pytest.raises(MeasurementError, match="jitter"):
+        parse(json.dumps(document))
+
+
 def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     items = (
         list(value.items())
