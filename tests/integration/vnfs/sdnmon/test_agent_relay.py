@@ -306,3 +306,20 @@ def test_addresses_of_tcp(tmp_path: Path, host: str) -> None:
             introduce(switch, controller)
             assert controller.ask(FEATURES)
             assert made.introduced()[1].ask(FEATURES)
+
+
+def test_connections_that_say_nothing_keep_no_switch_out(between: Ends) -> None:
+    most_channels = 256
+    idle = [between.connected() for _ in range(most_channels + 20)]
+    _, controller = between.introduced()
+    assert controller.ask(FEATURES)
+    assert idle[0][0].stream.recv(1) == b""
+    for pair in idle:
+        for end in pair:
+            end.close()
+
+
+@pytest.mark.exhaustive  # for 10 s
+def test_a_switch_that_says_nothing_is_not_waited_for(between: Ends) -> None:
+    switch, controller = between.connected()
+    assert switch.stream.recv(1) == controller.stream.recv(1) == b""
