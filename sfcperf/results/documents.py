@@ -140,7 +140,12 @@ def at_path(value: Any, path: str) -> Any:
     for step in path.split("."):
         if isinstance(value, Mapping):
             value = value.get(step)
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        elif (
+            isinstance(value, list)
+            and step.isascii()
+            and step.isdecimal()
+            and int(step) < len(value)
+        ):
             value = value[int(step)]
         else:
             return None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.network.wires import eventually
+from support.sdnmon.agent import TOOL
 from support.sdnmon.ends import Ends, ends, introduce
 from support.sdnmon.openflow import (
     ADD_ENTRIES,
@@ -27,6 +29,8 @@ from support.sdnmon.openflow import (
     Connection,
     Message,
 )
+
+from sfcperf.vnfs import binaries
 
 pytestmark = pytest.mark.root
 LONGEST = 65535
@@ -150,6 +154,14 @@ def test_versions(
         assert switch.receive(lambda message: True).xid == passed
     xid = controller.send(ECHO_REQUEST, b"after")
     assert switch.receive(lambda message: True).xid == xid
+
+
+def test_what_the_agent_quotes_does_not_act_on_a_terminal() -> None:
+    command = [str(binaries.find(TOOL)), "--state", "/", "--relay", "\x1b[2J\x9b"]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert done.returncode != 0
+    assert b"[2J" in done.stderr
+    assert done.stderr.isascii() and done.stderr.decode().replace("\n", "").isprintable()
 
 
 def test_before_hello_messages_pass(between: Ends) -> None:
