@@ -25,6 +25,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http="h11",  # `_waits` knows it
+                ws="none",
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -42,12 +44,9 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """As uvicorn does, ten times a second."""
+        connections: set[Any] = self.server_state.connections
         # After another request, a connection has another `cycle`.
-        waiting = (
-            (connection, connection.cycle)
-            for connection in self.server_state.connections
-            if _waits(connection)
-        )
+        waiting = [(each, each.cycle) for each in connections if _waits(each)]
         for connection, _ in self._idle.overdue(waiting):
             connection.transport.abort()
         return await super().on_tick(counter)
