@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 
 import pytest
 
 import sfcperf
-from sfcperf.environment.variables import of_tools, without_secrets
+from sfcperf.environment.variables import forget_proxies, of_tools, without_secrets
 from sfcperf.hosts import process
 from sfcperf.package.scan import scan
 
@@ -62,6 +63,12 @@ def test_packets_of_a_tool_take_no_way_round_the_chain(
     assert name in without_secrets()
     assert name not in of_tools()
     assert not process.run(["printenv", name], timeout_s=60, check=False).text
+
+
+def test_grpc_finds_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"http_proxy": "a", "grpc_proxy": "b", "HOME": "/root"})
+    forget_proxies()
+    assert os.environ == {"HOME": "/root"}
 
 
 def _starts(tree: ast.AST) -> list[ast.Call]:
