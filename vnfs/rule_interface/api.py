@@ -63,7 +63,10 @@ def _number(value: object) -> object:
 
 
 def _number_in_path(value: object) -> object:
-    return _number(value) if value in PROTOCOLS else from_text(value)
+    try:
+        return from_text(value)
+    except ValueError:
+        return _number(value)
 
 
 _ADDRESS = WithJsonSchema(
