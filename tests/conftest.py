@@ -48,8 +48,14 @@ def _heed_signals() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+def _ask_servers_directly() -> None:
+    """Servers of tests are on this machine: neither a proxy nor .netrc has to do with them."""
+    os.environ.update(NETRC=os.devnull, no_proxy="*", NO_PROXY="*")
+
+
 _use_memory()
 _heed_signals()
+_ask_servers_directly()
 register_profiles()
 if MADE_RUNS not in os.environ:  # workers have it from the process that started them
     os.environ[MADE_RUNS] = tempfile.mkdtemp(prefix="sfcperf-runs-")

@@ -13,7 +13,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-from sfcperf.environment.state_root import state_root
+from sfcperf.environment.state_root import state_folder
 from sfcperf.environment.tools import tool, versions
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError, system_errors_as
@@ -75,10 +75,9 @@ def kept(pcap: Path, rules: Sequence[Path]) -> Path:
     version of Suricata. Errors as in `alerts`."""
     made_from = [_version(), *(sha256(file) for file in (pcap, CONFIG, *rules))]
     key = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
-    file = state_root() / "traffic" / f"suricata-{key}.csv"
+    file = state_folder("traffic") / f"suricata-{key}.csv"
     if not file.exists():
         found = alerts(pcap, rules).rows
-        file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".labels-", dir=file.parent) as temporary:
             made = Path(temporary) / file.name
             write(made, found)

@@ -18,6 +18,7 @@ from sfcperf.drivers.openstack.api.errors import CloudError, FailureKind, call_e
 from sfcperf.drivers.openstack.api.retry import DEFAULT, RetryPolicy
 from sfcperf.environment.gather import refuse_unmet
 from sfcperf.environment.tools import python_packages
+from sfcperf.environment.variables import ignore_netrc
 from sfcperf.errors import EnvironmentLacks
 
 if TYPE_CHECKING:
@@ -246,6 +247,7 @@ class Cloud:
             config_files.check_certificates(connection.config)
             session: Any = connection.session
             session.session.hooks["response"].append(_refuse_torn)
+            ignore_netrc(session.session)
             # Threads that hold slots may be waiting for this: it takes none, and gives none back.
             self.retry.retrying("authenticating", self.log, waiting.sleep)(session.get_auth_headers)
         except (ConfigException, AuthPluginException) as error:

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 from os_ken import cfg
 from os_ken.base.app_manager import AppManager
-from os_ken.controller.controller import datapath_connection_factory
 from os_ken.controller.ofp_handler import OFPHandler
 from os_ken.lib import hub
 
 from sfcperf.errors import InputError
 from sfcperf.vnfs.sdnmon.controller.app import SdnMon
+from sfcperf.vnfs.sdnmon.controller.connections import Connections
 
 _HANDLER = "os_ken.controller.ofp_handler"
 
@@ -28,15 +28,20 @@ class _Handler(OFPHandler):
 
     opened: ClassVar[socket.socket]
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._connections = Connections()
+
     def start(self) -> Any:
         """As os-ken calls it."""
         super(OFPHandler, self).start()
+        hub.spawn(self._connections.end_idle)
         return hub.spawn(self._accept)
 
     def _accept(self) -> None:
         while True:
             connection, address = self.opened.accept()
-            hub.spawn(datapath_connection_factory, connection, address)
+            hub.spawn(self._connections.serve, connection, address)
 
 
 class _OneLine(logging.Formatter):
