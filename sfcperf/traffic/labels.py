@@ -136,7 +136,7 @@ def write(path: Path, rows: Sequence[Row]) -> None:
     """Write the file. Raises InputError when it cannot be written."""
     lines = [COLUMNS, *([_text(getattr(row, name)) for name in COLUMNS] for row in rows)]
     with system_errors_as(InputError, "the labels cannot be written", where=path):
-        path.write_text(csv_text(lines), newline="")
+        path.write_text(csv_text(lines), encoding="utf-8", newline="")
 
 
 def _text(value: float | Network | str | None) -> str:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 1 << 24
 """A bundle of all public certificates has 0.2 MB."""
-
-
 _NAMED_BY = "OS_CLIENT_CONFIG_FILE"
 
 

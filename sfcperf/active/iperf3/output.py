@@ -133,7 +133,7 @@ def parse(text: str) -> Iperf3Output:
 
 
 def _document(text: str) -> Any:
-    lines = text.strip().splitlines()
+    lines = text.strip().split("\n")
     half = len(lines) // 2
     if lines[:half] == lines[half:]:
         lines = lines[:half]
@@ -157,8 +157,8 @@ def _problem(printed: str, error: ValueError) -> str:
             return "is cut off"
         return f"has other text behind it: {printed[end:].strip()[:_SHOWN]!r}"
     if isinstance(error, JSONDecodeError):
-        line = printed[: error.pos].count("\n")
-        return f"is not JSON: {error.msg} in {printed.splitlines()[line].strip()[:_SHOWN]!r}"
+        line = printed.split("\n")[printed.count("\n", 0, error.pos)]
+        return f"is not JSON: {error.msg} in {line.strip()[:_SHOWN]!r}"
     return f"is not JSON: {error}"
 
 

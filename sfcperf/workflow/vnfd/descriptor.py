@@ -19,12 +19,13 @@ from sfcperf.workflow.vnfd.tacker import with_tacker_types
 from sfcperf.workflow.vnfd.tosca_parser import template_class
 
 _MAX_NODES = 500
-_TOSCA = {"vcpus": ("num_cpus",), "memory_mib": ("mem_size",)}
-_SOL001 = {
+_Places = Mapping[str, tuple[str, ...]]
+_TOSCA: _Places = {"vcpus": ("num_cpus",), "memory_mib": ("mem_size",)}
+_SOL001: _Places = {
     "vcpus": ("virtual_cpu", "num_virtual_cpu"),
     "memory_mib": ("virtual_memory", "virtual_mem_size"),
 }
-_SIZES = {"nfv_compute": _TOSCA, "host": _TOSCA, "virtual_compute": _SOL001}
+_SIZES: Mapping[str, _Places] = {"nfv_compute": _TOSCA, "host": _TOSCA, "virtual_compute": _SOL001}
 """Capability that states sizes, by profile -> field of Descriptor -> path in its properties (ETSI
 GS NFV-SOL 001, 6.3.1: VirtualCompute)."""
 
@@ -168,24 +169,26 @@ def _sizes(node: Any) -> dict[str, tuple[str, Any]]:
 def _vcpus(source: str, value: Any) -> int | None:
     """A number of CPUs, which may be quoted; None for a TOSCA function (`get_input`), with a value
     only at deployment. Raises InputError for values that no machine has."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return _within("vcpus", source, value)
-    return _left_open(source, value, "a whole number")
+    _check_open(source, value, "a whole number")
+    return None
 
 
 def _memory_mib(source: str, value: Any) -> int | None:
     """The same of an amount of memory."""
     if isinstance(value, str):
         return _mebibytes(source, value)
-    return _left_open(source, value, "a number and its unit (2 GiB)")
+    _check_open(source, value, "a number and its unit (2 GiB)")
+    return None
 
 
 _READ = {"vcpus": _vcpus, "memory_mib": _memory_mib}
 
 
-def _left_open(source: str, value: Any, allowed: str) -> None:
+def _check_open(source: str, value: Any, allowed: str) -> None:
     if isinstance(value, str | int | float | list):
         raise InputError(f"has {source} of {value!r}", allowed=allowed)
 
@@ -198,7 +201,7 @@ def _unused(tree: Mapping[str, Any]) -> Iterator[str]:
             used = _SIZES.get(capability, {}).values()
             for path in _paths(_mapping(content, "properties")):
                 if not any(path[: len(known)] == known for known in used):
-                    yield f"{'/'.join((capability, *path))} of {name}"
+                    yield f"{'/'.join((str(capability), *path))} of {name}"
 
 
 def _paths(properties: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
