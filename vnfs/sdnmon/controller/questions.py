@@ -28,6 +28,7 @@ from sfcperf.vnfs.sdnmon.controller.flows import key_of, layout_of
 from sfcperf.vnfs.sdnmon.controller.messages import Changed
 from sfcperf.vnfs.sdnmon.controller.osken import run_beside
 from sfcperf.vnfs.sdnmon.fields import Layout
+from sfcperf.watched import Watch
 
 FIELDS = "ipv4_src,ipv4_dst,ip_proto,tp_src,tp_dst"
 """As in section 4.1 of the paper."""
@@ -70,7 +71,7 @@ class Questions:
 
     def __init__(self) -> None:
         self._socket = internet_socket("127.0.0.1:0", "--listen")
-        self._mon: SdnMon = run_beside(self._socket, ())
+        self._mon: SdnMon = run_beside(self._socket, (), Watch())
         self._switch = 0
 
     def listen(self) -> Mapping[str, Any]:
