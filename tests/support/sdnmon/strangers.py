@@ -36,9 +36,8 @@ def message(version: int, kind: int, body: bytes, length: int | None = None) -> 
     return _HEADER.pack(version, kind, size, 7) + body
 
 
-def _features(version: int) -> bytes:
-    ports = b"" if version != 3 else bytes(0)
-    return struct.pack("!QIBBHII", _DATAPATH_ID, 0, 1, 0, 0, 0, 0) + ports
+def _features() -> bytes:
+    return struct.pack("!QIBBHII", _DATAPATH_ID, 0, 1, 0, 0, 0, 0)
 
 
 def before(stage: str, version: int) -> bytes:
@@ -47,7 +46,7 @@ def before(stage: str, version: int) -> bytes:
     if stage != "nothing":
         sent += message(version, HELLO, b"")
     if stage in ("features", "whole"):
-        sent += message(version, FEATURES_REPLY, _features(version))
+        sent += message(version, FEATURES_REPLY, _features())
     if stage == "whole" and version > 3:
         sent += message(version, MULTIPART_REPLY, struct.pack("!HHI", PORT_DESC, 0, 0))
     return sent
@@ -56,7 +55,10 @@ def before(stage: str, version: int) -> bytes:
 def _bodies(version: int, kind: int) -> Iterator[bytes]:
     """Of a type of messages; the first is right where a controller awaits one."""
     if kind == FEATURES_REPLY:
-        yield _features(version)
+        yield _features()
+    elif kind == HELLO:
+        # A part of no known type, whose length is 0.
+        yield struct.pack("!HH", 9, 0)
     elif kind == ERROR:
         yield struct.pack("!HH", 1, 1) + message(version, OF_EXPERIMENTER, bytes(8))
         yield struct.pack("!HHI", 0xFFFF, 2, wire.EXPERIMENTER) + b"\xff\xfe"

@@ -40,8 +40,8 @@ def serve(options: Options, ready: Callable[[str, str], None]) -> None:
         listening(options.rest, "--rest") as rest,
     ):
         watch = Watch()
-        mon = run_beside(switches, options.apps, watch)
         try:
+            mon = run_beside(switches, options.apps, watch)
             asyncio.run(_serve(mon, token, rest, lambda: ready(name_of(switches), url_of(rest))))
         finally:
             watch.check()
