@@ -7,7 +7,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -97,7 +97,8 @@ class Sampler:
 
     def _record(self, line: str) -> None:
         self._errors += 1
-        with self._error_log.open("a") as file:
+        # On a full disk, the next sample is taken all the same.
+        with suppress(OSError), self._error_log.open("a") as file:
             file.write(f"{time.time_ns()} {line}\n")
 
     def _own(self, time_ns: int) -> list[Observation]:

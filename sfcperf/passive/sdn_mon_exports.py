@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sfcperf.errors import CannotBeMeasured
+from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts.process import inside
 from sfcperf.management.deployment import Switch
+from sfcperf.watched import Watch
 
 KINDS = ("sflow", "ipfix")
 _MOST_BYTES = 65_535
@@ -42,7 +43,8 @@ class ExportingSwitch:
         self._exporter = switch.exporter
         self._kind = kind
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._collect, name=f"collect-{kind}", daemon=True)
+        self._stopped = False
+        self._watch = Watch(self._ended.set)
         self.counts = {"export_datagrams": 0, "export_bytes": 0, "export_records": 0}
         """Datagrams, their bytes, and samples or flow records in them. Of IPFIX, the records of the
         last message are missing, and lost datagrams are not."""
@@ -53,16 +55,21 @@ class ExportingSwitch:
         except BaseException:
             self._socket.close()
             raise
-        self._thread.start()
+        self._thread = self._watch.thread(f"the collector of {kind}", self._collect)
 
     def stop(self) -> None:
-        """End. Harmless when it has ended."""
-        if self._ended.is_set():
+        """End. Harmless when it was ended. Raises MeasurementError when its thread had ended
+        before."""
+        if self._stopped:
             return
+        self._stopped = True
+        self._watch.over()
         self._exporter.end()
         self._ended.set()
         self._thread.join()
         self._socket.close()
+        if self._watch.problem is not None:
+            raise MeasurementError(str(self._watch.problem))
 
     def _collect(self) -> None:
         while not self._ended.is_set():

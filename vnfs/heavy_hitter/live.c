@@ -224,13 +224,13 @@ bool live_end_window(void (*take)(const struct window *window, void *context), v
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ANSWER_S;
 	atomic_fetch_add(&window, 1);
 	for (unsigned int i = 0; i < worker_count; i++)
 		ring_doorbell(&workers[i]);
 	for (unsigned int i = 0; i < worker_count; i++) {
-		while (sem_timedwait(&answers, &until)) {
+		while (sem_clockwait(&answers, CLOCK_MONOTONIC, &until)) {
 			if (errno != EINTR)
 				return false;
 		}

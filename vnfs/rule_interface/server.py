@@ -20,6 +20,7 @@ from sfcperf.environment.parent import end_with
 from sfcperf.rest.server import Server
 from sfcperf.vnfs.rule_interface.api import DataPlaneFailed, application
 from sfcperf.vnfs.rule_interface.policy import TICK_S
+from sfcperf.watched import Watch
 
 CALLS_AT_ONCE = 1000
 _LONGEST_LINE = 1 << 26
@@ -107,12 +108,17 @@ async def serve() -> None:
         server.should_exit = True
 
     loop.add_signal_handler(signal.SIGTERM, end)
-    working = asyncio.create_task(keeper.run())
-    working.add_done_callback(end)
-    ticking = asyncio.create_task(_tick(keeper))
+    watch = Watch()
+    tasks = [
+        watch.task("the conversation with sfcperf", keeper.run()),
+        watch.task("the lease of the data plane", _tick(keeper)),
+    ]
     await server.serve([socket.socket(fileno=start.socket)])
-    ticking.cancel()
-    working.cancel()
+    watch.over()
+    for task in tasks:
+        task.cancel()
+    if watch.problem is not None:
+        print(watch.problem, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from sfcperf.services.classifier.examples import Examples
 LARGEST_LETTER_BYTES = 900_000
 """Of a dead letter: with its headers, a larger one may be more than the broker takes
 (`message.max.bytes`), and would come again for ever."""
+LARGEST_KEY_BYTES = 1024
+"""Of a record, which verdicts and dead letters have too. `sfc-ids` writes 127 at most."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,11 @@ class Engine(ABC):
     or in a place of its own, else from the beginning, and writes for each record either a verdict
     (schemas/verdict.schema.json, see `verdicts`) or, if `records.parse` would refuse it, a dead
     letter: the record as it was, or its first `LARGEST_LETTER_BYTES`, with the headers `partition`,
-    `offset` and `reason`. Both have the record's key and go to the partition that has the number of
-    the record's, in the order of the records. It commits an offset after that, so that what is
-    killed at any time misses no record; one that is written twice is recognised by the record's
-    offset. When it dies, the engine starts
-    it again at once.
+    `offset` and `reason`. Both have the record's key, unless that is longer than
+    `LARGEST_KEY_BYTES`, and go to the partition that has the number of the record's, in the order
+    of the records. It commits an offset after that, so that what is killed at any time misses no
+    record; one that is written twice is recognised by the record's offset. When it dies, the engine
+    starts it again at once.
     """
 
     name: ClassVar[str]

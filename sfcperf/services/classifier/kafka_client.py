@@ -45,6 +45,9 @@ def consumer(bootstrap: str, group: str) -> Consumer:
             "group.id": group,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
+            # Nobody here uses transactions: one that a stranger leaves open would hold up all that
+            # comes after it.
+            "isolation.level": "read_uncommitted",
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 50,  # newly assigned partitions wait for the request before
             "fetch.queue.backoff.ms": 1,
@@ -126,6 +129,17 @@ class TopicEnds:
                 }
         except KafkaException as error:
             raise MeasurementError(f"no broker says how far {topic} goes: {error}") from error
+
+    def reaches(self, topic: str, partition: int, offset: int) -> bool | None:
+        """Whether there is a message with this offset, or was; None while no broker says it."""
+        try:
+            with self._lock:
+                self._client = self._client or consumer(self._bootstrap, "sfcperf-ends")
+                place = TopicPartition(topic, partition)
+                end: int = self._client.get_watermark_offsets(place, ANSWER_S)[1]
+                return offset < end
+        except KafkaException:
+            return None
 
     def close(self) -> None:
         """Disconnect."""

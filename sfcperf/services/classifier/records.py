@@ -10,8 +10,14 @@ import msgspec
 from sfcperf.vnfs.ids.features import NAMES
 
 MOST_NUMBER = 2**63 - 1
+LONGEST_NAME = 128
+"""Characters of `source` and `run`, which are in each verdict: `sfc-ids` takes no longer ones."""
+LARGEST_RECORD_BYTES = 65_536
+_LONGEST_REASON = 200
+"""Characters: the parser quotes names of fields, however long they are."""
 _FIRST_TEXT, _SECOND_TEXT = NAMES.index("srcip"), NAMES.index("dstip")
 
+_Name = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
 _Number = Annotated[int, msgspec.Meta(ge=0, le=MOST_NUMBER)]
 _Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 _LIMITED = {
@@ -33,8 +39,8 @@ class Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A record."""
 
     version: Literal[1]
-    source: str
-    run: str
+    source: _Name
+    run: _Name
     sequence: _Number
     kind: Literal["early", "window"]
     first_ns: _Number
@@ -51,10 +57,13 @@ _decoder = msgspec.json.Decoder(Record)
 
 def parse(message: bytes | None) -> Record:
     """The record in a message. Raises PoisonedRecord."""
+    text = message or b""
+    if len(text) > LARGEST_RECORD_BYTES:
+        raise PoisonedRecord(f"larger than {LARGEST_RECORD_BYTES} bytes")
     try:
-        record = _decoder.decode(message or b"")
+        record = _decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise PoisonedRecord(str(error)) from error
+        raise PoisonedRecord(str(error)[:_LONGEST_REASON]) from error
     for place in (_FIRST_TEXT, _SECOND_TEXT):
         if not is_address(record.features[place]):
             raise PoisonedRecord(f"no address - at `$.features[{place}]`")

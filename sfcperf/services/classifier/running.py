@@ -104,7 +104,7 @@ class RunningClassifier(RunningService):
         `rules_refused` and `rules_refused_REASON`, `rules_withheld` (by the policy, for lack of
         room), `sends_retried`; `verdicts_repeated` after a restart of the speed layer;
         `records_received`, all that were classified or poisoned; `records_of_before`, verdicts on
-        what came before the trial; `verdicts_malformed` and `dead_letters_malformed`, others'
+        what came before the trial; `verdicts_malformed` and `dead_letters_malformed`, strangers'
         messages in these topics; `speed_restarts` and
         `serving_restarts`. Raises MeasurementError."""
         found: Mapping[str, int] = self.serving.status()["counters"]

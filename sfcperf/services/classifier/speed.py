@@ -23,7 +23,11 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from threadpoolctl import threadpool_limits
 
 from sfcperf.services.classifier import models, records, verdicts
-from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES, Broker
+from sfcperf.services.classifier.engine import (
+    LARGEST_KEY_BYTES,
+    LARGEST_LETTER_BYTES,
+    Broker,
+)
 from sfcperf.services.classifier.features import seen
 from sfcperf.services.classifier.kafka_client import (
     assigned,
@@ -34,6 +38,7 @@ from sfcperf.services.classifier.kafka_client import (
 )
 from sfcperf.services.classifier.records import PoisonedRecord, Record
 from sfcperf.services.classifier.scikit import Tree
+from sfcperf.services.classifier.skipped import Skipped
 from sfcperf.services.classifier.verdicts import Verdict
 
 MOST_AT_ONCE = 5000
@@ -54,6 +59,7 @@ class SpeedLayer:
         self._consumer: Consumer = consumer(broker.bootstrap, broker.group)
         self._producer: Producer = producer(broker.bootstrap)
         self._undelivered: KafkaError | None = None
+        self._skipped = Skipped()
         self.stopping = False
 
     def begin(self) -> None:
@@ -76,6 +82,7 @@ class SpeedLayer:
             try:
                 good.append((message, records.parse(message.value())))
             except PoisonedRecord as error:
+                self._skipped.note(message, error)
                 self._bury(message, str(error))
         if good:
             rows = np.array([seen(r.kind, r.features) for _, r in good], dtype=np.int64)
@@ -119,8 +126,11 @@ class SpeedLayer:
         }
         self._produce(self._broker.dead_letters, message, letter, headers=headers)
 
-    def _produce(self, topic: str, message: Message, value: bytes | None, **more: Any) -> None:
-        place = {"partition": message.partition(), "key": message.key(), **more}
+    def _produce(self, topic: str, message: Message, value: bytes, **more: Any) -> None:
+        key = message.key()
+        if key is not None and len(key) > LARGEST_KEY_BYTES:
+            key = None
+        place = {"partition": message.partition(), "key": key, **more}
         while True:
             try:
                 self._producer.produce(topic, value, on_delivery=self._delivered, **place)

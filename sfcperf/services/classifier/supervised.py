@@ -97,8 +97,10 @@ class Supervised:
                 self._again()
                 if self._problem is not None:
                     return
-        except SfcperfError as error:
-            self._problem = f"{self._name} cannot be started again: {error}"
+        except Exception as error:
+            # Whatever it is: nobody else would notice that this thread has ended.
+            why = error if isinstance(error, SfcperfError) else repr(error)
+            self._problem = f"{self._name} cannot be started again: {why}"
 
     def _again(self) -> None:
         assert self._process is not None

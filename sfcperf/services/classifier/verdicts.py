@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from sfcperf.services.classifier.records import LONGEST_NAME, MOST_NUMBER
+
+LONGEST_LABEL = 1000
+"""Characters."""
+_Number = Annotated[int, msgspec.Meta(ge=0, le=MOST_NUMBER)]
+_Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+_Address = Annotated[str, msgspec.Meta(max_length=45)]
+
 
 class Verdict(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """The message."""
+    """The message. Decoding checks all limits, but not that addresses are some: anybody who reaches
+    the broker can write one."""
 
     version: Literal[1]
-    record: tuple[int, int]
+    record: tuple[_Number, _Number]
     """Partition and offset of the record in the topic of records."""
-    recorded_ms: int
+    recorded_ms: _Number
     """Kafka's timestamp of the record, Unix time, milliseconds."""
-    source: str
+    source: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
     """Of the record, as are those that follow."""
-    sequence: int
+    sequence: _Number
     kind: Literal["early", "window"]
-    first_ns: int
-    protocol: int
-    src: str
+    first_ns: _Number
+    protocol: Annotated[int, msgspec.Meta(ge=0, le=255)]
+    src: _Address
     """Of the client, which sent the flow's first packet."""
-    src_port: int
-    dst: str
-    dst_port: int
-    label: str
+    src_port: _Port
+    dst: _Address
+    dst_port: _Port
+    label: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_LABEL)]
     """`benign`, or the kind of the attack."""
 
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(Verdict).decode
-"""Raises msgspec.MsgspecError."""
+"""Raises msgspec.MsgspecError, UnicodeDecodeError, RecursionError."""

@@ -23,9 +23,13 @@ _ANSWER_S = 5.0
 """How long an answer is waited for by default."""
 _CLUSTER_DEFAULT = -1
 """Of the protocol: as many replicas as the cluster gives by default."""
-_CONFIG = {"message.timestamp.type": "LogAppendTime"}
-"""Of topics. By default a message has the time of its sender, which may be a VM with a clock of its
-own."""
+_CONFIG = {
+    # By default a message has the time of its sender, which may be a VM with a clock of its own.
+    "message.timestamp.type": "LogAppendTime",
+    # The default, whatever that of the cluster is: verdicts and dead letters are made to fit.
+    "max.message.bytes": "1048588",
+}
+"""Of topics."""
 
 
 class TopicsClient:

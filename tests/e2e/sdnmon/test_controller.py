@@ -15,8 +15,10 @@ from scapy.packet import Raw
 from support.network.wires import eventually
 from support.sdnmon.controller import Controller, path
 from support.sdnmon.network import Network, network
+from support.sdnmon.strangers import send, sent_by_strangers
 from support.sdnmon.tool import FIVE_TUPLE
 
+from sfcperf.hosts.process import inside
 from sfcperf.vnfs.sdnmon.controller.flows import layout_of
 from sfcperf.vnfs.sdnmon.model import Monitor, counts, is_sampled
 
@@ -352,6 +354,23 @@ def test_a_switch_without_agent(net: Network) -> None:
     assert (status, "it has no agent" in error) == (409, True)
     net.connect(2)
     controller.await_switches(1, 2)
+
+
+def test_agents_that_connect_after_strangers(net: Network) -> None:
+    """Their switches are listed, and answer."""
+    with inside(net.controller.namespace):
+        for stage in ("hello", "features"):
+            for data in sent_by_strangers(4, stage, 2)[::10]:
+                send(net.controller.openflow, data)
+    for agent in net.agents.values():
+        agent.signal(9)
+    net.controller.await_switches()
+    for agent in net.agents.values():
+        agent.start()
+    net.controller.await_switches(1, 2)
+    turn_on(net.controller, 1)
+    net.send(frames(8, 20, 50))
+    assert sum(each["packets"] for each in entries(net.controller, 1)) == 50
 
 
 # --- beside another application of os-ken ---

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sfcperf.services.classifier.records import MOST_NUMBER
+from sfcperf.services.classifier.records import LONGEST_NAME, MOST_NUMBER
 from sfcperf.vnfs.ids.features import NAMES
 
 
@@ -42,6 +42,12 @@ def field_changes() -> st.SearchStrategy[dict[str, Any]]:
         [-1, MOST_NUMBER, MOST_NUMBER + 1, 10**30]
     )
     text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+    long = st.builds(
+        lambda unit, more: unit * (LONGEST_NAME // len(unit)) + more,
+        st.sampled_from(["x", "\U0001f600", "\x01", '"', "\u00e9/", "\\\x7f"]),
+        st.sampled_from(["", "x", "\x01", "\U0001f600"]),
+    )
+    name = text | long
     other = st.none() | st.booleans() | st.just(1.5) | text | st.just({}) | st.just([])
     feature = st.sampled_from(NAMES).flatmap(
         lambda name: st.fixed_dictionaries({name: number | other | st.just("2001:db8::1")})
@@ -49,8 +55,8 @@ def field_changes() -> st.SearchStrategy[dict[str, Any]]:
     features = feature.map(lambda changed: columns(**changed)) | st.just(columns()[:-1])
     fields = {
         "version": st.just(1) | other,
-        "source": text | other,
-        "run": text | other,
+        "source": name | other,
+        "run": name | other,
         "sequence": number | other,
         "kind": st.sampled_from(["early", "window", "other"]) | other,
         "first_ns": number | other,

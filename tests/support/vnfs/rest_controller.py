@@ -29,7 +29,7 @@ class RestController(ABC):
         self.token_file = folder / "token"
         self.token_file.touch(0o600)
         self.token_file.write_text(self.token)
-        self._namespace = namespace
+        self.namespace = namespace
 
     @abstractmethod
     def words(self) -> list[str | Path]:
@@ -46,7 +46,7 @@ class RestController(ABC):
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        with inside(self._namespace):
+        with inside(self.namespace):
             self.process = spawn(*self.words())
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

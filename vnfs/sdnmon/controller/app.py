@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 
 from os_ken.base.app_manager import OSKenApp
@@ -306,7 +307,9 @@ class SdnMon(OSKenApp):
             for datapath in list(self._connections):
                 if datapath.socket.fileno() < 0:
                     self._connections.discard(datapath)
-                    datapath.send(b"", close_socket=True)
+                    # Its sender may end just now, and takes the queue away.
+                    with suppress(AttributeError):
+                        datapath.send(b"", close_socket=True)
             hub.sleep(_WATCH_S)
 
 

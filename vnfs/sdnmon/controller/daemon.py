@@ -15,6 +15,7 @@ from sfcperf.vnfs.listening import INTERNET_FORMS, internet_socket, listening, n
 from sfcperf.vnfs.sdnmon.controller.api import application
 from sfcperf.vnfs.sdnmon.controller.app import SdnMon
 from sfcperf.vnfs.sdnmon.controller.osken import run_beside
+from sfcperf.watched import Watch
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,18 @@ class Options:
 
 def serve(options: Options, ready: Callable[[str, str], None]) -> None:
     """Control switches until SIGTERM or SIGINT. `ready` is called once, with where switches connect
-    and where the REST interface is, when both answer. Raises InputError."""
+    and where the REST interface is, when both answer. Raises InputError, WorkEnded."""
     token = read_token(options.token_file)
     with (
         internet_socket(options.listen, "--listen", INTERNET_FORMS) as switches,
         listening(options.rest, "--rest") as rest,
     ):
-        mon = run_beside(switches, options.apps)
-        asyncio.run(_serve(mon, token, rest, lambda: ready(name_of(switches), url_of(rest))))
+        watch = Watch()
+        try:
+            mon = run_beside(switches, options.apps, watch)
+            asyncio.run(_serve(mon, token, rest, lambda: ready(name_of(switches), url_of(rest))))
+        finally:
+            watch.check()
 
 
 async def _serve(mon: SdnMon, token: str, rest: socket.socket, ready: Callable[[], None]) -> None:

@@ -1,25 +1,50 @@
-"""os-ken as a part of a process that has other work too."""
+"""os-ken as a part of a process that has other work too.
+
+os-ken's native threads take each exception for the order to end (`hub.TaskExit` is Exception), and
+say nothing: one in a handler would end all events of its application, and one in the thread that
+takes connections would end these. So the order gets a type of its own. Exceptions of handlers are
+then logged, and the next event is handled.
+"""
 
 from __future__ import annotations
 
 import logging
 import socket
 import sys
-import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar
 
 from os_ken import cfg
 from os_ken.base.app_manager import AppManager
+from os_ken.controller import ofp_event
+from os_ken.controller.handler import CONFIG_DISPATCHER, set_ev_handler
 from os_ken.controller.ofp_handler import OFPHandler
 from os_ken.lib import hub
 
 from sfcperf.errors import InputError
+from sfcperf.vnfs.sdnmon.controller import bounded_parsing
 from sfcperf.vnfs.sdnmon.controller.app import SdnMon
 from sfcperf.vnfs.sdnmon.controller.connections import Connections
+from sfcperf.vnfs.sdnmon.controller.errors import WrongAnswer
+from sfcperf.watched import Watch
 
 _HANDLER = "os_ken.controller.ofp_handler"
+_AGAIN_S = 0.2
+"""After a connection that could not be taken."""
+_LOOK_S = 0.5
+_LONGEST_LINE = 500
+"""os-ken quotes whole messages of switches."""
+_LINES_PER_S = 20
+"""In the log, at most: whoever reads it may be slower than strangers are."""
+
+
+class _TaskExit(BaseException):
+    """The order to end; nobody gives it."""
+
+
+hub.TaskExit = _TaskExit
 
 
 class _Handler(OFPHandler):
@@ -35,13 +60,31 @@ class _Handler(OFPHandler):
     def start(self) -> Any:
         """As os-ken calls it."""
         super(OFPHandler, self).start()
-        hub.spawn(self._connections.end_idle)
-        return hub.spawn(self._accept)
+        self.threads.append(hub.spawn(self._connections.end_idle))
+        self.threads.append(hub.spawn(self._accept))
 
     def _accept(self) -> None:
         while True:
-            connection, address = self.opened.accept()
+            try:
+                self._take(*self.opened.accept())
+            except (OSError, RuntimeError) as error:
+                # There are too many files or threads, for now.
+                self.logger.warning("a connection cannot be taken: %s", error)
+                time.sleep(_AGAIN_S)
+
+    def _take(self, connection: socket.socket, address: Any) -> None:
+        try:
             hub.spawn(self._connections.serve, connection, address)
+        except BaseException:
+            connection.close()
+            raise
+
+    @set_ev_handler(ofp_event.EventOFPPortDescStatsReply, CONFIG_DISPATCHER)
+    def multipart_reply_handler(self, ev: Any) -> None:
+        """As os-ken's, which takes it for the end of the handshake whatever came before."""
+        if ev.msg.datapath.id is None:
+            raise WrongAnswer("the switch describes its ports before it says which switch it is")
+        super().multipart_reply_handler(ev)
 
 
 class _OneLine(logging.Formatter):
@@ -51,17 +94,36 @@ class _OneLine(logging.Formatter):
         lines = record.getMessage().strip().splitlines() or [""]
         if record.exc_info and record.exc_info[1]:
             lines.append(repr(record.exc_info[1]))
-        return f"{record.name}: {lines[-1]}"
+        return f"{record.name}: {lines[-1]}"[:_LONGEST_LINE]
 
 
-def run_beside(opened: socket.socket, modules: Sequence[str]) -> SdnMon:
+class _FewLines(logging.Filter):
+    """No more lines in a second than somebody can read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = self._lines = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """See logging.Filter. Two threads at a time may let one line more through."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._lines = second, 0
+        self._lines += 1
+        return self._lines <= _LINES_PER_S
+
+
+def run_beside(opened: socket.socket, modules: Sequence[str], watch: Watch) -> SdnMon:
     """Take switches' connections from a socket, with SdnMon and the applications in these modules,
-    in threads that end with the process. Raises InputError for a module that is none."""
+    in threads that end with the process; `watch` watches those that are in `threads` of an
+    application when it has started. Raises InputError for a module that is none."""
     warnings = logging.StreamHandler(sys.stderr)
     warnings.setFormatter(_OneLine())
     warnings.setLevel(logging.WARNING)
+    warnings.addFilter(_FewLines())
     logging.getLogger().addHandler(warnings)
     cfg.CONF([], project="os_ken", default_config_files=[])
+    bounded_parsing.bound()
     manager = AppManager.get_instance()
     for module in modules:
         _load(manager, module)
@@ -70,7 +132,7 @@ def run_beside(opened: socket.socket, modules: Sequence[str]) -> SdnMon:
     manager.applications_cls[_HANDLER] = _Handler
     started: Future[SdnMon] = Future()
     # Threads of os-ken never end by themselves. Those that a daemon starts are daemons.
-    threading.Thread(target=_run, args=(manager, started), daemon=True).start()
+    watch.thread("os-ken", lambda: _run(manager, started))
     return started.result()
 
 
@@ -92,3 +154,7 @@ def _run(manager: Any, started: Future[SdnMon]) -> None:
         started.set_result(manager.applications[SdnMon.__name__])
     except BaseException as error:
         started.set_exception(InputError(f"os-ken does not start: {error!r}", where="--app"))
+        return
+    applications = manager.applications.values()
+    while all(thread.is_alive() for app in applications for thread in app.threads):
+        time.sleep(_LOOK_S)

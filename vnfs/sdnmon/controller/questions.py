@@ -11,6 +11,7 @@ arrays.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,7 @@ from sfcperf.vnfs.sdnmon.controller.flows import key_of, layout_of
 from sfcperf.vnfs.sdnmon.controller.messages import Changed
 from sfcperf.vnfs.sdnmon.controller.osken import run_beside
 from sfcperf.vnfs.sdnmon.fields import Layout
+from sfcperf.watched import Watch
 
 FIELDS = "ipv4_src,ipv4_dst,ip_proto,tp_src,tp_dst"
 """As in section 4.1 of the paper."""
@@ -70,8 +72,13 @@ class Questions:
 
     def __init__(self) -> None:
         self._socket = internet_socket("127.0.0.1:0", "--listen")
-        self._mon: SdnMon = run_beside(self._socket, ())
+        self._watch = Watch(self._give_up)
+        self._mon: SdnMon = run_beside(self._socket, (), self._watch)
         self._switch = 0
+
+    def _give_up(self) -> None:
+        print(self._watch.problem, file=sys.stderr, flush=True)
+        os._exit(1)
 
     def listen(self) -> Mapping[str, Any]:
         """Where the switch's agent is to connect."""

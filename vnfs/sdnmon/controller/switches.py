@@ -64,13 +64,15 @@ class Switch:
 
     def refused(self, message: Any) -> None:
         """An OFPT_ERROR came, perhaps because of another application."""
+        # OpenFlow 1.0 knows no such errors.
+        experimenter = getattr(message, "experimenter", None)
         if message.type == _OFPET_EXPERIMENTER:
-            if message.experimenter == EXPERIMENTER:
-                text = message.data.decode("utf-8", "backslashreplace")
+            if experimenter == EXPERIMENTER:
+                text = (message.data or b"").decode("utf-8", "backslashreplace")
                 known = message.exp_type in list(Reason)
                 reason = Reason(message.exp_type) if known else message.exp_type
                 self.calls.failed(message.xid, Refused(reason, text))
-        elif _is_ours(message.data):
+        elif _is_ours(message.data or b""):
             if message.type == _OFPET_BAD_REQUEST and message.code in _UNKNOWN:
                 error: CallError = NoAgent("the switch does not know SDN-Mon: it has no agent")
             else:

@@ -106,9 +106,9 @@ class BankAccess:
         return Bank(self._registers, number)
 
     def _disconnect(self) -> None:
-        if self._registers is not None:
-            self._registers.close()
-            self._registers = None
+        registers, self._registers = self._registers, None
+        if registers is not None:
+            registers.close()
 
     async def _do(self, action: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, action)

@@ -133,7 +133,8 @@ class Collector:
         except Exception as error:
             self._problem = str(error) or type(error).__name__
             self._refuse(self._problem)
-            await self._banks.disconnect()
+            with suppress(Exception):
+                await self._banks.disconnect()
 
     def _refuse(self, problem: str) -> None:
         for asked in (*self._asked, *self._answered):

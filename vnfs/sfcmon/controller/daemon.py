@@ -19,6 +19,7 @@ from sfcperf.vnfs.sfcmon.controller.api import SETTLE_S, application
 from sfcperf.vnfs.sfcmon.controller.fleet import Fleet
 from sfcperf.vnfs.sfcmon.controller.store import Store
 from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog
+from sfcperf.watched import Watch
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Options:
 
 def serve(options: Options, ready: Callable[[str], None]) -> None:
     """Control switches until SIGTERM or SIGINT. `ready` is called once, with where the controller
-    listens, when it answers. Raises InputError, EnvironmentLacks."""
+    listens, when it answers. Raises InputError, EnvironmentLacks, WorkEnded."""
     # What happens to connections is in the status, and not on stderr.
     logging.getLogger("finsy").propagate = False
     logging.getLogger("finsy").addHandler(logging.NullHandler())
@@ -52,22 +53,25 @@ def serve(options: Options, ready: Callable[[str], None]) -> None:
 async def _serve(
     store: Store, log: WindowLog, token: str, opened: socket.socket, ready: Callable[[str], None]
 ) -> None:
-    fleet = Fleet(log)
+    watch = Watch()
+    fleet = Fleet(log, watch)
     app = application(store, fleet, token)
     server = Server(app, lambda: ready(url_of(opened)))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _end, server)
-    writing = asyncio.create_task(fleet.run())
+    writing = watch.task("what writes to switches", fleet.run())
     try:
         await fleet.take(lambda: store.state)
         # Switches that answer are as they must be before the first request.
         await fleet.settled(SETTLE_S)
         await server.serve([opened])
     finally:
+        watch.over()
         await fleet.stop()
         writing.cancel()
-        with suppress(asyncio.CancelledError):
+        with suppress(asyncio.CancelledError, Exception):
             await writing
+        watch.check()
 
 
 def _end(server: Server) -> None:

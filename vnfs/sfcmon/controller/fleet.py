@@ -14,6 +14,7 @@ from sfcperf.vnfs.sfcmon.controller.model import State
 from sfcperf.vnfs.sfcmon.controller.session import Session
 from sfcperf.vnfs.sfcmon.controller.tables import Phase
 from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog
+from sfcperf.watched import Watch
 
 RETRY_S = 1.0
 """After which switches are written to again that could not be."""
@@ -23,8 +24,10 @@ _STOP_TIMEOUT_S = 5.0
 class Fleet:
     """Makes the switches what the state says. `run` is to be a task."""
 
-    def __init__(self, log: WindowLog) -> None:
+    def __init__(self, log: WindowLog, watch: Watch) -> None:
+        """`watch` is over before `stop`."""
         self._log = log
+        self._watch = watch
         self._sessions: dict[str, tuple[Session, asyncio.Task[None]]] = {}
         self._collectors: dict[str, tuple[Collector, asyncio.Task[None]]] = {}
         self._asked = self._done = 0
@@ -50,7 +53,8 @@ class Fleet:
         for name, switch in state.switches.items():
             if name not in self._sessions:
                 session = Session(name, switch, self._wake.set)
-                self._sessions[name] = (session, asyncio.create_task(session.run()))
+                task = self._watch.task(f"the session of switch {name}", session.run())
+                self._sessions[name] = (session, task)
             self._sessions[name][0].want(wanted[name])
         await self._take_monitoring(state)
         self._asked += 1
@@ -70,7 +74,10 @@ class Fleet:
             session, thrift = self._sessions[name][0], state.switches[name].thrift
             assert thrift is not None, "references.problems refuses it"
             collector = Collector(session, settings, self._log, thrift)
-            self._collectors[name] = (collector, asyncio.create_task(collector.run()))
+            task = self._watch.task(
+                f"the collector of switch {name}", collector.run(), may_return=True
+            )
+            self._collectors[name] = (collector, task)
 
     async def settled(self, timeout_s: float) -> None:
         """Wait until all switches that answer have what the state says, or the time is over."""

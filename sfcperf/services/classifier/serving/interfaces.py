@@ -15,10 +15,20 @@ from sfcperf.vnfs.rule_interface.rules import Flow, Rule
 
 _ANSWER_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+_LONGEST_REASON = 500
+"""Characters: answers may quote whole requests."""
+INVALID = "invalid"
+"""Why a rule is refused that is none."""
+_WRONG_BODY = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+_LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class Refused(Exception):
     """A request that is wrong whenever it is made; says what the interface said."""
+
+    def __init__(self, words: str, status: int) -> None:
+        super().__init__(words)
+        self.status = status
 
 
 class RuleSetter:
@@ -38,17 +48,38 @@ class RuleSetter:
 
     def put(self, rules: Sequence[Rule]) -> list[tuple[Rule, str]] | None:
         """Set rules everywhere; gives those that an interface refused, and why. None: given up.
-        Raises Refused."""
+        Raises Refused when an interface takes no request at all."""
         refused: list[tuple[Rule, str]] = []
         for at in range(0, len(rules), RULES_AT_ONCE):
-            some = rules[at : at + RULES_AT_ONCE]
-            body = {"rules": [self._described(rule) for rule in some]}
             for target in self._targets:
-                outcome = self._until_answered(target, body)
-                if outcome is None:
+                found = self._put(target, rules[at : at + RULES_AT_ONCE])
+                if found is None:
                     return None
-                refused += [(some[each["index"]], each["reason"]) for each in outcome["refused"]]
+                refused += found
         return refused
+
+    def _put(self, target: Target, rules: Sequence[Rule]) -> list[tuple[Rule, str]] | None:
+        """As `put`. Of rules that are refused together, the halves are set by themselves: one that
+        is none costs no other."""
+        body = {"rules": [self._described(rule) for rule in rules]}
+        try:
+            outcome = self._until_answered(target, body)
+        except Refused as error:
+            if error.status not in _WRONG_BODY:
+                raise
+            if len(rules) == 1:
+                return [(rules[0], INVALID)]
+            refused: list[tuple[Rule, str]] = []
+            middle = len(rules) // 2
+            for half in (rules[:middle], rules[middle:]):
+                found = self._put(target, half)
+                if found is None:
+                    return None
+                refused += found
+            return refused
+        if outcome is None:
+            return None
+        return [(rules[each["index"]], each["reason"]) for each in outcome["refused"]]
 
     def _described(self, rule: Rule) -> dict[str, Any]:
         if not isinstance(rule, Flow):
@@ -71,9 +102,13 @@ class RuleSetter:
                 if answer.ok:
                     self.retrying = None
                     return answer.json()
-                self.retrying = f"{target.url} answers {answer.status_code}: {answer.text}"
-                if answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
-                    raise Refused(self.retrying)
+                said = answer.text[:_LONGEST_REASON]
+                self.retrying = f"{target.url} answers {answer.status_code}: {said}"
+                if (
+                    answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+                    and answer.status_code not in _LATER
+                ):
+                    raise Refused(self.retrying, answer.status_code)
             except requests.RequestException as error:
                 self.retrying = f"{target.url}: {error}"
             self.retries += 1

@@ -66,7 +66,7 @@ class _Address:
 
 
 class Policy:
-    """The state of one trial. Times are in seconds, of any clock."""
+    """The state of one trial. Times are seconds of a clock that is never set back."""
 
     def __init__(self, limits: Limits, remembered_flows: int = REMEMBERED_FLOWS) -> None:
         self._limits = limits

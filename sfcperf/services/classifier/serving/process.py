@@ -15,7 +15,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.serving.api import application
 from sfcperf.services.classifier.serving.session import Session
 from sfcperf.services.classifier.serving.worker import Worker
+from sfcperf.watched import Watch
 
 ADDRESS = "127.0.0.1"
 _BACKLOG = 128
@@ -52,7 +52,7 @@ class Process:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._kept = Path(settings.kept)
-        self._failed = False
+        self._watch = Watch()
         kept = json.loads(self._kept.read_text()) if self._kept.exists() else {}
         session = Session.model_validate(kept.get("session", {}))
         self._worker = Worker(Broker(**settings.broker), session, kept.get("counters", {}))
@@ -76,25 +76,23 @@ class Process:
     def _work(self) -> None:
         try:
             self._worker.run()
-        except Exception as error:
-            self._failed = True
-            self._server.should_exit = True
-            print(f"the serving layer: {error!r}", file=sys.stderr, flush=True)
-            raise
         finally:
             self._worker.stop()
 
     async def serve(self) -> int:
         """Gives the exit status."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._end)
-        thread = threading.Thread(target=self._work, name="worker")
-        thread.start()
+        thread = self._watch.thread("the worker", self._work)
         await self._server.serve([self._socket])
-        self._worker.stop()
+        self._end()
         await asyncio.to_thread(thread.join)
-        return int(self._failed)
+        if self._watch.problem is None:
+            return 0
+        print(f"the serving layer: {self._watch.problem}", file=sys.stderr, flush=True)
+        return 1
 
     def _end(self) -> None:
+        self._watch.over()
         self._worker.stop()
         self._server.should_exit = True
 

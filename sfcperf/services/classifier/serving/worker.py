@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 from confluent_kafka import Message, TopicPartition
 
 from sfcperf.errors import MeasurementError
@@ -21,10 +21,12 @@ from sfcperf.services.classifier.kafka_client import (
     place_of,
     position_after,
 )
-from sfcperf.services.classifier.serving.interfaces import Refused, RuleSetter
+from sfcperf.services.classifier.serving.interfaces import INVALID, Refused, RuleSetter
 from sfcperf.services.classifier.serving.latencies import Latencies
+from sfcperf.services.classifier.serving.offsets import Offsets
 from sfcperf.services.classifier.serving.policy import Policy
 from sfcperf.services.classifier.serving.session import Session
+from sfcperf.services.classifier.skipped import Skipped
 from sfcperf.services.classifier.verdicts import Verdict
 from sfcperf.traffic.labels import BENIGN
 from sfcperf.vnfs.rule_interface.rules import Rule
@@ -33,10 +35,12 @@ from sfcperf.vnfs.rule_interface.store import Reason
 MOST_AT_ONCE = 1000
 """Verdicts: at the end of a window many come, and the rules of the first wait for the last of
 these. A request costs about as much as a hundred rules."""
+MOST_LABELS = 1000
+"""In a session; a verdict with yet another one is nobody's."""
 _IDLE_S = 0.05
 _MS_PER_S = 1000
 _NS_PER_MS = 1_000_000
-
+_POSITION = re.compile(rb"[0-9]{1,19}")
 
 COUNTERS = (
     "verdicts_malicious",
@@ -48,19 +52,25 @@ COUNTERS = (
     "dead_letters_malformed",
     "rules_sent",
     "rules_refused",
-    *(f"rules_refused_{reason}" for reason in Reason),
+    *(f"rules_refused_{reason}" for reason in (*Reason, INVALID)),
     "rules_withheld",
     "sends_retried",
 )
+
+
+class Malformed(Exception):
+    """A message that is neither a verdict nor a dead letter; it says why."""
 
 
 class _Progress:
     """What was done in a session."""
 
     def __init__(self, session: Session) -> None:
-        self.next_verdict = list(session.records_from)
-        """Of each partition of records: verdicts on records before that are known."""
-        self.next_dead_letter = list(session.records_from)
+        partitions = len(session.records_from)
+        self.judged = [Offsets() for _ in range(partitions)]
+        """Of each partition of records: those whose verdict is known."""
+        self.buried = [Offsets() for _ in range(partitions)]
+        """Those whose dead letter is."""
         self.records = 0
         """Whose verdict or dead letter has had its effect."""
         self.labels: Counter[str] = Counter()
@@ -77,6 +87,7 @@ class Worker:
         self._broker = broker
         self._consumer = consumer(broker.bootstrap, f"{broker.group}-serving")
         self._ends = TopicEnds(broker.bootstrap)
+        self._skipped = Skipped()
         self._next: Session | None = None
         self._changed = threading.Event()
         """Wakes a pause: there is another session, or the end."""
@@ -192,17 +203,24 @@ class Worker:
         causes: list[Verdict] = []
         new = 0
         for message in messages:
-            if message.topic() == self._broker.dead_letters:
-                new += self._bury(message)
-            elif (verdict := self._new_verdict(message)) is not None:
-                new += 1
-                found = self._judge(message, verdict)
-                if found and self._is_ahead(message):
-                    rules |= dict.fromkeys(found)
-                    causes.append(verdict)
-                else:
-                    # Set before the process was started again.
-                    self._counters["rules_sent"] += len(found) * len(self._session.targets)
+            is_letter = message.topic() == self._broker.dead_letters
+            try:
+                if is_letter:
+                    new += self._bury(message)
+                elif (verdict := self._new_verdict(message)) is not None:
+                    new += 1
+                    found = self._judge(message, verdict)
+                    if found and self._is_ahead(message):
+                        rules |= dict.fromkeys(found)
+                        causes.append(verdict)
+                    else:
+                        # Set before the process was started again.
+                        self._counters["rules_sent"] += len(found) * len(self._session.targets)
+            except Exception as error:
+                # Anybody who reaches the broker can write anything. It costs this message.
+                kind = "dead_letters" if is_letter else "verdicts"
+                self._counters[f"{kind}_malformed"] += 1
+                self._skipped.note(message, error)
         if rules and not self._set(list(rules)):
             return  # another session begins; this one's effects are of no use any more
         self._measure(causes)
@@ -211,41 +229,39 @@ class Worker:
             self._consumer.commit(offsets=position_after(messages), asynchronous=True)
 
     def _bury(self, letter: Message) -> bool:
-        """Whether it is a new one."""
-        headers = dict(letter.headers() or ())
-        try:
-            record = (int(headers["partition"] or b""), int(headers["offset"] or b""))
-        except (KeyError, ValueError):
-            self._counters["dead_letters_malformed"] += 1
-            return False
-        new = self._is_new(record, self._progress.next_dead_letter)
+        """Whether it is a new one. Raises Malformed, and what a client raises that cannot read the
+        headers."""
+        headers: dict[str, Any] = dict(letter.headers() or ())
+        record = (_position(headers.get("partition")), _position(headers.get("offset")))
+        new = self._is_new(record, self._progress.buried)
         self._progress.poisoned += new
         self._counters["records_poisoned"] += new
         return new
 
     def _new_verdict(self, message: Message) -> Verdict | None:
-        verdict = self._parsed(message)
-        known = self._progress.next_verdict
-        return verdict if verdict and self._is_new(verdict.record, known) else None
+        """Raises Malformed, and what decoding raises."""
+        verdict = verdicts.decode(message.value() or b"")
+        labels = self._progress.labels
+        if verdict.label not in labels and len(labels) >= MOST_LABELS:
+            raise Malformed(f"there are {MOST_LABELS} labels already")
+        return verdict if self._is_new(verdict.record, self._progress.judged) else None
 
-    def _parsed(self, message: Message) -> Verdict | None:
-        try:
-            return verdicts.decode(message.value() or b"")
-        except msgspec.MsgspecError:
-            self._counters["verdicts_malformed"] += 1
-            return None
-
-    def _is_new(self, record: tuple[int, int], known: list[int]) -> bool:
-        """Whether a record is of this session, and not among the known ones: of each partition,
-        they come in order, and after a restart of the speed layer some come again."""
+    def _is_new(self, record: tuple[int, int], known: Sequence[Offsets]) -> bool:
+        """Whether a record is of this session, and not among the known ones: after a restart of
+        the speed layer some come again. Raises Malformed for a record that nobody has sent."""
         partition, offset = record
-        if not 0 <= partition < len(known) or offset < self._session.records_from[partition]:
+        if partition >= len(known) or offset < self._session.records_from[partition]:
             self._counters["records_of_before"] += 1
             return False
-        if offset < known[partition]:
+        # Most follow on what is known: the broker is asked only after a gap.
+        ahead = offset > max(
+            self._progress.judged[partition].next, self._progress.buried[partition].next
+        )
+        if ahead and self._ends.reaches(self._broker.records, partition, offset) is False:
+            raise Malformed(f"there is no record {offset} in partition {partition}")
+        if not known[partition].add(offset):
             self._counters["verdicts_repeated"] += 1
             return False
-        known[partition] = offset + 1
         return True
 
     def _is_ahead(self, message: Message) -> bool:
@@ -258,12 +274,22 @@ class Worker:
         self._progress.labels[verdict.label] += 1
         self._progress.verdict.add(written_ms - verdict.recorded_ms)
         self._counters["verdicts_benign" if verdict.label == BENIGN else "verdicts_malicious"] += 1
-        now_s = time.time() if self._is_ahead(message) else written_ms / _MS_PER_S
         try:
-            return self._policy.rules_for(verdict, now_s)
+            return self._policy.rules_for(verdict, self._seconds(message))
         except ValueError:
             self._counters["verdicts_malformed"] += 1
             return []
+
+    def _seconds(self, message: Message) -> float:
+        """When a verdict has its effect, by the monotonic clock: now, or, if its rules were set
+        before the process was started again, when it was written. That is known by the wall clock
+        alone, which may have been set meanwhile: of more than the life of a rule nothing is left to
+        renew, and a verdict of the future is one of now."""
+        now_s = time.monotonic()
+        if self._is_ahead(message):
+            return now_s
+        written_ms: int = message.timestamp()[1]
+        return now_s - max(0.0, time.time() - written_ms / _MS_PER_S)
 
     def _set(self, rules: list[Rule]) -> bool:
         """False: given up."""
@@ -273,12 +299,17 @@ class Worker:
             refused = self._setter.put(rules)
         except Refused as error:
             self._progress.problem = str(error)
+            # They are tried again with the next verdicts: some interfaces may lack them.
+            for rule in rules:
+                self._policy.refused(rule)
             return True
         if refused is None:
             return False
         self._counters["rules_sent"] += len(rules) * len(self._session.targets)
         for rule, reason in refused:
             self._policy.refused(rule)
+            if reason == INVALID:
+                self._progress.problem = f"a rule interface takes this for no rule: {rule}"
             self._counters["rules_refused"] += 1
             self._counters[f"rules_refused_{reason}"] += 1
         return True
@@ -292,3 +323,10 @@ class Worker:
             self._progress.in_force.add(now_ms - verdict.recorded_ms)
             if verdict.kind == "early":
                 self._progress.first_packet.add(now_ms - verdict.first_ns // _NS_PER_MS)
+
+
+def _position(text: bytes | None) -> int:
+    """In a header. Raises Malformed."""
+    if text is None or not _POSITION.fullmatch(text):
+        raise Malformed("its headers do not say which record it is")
+    return int(text)

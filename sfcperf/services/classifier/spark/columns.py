@@ -9,8 +9,13 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sfcperf.services.classifier.engine import LARGEST_LETTER_BYTES, Broker
+from sfcperf.services.classifier.engine import (
+    LARGEST_KEY_BYTES,
+    LARGEST_LETTER_BYTES,
+    Broker,
+)
 from sfcperf.services.classifier.features import EARLY, PLACES
+from sfcperf.services.classifier.records import LARGEST_RECORD_BYTES
 from sfcperf.services.classifier.spark.patterns import AS_EXPORTED, IN_ORDER
 from sfcperf.vnfs.ids.features import NAMES
 
@@ -21,7 +26,6 @@ VERSION = 1
 """Of verdicts."""
 VECTOR = "seen"
 PREDICTION = "prediction"
-_LARGEST_RECORD_BYTES = 65_536
 _FIELDS = "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
 _NOTHING = "0," * (len(NAMES) - 1) + "0"
 _REASON = "no flow record (schemas/flow-record.schema.json)"
@@ -66,12 +70,12 @@ def _canonical() -> Column:
     not parsed for that."""
     from pyspark.sql import functions as f
 
-    short = f.when(f.octet_length("value") <= _LARGEST_RECORD_BYTES, f.col("value"))
+    short = f.when(f.octet_length("value") <= LARGEST_RECORD_BYTES, f.col("value"))
     text = f.try_validate_utf8(short.cast("string"))
     # Variants keep each value's type, and their fields in alphabetic order. In an array, what
     # follows a value is an error.
     ordered = f.to_json(f.try_parse_json(f.concat(f.lit("["), text, f.lit("]"))))
-    ordered = f.substring(ordered, 2, _LARGEST_RECORD_BYTES)
+    ordered = f.substring(ordered, 2, LARGEST_RECORD_BYTES)
     return f.when(text.rlike(AS_EXPORTED), text).when(ordered.rlike(IN_ORDER), ordered)
 
 
@@ -97,7 +101,7 @@ def answered(judged: DataFrame, labels: Sequence[str], broker: Broker) -> DataFr
     return judged.select(
         f.when(good, f.lit(broker.verdicts)).otherwise(f.lit(broker.dead_letters)).alias("topic"),
         "partition",
-        "key",
+        f.when(f.octet_length("key") <= LARGEST_KEY_BYTES, f.col("key")).alias("key"),
         f.when(good, verdict)
         .otherwise(f.substring("value", 1, LARGEST_LETTER_BYTES))
         .alias("value"),

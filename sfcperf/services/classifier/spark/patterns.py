@@ -7,7 +7,7 @@ message costs its length.
 
 from __future__ import annotations
 
-from sfcperf.services.classifier.records import MOST_NUMBER
+from sfcperf.services.classifier.records import LONGEST_NAME, MOST_NUMBER
 from sfcperf.vnfs.ids.features import NAMES
 
 _H = "[0-9A-Fa-f]{1,4}"
@@ -47,6 +47,10 @@ _PLAIN = r'"[^"\\\x00-\x1f]*+"'
 """A JSON string without escapes."""
 _ESCAPED = r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+){0,100}+"'
 """The same with some: bounded, since Java recurses over groups."""
+_PLAIN_NAME = rf'"[^"\\\x00-\x1f]{{0,{LONGEST_NAME}}}+"'
+_PAIR = r"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
+"""One character, by its two surrogates."""
+_ESCAPED_NAME = rf'"(?:[^"\\\x00-\x1f]|{_PAIR}|\\u[0-9A-Fa-f]{{4}}|\\[^u]){{0,{LONGEST_NAME}}}+"'
 _NUMBER = at_most(MOST_NUMBER)
 _LIMITED = {
     "srcip": ADDRESS,
@@ -63,11 +67,11 @@ def _features(string: str) -> str:
     return r"\[" + ",".join(columns.get(name, _NUMBER) for name in NAMES) + r"\]"
 
 
-def _fields(string: str) -> dict[str, str]:
+def _fields(string: str, name: str) -> dict[str, str]:
     return {
         "version": "1",
-        "source": string,
-        "run": string,
+        "source": name,
+        "run": name,
         "sequence": _NUMBER,
         "kind": '"(?:early|window)"',
         "first_ns": _NUMBER,
@@ -80,7 +84,7 @@ def _object(fields: dict[str, str]) -> str:
     return r"\{" + ",".join(f'"{name}":{value}' for name, value in fields.items()) + r"\}"
 
 
-AS_EXPORTED = rf"\A{_object(_fields(_PLAIN))}\s*+\z"
+AS_EXPORTED = rf"\A{_object(_fields(_PLAIN, _PLAIN_NAME))}\s*+\z"
 """A record as `sfc-ids` writes it."""
-IN_ORDER = rf"\A{_object(dict(sorted(_fields(_ESCAPED).items())))}\]\z"
+IN_ORDER = rf"\A{_object(dict(sorted(_fields(_ESCAPED, _ESCAPED_NAME).items())))}\]\z"
 """One without spaces, whose fields are in alphabetic order; `]` follows."""

@@ -13,7 +13,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing import AuthenticationError
@@ -29,6 +28,7 @@ from sfcperf.services.classifier.spark.commands import SOCKET, short_path
 from sfcperf.services.classifier.spark.session import session
 from sfcperf.services.classifier.spark.settings import local
 from sfcperf.services.classifier.spark.stream import Stream
+from sfcperf.watched import Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 class Commands:
     """What a client can ask for; each takes paths and gives what JSON has."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Mapping[str, Any], watch: Watch) -> None:
         work = Path(settings["work"])
         self.spark = session(settings["parameters"], work)
         broker = Broker(**settings["broker"])
-        self._stream = Stream(self.spark, broker, settings["parameters"], work)
+        self._stream = Stream(self.spark, broker, settings["parameters"], work, watch)
 
     def train(self, examples: str, model: str) -> Mapping[str, Any]:
         """Facts of the model."""
@@ -62,12 +62,10 @@ class Commands:
         return {}
 
 
-def _end_with(spark: SparkSession) -> None:
-    """End when the JVM has: another process takes over."""
+def _wait_for(spark: SparkSession) -> None:
+    """Until the JVM has ended."""
     gateway: Any = spark.sparkContext._gateway
     gateway.proc.wait()
-    print("the JVM has ended", flush=True)
-    os._exit(1)
 
 
 def serve(listener: Listener, commands: Commands) -> None:
@@ -95,7 +93,14 @@ def main(path: Path) -> None:
     ready = Path(settings["ready"])
     ready.unlink(missing_ok=True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    commands = Commands(settings)
+
+    def give_up() -> None:
+        """Another process takes over."""
+        print(watch.problem, flush=True)
+        os._exit(1)
+
+    watch = Watch(give_up)
+    commands = Commands(settings, watch)
 
     def stop(*_: object) -> None:
         # Of this machine, all is in processes that end with this one; a cluster is told.
@@ -104,7 +109,7 @@ def main(path: Path) -> None:
         os._exit(0)
 
     signal.signal(signal.SIGTERM, stop)
-    threading.Thread(target=_end_with, args=(commands.spark,), daemon=True).start()
+    watch.thread("the JVM", lambda: _wait_for(commands.spark))
     if settings["model"]:
         commands.classify(settings["model"], at_once=True)
     # In a folder that nobody else enters: one client that says nothing would keep others out.

@@ -20,6 +20,7 @@ from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.spark import batch, columns
 from sfcperf.services.classifier.spark.batch import Model
 from sfcperf.services.classifier.spark.settings import MICRO_BATCH, REAL_TIME
+from sfcperf.watched import Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,6 +51,7 @@ class Stream:
         broker: Broker,
         parameters: Mapping[str, Any],
         work: Path,
+        watch: Watch,
     ) -> None:
         self._spark = spark
         self._broker = broker
@@ -62,7 +64,8 @@ class Stream:
         self._lock = threading.Lock()
         self._model: Model | None = None
         self._query: StreamingQuery | None = None
-        self._thread = threading.Thread(target=self._watch, name="query", daemon=True)
+        self._watch = watch
+        self._thread: threading.Thread | None = None
 
     def classify(self, folder: Path, *, at_once: bool = False) -> None:
         """Classify with the model in the folder from now on, in a JVM that was warmed up for it
@@ -73,8 +76,8 @@ class Stream:
             if not at_once:
                 self._warm_up(model)
             self._model = model
-        if self._thread.ident is None:
-            self._thread.start()
+        if self._thread is None:
+            self._thread = self._watch.thread("what starts the query again", self._attend)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -145,7 +148,7 @@ class Stream:
         answers = columns.answered(judged, model.labels, self._broker)
         answers.write.format("noop").mode("overwrite").save()
 
-    def _watch(self) -> None:
+    def _attend(self) -> None:
         pause = threading.Event()
         while True:
             pause.wait(_AGAIN_S)

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from support.tiers import examples
 
 from sfcperf.services.classifier import records, verdicts
 from sfcperf.services.classifier.features import FEATURES, PLACES, SCHEMA_HASH, seen
-from sfcperf.services.classifier.records import PoisonedRecord
+from sfcperf.services.classifier.records import LARGEST_RECORD_BYTES, PoisonedRecord
 from sfcperf.vnfs.ids.features import NAMES
 
 SCHEMAS = files("sfcperf.schemas")
@@ -73,16 +74,48 @@ def test_any_bytes_are_a_record_or_poisoned(message: bytes) -> None:
     is_record(message)
 
 
+GOOD_VERDICT = verdicts.Verdict(
+    version=1, record=(3, 17), recorded_ms=1, source="ids-1", sequence=5, kind="early",
+    first_ns=9, protocol=6, src="192.0.2.1", src_port=4, dst="192.0.2.2", dst_port=80,
+    label="syn-flood",
+)  # fmt: skip
+
+
 def test_verdicts_are_as_their_schema_says() -> None:
-    verdict = verdicts.Verdict(
-        version=1, record=(3, 17), recorded_ms=1, source="ids-1", sequence=5, kind="early",
-        first_ns=9, protocol=6, src="192.0.2.1", src_port=4, dst="192.0.2.2", dst_port=80,
-        label="syn-flood",
-    )  # fmt: skip
-    text = verdicts.encode(verdict)
+    text = verdicts.encode(GOOD_VERDICT)
     VERDICT.validate(json.loads(text))
     assert list(json.loads(text)) == list(verdicts.Verdict.__struct_fields__)
-    assert verdicts.decode(text) == verdict
+    assert verdicts.decode(text) == GOOD_VERDICT
+
+
+NUMBERS = st.sampled_from([-1, 0, 1, 255, 256, 65_535, 65_536, 2**62, 2**63 - 1, 2**63, 10**30])
+LENGTHS = st.sampled_from([0, 1, 128, 129, 1000, 1001, 990_000])
+
+
+@examples(1000)
+@given(st.data())
+def test_verdicts_are_checked_as_the_schema_says(data: st.DataObject) -> None:
+    """Anybody who reaches the broker can write one."""
+    fields = json.loads(verdicts.encode(GOOD_VERDICT))
+    name = data.draw(st.sampled_from([n for n in fields if n not in ("src", "dst")]))
+    number, text = data.draw(NUMBERS), "x" * data.draw(LENGTHS)
+    fields[name] = data.draw(st.sampled_from([number, text, None, 1.5, [0, number], [number, 0]]))
+    message = json.dumps(fields).encode()
+    try:
+        verdicts.decode(message)
+    except msgspec.MsgspecError:
+        decoded = False
+    else:
+        decoded = True
+    assert decoded == VERDICT.is_valid(fields)
+
+
+def test_reasons_are_short() -> None:
+    """They are headers of dead letters, which must be smaller than what the broker takes."""
+    for wrong in ({**GOOD, "x" * 60_000: 1}, {**GOOD, "source": "x" * LARGEST_RECORD_BYTES}):
+        with pytest.raises(PoisonedRecord) as raised:
+            records.parse(json.dumps(wrong).encode())
+        assert len(str(raised.value)) <= 200
 
 
 def test_a_model_sees_neither_addresses_nor_ports() -> None:

@@ -1,0 +1,68 @@
+"""Ends os-ken's parsing of messages that never end.
+
+os-ken (4.2) believes what a message says of the lengths of its parts. A part of length 0 (in a
+HELLO, 12 bytes) is read again and again: its thread uses a CPU and memory for ever. Each part is
+read by `struct.unpack_from`, so the calls that a message takes are limited by its length.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+from os_ken.ofproto import ofproto_parser
+
+_CALLS_PER_BYTE = 1
+"""The shortest parts have 4 bytes, and take fewer calls than that."""
+_LEAST_CALLS = 100
+
+
+class EndlessMessage(Exception):
+    """A message whose parts do not end."""
+
+
+class _Left(threading.local):
+    calls: float = float("inf")
+    """In this thread, of the message that is being parsed."""
+
+
+_left = _Left()
+
+
+def _unpack_from(*arguments: Any, **named: Any) -> tuple[Any, ...]:
+    _left.calls -= 1
+    if _left.calls < 0:
+        raise EndlessMessage("it has more parts than bytes")
+    return struct.unpack_from(*arguments, **named)
+
+
+class _CountedStruct(ModuleType):
+    """The module `struct` as os-ken's parsers see it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(struct, name)
+
+
+def bound() -> None:
+    """From now on, parsing ends. Harmless when called again."""
+    counted = _CountedStruct("struct")
+    counted.unpack_from = _unpack_from  # type: ignore[attr-defined]
+    for name, module in list(sys.modules.items()):
+        if name.startswith("os_ken.ofproto.") and getattr(module, "struct", None) is struct:
+            module.struct = counted  # type: ignore[attr-defined]
+    if ofproto_parser.msg is not _msg:
+        ofproto_parser.msg = _msg
+
+
+def _msg(datapath: Any, version: int, kind: int, size: int, xid: int, data: bytes) -> Any:
+    _left.calls = _CALLS_PER_BYTE * len(data) + _LEAST_CALLS
+    try:
+        return _parsed(datapath, version, kind, size, xid, data)
+    finally:
+        del _left.calls
+
+
+_parsed = ofproto_parser.msg
