@@ -158,8 +158,7 @@ static __always_inline enum sff_verdict from_endpoint(struct xdp_md *ctx, struct
 	arrival->ttl = SFF_TTL;
 	/* The receiver may read what we cannot: it would go round the chain. */
 	if (read_tuple(ctx, &tuple))
-		return arrival->attached->flags & SFF_BYPASS_UNPARSED ? SFF_BYPASSED :
-									 SFF_UNPARSED;
+		return arrival->attached->flags & SFF_BYPASS_UNPARSED ? SFF_BYPASSED : SFF_UNPARSED;
 	tuple.port = (__u8)arrival->port;
 	arrival->path = classify(&tuple, arrival->generation);
 	return arrival->path ? SFF_FORWARDED : SFF_BYPASSED;
