@@ -248,6 +248,7 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
             )
             for node, sff in built.sffs.items()
         },
+        unparsed=lambda: {name: sff.unparsed() for name, sff in sffs.items()},
         show_packets=built.show_packets,
     )
 

@@ -135,6 +135,15 @@ class OpenVSwitch:
         found = re.findall(r"table=10, n_packets=(\d+),.*nsh_spi=(\w+),nsh_si=(\d+) actions=", dump)
         return {(int(spi, 0), int(si)): int(packets) for packets, spi, si in found}
 
+    def dropped(self, bridge: str, cookie: int) -> int:
+        """Packets that flows with this cookie dropped."""
+        # A purge makes the next packets slower: only where something was dropped of late.
+        if "actions:drop" in self._appctl("dpctl/dump-flows"):
+            self._appctl("revalidator/purge")
+        argv = ["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self.listens_at(bridge)]
+        dump = self._run([*argv, f"cookie={cookie:#x}/-1"])
+        return sum(map(int, re.findall(r"n_packets=(\d+)", dump)))
+
     def problem(self) -> str | None:
         """None while both daemons run, else what is wrong."""
         for daemon, process in self._processes.items():

@@ -103,7 +103,13 @@ def _check_cpus(scenario: Scenario) -> None:
 
 
 def check_bmv2(scenario: Scenario, layout: Layout, nodes: Collection[str]) -> None:
-    """Raises WorkflowError for what nodes with this data plane have no room for."""
+    """Raises WorkflowError for what nodes with this data plane have no room for, or cannot do."""
+    if nodes and scenario.chain.bypass_unparsed:
+        raise WorkflowError(
+            "the data plane bmv2 drops what its classifier cannot parse, always",
+            where="/chain/classifier/bypass_unparsed",
+            allowed="false, or another data plane",
+        )
     for node in nodes:
         links = sum(node in link.nodes for link in layout.links)
         if links > MOST_LINKS:

@@ -260,6 +260,10 @@ class Deployment:
     """By name, `sff@NODE`: those SFFs where SFCMon can monitor."""
     switches: Mapping[str, Switch] = field(default_factory=dict)
     """By name, `sff@NODE`: those whose ports are interfaces of this machine."""
+    unparsed: Callable[[], Mapping[str, int]] = dict
+    """By `sff@NODE`: frames from the endpoints that its classifier cannot parse, and dropped, since
+    it started. Raises DeploymentError, MeasurementError. Empty where the infrastructure does not
+    count them."""
     show_packets: Callable[[bool], None] = _always_shown
     """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
     forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises

@@ -99,13 +99,15 @@ def build_chain(
     chain: Mapping[str, Any], functions: tuple[FunctionSpec, ...], report: Report
 ) -> ChainSpec:
     """The SFP of a scenario."""
+    classifier = chain.get("classifier", {})
     spec = ChainSpec(
         functions=functions,
-        match=_match(chain.get("classifier", {}).get("match", {}), report),
+        match=_match(classifier.get("match", {}), report),
         encapsulation=chain.get("encapsulation", "auto"),
         reverse=chain.get("reverse", "symmetric"),
         spi=chain.get("spi", 1),
         initial_si=chain.get("initial_si", 255),
+        bypass_unparsed=classifier.get("bypass_unparsed", False),
     )
     length = len(functions)
     if length > MAX_LENGTH:
@@ -133,7 +135,7 @@ def check_reachable(
     linked = {frozenset(link.between) for link in topology.links}
     nodes = [client.node, *(function.node for function in chain.functions), server.node]
     hops = [(a, b, "the chain") for a, b in pairwise(nodes)]
-    if chain.reverse == "bypass" or chain.match != Match():
+    if chain.reverse == "bypass" or chain.match != Match() or chain.bypass_unparsed:
         hops.append((client.node, server.node, "traffic outside of the chain"))
     for first, second, what in dict.fromkeys(hops):
         if first != second and frozenset((first, second)) not in linked:

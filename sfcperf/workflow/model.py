@@ -85,7 +85,8 @@ class FunctionSpec:
 
 @dataclass(frozen=True)
 class Match:
-    """Packets that the classifier sends into the chain (client to server); others bypass it."""
+    """Packets that the classifier sends into the chain (client to server); others bypass it.
+    Packets whose ports it cannot see, such as later fragments, enter if the rest matches."""
 
     ip_proto: Literal["any", "tcp", "udp", "icmp"] = "any"
     source: str | None = None
@@ -107,6 +108,8 @@ class ChainSpec:
     spi: int
     """Of the forward path; the reverse path has this with bit 23 set."""
     initial_si: int
+    bypass_unparsed: bool = False
+    """Frames that the classifier cannot parse bypass the chain, instead of being dropped."""
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ class FakeHost(Host):
         self.name = "fake"
         self.workdir = Path("/nonexistent")
         self._counters = counters
+        self.unparsed = 0
 
     def send(self, packets: int, dropped: int = 0) -> None:
         for counters in self._counters:
@@ -209,6 +210,7 @@ class FakeDriver(Driver):
             meters={},
             encapsulation="nsh-eth" if counters else "none",
             facts={"number": number, "fault": fault},
+            unparsed=lambda: {"sff@node1": host.unparsed, "sff@node2": 7},
         )
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
@@ -297,6 +299,7 @@ class FakeProbe(Probe):
         "nan",
         "silent",
         "drops",
+        "unparsed",
         "crash",
         "break",
         "cleanup",
@@ -360,6 +363,8 @@ class FakeProbe(Probe):
                 value = float("nan")
             case "drops":
                 host.send(5, dropped=5)
+            case "unparsed":
+                host.unparsed += 3
             case "crash":
                 host.break_first_function()
                 raise MeasurementError("no answer")

@@ -178,14 +178,15 @@ static inline bool is_tunnel(struct rest rest)
 
 static enum counter take_tunnel(struct rest rest, struct parsed *parsed)
 {
-	uint32_t udp_bytes = be16(rest.at + IPV4_BYTES + 4);
 	const struct vxlan_gpe_hdr *gpe;
+	uint32_t udp_bytes;
 
 	parsed->tunnel = rest.at;
 	rest.at += IPV4_BYTES;
 	gpe = (const void *)(rest.at + UDP_BYTES);
 	if (left(rest) < UDP_BYTES + GPE_BYTES)
 		return COUNT_TRUNCATED;
+	udp_bytes = be16(rest.at + 4);
 	if (!vxlan_gpe_carries_nsh(gpe))
 		return COUNT_ENCAPSULATION;
 	if (udp_bytes > left(rest) || udp_bytes < UDP_BYTES + GPE_BYTES)

@@ -174,7 +174,8 @@ static __always_inline enum fw_cause judge_ethernet(const struct ethhdr *eth, co
 		return judge_ipv4(next, end);
 	if (protocol == bpf_htons(ETH_P_IPV6))
 		return judge_ipv6(next, end);
-	return FW_NONE;
+	/* What carries a packet that the receiver may read must not pass. */
+	return protocol == bpf_htons(ETH_P_ARP) ? FW_NONE : FW_UNPARSED;
 }
 
 /* A frame that the forwarder has found right. */
@@ -201,7 +202,7 @@ static __always_inline enum fw_cause judge(const void *start, const void *end)
 	case NSH_NEXT_IPV6:
 		return judge_ipv6(inner, end);
 	default:
-		return FW_NONE;
+		return FW_UNPARSED;
 	}
 }
 

@@ -12,7 +12,7 @@ enum fw_cause {
 	FW_NONE,
 	FW_SOURCE_RULE,
 	FW_FLOW_RULE,
-	FW_UNPARSED, /* its headers end too early, or are too many, for a rule to judge it */
+	FW_UNPARSED, /* no rule can judge it: headers that end too early, are too many, or unknown */
 	FW_FAILED, /* fail-closed, and nobody has renewed the lease */
 	FW_CAUSES,
 };

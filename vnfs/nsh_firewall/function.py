@@ -39,7 +39,7 @@ class RunningNshFirewall(RunningFunction):
 
         `received`, `forwarded` and `dropped` count NSH packets sent to this function; `passed` are
         frames left to the kernel; `dropped_by_flow_rule`, `dropped_by_source_rule`,
-        `dropped_unparsed` (too short for its headers), `dropped_while_failed` (fail-closed), and
+        `dropped_unparsed` (no rule can judge it), `dropped_while_failed` (fail-closed), and
         the forwarder's `dropped_REASON`. `rule_interface_restarts`: how often its process was
         started again. Raises MeasurementError.
         """

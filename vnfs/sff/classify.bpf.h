@@ -75,7 +75,7 @@ static __always_inline int read_ipv6(const void *start, const void *end, struct 
 		if (!extension_bytes(here, 0))
 			break;
 		if (at > IPV6_AT_MOST || (void *)(option + 1) > end)
-			return 0;
+			return -1;
 		bytes = extension_bytes(here, option->reserved);
 		tuple->protocol = option->nexthdr;
 		/* Later fragments have no ports. */
@@ -83,12 +83,13 @@ static __always_inline int read_ipv6(const void *start, const void *end, struct 
 			return 0;
 		at += bytes;
 	}
-	if (at <= IPV6_AT_MOST)
-		read_ports(start + at, end, tuple);
+	if (at > IPV6_AT_MOST || extension_bytes(tuple->protocol, 0))
+		return -1;
+	read_ports(start + at, end, tuple);
 	return 0;
 }
 
-/* The 5-tuple of the packet in an Ethernet frame. -1: it is not IP. */
+/* The 5-tuple of the packet in an Ethernet frame. -1: it is not IP, or its protocol is out of reach. */
 __noinline int read_tuple(struct xdp_md *ctx, struct sff_tuple *tuple)
 {
 	const void *end = (void *)(long)ctx->data_end;

@@ -32,6 +32,7 @@ static const char *const drop_names[SFF_VERDICTS] = {
 	[SFF_NO_PATH] = "no_path",
 	[SFF_WRONG_PORT] = "wrong_port",
 	[SFF_NEXT_PROTOCOL] = "next_protocol",
+	[SFF_UNPARSED] = "unparsed",
 	[SFF_NOT_IP] = "not_ip",
 	[SFF_NO_FLOW] = "no_flow",
 	[SFF_NO_STATION] = "no_station",

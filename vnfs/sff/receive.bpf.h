@@ -156,8 +156,9 @@ static __always_inline enum sff_verdict from_endpoint(struct xdp_md *ctx, struct
 	if (frame_bytes(ctx) < ETH_BYTES)
 		return SFF_TRUNCATED;
 	arrival->ttl = SFF_TTL;
+	/* The receiver may read what we cannot: it would go round the chain. */
 	if (read_tuple(ctx, &tuple))
-		return SFF_BYPASSED;
+		return arrival->attached->flags & SFF_BYPASS_UNPARSED ? SFF_BYPASSED : SFF_UNPARSED;
 	tuple.port = (__u8)arrival->port;
 	arrival->path = classify(&tuple, arrival->generation);
 	return arrival->path ? SFF_FORWARDED : SFF_BYPASSED;

@@ -28,6 +28,7 @@ enum sff_port_kind {
 
 #define SFF_TAKES_XDP 1 /* its other end has a NAPI, so that XDP frames can be sent to it */
 #define SFF_SHARED 2 /* SFs behind the proxy: several paths come back by this port */
+#define SFF_BYPASS_UNPARSED 4 /* endpoints: what cannot be classified bypasses the chain */
 
 struct sff_port {
 	__u8 kind;
@@ -199,6 +200,7 @@ enum sff_verdict {
 	SFF_NO_PATH, /* SPI and SI are not in the table */
 	SFF_WRONG_PORT, /* they are, but come from another port */
 	SFF_NEXT_PROTOCOL, /* NSH carries something other than Ethernet, IPv4, IPv6 */
+	SFF_UNPARSED, /* from an endpoint: the classifier cannot read it */
 	SFF_NOT_IP, /* came back from an SF behind the proxy */
 	SFF_NO_FLOW, /* came back from a shared SF, in a flow that never went there */
 	SFF_NO_STATION, /* bypasses the chain to an unknown MAC address */

@@ -15,6 +15,7 @@
 static const char *const kinds[] = { "endpoint", "nsh", "plain", "underlay", NULL };
 static const char *const actions[] = { "nsh", "plain", "gpe", "end", "end-gpe", NULL };
 static const char *const answers[] = { "no", "yes", NULL };
+static const char *const fates[] = { "drop", "bypass", NULL };
 
 static int read_node(struct words *words, struct tables *tables)
 {
@@ -57,13 +58,17 @@ static int read_trace(struct words *words, struct tables *tables)
 static int read_port(struct words *words, struct tables *tables)
 {
 	struct port_line line = { 0 };
-	long number, kind, mtu, xdp = 0;
+	long number, kind, mtu, xdp = 0, bypass = 0;
 
 	if (take_number(words, "port", 1, SFF_PORTS - 1, &number) ||
 	    take_interface_name(words, "interface", line.interface) ||
 	    take_choice(words, "kind", kinds, &kind) || take_number(words, "mtu", 68, 9000, &mtu) ||
-	    (offers(words, "xdp") && take_choice(words, "xdp", answers, &xdp)) || no_more(words))
+	    (offers(words, "xdp") && take_choice(words, "xdp", answers, &xdp)) ||
+	    (offers(words, "unparsed") && take_choice(words, "unparsed", fates, &bypass)) ||
+	    no_more(words))
 		return -1;
+	if (bypass && kind + SFF_PORT_ENDPOINT != SFF_PORT_ENDPOINT)
+		return object(words, "only ports of kind endpoint take 'unparsed bypass'");
 	if (*tables->ports[number].interface)
 		return object(words, "port %ld is there already", number);
 	for (int other = 0; other < SFF_PORTS; other++)
@@ -72,7 +77,7 @@ static int read_port(struct words *words, struct tables *tables)
 				      line.interface);
 	line.port.kind = (__u8)(kind + SFF_PORT_ENDPOINT);
 	line.port.mtu = (__u16)mtu;
-	line.port.flags = xdp ? SFF_TAKES_XDP : 0;
+	line.port.flags = (xdp ? SFF_TAKES_XDP : 0) | (bypass ? SFF_BYPASS_UNPARSED : 0);
 	tables->ports[number] = line;
 	return 0;
 }

@@ -9,6 +9,9 @@ from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.hosts.base import Host
 from sfcperf.workflow.model import Scenario
 
+UNPARSED = "unparsed"
+"""The reason of these drops in SffCounts."""
+
 
 class Sff(ABC):
     """One node's data plane. Order of calls: `start`; once all veths and links of the node are
@@ -33,6 +36,11 @@ class Sff(ABC):
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
         """(SPI, SI) -> packets that the SFF has looked up with them since it started. Raises
         DeploymentError, MeasurementError."""
+
+    @abstractmethod
+    def unparsed(self) -> int:
+        """Frames from endpoints that it dropped since it started, because its classifier cannot
+        parse them. Raises DeploymentError, MeasurementError."""
 
     def watched_at(self) -> list[str] | None:
         """Where sfc-sfcmon sees what this SFF looks up: words of its command line (`sfc-sfcmon

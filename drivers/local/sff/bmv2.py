@@ -9,7 +9,7 @@ from typing import Any
 
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import ways
-from sfcperf.drivers.local.sff.base import Sff
+from sfcperf.drivers.local.sff.base import UNPARSED, Sff
 from sfcperf.drivers.local.sff.bmv2_entries import interfaces, sff_entries
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.namespace import NamespaceHost
@@ -142,6 +142,10 @@ class Bmv2Sff(Sff):
         """See Sff.packets_by_path."""
         counted = self._both.controller.counted()
         return {path: packets for path, (packets, _) in counted.paths.items()}
+
+    def unparsed(self) -> int:
+        """See Sff.unparsed."""
+        return self._both.controller.counted().drops[UNPARSED]
 
     def problem(self) -> str | None:
         """See Sff.problem."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
 from sfcperf.drivers.local.paths import REVERSE_SPI_BIT
 from sfcperf.drivers.local.sff.flows import tunnelled_ports
+from sfcperf.drivers.local.sff.match_fields import admitted
 from sfcperf.workflow.model import Match, Scenario
 
 # The model is of pydantic, which only the extra `p4` has.
@@ -178,16 +179,17 @@ def _rules(
     if chain.reverse != "bypass":
         ways.append((layout.server, chain.spi | REVERSE_SPI_BIT, True))
     for source, spi, reverse in ways:
-        yield (
-            source.instance,
-            model.Rule(
-                switch=names[source.node],
-                port=source.ofport,
-                priority=_PRIORITY,
-                match=_match(chain.match, reverse=reverse),
-                path=spi,
-            ),
-        )
+        for number, match in enumerate(admitted(chain.match)):
+            yield (
+                f"{source.instance}{number}",
+                model.Rule(
+                    switch=names[source.node],
+                    port=source.ofport,
+                    priority=_PRIORITY,
+                    match=_match(match, reverse=reverse),
+                    path=spi,
+                ),
+            )
 
 
 def _match(match: Match, *, reverse: bool) -> model.Match:

@@ -8,7 +8,7 @@ from threading import Lock
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import ways
-from sfcperf.drivers.local.sff.base import Sff
+from sfcperf.drivers.local.sff.base import UNPARSED, Sff
 from sfcperf.drivers.local.sff.ebpf_tables import TAP, sff_tables
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
@@ -78,6 +78,10 @@ class EbpfSff(Sff):
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
         """See Sff.packets_by_path."""
         return {(c.spi, c.si): c.packets for c in self.read().lookups}
+
+    def unparsed(self) -> int:
+        """See Sff.unparsed."""
+        return self.read().drops[UNPARSED]
 
     def watched_at(self) -> list[str]:
         """See Sff.watched_at. Its programs are the same at all interfaces."""

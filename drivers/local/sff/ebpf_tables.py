@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from sfcperf.drivers.local.layout import Layout, LinkLayout, NodeLayout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
 from sfcperf.drivers.local.sff.flows import tunnelled_ports
-from sfcperf.drivers.local.sff.match_fields import match_fields
+from sfcperf.drivers.local.sff.match_fields import admitted, match_fields
 from sfcperf.workflow.model import Match, Scenario
 
 TAP = ("tap-near", "tap-far")
@@ -37,7 +37,7 @@ def sff_tables(
         f"node {node.mac}{address}",
         f"tap {' '.join(TAP)} on {'yes' if shown else 'no'}",
         f"trace {trace}",
-        *_ports(layout, node),
+        *_ports(layout, node, scenario),
         *_links(layout, node, take_xdp),
         *_stations(layout, node),
     ]
@@ -45,11 +45,11 @@ def sff_tables(
         if path is not None:
             lines += _path(layout, path, node)
             if path.source.node == name:
-                lines.append(_rule(path, scenario))
+                lines += _rules(path, scenario)
     return "\n".join(lines) + "\n"
 
 
-def _ports(layout: Layout, node: NodeLayout) -> Iterator[str]:
+def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str]:
     tunnelled = tunnelled_ports(layout, node.name)
     by_port = {port: function for function in layout.functions for port in function.ports}
     for port in layout.ports(node.name):
@@ -63,7 +63,9 @@ def _ports(layout: Layout, node: NodeLayout) -> Iterator[str]:
         # Endpoints have GRO on, other types say so: then their end of the veth polls (NAPI).
         polls = function is None or function.needs_xdp
         xdp = " xdp yes" if polls else ""
-        yield f"port {port.ofport} interface {port.outer} kind {kind} mtu {layout.wire_mtu}{xdp}"
+        bypass = function is None and scenario.chain.bypass_unparsed
+        more = xdp + (" unparsed bypass" if bypass else "")
+        yield f"port {port.ofport} interface {port.outer} kind {kind} mtu {layout.wire_mtu}{more}"
 
 
 def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Iterator[str]:
@@ -137,10 +139,11 @@ def _link_port(link: LinkLayout, node: str) -> int:
     return _FIRST_LINK_PORT + link.ofports[link.nodes.index(node)]
 
 
-def _rule(path: Path, scenario: Scenario) -> str:
+def _rules(path: Path, scenario: Scenario) -> Iterator[str]:
     forward = path.spi == scenario.chain.spi
-    match = _match(scenario.chain.match, reverse=not forward)
-    return f"rule {path.source.ofport} path {path.spi} {path.hops[0].si} {match}"
+    for match in admitted(scenario.chain.match):
+        words = _match(match, reverse=not forward)
+        yield f"rule {path.source.ofport} path {path.spi} {path.hops[0].si} {words}"
 
 
 def _match(match: Match, *, reverse: bool) -> str:

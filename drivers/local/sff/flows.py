@@ -1,7 +1,8 @@
 """OpenFlow rules of the classifier, the SFFs and the SFC proxies (RFC 7665, section 4).
 
 Bridge `sff` of each node:
-  table 0   where a packet comes from: endpoint (classifier), SF, SFC proxy's SF, tunnel
+  table 0   where a packet comes from: endpoint (classifier), SF, SFC proxy's SF, tunnel; what the
+            classifier cannot parse is dropped there, and counted
   table 10  SFF: (SPI, SI) -> next SF, tunnel to the next SF's node, or the end of the path
   table 20  packets outside the chain: by destination MAC, as a switch
   table 30  SFC proxy: decapsulated packets go to the NSH-unaware SF
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 
 from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
-from sfcperf.drivers.local.sff.match_fields import match_fields
+from sfcperf.drivers.local.sff.match_fields import admitted, match_fields
 from sfcperf.workflow.model import Match, Scenario
 
 _NSH = "packet_type=(1,0x894f)"
@@ -25,6 +26,12 @@ _ETHERNET = "packet_type=(0,0)"
 _ANYWHERE = "load:0->NXM_OF_IN_PORT[],resubmit"
 """Open vSwitch drops packets that would leave by the port that they came from; from tunnel to
 tunnel (one port for all) they must."""
+_UNTAGGED = "vlan_tci=0"
+"""Without it, `ip` is also IP behind a VLAN tag."""
+UNPARSED_COOKIE = 0x756E
+"""Of the rules for what a classifier cannot parse."""
+_MALFORMED = "nw_proto=0"
+"""What Open vSwitch sees of an IP packet that it takes for malformed, as receivers may not."""
 _PROTOCOLS = {"any": "ip", "tcp": "tcp", "udp": "udp", "icmp": "icmp"}
 _FIELDS = {
     "source": "nw_src",
@@ -37,7 +44,7 @@ _FIELDS = {
 def sff_flows(layout: Layout, scenario: Scenario, node: str) -> list[str]:
     """Rules of a node's bridge `sff`."""
     flows = [
-        *_bypass(layout, node),
+        *_bypass(layout, scenario, node),
         "table=10,priority=0,actions=drop",
     ]
     for path in paths(layout, scenario):
@@ -79,11 +86,12 @@ def _classifier(path: Path, scenario: Scenario, node: str) -> Iterator[str]:
     if path.source.node != node:
         return
     forward = path.spi == scenario.chain.spi
-    match = _match(scenario.chain.match, reverse=not forward)
-    yield (
-        f"table=0,priority=100,in_port={path.source.ofport},{match},"
-        f"actions={_push_nsh(path.spi, path.hops[0].si)},resubmit(,10)"
-    )
+    for match in admitted(scenario.chain.match):
+        fields = _match(match, reverse=not forward)
+        yield (
+            f"table=0,priority=100,in_port={path.source.ofport},{_UNTAGGED},{fields},"
+            f"actions={_push_nsh(path.spi, path.hops[0].si)},resubmit(,10)"
+        )
 
 
 def _match(match: Match, *, reverse: bool) -> str:
@@ -149,12 +157,18 @@ def _back_from(path: Path, hop: PathHop) -> Iterator[str]:
         )
 
 
-def _bypass(layout: Layout, node: str) -> Iterator[str]:
-    """Plain switching between the endpoints."""
+def _bypass(layout: Layout, scenario: Scenario, node: str) -> Iterator[str]:
+    """Plain switching between the endpoints, for what the classifier understands."""
+    fate = "resubmit(,20)" if scenario.chain.bypass_unparsed else "drop"
     for endpoint in (layout.client, layout.server):
         yield f"table=20,dl_dst={endpoint.mac},actions={_deliver(layout, node, endpoint)}"
         if endpoint.node == node:
-            yield f"table=0,priority=50,in_port={endpoint.ofport},actions=resubmit(,20)"
+            port = f"in_port={endpoint.ofport}"
+            unparsed = f"table=0,cookie={UNPARSED_COOKIE:#x},{port}"
+            for version in ("ip", "ipv6"):
+                yield f"{unparsed},priority=60,{version},{_MALFORMED},actions={fate}"
+                yield f"table=0,priority=50,{port},{_UNTAGGED},{version},actions=resubmit(,20)"
+            yield f"{unparsed},priority=40,actions={fate}"
     if layout.needs_underlay:
         yield f"table=0,priority=50,in_port={TUNNEL_PORT},{_ETHERNET},actions={_ANYWHERE}(,20)"
 

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sfcperf.workflow.model import Match
+
+
+def admitted(match: Match) -> list[Match]:
+    """What the classifier sends into the chain: packets that match and, if ports matter, those that
+    have none. Data planes see the ports 0 there: in fragments but the first, and where the packet
+    ends too early. The receiver puts fragments together, so that they may not go round the chain.
+    """
+    if match.source_port is None and match.destination_port is None:
+        return [match]
+    return [match, replace(match, source_port=0, destination_port=0)]
 
 
 def match_fields(match: Match, *, reverse: bool) -> Iterator[tuple[str, str | int]]:

@@ -9,7 +9,12 @@ from sfcperf.drivers.local import network
 from sfcperf.drivers.local.layout import TUNNEL_PORT, Layout, NodeLayout, Port
 from sfcperf.drivers.local.openvswitch import Interface, OpenVSwitch
 from sfcperf.drivers.local.sff.base import Sff
-from sfcperf.drivers.local.sff.flows import sff_flows, tunnelled_ports, underlay_flows
+from sfcperf.drivers.local.sff.flows import (
+    UNPARSED_COOKIE,
+    sff_flows,
+    tunnelled_ports,
+    underlay_flows,
+)
 from sfcperf.drivers.local.sff.watched_ports import watched_ports
 from sfcperf.hosts.base import Host
 from sfcperf.workflow.model import Scenario
@@ -57,6 +62,12 @@ class OpenVSwitchSff(Sff):
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
         """See Sff.packets_by_path."""
         return self._switch.packets_by_path("sff")
+
+    def unparsed(self) -> int:
+        """See Sff.unparsed."""
+        if self.scenario.chain.bypass_unparsed:
+            return 0
+        return self._switch.dropped("sff", UNPARSED_COOKIE)
 
     def watched_at(self) -> list[str]:
         """See Sff.watched_at."""

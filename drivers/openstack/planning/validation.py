@@ -34,6 +34,7 @@ def validate(scenarios: Sequence[Scenario], config: Config) -> None:
     for scenario in scenarios:
         scenario_machines(scenario, config)
         _check_encapsulation(scenario)
+        _check_classifier(scenario)
         _check_endpoints(scenario)
         _check_topology(scenario)
         _check_hosts(scenario, config)
@@ -65,6 +66,15 @@ def _check_encapsulation(scenario: Scenario) -> None:
             "between switches, and functions receive plain IP",
             where="/chain/encapsulation",
             allowed='"auto": the infrastructure\'s own chaining, which the results record',
+        )
+
+
+def _check_classifier(scenario: Scenario) -> None:
+    if scenario.chain.bypass_unparsed:
+        raise WorkflowError(
+            "what becomes of frames that are not IPv4 is up to the cloud's networking-sfc",
+            where="/chain/classifier/bypass_unparsed",
+            allowed="false",
         )
 
 

@@ -48,6 +48,9 @@ class Attempt:
     """By SF: packets that it forwarded meanwhile."""
     drops: Mapping[str, int]
     """By SF: packets that it dropped meanwhile; only those SFs that dropped some."""
+    unparsed: Mapping[str, int]
+    """By SFF: frames that its classifier could not parse, and dropped, meanwhile; only those SFFs
+    with some."""
     noise: Mapping[str, Any]
     """What the machine did before, meanwhile and after: TrialRecord.noise."""
     clock: tuple[str, ...] = ()
@@ -135,11 +138,13 @@ class _Measurement:
                     self.probe.prepare(deployment, self.raw_dir)
                     run.services.begin_trial()
                 served = run.services.counters()
+                unparsed_before = deployment.unparsed()
                 before = _counters(deployment)
                 watch.begin()
                 result, observed = self._observe()
                 watch.end()
                 forwarded, dropped = _differences(before, _counters(deployment))
+                unparsed = _rose(unparsed_before, deployment.unparsed())
                 with run.interrupts.allowed:
                     doubts = run.services.end_trial()
                 of_services = run.services.trial_notes(served)
@@ -148,7 +153,14 @@ class _Measurement:
             with run.interrupts.allowed:
                 noise = watch.finish()
         return Attempt(
-            result, observed, forwarded, dropped, noise, services=of_services, unfinished=doubts
+            result,
+            observed,
+            forwarded,
+            dropped,
+            unparsed,
+            noise,
+            services=of_services,
+            unfinished=doubts,
         )
 
     def _observe(self) -> tuple[ProbeResult, Observed]:
@@ -205,6 +217,11 @@ def _differences(before: Counters, after: Counters) -> tuple[dict[str, int], dic
         if drops:
             dropped[name] = drops
     return forwarded, dropped
+
+
+def _rose(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """How much each count grew; those that did not are left out."""
+    return {name: count - before[name] for name, count in after.items() if count > before[name]}
 
 
 def _check_crossed(forwarded: Mapping[str, int], expected: int) -> None:

@@ -157,6 +157,8 @@ def _record(
             notes["failed_attempts"] = tries.reasons
         if done.drops:
             notes["sf_drops"] = dict(done.drops)
+        if done.unparsed:
+            notes["unparsed_frames"] = dict(done.unparsed)
         if done.services:
             notes["services"] = {name: dict(grown) for name, grown in done.services.items()}
     return TrialRecord(

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from scapy.contrib.mpls import MPLS
 from scapy.contrib.nsh import NSH
 from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment
 from scapy.layers.inet6 import (
@@ -25,6 +26,7 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
+from support.attacks.frames import UNPARSED
 from support.network.wires import Lab, eventually, ip, space
 from support.vnfs.attached import behind_sff
 from support.vnfs.counting import counted
@@ -53,6 +55,8 @@ from sfcperf.vnfs.nsh_firewall.tool import BINARY
 from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = pytest.mark.root
+
+MAC = "02:00:00:00:aa:02"
 
 
 @pytest.fixture(scope="module")
@@ -161,11 +165,46 @@ def test_flows_without_ports_are_all_packets_of_the_protocol(fire: Fire) -> None
     assert through(bench, *pings, late, flow4(4)) == [4]
 
 
-def test_what_is_no_ip_passes(fire: Fire) -> None:
+def test_arp_passes(fire: Fire) -> None:
     bench, client = fire
     client.block_source(A)
     arp = bench.frame(NSH(spi=42, context_header=CONTEXT) / Ether() / ARP(psrc=A))
     assert len(bench.exchange(arp)) == 1
+
+
+JUDGED = {"priority tag", "priority tag of a provider", "VLAN tag", "two tags"}
+INSIDE: dict[str, Callable[[], Packet]] = {
+    **{
+        name: lambda make=make: (
+            NSH(spi=42, context_header=CONTEXT) / make(MAC, MAC, IP(src=A, dst=B) / UDP())
+        )
+        for name, make in UNPARSED.items()
+    },
+    "NSH in the NSH": lambda: (
+        NSH(spi=42, nextproto=4, context_header=CONTEXT)
+        / NSH(spi=42, nextproto=1, context_header=CONTEXT)
+        / IP(src=A, dst=B)
+        / UDP()
+    ),
+    "MPLS in the NSH": lambda: (
+        NSH(spi=42, nextproto=5, context_header=CONTEXT) / MPLS(s=1) / IP(src=A, dst=B) / UDP()
+    ),
+    "unknown to RFC 8300": lambda: (
+        NSH(spi=42, nextproto=254, context_header=CONTEXT) / IP(src=A, dst=B) / UDP()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_a_blocked_source_behind_other_headers(fire: Fire, name: str) -> None:
+    """The receiver may read what no rule can judge."""
+    bench, client = fire
+    client.block_source(A)
+    frame = bench.frame(INSIDE[name]())
+    with counted(bench.function) as seen:
+        assert bench.exchange(frame) == []
+    cause = "dropped_by_source_rule" if name in JUDGED else "dropped_unparsed"
+    assert seen == {"received": 2, "forwarded": 1, "dropped": 1, cause: 1}
 
 
 CUT = {

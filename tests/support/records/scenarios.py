@@ -45,6 +45,7 @@ def scenario(
     resources: Resources | None = None,
     spi: int = 42,
     initial_si: int = 255,
+    bypass_unparsed: bool = False,
 ) -> Scenario:
     """A chain of VNF types in order; `nodes` places each, else the topology does."""
     place = where or topology()
@@ -67,7 +68,15 @@ def scenario(
         topology=place,
         client=EndpointSpec("client", place.placement["client"]),
         server=EndpointSpec("server", place.placement["server"]),
-        chain=ChainSpec(functions, match or Match(), encapsulation, reverse, spi, initial_si),
+        chain=ChainSpec(
+            functions,
+            match or Match(),
+            encapsulation,
+            reverse,
+            spi,
+            initial_si,
+            bypass_unparsed,
+        ),
         probes=(),
         monitors=(),
     )

@@ -142,6 +142,13 @@ def test_drops_of_a_function_are_noted(bench: Bench) -> None:
     assert record.notes["sf_drops"] == {"sf-1": 5, "sf-2": 5}
 
 
+def test_frames_that_no_classifier_could_parse_are_noted(bench: Bench) -> None:
+    bench.start(probes=probes(attempt1="unparsed"))
+    records = bench.by_id()
+    assert records["r001-s001-a"].notes["unparsed_frames"] == {"sff@node1": 3}
+    assert "unparsed_frames" not in records["r001-s001-b"].notes
+
+
 def infrastructure(bench: Bench, **config: object) -> dict[str, object]:
     return {"driver": "fake", "config": {"folder": str(bench.resources), **config}}
 

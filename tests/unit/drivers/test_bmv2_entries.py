@@ -88,11 +88,17 @@ def test_other_data_planes_may_send_by_any_link(on_bmv2: set[str], came_from: in
 
 def test_replies_are_matched_the_other_way_round() -> None:
     match = Match("tcp", source="10.0.0.9/24", destination_port=80)
-    forward, reverse = tables(scenario(["router"], match=match), "node1")["rules"]
+    forward, unseen, reverse, unseen_back = tables(scenario(["router"], match=match), "node1")[
+        "rules"
+    ]
     prefix = (10 << 24, 0xFFFFFF00)
     tcp = {**ALL_IPV4, "protocol": (6, 255)}
     assert forward[0] == {"port": 1, **tcp, "source": prefix, "destination_port": (80, 80)}
     assert reverse[0] == {"port": 2, **tcp, "destination": prefix, "source_port": (80, 80)}
+    # Fragments but the first have the ports 0.
+    none = {"source_port": (0, 0), "destination_port": (0, 0)}
+    assert unseen[0] == {"port": 1, **tcp, "source": prefix, **none}
+    assert unseen_back[0] == {"port": 2, **tcp, "destination": prefix, **none}
 
 
 def test_without_a_chain_there_are_stations_alone() -> None:
@@ -124,6 +130,13 @@ def test_sizes_that_the_program_has_no_room_for_are_refused() -> None:
     planes = {"dataplane": {"node1": "bmv2", "node2": "ovs"}}
     config = with_defaults(LocalDriver.parameters, planes)
     LocalDriver.validate(config, [_monitored(at="both", nodes=["node2"], iblt_cells=513)])
+
+
+def test_it_never_lets_bypass_what_it_cannot_parse() -> None:
+    chain = scenario(["router"], where=topology("T2"), bypass_unparsed=True)
+    assert _refusal(chain, node1="ovs", node2="bmv2").startswith(
+        "/chain/classifier/bypass_unparsed:"
+    )
 
 
 def test_more_links_than_ports_are_refused() -> None:

@@ -58,8 +58,12 @@ def test_replies_match_with_source_and_destination_exchanged() -> None:
     assert rules == [
         "rule 1 path 42 255 version 4 protocol udp source 10.0.0.0/24 destination 10.1.0.0/16 "
         "source-port 1000 destination-port 53",
+        "rule 1 path 42 255 version 4 protocol udp source 10.0.0.0/24 destination 10.1.0.0/16 "
+        "source-port 0 destination-port 0",
         "rule 2 path 8388650 255 version 4 protocol udp destination 10.0.0.0/24 source 10.1.0.0/16 "
         "destination-port 1000 source-port 53",
+        "rule 2 path 8388650 255 version 4 protocol udp destination 10.0.0.0/24 source 10.1.0.0/16 "
+        "destination-port 0 source-port 0",
     ]
 
 

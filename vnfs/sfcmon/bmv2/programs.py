@@ -40,6 +40,7 @@ DROP_REASONS = (
     "no_station",
     "oversize",
     "si_exhausted",
+    "unparsed",
 )
 """What the cells of the counter `drops` count, from 1 (`drop_t` in headers.p4); cell 0 is unused.
 """

@@ -77,7 +77,7 @@ control Classifier(inout headers_t hdr,
                 meta.drop = DROP_NOT_IP;
             }
         } else if (meta.flow.version == 0) {
-            meta.bypasses = 1;
+            meta.drop = DROP_UNPARSED;
         } else {
             rules.apply();
         }

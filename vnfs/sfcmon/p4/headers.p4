@@ -201,7 +201,8 @@ const drop_t DROP_NOT_IP = 12;
 const drop_t DROP_NO_STATION = 13;
 const drop_t DROP_OVERSIZE = 14;
 const drop_t DROP_SI_EXHAUSTED = 15;
-const bit<32> DROP_REASONS = 16;
+const drop_t DROP_UNPARSED = 16;
+const bit<32> DROP_REASONS = 17;
 
 // How a packet that is not dropped leaves.
 typedef bit<8> way_t;

@@ -14,6 +14,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet, Raw
+from support.attacks.frames import UNPARSED
 from support.network.frames_judge import judge
 from support.vnfs.bmv2_bench import NUMBERS, PORT_SERVICE, TO, Bmv2Bench
 from support.vnfs.malformed import cut_and_lengthened, damaged, judged, originals
@@ -193,11 +194,9 @@ def test_what_a_rule_matches_gets_an_nsh(bench: Bmv2Bench) -> None:
         Ether(src=CLIENT, dst=SERVER) / IP() / TCP(dport=5005),
         Ether(src=CLIENT, dst=SERVER) / IPv6() / UDP(dport=5005),
         Ether(src=CLIENT, dst=SERVER) / IP() / ICMP(),
-        Ether(src=CLIENT, dst=SERVER) / ARP(),
         _udp(5005, frag=1),
         # Tunnels of endpoints are nothing to the switch.
         Ether(src=CLIENT, dst=SERVER) / IP() / UDP(dport=4790) / Raw(b"\x0c\0\0\4" + bytes(30)),
-        Ether(src=CLIENT, dst=SERVER, type=0x894F) / Raw(bytes(10)),
     ],
     ids=lambda frame: frame.summary().replace(" ", ""),
 )
@@ -205,7 +204,22 @@ def test_everything_else_bypasses_the_chain_unchanged(bench: Bmv2Bench, frame: P
     assert bench.one(PORT_CLIENT, frame) == (PORT_SERVER, bytes(frame))
 
 
-@pytest.mark.parametrize("end", [14, 20, 33, 34, 37])
+@pytest.mark.parametrize("name", UNPARSED)
+def test_a_packet_behind_what_it_does_not_read_is_dropped(bench: Bmv2Bench, name: str) -> None:
+    before = bench.drops()
+    frame = UNPARSED[name](CLIENT, SERVER, IP() / UDP(dport=5005) / Raw(b"data"))
+    assert not any(bench.exchange(PORT_CLIENT, [frame]).values())
+    assert bench.drops() - before == {"unparsed": 1}
+
+
+@pytest.mark.parametrize("end", [14, 20, 33])
+def test_packets_that_are_cut_within_ip_are_dropped(bench: Bmv2Bench, end: int) -> None:
+    before = bench.drops()
+    assert not any(bench.exchange(PORT_CLIENT, [bytes(_udp(5005))[:end]]).values())
+    assert bench.drops() - before == {"unparsed": 1}
+
+
+@pytest.mark.parametrize("end", [34, 37])
 def test_packets_that_are_cut_before_their_ports_have_none(bench: Bmv2Bench, end: int) -> None:
     frame = bytes(_udp(5005))[:end]
     assert bench.one(PORT_CLIENT, frame) == (PORT_SERVER, frame)
@@ -270,7 +284,7 @@ def test_to_and_from_the_endpoint_of_another_node(bench: Bmv2Bench) -> None:
 
 def test_who_has_no_station(bench: Bmv2Bench) -> None:
     before = bench.drops()
-    bench.exchange(PORT_CLIENT, [Ether(src=CLIENT, dst="ff:ff:ff:ff:ff:ff") / ARP()])
+    bench.exchange(PORT_CLIENT, [Ether(src=CLIENT, dst="ff:ff:ff:ff:ff:ff") / IP()])
     assert bench.drops() - before == {"no_station": 1}
 
 

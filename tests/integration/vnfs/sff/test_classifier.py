@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -27,9 +28,19 @@ from scapy.layers.ipsec import AH
 from scapy.layers.l2 import Ether
 from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
+from support.attacks.frames import UNPARSED
 from support.fuzzing import SEEDS
 from support.tiers import examples, is_gate
-from support.vnfs.sff_bench import CLIENT, PORT_CLIENT, PORT_NSH, PORT_SERVER, SERVER, TO, SffBench
+from support.vnfs.sff_bench import (
+    CLIENT,
+    MTU,
+    PORT_CLIENT,
+    PORT_NSH,
+    PORT_SERVER,
+    SERVER,
+    TO,
+    SffBench,
+)
 
 from sfcperf.errors import DeploymentError
 
@@ -218,13 +229,13 @@ def _number(frame: bytes) -> int:
 
 
 def test_more_extension_headers_than_it_skips(bench: SffBench) -> None:
-    """The fifth is the protocol."""
-    lines = [f"path {FIRST_SPI + n} {SI} {TO['nsh']}" for n in range(2)]
-    lines += [f"rule {PORT_CLIENT} path {FIRST_SPI} {SI} protocol udp"]
-    lines += [f"rule {PORT_CLIENT} path {FIRST_SPI + 1} {SI} protocol 60"]
-    bench.change(lines)
-    frames = [bytes(_with_options(count) / UDP(sport=1, dport=2)) for count in (4, 5)]
-    assert _chosen(bench, frames) == [0, 1]
+    """The protocol is out of reach, but not that of the receiver."""
+    rule = f"rule {PORT_CLIENT} path {FIRST_SPI} {SI} protocol udp"
+    bench.change([f"path {FIRST_SPI} {SI} {TO['nsh']}", rule])
+    assert _chosen(bench, [bytes(_with_options(4) / UDP(sport=1, dport=2))]) == [0]
+    cut = bytes(_with_options(2) / UDP())[:-9]
+    frames = [cut, *(bytes(_with_options(count) / UDP()) for count in (5, 6, 40))]
+    assert _unparsed(bench, frames) == 4
 
 
 def _with_options(count: int) -> Packet:
@@ -259,14 +270,40 @@ def test_not_ip(bench: SffBench) -> None:
         bytes(ethernet / IP(ihl=4)),
         bytes(ethernet / IP())[:30],
     ]
+    wrong += [bytes(Ether(src=CLIENT, dst=SERVER, type=0x0806) / IP()), bytes(ethernet)]
+    assert _unparsed(bench, wrong) == 5
+    assert _chosen(bench, [bytes(ethernet / IP())]) == [0]
+
+
+@pytest.mark.parametrize("name", UNPARSED)
+def test_a_packet_behind_what_it_does_not_read(bench: SffBench, name: str) -> None:
+    """The receiver may read it."""
+    bench.change(
+        [f"path {FIRST_SPI} {SI} {TO['nsh']}", f"rule {PORT_CLIENT} path {FIRST_SPI} {SI}"]
+    )
+    packet = IP(src="192.0.2.1", dst="192.0.2.2") / UDP(sport=1, dport=2) / Raw(b"data")
+    frame = bytes(UNPARSED[name](CLIENT, SERVER, packet))
+    assert _unparsed(bench, [frame]) == 1
+
+
+def _unparsed(bench: SffBench, frames: Sequence[bytes]) -> int:
+    """How many were dropped as that. None of them leaves."""
+    before = bench.counters()["drops"]["unparsed"]
+    assert not any(bench.exchange(PORT_CLIENT, frames).values())
+    return int(bench.counters()["drops"]["unparsed"] - before)
+
+
+def test_a_port_may_let_them_bypass(tmp_path: Path) -> None:
     frames = [
-        *wrong,
-        bytes(Ether(src=CLIENT, dst=SERVER, type=0x0806) / IP()),
-        bytes(ethernet / IP()),
+        bytes(make(CLIENT, SERVER, IP() / UDP() / Raw(b"data"))) for make in UNPARSED.values()
     ]
-    out = bench.exchange(PORT_CLIENT, frames)
-    assert out[PORT_SERVER] == frames[:-1]
-    assert len(out[PORT_NSH]) == 1
+    with SffBench(tmp_path) as bench:
+        port = f"port {PORT_CLIENT} interface p{PORT_CLIENT} kind endpoint mtu {MTU} xdp yes"
+        assert port in bench.tables
+        bench.sff.change(bench.tables.replace(port, f"{port} unparsed bypass"))
+        # The kernel has taken tags off by the time a packet socket sees them.
+        assert len(bench.exchange(PORT_CLIENT, frames)[PORT_SERVER]) == len(frames)
+        assert bench.drops() == {}
 
 
 def test_many_rules(bench: SffBench) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import ARP, Ether
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import RawPcapReader
 from support.network.wires import eventually, ip, space
@@ -86,7 +87,7 @@ def test_captures_see_what_came_in_and_what_went_out(tmp_path: Path) -> None:
         captures = Captures(bench, tmp_path)
         header = NSH(spi=1, si=254, ttl=9, nextproto=3, context_header=bytes(16))
         sent = {
-            PORT_CLIENT: [INNER, Ether(src=CLIENT, dst=SERVER) / ARP() / Raw(b"data")],
+            PORT_CLIENT: [INNER, Ether(src=CLIENT, dst=SERVER) / IPv6() / Raw(b"data")],
             PORT_NSH: [on_ethernet(header / INNER)],
             PORT_SERVER: [Ether(src=SERVER, dst=CLIENT) / IP() / Raw(b"data")],
         }

@@ -81,6 +81,14 @@ WRONG = {
     "kind": ("port 9 interface p9 kind none mtu 1500", "endpoint, nsh, plain, underlay"),
     "mtu": ("port 9 interface p9 kind nsh mtu 67", "mtu is '67', not a number from 68 to 9000"),
     "xdp": ("port 9 interface p9 kind nsh mtu 1500 xdp 1", "not one of: no, yes"),
+    "unparsed": (
+        "port 9 interface p9 kind endpoint mtu 1500 unparsed no",
+        "not one of: drop, bypass",
+    ),
+    "unparsed's kind": (
+        "port 9 interface p9 kind nsh mtu 1500 unparsed bypass",
+        "only ports of kind endpoint",
+    ),
     "order": ("port 9 kind nsh", "expected 'interface' and its value"),
     "more words": ("route 192.0.2.9 port 5 6", "unexpected '6'"),
     "SPI": ("path 16777216 1 to end port 1", "path is '16777216', not a number from 0 to 16777215"),

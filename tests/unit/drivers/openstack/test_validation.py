@@ -173,6 +173,11 @@ class TestValidation:
         assert "MPLS" in error.message and encapsulation in error.message
         assert '"auto"' in (error.allowed or "")
 
+    def test_frames_that_are_not_ipv4_are_up_to_the_cloud(self, tmp_path: Any) -> None:
+        chain = {"functions": [{"vnf": "fwd"}], "classifier": {"bypass_unparsed": True}}
+        error = refused(tmp_path, {}, chain=chain, factors={})
+        assert error.where == "/chain/classifier/bypass_unparsed"
+
     @pytest.mark.parametrize(
         ("networks", "fine"),
         [(("mgmt", None), True), ((None, "public"), True), ((None, None), False)],
