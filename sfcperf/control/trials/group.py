@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -81,7 +81,10 @@ class TrialGroupRunner:
 
     def _trial(self, trial: PlannedTrial) -> TrialRecord:
         self._run.interrupts.check()
-        earlier = _failed_before(self._store.raw(trial.trial_id))
+        folder = self._store.raw(trial.trial_id)
+        # Each session has warm-up trials, and records of their own.
+        earlier = [] if trial.warmup else _failed_before(folder / _FAILED_ATTEMPTS)
+        _remove_unfinished(folder, earlier)
         tries = _Tries(count=len(earlier), failed=earlier)
         while tries.count < self._tries_allowed + len(earlier):
             tries.count += 1
@@ -165,18 +168,24 @@ class TrialGroupRunner:
         return record
 
 
-def _failed_before(folder: Path) -> list[FailedAttempt]:
-    """The attempts that failed before the run was killed in a later one. All else in the folder
-    belongs to the unfinished attempt, and is removed."""
-    file = folder / _FAILED_ATTEMPTS
-    rows = list(jsonl.read(file))
-    failed = [read_record(FailedAttempt, row, f"{file}:{line}") for line, row in rows]
+def _failed_before(file: Path) -> list[FailedAttempt]:
+    """The attempts that failed before the run was killed in a later one."""
     jsonl.cut_incomplete_line(file)
-    kept = {file.name, *(f"attempt-{one.attempt}" for one in failed)}
+    rows = jsonl.read(file)
+    return [read_record(FailedAttempt, row, f"{file}:{line}") for line, row in rows]
+
+
+def _remove_unfinished(folder: Path, earlier: Sequence[FailedAttempt]) -> None:
+    """Remove what belongs to the unfinished attempt of a killed run: the trial has no record."""
+    kept = {f"attempt-{failed.attempt}" for failed in earlier}
+    kept |= {_FAILED_ATTEMPTS} if earlier else set()
     for path in folder.iterdir():
-        if path.name not in kept:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return failed
+        if path.name in kept:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _record(
