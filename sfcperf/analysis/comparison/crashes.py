@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Crashes, SideFacts
@@ -38,7 +39,7 @@ def _crashes(baseline: SideFacts, other: SideFacts) -> Crashes:
     several = max(len(side.runs) for side in (baseline, other)) > 1
     (a, of_a), (b, of_b) = (_counts(side, several) for side in (baseline, other))
     p = float(fisher_exact([[a, of_a - a], [b, of_b - b]]).pvalue)
-    unit = "run" if several else "attempt"
+    unit: Literal["attempt", "run"] = "run" if several else "attempt"
     return Crashes(other.name, unit, a, of_a, b, of_b, p, p, "undecided")
 
 

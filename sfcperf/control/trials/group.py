@@ -85,7 +85,7 @@ class TrialGroupRunner:
         # Each session has warm-up trials, and records of their own.
         earlier = [] if trial.warmup else _failed_before(folder / _FAILED_ATTEMPTS)
         _remove_unfinished(folder, earlier)
-        tries = _Tries(count=len(earlier), failed=earlier)
+        tries = _Tries(count=len(earlier), failed=[*earlier])
         while tries.count < self._tries_allowed + len(earlier):
             tries.count += 1
             tries.starts()

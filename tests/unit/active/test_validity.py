@@ -65,7 +65,7 @@ CASES: list[tuple[str, Loss, str]] = [
     ("ping", loss_of_ping("ping-iputils-20221126.txt"), "valid"),
     ("ping", loss_of_ping("ping-loss-iputils-20221126.txt"), "warned"),
     ("ping", loss_of_ping("ping-unanswered-iputils-20221126.txt"), "failed"),
-    ("iperf3", loss_of_iperf3("iperf3-udp-streams-3.12.json", **UDP), "valid"),
+    ("iperf3", loss_of_iperf3("iperf3-udp-streams-3.12.json", **UDP, loss_warning=0.05), "valid"),
     ("iperf3", loss_of_iperf3("iperf3-udp-omit-loss-3.12.json", **UDP), "warned"),
     ("iperf3", loss_of_iperf3("iperf3-udp-omit-loss-3.12.json", protocol="udp"), "valid"),
     ("iperf3", loss_of_iperf3("iperf3-tcp-3.12.json"), "valid"),

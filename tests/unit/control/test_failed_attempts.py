@@ -89,6 +89,7 @@ def test_exports_have_them(crashed: RunStore, kind: str) -> None:
 def test_elasticsearch_has_them(crashed: RunStore) -> None:
     documents = Documents(crashed)
     trials = [json.loads(one.body)["trial"] for one in documents.of(mappings.TRIALS)]
+    trials.sort(key=lambda trial: str(trial["id"]))
     assert [(trial["failed_attempts"], trial["crashes"]) for trial in trials] == [(0, 0), (2, 1)]
     assert trials[1]["crashed_functions"] == ["sf-1"]
     assert len(trials[1]["failures"]) == 2

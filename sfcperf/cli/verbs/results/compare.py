@@ -153,7 +153,8 @@ def compare(
     if json_ != "-":
         _print(comparison)
     write_outputs(comparison, sides, json_=json_, html=html, csv=csv)
-    if any(found.verdict in verdicts for found in (*comparison.rows, *comparison.crashes)):
+    crashes = (one.verdict for one in comparison.crashes)
+    if not verdicts.isdisjoint([*(row.verdict for row in comparison.rows), *crashes]):
         raise typer.Exit(ExitCode.SOME_TRIALS_BAD)
     if verdicts & _OF_DIFFERENCES and (reason := powerless(comparison, options)):
         say(f"--fail-on: {reason}")

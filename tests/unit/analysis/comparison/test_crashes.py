@@ -8,7 +8,7 @@ from math import comb
 from pathlib import Path
 
 import pytest
-from support.records.trials import run_folder, trial
+from support.records.trials import RTT, run_folder, trial
 from support.schemas import validator
 
 from sfcperf.analysis.comparison import Comparison, Options, Side, compare
@@ -31,7 +31,14 @@ def run(folder: Path, crashes: int = 0, lost: int | None = None) -> RunStore:
         )
         for number in range(1, ROUNDS + 1)
     ]
-    return run_folder(folder, records, design={"rounds": ROUNDS})
+    probe = {"probe": "ping", "label": "ping", "scenarios": ["s000"], "metrics": [RTT]}
+    return run_folder(
+        folder,
+        records,
+        probes=[probe],
+        scenarios=[{"id": "s000", "levels": {"chain_length": 0}}],
+        design={"rounds": ROUNDS},
+    )
 
 
 def compared(a: Sequence[RunStore], b: Sequence[RunStore]) -> Comparison:
