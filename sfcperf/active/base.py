@@ -12,7 +12,7 @@ from sfcperf.active.load import OffersLoad
 from sfcperf.environment.tools import tool
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Instrument, Requirement
-from sfcperf.results.values import Metric, Sample
+from sfcperf.results.values import Loss, Metric, Sample
 from sfcperf.vnfs import binaries
 
 
@@ -32,6 +32,8 @@ class ProbeResult:
     series_step_s: float | None = None
     """Time from each value of all series to the next, for values at even steps; None otherwise.
     Each stands for the step that begins with it."""
+    loss: Loss | None = None
+    """What the chain did not let through, judged by sfcperf.active.validity; None: not counted."""
 
 
 def samples(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> tuple[Sample, ...]:
@@ -61,7 +63,8 @@ class Probe(Instrument):
 
     `prepare` and `measure` raise MeasurementError when there is no result; the trial has failed
     then. A result that exists and should not be believed is no error: `ProbeResult.untrusted` says
-    why.
+    why. What the chain loses is a result: it goes to `ProbeResult.loss`
+    (`sfcperf.active.validity` has the rule).
     """
 
     reported: ClassVar[tuple[Metric, ...]]

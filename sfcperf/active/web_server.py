@@ -16,6 +16,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import process_cpu_s
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number
+from sfcperf.results.values import Loss
 
 OBJECT_URI = "/object"
 USUAL_PORT = 8080
@@ -82,6 +83,8 @@ class Load:
     doubts: Sequence[str]
     """Why the numbers should not be believed, by what the tool itself says."""
     notes: Mapping[str, Any]
+    loss: Loss
+    """Requests without the right reply."""
 
 
 class WebProbe(ServerProbe):
@@ -116,6 +119,7 @@ class WebProbe(ServerProbe):
             samples(self.reported, seen.values),
             (*doubts, *losses.of_interface(deployment.client)),
             notes,
+            loss=seen.loss,
         )
 
     def serve(self, deployment: Deployment, raw_dir: Path, ports: Sequence[int]) -> None:

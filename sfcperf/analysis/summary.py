@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
 from sfcperf.analysis.counted import counted
 from sfcperf.analysis.diagnosis import Diagnosis, diagnose
+from sfcperf.analysis.losses import loss_of, loss_text
 from sfcperf.analysis.planned import (
     PlannedMeasurement,
     planned_measurements,
@@ -16,11 +17,12 @@ from sfcperf.analysis.planned import (
 )
 from sfcperf.analysis.statistics import Description, Estimate, Rules, describe
 from sfcperf.analysis.stopping import PLANNED_ROUNDS_DONE
+from sfcperf.results.attempts import AttemptCounts, attempt_counts
 from sfcperf.results.documents import summary_row
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.trial_values import trial_means
-from sfcperf.results.values import Metric
+from sfcperf.results.values import Loss, Metric
 
 
 class SummaryAnalysis(Analysis):
@@ -71,6 +73,8 @@ class _Rows:
         without = [r.trial_id for r, found in means if metric.name not in found]
         measurement = self.measurement
         not_replaced, excluded = measurement.not_replaced, measurement.excluded
+        attempts, loss = attempt_counts(measurement.trials), loss_of(records)
+        diagnosis = diagnose(records, values, metric, self.rules)
         return Summary(
             scenario=measurement.scenario,
             scenario_id=measurement.scenario_id,
@@ -100,8 +104,28 @@ class _Rows:
                     counted=counted(records, values, metric.out_of),
                 )
             ),
-            **_diagnosed(diagnose(records, values, metric, self.rules)),
+            **_diagnosed(diagnosis),
+            failed_attempts=attempts.failed,
+            crashes=attempts.crashes,
+            loss_ratio=None if loss is None else loss.ratio,
+            loss_warning=None if loss is None else loss.warning_ratio,
+            warnings=(*_beside(attempts, loss, metric), *diagnosis.warnings),
         )
+
+
+def _beside(attempts: AttemptCounts, loss: Loss | None, metric: Metric) -> Iterator[str]:
+    """What readers must know of the trials beside their numbers, in sentences."""
+    if attempts.crashes:
+        names = ", ".join(f"{name} in {count}" for name, count in attempts.crashed.items())
+        yield (
+            f"Functions crashed in {attempts.crashes} of {attempts.made} attempts at these trials "
+            f"({names}); the numbers are those of the attempts without a crash."
+        )
+    if others := attempts.failed - attempts.crashes:
+        yield f"{others} of {attempts.made} attempts at these trials failed without a crash."
+    # A share of packets is the loss itself.
+    if loss is not None and loss.is_notable and not metric.out_of:
+        yield f"{loss_text(loss)}."
 
 
 def _described(found: Description) -> dict[str, Any]:
@@ -142,7 +166,6 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
         "steady_after": found.within.after,
         "warmup_bias_ratio": found.within.bias_ratio,
         "steady_method": found.within.method,
-        "warnings": found.warnings,
     }
 
 

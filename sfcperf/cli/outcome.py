@@ -12,7 +12,9 @@ from sfcperf.cli.terminal.progress import progress
 from sfcperf.cli.terminal.streams import flush_stdout
 from sfcperf.control.session import Outcome
 from sfcperf.errors import ExitCode
+from sfcperf.presentation.attempts import attempts_text
 from sfcperf.presentation.wording import count_text, without_figures
+from sfcperf.results.attempts import attempt_counts
 from sfcperf.results.noise_gate import GATE_REASON, account_text, without_replaced
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -44,8 +46,8 @@ def executed(
     account = outcome.store.manifest().get("noise")
     if account:
         say(account_text(account))
-    # Last, where it is seen: why the exit code is not 0.
-    for line in warnings(outcome.store.trials()):
+    # Last, where it is seen: what failed before a valid retry, and why the exit code is not 0.
+    for line in (*failures(outcome.store.trials()), *warnings(outcome.store.trials())):
         say(line)
     return outcome.exit_code
 
@@ -110,6 +112,25 @@ def counts_text(trials: Mapping[str, int]) -> str:
     """`12 trials: 11 valid, 1 untrusted`."""
     parts = [f"{number} {status}" for status, number in trials.items() if number]
     return f"{count_text(sum(trials.values()), 'trial')}: {', '.join(parts) or 'none finished'}"
+
+
+def failures(trials: Sequence[TrialRecord]) -> list[str]:
+    """How many attempts failed, by cause, and the trials of each cause; empty if none did."""
+    counted = attempts_text(attempt_counts(trials))
+    if not counted:
+        return []
+    alike: dict[str, dict[str, str]] = defaultdict(dict)
+    for record in trials:
+        for failed in record.failed_attempts:
+            alike[without_figures(failed.reason)].setdefault(record.trial_id, failed.reason)
+    return [counted, *(_failure(found) for found in alike.values())]
+
+
+def _failure(found: Mapping[str, str]) -> str:
+    """`found`: trial -> reason; the reasons differ in figures only."""
+    reasons = list(found.values())
+    differ = " (figures of the first)" if len(set(reasons)) > 1 else ""
+    return f"failed attempt: {_named(list(found))}: {reasons[0]}{differ}"
 
 
 def warnings(trials: Sequence[TrialRecord]) -> list[str]:

@@ -14,6 +14,8 @@ from sfcperf.cli.outcome import executed
 from sfcperf.cli.terminal.lines import say
 from sfcperf.control import run as control
 from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun, SfcperfError
+from sfcperf.presentation.attempts import attempts_text
+from sfcperf.results.attempts import attempt_counts
 from sfcperf.results.campaigns import Repeat, campaign_runs, campaigns_of, new_campaign
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import Workflow
@@ -142,7 +144,9 @@ def _tell(results: Path, campaign: str, *, quiet: bool, stopped: bool = False) -
     out = say if stopped else print
     out(f"campaign {campaign}: {len(done)} of {repeat.of} runs complete")
     for store in stores:
-        out(f"  run {_repeat(store).index}: {store.folder} ({store.manifest()['status']})")
+        failures = attempts_text(attempt_counts(store.trials()))
+        state = f"{store.manifest()['status']}{failures and f'; {failures}'}"
+        out(f"  run {_repeat(store).index}: {store.folder} ({state})")
     if len(done) < repeat.of:
         out(f"next: `sfcperf resume {_named(results, campaign)}` continues it")
     else:

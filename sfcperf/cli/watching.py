@@ -23,10 +23,12 @@ from sfcperf.cli.terminal.text import levels_text
 from sfcperf.control.live import CurrentTrial, LiveRun, look_at, version_of
 from sfcperf.figures.run_data import RunData
 from sfcperf.presentation import units
+from sfcperf.presentation.attempts import attempts_text
 from sfcperf.presentation.terminal import scenario_table
 from sfcperf.presentation.time_left import time_left_of
 from sfcperf.presentation.wording import duration_text
 from sfcperf.report.noise import noise_findings
+from sfcperf.results.attempts import attempt_counts
 from sfcperf.results.manifest import counts
 from sfcperf.results.noise_gate import account_text
 from sfcperf.results.records import Summary, TrialRecord
@@ -150,6 +152,8 @@ def _details(live: LiveRun, workflow: Workflow | None) -> Iterator[str]:
     if workflow is not None and (left := time_left_of(live, workflow)):
         yield f"time:   {left}"
     yield f"so far: {counts_text(counts(live.trials))}"
+    if failures := attempts_text(attempt_counts([*live.warmups, *live.trials])):
+        yield f"        {failures}"
     if account := live.manifest.get("noise"):
         yield account_text(account)
     for finding in noise_findings(live.manifest, live.trials):

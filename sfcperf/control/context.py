@@ -62,15 +62,17 @@ class RunContext:
         text = f"this machine's clock was {step_text(step_s)}"
         step = {"at": utc_now(), "step_s": round(step_s, 6), "trial_id": trial_id}
         where = "between trials" if trial_id is None else f"during {trial_id}"
-        document = self.manifest.document
-        self.manifest.update(
-            {
-                "clock_steps": [*document.get("clock_steps", ()), step],
-                "problems": [*document["problems"], f"{text} {where}"],
-            }
-        )
-        self.listener.message(f"{text} {where}")
+        self.manifest.document["clock_steps"] = [
+            *self.manifest.document.get("clock_steps", ()),
+            step,
+        ]
+        self.note(f"{text} {where}")
         return text
+
+    def note(self, problem: str) -> None:
+        """Note in run.json at once what went wrong beside the trials, and say it."""
+        self.manifest.update({"problems": [*self.manifest.document["problems"], problem]})
+        self.listener.message(problem)
 
     def enter(self, state: str) -> None:
         """Move the run's state machine to `state`, and note it in run.json."""

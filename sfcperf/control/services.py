@@ -95,15 +95,18 @@ class Services:
                 found.append(f"service {name}: {problem}")
         return found
 
-    def recover(self) -> None:
-        """Bring back those with a problem, in their order. Raises DeploymentError for one that does
-        not come back."""
+    def recover(self) -> list[str]:
+        """Bring back those with a problem, in their order; gives the problems. Raises
+        DeploymentError for one that does not come back."""
+        found = []
         for name, service in self._running.items():
-            if service.problem() is None:
+            if (problem := service.problem()) is None:
                 continue
+            found.append(f"service {name}: {problem}")
             failed = f"service {name} does not come back"
             with errors_as(DeploymentError, EnvironmentLacks, context=failed):
                 service.recover()
+        return found
 
     def counters(self) -> Counters:
         """Raises MeasurementError."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sfcperf.elasticsearch import mappings, trial_rows
 from sfcperf.elasticsearch.levels import Scenarios
 from sfcperf.presentation.wording import run_s, trial_s
+from sfcperf.results.attempts import attempt_counts
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -154,14 +155,21 @@ def _run_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "scenarios": len(manifest["scenarios"]),
         "probes": [probe["label"] for probe in manifest["probes"]],
         "monitors": [monitor["monitor"] for monitor in manifest["monitors"]],
+        "crashed_functions": list(manifest.get("attempts", {}).get("crashed_functions", ())),
         "variants": [variant["name"] for variant in manifest.get("variants") or []],
     }
 
 
 def _trial_facts(record: TrialRecord, *, first: bool) -> dict[str, Any]:
     """Of its first document, or of the others."""
+    counts, loss = attempt_counts([record]), record.loss
+    failures = [failed.reason for failed in record.failed_attempts]
     return {
         **{key: v for key, v in vars(record).items() if first or key not in _ONCE},
+        **({"failures": failures, "crashed_functions": list(counts.crashed)} if first else {}),
+        "failed": counts.failed,
+        "crashes": counts.crashes,
+        "loss": None if loss is None else {**vars(loss), "ratio": loss.ratio},
         "first": first,
         "duration_s": trial_s(record),
         "rerun_of": record.rerun_of or None,

@@ -29,6 +29,7 @@ VIEWS: Mapping[str, str] = {
     "scenarios": "levels of the factors of each scenario",
     "trials": "one row per trial of every status",
     "samples": "one row per sample: a number that a probe reported",
+    "failed_attempts": "one row per failed attempt at a trial, also where a later one was valid",
     "summaries": "one row per scenario, probe and metric, as in summary.json",
     "telemetry": "what the monitors observed, as time series",
     "flows": "one row per flow and window in which a function listed it",

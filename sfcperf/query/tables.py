@@ -13,7 +13,7 @@ from sfcperf.errors import InputError
 from sfcperf.presentation.levels import level_text
 from sfcperf.results import jsonl
 from sfcperf.results.noise_gate import Reading
-from sfcperf.results.records import Summary, TrialRecord
+from sfcperf.results.records import FailedAttempt, Summary, TrialRecord
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables.columns import PREFIX, cell, factor_names, level_array
 
@@ -28,20 +28,25 @@ _KINDS = {"str": "string", "TrialStatus": "string", "int": "int64", "bool": "boo
 
 _OF_TRIAL = ("scenario_id", "trial_id", "round", "probe", "label", "status")
 """Columns of a sample that are its trial's."""
-_WITH_FACTORS = ("trials", "warmup", "samples", "summaries", "scenarios")
+_WITH_FACTORS = ("trials", "warmup", "samples", "failed_attempts", "summaries", "scenarios")
 
 
 def read_run(store: RunStore) -> dict[str, list[Row]]:
     """Name of a table -> its rows of a run. Raises InputError when the run folder is damaged."""
-    manifest, trials = store.manifest(), store.trials()
+    manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
     scenarios = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
     scenarios |= {record.scenario_id: record.scenario for record in trials}
     tags = (store.document(RunFile.TAGS) or {}).get("tags", [])
     rows: dict[str, Iterable[Row]] = {
         "runs": [_run(store, manifest)],
         "trials": map(vars, trials),
-        "warmup": map(vars, store.warmups()),
+        "warmup": map(vars, warmups),
         "samples": (row for trial in trials for row in _samples(trial)),
+        "failed_attempts": (
+            {**_common(trial), **vars(failed)}
+            for trial in [*warmups, *trials]
+            for failed in trial.failed_attempts
+        ),
         "summaries": map(vars, store.summaries()),
         "tags": ({**tag, "value": level_text(tag["value"])} for tag in tags),
         "correlations": (store.document(RunFile.CORRELATIONS) or {}).get("correlations", []),
@@ -71,6 +76,7 @@ def _columns() -> dict[str, dict[str, str]]:
     """Name of a table -> its columns, without `run_id` and the levels of factors."""
     trials = _record_columns(TrialRecord)
     del trials["samples"]
+    attempts = {name: trials[name] for name in _OF_TRIAL} | _record_columns(FailedAttempt)
     return {
         "runs": {
             "name": "string",
@@ -94,6 +100,7 @@ def _columns() -> dict[str, dict[str, str]]:
             "unit": "string",
             "value": "float64",
         },
+        "failed_attempts": attempts,
         "summaries": _record_columns(Summary),
         "tags": dict.fromkeys(("subject", "id", "tag", "value", "file"), "string"),
         "correlations": _record_columns(CorrelationRow),
@@ -113,9 +120,13 @@ def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
 
 
 def _samples(trial: TrialRecord) -> Iterator[Row]:
-    common = {name: getattr(trial, name) for name in (*_OF_TRIAL, "scenario")}
     for number, sample in enumerate(trial.samples):
-        yield {**common, "sample": number, **sample}
+        yield {**_common(trial), "sample": number, **sample}
+
+
+def _common(trial: TrialRecord) -> dict[str, Any]:
+    """What rows about a trial have of it."""
+    return {name: getattr(trial, name) for name in (*_OF_TRIAL, "scenario")}
 
 
 def _record_columns(record: type[Any]) -> dict[str, str]:

@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from sfcperf.results.records import Summary
 
 _MOST_REASONS = 3
+_CRASH, _LOSS = "crash", "loss"
+_MEANINGS = {
+    _CRASH: "a function crashed in an attempt that is not counted",
+    _LOSS: "more was lost, failed or sent again than the probe's loss_warning; the number "
+    "describes the rest",
+}
+"""Mark of a row -> meaning."""
+
+
+def _marks(row: Summary) -> list[str]:
+    """Of _MEANINGS, those of this row."""
+    return [*([_CRASH] if row.crashes else []), *([_LOSS] if row.is_lossy else [])]
 
 
 def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) -> Table:
@@ -41,6 +53,8 @@ def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) ->
     captions = [f"no interval: {reason}" for reason in _withheld(rows)]
     if any(row.warnings for row in rows):
         captions.append("!: has a warning, see `sfcperf report`")
+    known = {mark for row in rows for mark in _marks(row)}
+    captions += [f"{mark}: {meaning}" for mark, meaning in _MEANINGS.items() if mark in known]
     if captions:
         table.caption = "\n".join(captions)
         table.caption_justify = "left"
@@ -74,7 +88,7 @@ def _trials(row: Summary) -> Text:
     """How many trials count, whether they are all that were planned, and whether to look twice."""
     from rich.text import Text
 
-    warned = " !" if row.warnings else ""
+    warned = "".join(f" {mark}" for mark in (*("!" if row.warnings else ""), *_marks(row)))
     if row.valid:
         return Text(f"{row.n} ✓{warned}", style="yellow" if warned else "green")
     planned = row.planned or row.n + len(row.excluded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,8 @@ def trial_row(
         "notes": dict(record.notes),
         "started at": record.started_at,
         "attempts": record.attempts,
+        "failed attempts": [asdict(failed) for failed in record.failed_attempts],
+        "loss": {} if record.loss is None else asdict(record.loss),
     }
     return TrialRow(
         record,
@@ -67,7 +69,7 @@ def trial_row(
         tuple(first or values.values()),
         tuple(others),
         record.raw if record.raw and (folder / record.raw).is_dir() else None,
-        {key: value for key, value in details.items() if value not in ({}, None)},
+        {key: value for key, value in details.items() if value not in ({}, [], None)},
     )
 
 

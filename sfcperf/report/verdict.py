@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfcperf.analysis.statistics import rarest_mode
+from sfcperf.presentation.attempts import attempts_text
 from sfcperf.presentation.wording import count_text, first_names, without_figures
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
+from sfcperf.results.attempts import AttemptCounts, attempt_counts
 from sfcperf.results.noise_gate import without_replaced
 from sfcperf.results.records import Summary, TrialRecord
 
@@ -51,16 +53,18 @@ def verdict_of(
     """The verdict on a run, from its records alone; `is_alive`: it is being executed now, and takes
     so long from now on.
 
-    Trustworthy means: the run is complete, every planned trial is there and valid, every chain was
-    proven to be traversed, every number has an interval, and each primary one rests on MIN_TRIALS
+    Trustworthy means: the run is complete, every planned trial is there and valid, no attempt at
+    one failed, losses are within each probe's `loss_warning`, every chain was proven to be
+    traversed, every number has an interval, and each primary one rests on MIN_TRIALS
     or more, none of them an outlier, with a relative half-width of at most
     MAX_RELATIVE_HALF_WIDTH, and does not depend on time. A trial outside the noise gate that was
     run again is judged by its rerun.
     """
+    attempts = attempt_counts(trials)
     trials = without_replaced(trials)
     count = Counter(record.status for record in trials)
     missing = len(_planned(manifest) - {(r.scenario_id, r.label, r.round) for r in trials})
-    findings = tuple(_findings(manifest, trials, summaries, missing, is_alive, time_left))
+    findings = tuple(_findings(manifest, trials, attempts, summaries, missing, is_alive, time_left))
     status = manifest["status"]
     of_all = _how_many(count["valid"], len(trials))
     rough = [row for row in summaries if _on_few_trials(row) or _wide(row)]
@@ -102,6 +106,7 @@ def traversal(record: TrialRecord) -> Mapping[str, Any]:
 def _findings(
     manifest: Mapping[str, Any],
     trials: Sequence[TrialRecord],
+    attempts: AttemptCounts,
     summaries: Sequence[Summary],
     missing: int,
     is_alive: bool,
@@ -123,6 +128,8 @@ def _findings(
         yield f"{count_text(missing, 'planned trial')} {'was' if missing == 1 else 'were'} not run."
     for state in ("failed", "untrusted"):
         yield from _reasons(state, [record for record in trials if record.status == state])
+    if failures := attempts_text(attempts):
+        yield f"{failures}. No number contains what a failed attempt measured."
     unproven = [r.trial_id for r in trials if r.status != "failed" and not _proven(r)]
     if unproven:
         yield (
@@ -131,6 +138,7 @@ def _findings(
         )
     if not is_alive:
         yield from _rough_numbers(summaries)
+    yield from _losses(summaries)
     yield from _outliers(summaries)
     yield from noise_findings(manifest, trials)
     yield from time_dependence_findings(summaries)
@@ -168,6 +176,20 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
         yield (
             f"The interval is wider than ±{100 * MAX_RELATIVE_HALF_WIDTH:g} % of the number: "
             f"{first_names(wide)}. More rounds, or longer trials, narrow it."
+        )
+
+
+def _losses(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Results of the chain that do not show in the primary numbers beside them."""
+    found = [
+        f"{row_name(row)} {100 * (row.loss_ratio or 0):.2g} %"
+        for row in summaries
+        if row.primary and row.is_lossy
+    ]
+    if found:
+        yield (
+            f"Packets or requests did not come through, or were sent again: {first_names(found)}. "
+            "The warning of each row says what its number describes then."
         )
 
 

@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import cache
 from pathlib import PurePath
 from typing import Any, TypeVar, get_args
 
 from sfcperf import strict_json
 from sfcperf.errors import InputError, MeasurementError
-from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord, TrialStatus
+from sfcperf.results.records import (
+    SCHEMA_VERSION,
+    FailedAttempt,
+    FailureKind,
+    Summary,
+    TrialRecord,
+    TrialStatus,
+)
 from sfcperf.results.schema_check import misfit
+from sfcperf.results.values import Loss
 from sfcperf.workflow.document.pointer import is_index
 
 T = TypeVar("T")
@@ -121,6 +129,11 @@ def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
         problem = _sample_problem(sample)
         if problem:
             raise damaged(f"sample {index} {problem}", where)
+    for failed in record.failed_attempts:
+        if failed.kind not in get_args(FailureKind):
+            raise damaged(f"the kind of a failed attempt is {failed.kind!r}", where)
+    if record.loss is not None and not 0 <= record.loss.lost <= record.loss.total:
+        raise damaged(f"{record.loss.lost} of {record.loss.total} were lost", where)
     return record
 
 
@@ -149,13 +162,16 @@ def at_path(value: Any, path: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Values that json cannot write, as ones that it can: read-only mappings, paths, sets."""
+    """Values that json cannot write, as ones that it can: read-only mappings, paths, sets,
+    dataclasses."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, set | frozenset):
         return sorted(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     raise TypeError(f"{type(value).__name__} cannot be written as JSON: {value!r}")
 
 
@@ -167,12 +183,17 @@ _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
     "float | None": (int, float, type(None)),
     "int | None": (int, type(None)),
     "TrialStatus": (str,),
+    "FailureKind": (str,),
     "Mapping[str, Any]": (dict,),
     "Mapping[str, int]": (dict,),
     "tuple[str, ...]": (list,),
     "tuple[Mapping[str, Any], ...]": (list,),
+    "tuple[FailedAttempt, ...]": (list,),
+    "Loss | None": (dict, type(None)),
 }
 """Annotation of a record's attribute -> types of its JSON value."""
+_INNER: Mapping[str, type[Any]] = {"tuple[FailedAttempt, ...]": FailedAttempt, "Loss | None": Loss}
+"""Annotation of an attribute -> the record that its JSON objects are."""
 
 
 def read_record(
@@ -182,28 +203,42 @@ def read_record(
     unknown keys are ignored. `complete`: keys of attributes with a default are required, too.
     Raises InputError."""
     values: dict[str, Any] = {}
-    for name, types, strings, required in _attributes_of(record):  # type: ignore[arg-type]
+    for name, types, strings, inner, required in _attributes_of(record):  # type: ignore[arg-type]
         if name in row:
             value: Any = row[name]
             # JSON values are of exactly these types, and true is not a number.
             kind = type(value)
             if kind not in types or (strings and not all(type(item) is str for item in value)):
                 raise damaged(f"{name} is {value!r}", where)
+            if inner is not None and value:
+                value = _inner(inner, name, value, where)
             values[name] = tuple(value) if kind is list else value
         elif required or complete:
             raise damaged(f"{name} is missing", where)
     return record(**values)
 
 
+def _inner(record: type[Any], name: str, value: Any, where: str) -> Any:
+    """The record in an attribute, or the list of records."""
+    if isinstance(value, list):
+        return [_inner(record, name, one, where) for one in value]
+    if not isinstance(value, dict):
+        raise damaged(f"{name} has {value!r}", where)
+    return read_record(record, value, f"{where}, {name}")
+
+
 @cache
-def _attributes_of(record: Any) -> tuple[tuple[str, tuple[type, ...], bool, bool], ...]:
-    """Name, types of the JSON value, whether it is a list of strings, whether it is required.
-    Determined once, not for each of thousands of lines."""
+def _attributes_of(
+    record: Any,
+) -> tuple[tuple[str, tuple[type, ...], bool, type[Any] | None, bool], ...]:
+    """Name, types of the JSON value, whether it is a list of strings, the record that it consists
+    of, whether it is required. Determined once, not for each of thousands of lines."""
     return tuple(
         (
             field.name,
             _JSON_TYPES[str(field.type)],
             field.type == "tuple[str, ...]",
+            _INNER.get(str(field.type)),
             field.default is MISSING and field.default_factory is MISSING,
         )
         for field in fields(record)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfcperf.errors import InputError, system_errors_as
+from sfcperf.results.attempts import attempt_counts
 from sfcperf.results.files import replacing
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.records import TrialRecord
@@ -25,7 +26,9 @@ TAG_PREFIX = "tag_"
 """Prefix of a tag's column, like `factor_`."""
 
 _TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("scenario", "samples"))
-_STRUCTURED = ["deployment", "packets", "notes", "series", "noise"]
+_STRUCTURED = ["deployment", "packets", "notes", "series", "noise", "failed_attempts", "loss"]
+_COUNTED = ("failures", "crashes", "crashed_functions", "loss_ratio")
+"""What trials failed and lost, so that it is in CSV as well."""
 _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
 
@@ -33,7 +36,8 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
     """Write all samples of the run to `target`; returns the written files.
 
     Columns: `run_id`, the fields of TrialRecord (those with a structure as JSON text; in CSV only
-    reasons: the others make rows of thousands of characters), a column `factor_NAME` per factor, a
+    reasons: the others make rows of thousands of characters), `failures` (failed attempts),
+    `crashes`, `crashed_functions` and `loss_ratio`, a column `factor_NAME` per factor, a
     column `tag_NAME` per tag (analysis `enrich`), and `sample` (from 0 within the trial), `metric`,
     `unit`, `value`. Trials of every status are included: filter on `status`. A trial without
     samples has one row with empty sample columns, so that failures are visible. Telemetry goes,
@@ -88,6 +92,9 @@ def _samples_table(
     for name in _TRIAL_COLUMNS:
         values = {record.trial_id: cell(getattr(record, name)) for record in trials}
         columns[name] = pyarrow.array([values[r.trial_id] for r, _ in rows], _type(name))
+    counted = {record.trial_id: _counted(record) for record in trials}
+    for name in _COUNTED:
+        columns[name] = pyarrow.array([counted[r.trial_id][name] for r, _ in rows], _type(name))
     for factor in factor_names(record.scenario for record in trials):
         columns[PREFIX + factor] = level_array([r.scenario.get(factor) for r, _ in rows])
     for tag, by_trial in tags.items():
@@ -101,12 +108,24 @@ def _sample_rows(record: TrialRecord) -> list[dict[str, Any]]:
     return [{"sample": n, **sample} for n, sample in enumerate(record.samples)] or [{}]
 
 
+def _counted(record: TrialRecord) -> dict[str, Any]:
+    """_COUNTED of a trial."""
+    counts = attempt_counts([record])
+    return {
+        "failures": counts.failed,
+        "crashes": counts.crashes,
+        "crashed_functions": "; ".join(counts.crashed),
+        "loss_ratio": None if record.loss is None else record.loss.ratio,
+    }
+
+
 def _type(name: str) -> pyarrow.DataType:
     import pyarrow
 
-    if name in ("round", "attempts", "sample"):
+    if name in ("round", "attempts", "sample", "failures", "crashes"):
         return pyarrow.int64()
-    return pyarrow.float64() if name in ("value", "duration_s") else pyarrow.string()
+    floats = ("value", "duration_s", "loss_ratio")
+    return pyarrow.float64() if name in floats else pyarrow.string()
 
 
 def _with_factors(

@@ -9,6 +9,7 @@ from typing import Any
 
 import sfcperf
 from sfcperf import plugins
+from sfcperf.results.attempts import attempt_counts
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.noise_gate import without_replaced
 from sfcperf.results.records import RunStatus, TrialRecord, utc_now
@@ -107,7 +108,7 @@ def finish(
     manifest: Mapping[str, Any],
     *,
     status: RunStatus,
-    trials: Iterable[TrialRecord],
+    trials: Sequence[TrialRecord],
     stopping: Mapping[str, str],
     monitor_cpu_s: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
@@ -124,6 +125,7 @@ def finish(
         "ended_at": utc_now(),
         "stopping": {**manifest.get("stopping", {}), **stopping},
         "trials": counts(trials),
+        "attempts": attempt_counts(trials).document(),
         "monitors": monitors,
     }
 

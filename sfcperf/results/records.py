@@ -7,10 +7,31 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from sfcperf.results.values import Loss
+
 SCHEMA_VERSION = 1
 
 TrialStatus = Literal["valid", "untrusted", "failed"]
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
+FailureKind = Literal["crash", "deployment", "service", "measurement"]
+
+
+@dataclass(frozen=True)
+class FailedAttempt:
+    """An attempt at a trial that gave no result, whether or not a later one did."""
+
+    attempt: int
+    """Number of the attempt at this trial, from 1."""
+    kind: FailureKind
+    """`crash`: a function of the chain did not work any more. `deployment`: the chain could not be
+    built or proven, or broke otherwise. `service`: a service of the run had a problem.
+    `measurement`: the probe or a monitor failed while the chain worked."""
+    reason: str
+    """In words."""
+    functions: tuple[str, ...] = ()
+    """SFs that had crashed."""
+    deployment: str = ""
+    """Id of the deployment; empty if there was none."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +75,11 @@ class TrialRecord:
     """From started_at to ended_at by the monotonic clock; None in folders without this number."""
     series_step_s: float | None = None
     """Time from each value of a series to the next; None where steps are not even, or unknown."""
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    """In their order, also those before a valid one."""
+    loss: Loss | None = None
+    """What of the measured traffic did not come through; None where the probe does not count
+    it."""
 
 
 @dataclass(frozen=True)
@@ -184,8 +210,24 @@ class Summary:
     warmup_bias_ratio: float | None = None
     """What the warm-up adds to the mean: mean of all over mean of the steady part, minus 1."""
     steady_method: str = ""
+    failed_attempts: int = 0
+    """At all trials of this scenario and probe, also where a later attempt was valid."""
+    crashes: int = 0
+    """Failed attempts in which a function crashed."""
+    loss_ratio: float | None = None
+    """Share of the traffic of the trials that count that did not come through (`TrialRecord.loss`);
+    None where the probe does not count it."""
+    loss_warning: float | None = None
+    """Share above which there is a warning."""
     warnings: tuple[str, ...] = ()
     """What a reader must know about these numbers, in sentences."""
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether readers are warned of what did not come through."""
+        if self.loss_ratio is None or self.loss_warning is None:
+            return False
+        return self.loss_ratio > self.loss_warning
 
     def estimate(self, centre: str | None = None) -> Estimate:
         """The declared centre of the trials, or the other one."""

@@ -35,6 +35,36 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """Packets or requests of a trial that did not come through (sfcperf.active.validity says what
+    that makes of the trial)."""
+
+    lost: int
+    """How many did not come through."""
+    total: int
+    """How many were sent."""
+    text: str
+    """What happened to them: `echo requests got no reply`."""
+    effect: str
+    """What that means for the other numbers, as a clause: `the round-trip times are those of the
+    others`."""
+    warning_ratio: float
+    """Share above which readers are warned; 1 where losses are what the load is for."""
+    changes_load: bool = False
+    """Whether each loss changes the load that the others meet: in a closed loop."""
+
+    @property
+    def ratio(self) -> float:
+        """Share that did not come through."""
+        return self.lost / self.total if self.total else 0.0
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether readers are to be warned of it."""
+        return self.ratio > self.warning_ratio
+
+
+@dataclass(frozen=True)
 class Observation:
     """One point of a time series: a row of telemetry.parquet (trial and scenario are added)."""
 

@@ -31,7 +31,7 @@ from sfcperf.plugins import Requirement, object_schema
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.publisher import Publisher
 from sfcperf.results.store import RunStore
-from sfcperf.results.values import Metric, Observation, Sample
+from sfcperf.results.values import Loss, Metric, Observation, Sample
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.workflow.model import Scenario
 
@@ -312,6 +312,8 @@ class FakeProbe(Probe):
             "packets": {"type": "integer", "default": 10, "description": "Packets to send."},
             "prepare_packets": {"type": "integer", "default": 0, "description": "To prepare."},
             "measure_s": {"type": "number", "default": 0, "description": "Time that it takes."},
+            "lost": {"type": "integer", "default": 0, "description": "Of the packets."},
+            "closed_loop": {"type": "boolean", "default": False, "description": "Or an open one."},
             "spread": {"type": "number", "default": 1, "description": "Of the numbers, by round."},
             "script": {
                 "type": "object",
@@ -378,6 +380,14 @@ class FakeProbe(Probe):
             (Sample("rtt_us", "us", value),),
             ("the sender was late",) if self._fault == "untrusted" else (),
             {"late": float("nan")} if self._fault == "nan-note" else {},
+            loss=Loss(
+                self.parameters["lost"],
+                self.parameters["packets"],
+                "packets were lost",
+                "the number is that of the others",
+                0.01,
+                changes_load=self.parameters["closed_loop"],
+            ),
         )
 
     def cleanup(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.active.validity import loss_doubts
 from sfcperf.passive.base import Monitor
 from sfcperf.results.values import Observation
 from support.network.cable import Cable
@@ -70,10 +71,15 @@ def measure_in_peace(wire: Cable, raw: Path, kind: type[Probe], **given: Any) ->
     """A trusted result, in one of a few tries: the machine has other things to do as well."""
     for _ in range(4):
         result = measure(wire, raw, kind, **given)
-        if not result.untrusted:
+        if not reasons(result):
             break
-    assert result.untrusted == ()
+    assert reasons(result) == ()
     return result
+
+
+def reasons(result: ProbeResult) -> tuple[str, ...]:
+    """Why a trial with this result is untrusted."""
+    return (*result.untrusted, *loss_doubts(result.loss))
 
 
 def doubts(result: ProbeResult) -> list[str]:

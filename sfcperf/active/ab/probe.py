@@ -9,6 +9,7 @@ from typing import Any
 from sfcperf.active.ab.output import AbOutput, parse, parse_percentiles
 from sfcperf.active.server import port_parameter
 from sfcperf.active.tool_run import ToolOutput
+from sfcperf.active.validity import LOSS_WARNING
 from sfcperf.active.web_server import (
     NGINX,
     OBJECT_URI,
@@ -21,7 +22,7 @@ from sfcperf.active.web_server import (
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import array, flag, integer, object_schema
-from sfcperf.results.values import Metric
+from sfcperf.results.values import Loss, Metric
 
 _REQUESTS = 10_000
 _MOST_REQUESTS = 10_000_000
@@ -162,6 +163,7 @@ class Ab(WebProbe):
                 if output.cpu_ratio is None
                 else round(output.cpu_ratio, 3),
             },
+            request_loss(seen),
         )
 
     def _ab(
@@ -198,18 +200,26 @@ def _requests(asked: Mapping[str, Any]) -> int:
     return int(asked.get("requests", in_time or _REQUESTS))
 
 
+def request_loss(seen: AbOutput) -> Loss:
+    """Requests that failed, by ab's count of their causes."""
+    causes = {**seen.failures, "write": seen.write_errors, "status": seen.not_2xx}
+    named = ", ".join(f"{cause} {count}" for cause, count in causes.items() if count)
+    return Loss(
+        min(seen.requests, max(seen.requests - seen.good, seen.write_errors)),
+        seen.requests,
+        f"requests failed ({named})" if named else "requests failed",
+        "rate and times are those of the others",
+        LOSS_WARNING,
+        changes_load=True,
+    )
+
+
 def doubts(seen: AbOutput, asked: Mapping[str, Any], cpu_ratio: float | None) -> list[str]:
     """Why the numbers of a test should not be believed. `asked` are the probe's parameters, the
     CPU ratio is of one CPU (None: ab ended before it was looked at)."""
     reasons = []
     if "duration_s" not in asked and seen.requests < _requests(asked):
         reasons.append(f"ab made {seen.requests} of the {_requests(asked)} requests")
-    if seen.failed or seen.write_errors:
-        causes = ", ".join(f"{cause} {count}" for cause, count in seen.failures.items())
-        reasons.append(
-            f"{seen.failed} requests failed ({causes or 'no cause given'}): they ended early "
-            "and made room for others, so the rate is not what the chain carries"
-        )
     if seen.not_2xx or seen.document_bytes != asked["object_bytes"]:
         reasons.append(
             f"the server did not serve the object: {seen.not_2xx} other replies, "

@@ -12,12 +12,13 @@ from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import UDP_HEADER_BYTES, check_payload
 from sfcperf.active.server import ServerProbe, free_port, port_parameter, start_server
 from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
+from sfcperf.active.validity import loss_parameter
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import choice, flag, integer, number, object_schema, positive
-from sfcperf.results.values import Metric
+from sfcperf.results.values import Loss, Metric
 
 ONE_WAY, ROUND_TRIP = "one-way", "round-trip"
 _USUAL_PORT, _USUAL_SIGNALLING_PORT = 8999, 9000
@@ -98,6 +99,7 @@ class Ditg(ServerProbe):
                 0.5,
                 default=0.1,
             ),
+            "loss_warning": loss_parameter("packets that are lost"),
             "port": port_parameter("TCP or UDP port of the server.", _USUAL_PORT),
         }
     )
@@ -188,6 +190,17 @@ class Ditg(ServerProbe):
                 "sent_bps": sender.rate_bps,
                 **losses.notes(),
             },
+            loss=self.loss(arrived, packets_sent),
+        )
+
+    def loss(self, arrived: DitgOutput, packets_sent: int) -> Loss:
+        """Packets that did not arrive, or did not come back."""
+        return Loss(
+            max(0, packets_sent - arrived.packets),
+            packets_sent,
+            "packets were lost",
+            "delays, jitter and rate are those of the others",
+            self.parameters["loss_warning"],
         )
 
     def _values(self, seen: DitgOutput, packets_sent: int) -> dict[str, float | None]:

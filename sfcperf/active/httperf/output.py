@@ -53,6 +53,23 @@ class HttperfErrors:
         """Those that the client itself caused."""
         return self.files_unavailable + self.addresses_unavailable + self.file_table_full
 
+    @property
+    def of_chain(self) -> int:
+        """The others."""
+        return max(0, self.total - self.of_client)
+
+    def text(self) -> str:
+        """`timeout 2, reset 1`, or that there was no error: a connection was closed in good
+        order."""
+        causes = {
+            "timeout": self.client_timeout + self.socket_timeout,
+            "refused": self.connection_refused,
+            "reset": self.connection_reset,
+            "other": self.other,
+        }
+        named = ", ".join(f"{cause} {count}" for cause, count in causes.items() if count)
+        return named or "without an error of a connection"
+
 
 @dataclass(frozen=True)
 class HttperfOutput:

@@ -8,11 +8,12 @@ from typing import Any
 
 from sfcperf.active.httperf.output import HttperfOutput, parse
 from sfcperf.active.server import port_parameter
+from sfcperf.active.validity import loss_parameter
 from sfcperf.active.web_server import NGINX, OBJECT_URI, PARAMETERS, USUAL_PORT, Load, WebProbe
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number, object_schema
-from sfcperf.results.values import Metric
+from sfcperf.results.values import Loss, Metric
 
 MAXIMUM = "maximum"
 _ALL_AT_ONCE_PER_S = 10_000
@@ -108,6 +109,10 @@ class Httperf(WebProbe):
                 (0.1, 60),
                 default=5,
             ),
+            "loss_warning": loss_parameter(
+                'requests without a good reply at a rate_per_s in numbers (at "maximum", one such '
+                "request makes the trial untrusted)"
+            ),
             **PARAMETERS,
             "port": port_parameter("TCP port of the server.", USUAL_PORT),
         },
@@ -167,6 +172,20 @@ class Httperf(WebProbe):
                 "client_cpu_ratio": seen.client_cpu_ratio,
                 "timeouts": seen.errors.client_timeout,
             },
+            self.loss(seen),
+        )
+
+    def loss(self, seen: HttperfOutput) -> Loss:
+        """Requests without a good reply: also those that a broken connection did not send."""
+        wanted = max(seen.connections * self._calls, seen.requests)
+        lost = max(wanted - seen.status["2xx"], seen.errors.of_chain)
+        return Loss(
+            min(wanted, lost),
+            wanted,
+            f"requests got no good reply ({seen.errors.text()})",
+            "rate and times are those of the others",
+            self.parameters["loss_warning"],
+            changes_load=self.parameters["rate_per_s"] == MAXIMUM,
         )
 
     def _calls_that_take(self, duration_s: float, deployment: Deployment, raw_dir: Path) -> int:
@@ -215,11 +234,9 @@ class Httperf(WebProbe):
             doubts.append(
                 f"the sender opened {seen.connections} of {asked['connections']} connections"
             )
-        doubts += _idle_doubts(seen) if asked["rate_per_s"] == MAXIMUM else self._rate_doubts(seen)
+        doubts += [] if asked["rate_per_s"] == MAXIMUM else self._rate_doubts(seen)
         if seen.replies != seen.status["2xx"]:
             doubts.append(f"the server did not serve the object: status {dict(seen.status)}")
-        if errors.connection_refused:
-            doubts.append(f"the server refused {errors.connection_refused} connections")
         return doubts
 
     def _rate_doubts(self, seen: HttperfOutput) -> list[str]:
@@ -234,16 +251,3 @@ class Httperf(WebProbe):
             f"the sender opened {seen.connections / opening_s:.1f} connections/s of the "
             f"{rate_per_s:g} requested (tolerance {_RATE_TOLERANCE:.0%})"
         ]
-
-
-def _idle_doubts(seen: HttperfOutput) -> list[str]:
-    """Closed loop: a connection that waits for its timeout, or has gone, is time in the test's
-    duration without the load that was asked for."""
-    errors = seen.errors
-    if not (errors.client_timeout or errors.socket_timeout or errors.connection_reset):
-        return []
-    return [
-        f"{errors.client_timeout + errors.socket_timeout} connections timed out and "
-        f"{errors.connection_reset} were reset: the load stopped with them, while the time that "
-        "they idled counts, so the rate of replies is not what the chain carries"
-    ]

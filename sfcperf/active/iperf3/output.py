@@ -59,6 +59,18 @@ class UdpOutput:
     received_per_s: float
     jitter_us: float
     """Interarrival jitter of RFC 3550 (section 6.4.1, as iperf3 smoothes it) at the end."""
+    unread: int = 0
+    """Of the unseen ones, those that the server's kernel has received. iperf3 does not know."""
+
+    @property
+    def total(self) -> int:
+        """Datagrams that are accounted for."""
+        return self.received + self.lost + self.unseen
+
+    @property
+    def missing(self) -> int:
+        """Datagrams that did not reach the server."""
+        return self.lost + self.unseen - self.unread
 
     @property
     def unseen(self) -> int:

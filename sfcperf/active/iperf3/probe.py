@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from sfcperf.active.iperf3.test import (
 )
 from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.server import ServerProbe, port_parameter
+from sfcperf.active.validity import loss_parameter
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import choice, integer, object_schema, positive
-from sfcperf.results.values import Metric
+from sfcperf.results.values import Loss, Metric
 
 _BITS_PER_BYTE = 8
 _BUSY_PERCENT = 95.0
@@ -30,6 +32,8 @@ _LEAST_PACKETS_PER_S = 10
 """A chain that carries less at "maximum" is taken for one that is not crossed."""
 _LEAST_SEGMENT_BYTES = 88
 """Least MSS that Linux accepts."""
+_TCP_HEADERS_BYTES = 52
+"""Of IPv4 and TCP with timestamps."""
 _TYPICAL_SEGMENT_BYTES = 65_536
 """Largest segment that offloads hand over as one packet."""
 
@@ -101,6 +105,10 @@ class Iperf3(ServerProbe):
                 "low rate_bps, large writes are bursts with long pauses between them; writes of "
                 "one segment spread packets evenly.",
                 (16, 1_048_576),
+            ),
+            "loss_warning": loss_parameter(
+                'datagrams that are lost (UDP at a rate; at "maximum", losses are intended), or of '
+                "segments that are sent again (TCP),"
             ),
             "streams": integer("Parallel connections or UDP flows.", (1, 128), default=1),
             "socket_buffer_bytes": integer(
@@ -178,25 +186,44 @@ class Iperf3(ServerProbe):
             "sent_bps": seen.sent_bps,
             "retransmits": seen.retransmits,
         }
-        notes = self._notes(seen, losses)
         if (datagrams := seen.datagrams) is not None:
             unread = arrivals.unread(datagrams, losses.rcvbuf_errors)
-            missing = datagrams.lost + datagrams.unseen
+            datagrams = replace(datagrams, unread=unread)
+            seen = replace(seen, datagrams=datagrams)
             values |= {
                 "rate_pps": datagrams.received_per_s,
-                "loss_ratio": (missing - unread) / (datagrams.received + missing),
+                "loss_ratio": datagrams.missing / datagrams.total,
                 "jitter_us": datagrams.jitter_us,
-            }
-            notes |= {
-                "datagrams_sent": datagrams.sent,
-                "datagrams_received": datagrams.received,
-                "datagrams_unread": unread,
             }
         return ProbeResult(
             samples(self.metrics(self.parameters), values),
             tuple(self._doubts(seen, losses, deployment)),
-            notes,
+            self._notes(seen, losses),
             {"rate_bps": seen.received_each_bps},
+            loss=self.loss(seen, deployment.client.mtu),
+        )
+
+    def loss(self, seen: Iperf3Output, mtu: int) -> Loss:
+        """Datagrams that were lost, or segments that were sent again, of so many as the client's
+        MTU makes of the payload."""
+        asked = self.parameters
+        if seen.datagrams is not None:
+            return Loss(
+                seen.datagrams.missing,
+                seen.datagrams.total,
+                "datagrams were lost",
+                "rate and jitter are those of the others",
+                1.0 if asked["rate_bps"] == MAXIMUM else asked["loss_warning"],
+            )
+        again = seen.retransmits or 0
+        segment_bytes = asked.get("payload_bytes", mtu - _TCP_HEADERS_BYTES)
+        segments = round(seen.sent_bps * seen.sent_s / _BITS_PER_BYTE / segment_bytes)
+        return Loss(
+            again,
+            max(segments, again + 1),
+            "TCP segments were sent again",
+            "the rate is what congestion control leaves after that",
+            asked["loss_warning"],
         )
 
     def _doubts(
@@ -232,6 +259,10 @@ class Iperf3(ServerProbe):
         }
         if seen.congestion is not None:
             notes["congestion_control"] = seen.congestion
+        if seen.datagrams is not None:
+            notes["datagrams_sent"] = seen.datagrams.sent
+            notes["datagrams_received"] = seen.datagrams.received
+            notes["datagrams_unread"] = seen.datagrams.unread
         if self.parameters["rate_bps"] == MAXIMUM and (limit := _limit_in_endpoints(seen)):
             notes["limit"] = limit
         return notes

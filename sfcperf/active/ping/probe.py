@@ -13,11 +13,12 @@ from sfcperf.active.losses import EndpointLosses
 from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
 from sfcperf.active.ping.output import PingOutput, parse
 from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
+from sfcperf.active.validity import loss_parameter
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import protocol_counters
 from sfcperf.management.deployment import Deployment, Endpoint
 from sfcperf.plugins import integer, number, object_schema
-from sfcperf.results.values import Metric
+from sfcperf.results.values import Loss, Metric
 from sfcperf.waiting import sleep
 
 _TIMEOUT_MARGIN_S = 15.0
@@ -77,6 +78,7 @@ class Ping(Probe):
             "timeout_s": number(
                 "How long to wait for the last replies, seconds.", (0.01, 60), default=1
             ),
+            "loss_warning": loss_parameter("requests without a reply"),
         }
     )
 
@@ -125,7 +127,19 @@ class Ping(Probe):
             "sender_interface_drops": losses.tx_drops,
         }
         series = {"rtt_us": [seen.rtt_us[number] for number in sorted(seen.rtt_us)]}
-        return ProbeResult(samples(_METRICS, values), tuple(doubts), notes, series)
+        return ProbeResult(
+            samples(_METRICS, values), tuple(doubts), notes, series, loss=self.loss(seen, late)
+        )
+
+    def loss(self, seen: PingOutput, late: int) -> Loss:
+        """Requests without a reply, but for those whose reply came `late`."""
+        return Loss(
+            seen.transmitted - seen.received - late,
+            seen.transmitted,
+            "echo requests got no reply",
+            "the round-trip times are those of the others",
+            self.parameters["loss_warning"],
+        )
 
     def _late_replies(self, client: Endpoint, seen: PingOutput, before: int) -> int:
         """Replies that came after ping had ended. Once one reply has come, iputils' ping waits for

@@ -20,10 +20,11 @@ from sfcperf.active.pktgen.run import (
     milliseconds,
 )
 from sfcperf.active.server import free_port, port_parameter
+from sfcperf.active.validity import loss_parameter
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number, object_schema, positive
-from sfcperf.results.values import Metric
+from sfcperf.results.values import Loss, Metric
 
 _MS_PER_S = 1000
 _LEAST_PACKETS_PER_S = 10
@@ -90,6 +91,9 @@ class Pktgen(Probe):
                 0.5,
                 default=0.01,
             ),
+            "loss_warning": loss_parameter(
+                "packets that do not arrive at rate_pps (without it, losses are intended)"
+            ),
             **PARAMETERS,
             "port": port_parameter("Destination port of the packets.", USUAL_PORT, lowest=1),
         }
@@ -151,6 +155,17 @@ class Pktgen(Probe):
             self._notes(outcome),
             {"rx_pps": [packets / part_s for packets in in_time]},
             part_s,
+            self.loss(sent.packets, received.unique),
+        )
+
+    def loss(self, sent: int, arrived: int) -> Loss:
+        """Packets that did not arrive; without a rate, this is what so high a load is for."""
+        return Loss(
+            max(0, sent - arrived),
+            sent,
+            "packets did not arrive",
+            "rate, order and latency are those of the others",
+            self.parameters["loss_warning"] if self._rate_pps else 1.0,
         )
 
     def cleanup(self) -> None:

@@ -8,6 +8,7 @@ from sfcperf.analysis.comparison.options import DEFAULT_MARGIN, Options
 from sfcperf.analysis.comparison.result import (
     VERDICTS,
     Comparison,
+    Crashes,
     Difference,
     Floor,
     Replication,
@@ -28,6 +29,7 @@ __all__ = [
     "VARIANT",
     "VERDICTS",
     "Comparison",
+    "Crashes",
     "Difference",
     "Estimate",
     "Floor",

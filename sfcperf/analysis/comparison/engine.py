@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
 from sfcperf.analysis.comparison.case import Case
 from sfcperf.analysis.comparison.costs import costs_of
+from sfcperf.analysis.comparison.crashes import crash_texts, crashes_of
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.comparison.kept_floors import NoiseFloors, setup_of
@@ -18,6 +19,7 @@ from sfcperf.analysis.comparison.result import Comparison, Sample
 from sfcperf.analysis.comparison.sides import Measured, Side, read_side
 from sfcperf.analysis.comparison.warnings import warnings
 from sfcperf.analysis.counted import counted
+from sfcperf.analysis.losses import loss_of, loss_text
 from sfcperf.analysis.two_sample import scale_of
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
@@ -64,17 +66,21 @@ def compare_all(
     if not cases:
         raise _nothing_to_compare(base, others, matchings)
     rows = evaluate(cases, options)
+    candidate_facts = tuple(other.facts for other in others)
+    crashes = crashes_of(base.facts, candidate_facts, options)
     return Comparison(
         baseline=base.facts,
-        candidates=tuple(other.facts for other in others),
+        candidates=candidate_facts,
         options=options,
         rows=tuple(rows),
         unmatched=tuple(item for found in matchings for item in found.unmatched),
         differences=tuple(item for other in others for item in differences(base, other)),
         warnings=(
+            *crash_texts(base.facts, candidate_facts, crashes),
             *(text for found in matchings for text in found.warnings),
             *warnings([base, *others], rows, options),
         ),
+        crashes=tuple(crashes),
     )
 
 
@@ -110,10 +116,20 @@ def _case(base: Measured, other: Measured, one: Match, known: _KnownFloors) -> C
         a=a,
         b=b,
         paired=paired,
-        warnings=(*one.warnings, *missing),
+        warnings=(*one.warnings, *missing, *_lossy(base, other, one)),
         costs=costs_of([base, other]) if several else None,
         floor=None if several or paired else known.of(base, other, one, a, b),
     )
+
+
+def _lossy(base: Measured, other: Measured, one: Match) -> Iterator[str]:
+    """Which sides lost so much that their numbers describe only the rest."""
+    if one.metric.out_of:
+        return
+    for side, trials in ((base, one.a), (other, one.b)):
+        loss = loss_of(record for _, record in trials if record.status == "valid")
+        if loss is not None and loss.is_notable:
+            yield f"{side.name}, {one.label}: {loss_text(loss)}"
 
 
 class _KnownFloors:

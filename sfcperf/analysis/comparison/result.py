@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.two_sample import Estimate, Purpose
+from sfcperf.results.attempts import NO_ATTEMPTS, AttemptCounts
 from sfcperf.results.documents import plain
 from sfcperf.results.records import SCHEMA_VERSION
 
@@ -230,6 +231,29 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Crashes:
+    """How often functions crashed, on a candidate and on the baseline."""
+
+    candidate: str
+    """Name of the side that is compared with the baseline."""
+    unit: Literal["attempt", "run"]
+    """What is counted: attempts at trials (warm-up included); runs, where a side has several."""
+    a: int
+    """Of the baseline: how many crashed."""
+    of_a: int
+    """Of how many."""
+    b: int
+    """Of the candidate."""
+    of_b: int
+    p: float
+    """Of Fisher's exact test, two-sided."""
+    p_holm: float
+    """Corrected for the number of candidates."""
+    verdict: Literal["better", "worse", "undecided"]
+    """Worse: the candidate crashes more often."""
+
+
+@dataclass(frozen=True)
 class RunFacts:
     """A run of a side."""
 
@@ -238,6 +262,8 @@ class RunFacts:
     status: str
     trials: Mapping[str, int]
     """Of this side, by status."""
+    attempts: AttemptCounts = NO_ATTEMPTS
+    """At trials of this side, warm-up included."""
 
 
 @dataclass(frozen=True)
@@ -259,6 +285,8 @@ class SideFacts:
     runs: tuple[RunFacts, ...] = ()
     labelled: bool = False
     """Whether the user chose the name."""
+    attempts: AttemptCounts = NO_ATTEMPTS
+    """At trials of all runs, warm-up included."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +301,8 @@ class Comparison:
     differences: tuple[Difference, ...]
     warnings: tuple[str, ...]
     """About the comparison as a whole."""
+    crashes: tuple[Crashes, ...] = ()
+    """Of candidates, where a function crashed on either side."""
 
     def counts(self) -> dict[Verdict, int]:
         """Number of rows of each verdict."""

@@ -11,6 +11,7 @@ from typing import Any
 from sfcperf.analysis.comparison.result import RunFacts, SideFacts
 from sfcperf.analysis.planned import PlannedMeasurement, planned_measurements
 from sfcperf.errors import InputError
+from sfcperf.results.attempts import attempt_counts, together
 from sfcperf.results.store import RunStore
 
 VARIANT = "variant"
@@ -104,6 +105,7 @@ def read_side(side: Side) -> Measured:
         trials=dict(sum((Counter(run.trials) for run in runs), Counter())),
         runs=tuple(runs),
         labelled=side.labelled,
+        attempts=together(run.attempts for run in runs),
     )
     return Measured(side, facts, tuple(manifests), tuple(measurements))
 
@@ -111,7 +113,7 @@ def read_side(side: Side) -> Measured:
 def _read_run(
     store: RunStore, variant: str | None
 ) -> tuple[Mapping[str, Any], RunFacts, list[PlannedMeasurement]]:
-    manifest, trials = store.manifest(), store.trials()
+    manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
     if variant is not None:
         known = variants_of(manifest)
         if variant not in known:
@@ -120,7 +122,10 @@ def _read_run(
                 where=store.run_id,
                 allowed=", ".join(known) or "none: the run has no variants",
             )
-        trials = [r for r in trials if r.scenario.get(VARIANT) == variant]
+        trials, warmups = (
+            [r for r in records if r.scenario.get(VARIANT) == variant]
+            for records in (trials, warmups)
+        )
     measurements = planned_measurements(manifest, trials)
     if variant is not None:
         measurements = [
@@ -129,7 +134,8 @@ def _read_run(
             if m.scenario.get(VARIANT) == variant
         ]
     counts: dict[str, int] = dict(Counter(record.status for record in trials))
-    facts = RunFacts(store.run_id, manifest["started_at"], manifest["status"], counts)
+    attempts = attempt_counts([*warmups, *trials])
+    facts = RunFacts(store.run_id, manifest["started_at"], manifest["status"], counts, attempts)
     return manifest, facts, measurements
 
 

@@ -80,9 +80,13 @@ def round_text(group: TrialGroup) -> str:
 
 
 def verdict_text(record: TrialRecord) -> str:
-    """`ping: valid`, `iperf3-udp: untrusted (the sender ...)`."""
+    """`ping: valid`, `iperf3-udp: untrusted (the sender ...)`, `ping: valid after 1 failed attempt:
+    ...`."""
     reasons = f" ({'; '.join(record.reasons)})" if record.reasons else ""
-    return f"{record.label}: {record.status}{reasons}"
+    # The reasons of a failed trial are those of its attempts.
+    failed = [one.reason for one in record.failed_attempts if record.status != "failed"]
+    after = f" after {count_text(len(failed), 'failed attempt')}: {'; '.join(failed)}"
+    return f"{record.label}: {record.status}{reasons}{after if failed else ''}"
 
 
 def say(text: str) -> None:

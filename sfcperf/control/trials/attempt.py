@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 
 from sfcperf import plugins
 from sfcperf.active.base import Probe, ProbeResult
+from sfcperf.active.validity import check_came_through
 from sfcperf.control.context import RunContext
 from sfcperf.control.faults import describe
 from sfcperf.drivers.base import Driver
@@ -18,6 +20,7 @@ from sfcperf.errors import DeploymentError, MeasurementError, SfcperfError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor
 from sfcperf.results.flows import FlowRecord
+from sfcperf.results.records import FailedAttempt, FailureKind
 from sfcperf.results.values import Observation
 from sfcperf.workflow.plan import PlannedTrial
 
@@ -75,12 +78,41 @@ def health(driver: Driver, deployment: Deployment) -> list[str]:
         return [f"the health check failed: {describe(error)}"]
 
 
+def failed_attempt(
+    run: RunContext, number: int, error: BaseException, deployment: Deployment | None
+) -> FailedAttempt:
+    """The record of an attempt that failed with this error just now. The cause is looked for in the
+    chain first: a function that crashed is why a probe finds nobody."""
+    functions = () if deployment is None else _crashed(deployment)
+    kind: FailureKind = "measurement"
+    if functions:
+        kind = "crash"
+    elif run.services.problems():
+        kind = "service"
+    elif deployment is None or isinstance(error, DeploymentError):
+        kind = "deployment"
+    identity = "" if deployment is None else deployment.id
+    return FailedAttempt(number, kind, describe(error), functions, identity)
+
+
+def _crashed(deployment: Deployment) -> tuple[str, ...]:
+    """SFs that do not work any more. One that cannot be asked is not known to have crashed."""
+    found = []
+    for function in deployment.functions:
+        with suppress(Exception):
+            if function.alive() is not None:
+                found.append(function.name)
+    return tuple(found)
+
+
 def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_dir: Path) -> Attempt:
     """Measure once. Raises DeploymentError when the deployment or a service is not healthy before
     or after it, MeasurementError when the measurement fails; whatever else a plug-in raises passes
     through."""
     with run.phases("preparing"), run.interrupts.allowed:
-        run.services.recover()
+        recovered = run.services.recover()
+    for problem in recovered:
+        run.note(f"{problem}; it was brought back before {trial.trial_id}")
     if unhealthy := _health(run, trial, deployment):
         raise DeploymentError("not healthy: " + "; ".join(unhealthy))
     probe_class: type[Probe] = plugins.load("probe", trial.probe.probe)
@@ -106,6 +138,7 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
         raise MeasurementError("; ".join(measurement.faults))
     if not done.result.samples:
         raise MeasurementError(f"{trial.probe.label} reported no sample")
+    check_came_through(done.result.loss)
     _check_crossed(done.packets, probe_class.expected_packets(trial.probe.parameters))
     return replace(done, clock=tuple(filter(None, (stepped, impossible))))
 

@@ -33,6 +33,11 @@ class ChainDeployment:
         self._deployment: Deployment | None = None
         self._proven: ProvenChain | None = None
 
+    @property
+    def deployment(self) -> Deployment | None:
+        """What is deployed now, proven or not."""
+        return self._deployment
+
     def ensure(self) -> ProvenChain:
         """Deploy and prove the chain, unless it is there. Raises DeploymentError, or what the
         driver raised."""

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
 
+from sfcperf.active.validity import loss_doubts
 from sfcperf.control.context import RunContext
-from sfcperf.control.faults import describe, keep_traceback
-from sfcperf.control.trials.attempt import Attempt, attempt, health
+from sfcperf.control.faults import keep_traceback
+from sfcperf.control.trials.attempt import Attempt, attempt, failed_attempt, health
 from sfcperf.control.trials.chain_deployment import ChainDeployment, ProvenChain
 from sfcperf.errors import CannotBeMeasured
-from sfcperf.results.documents import trial_document
+from sfcperf.results import jsonl
+from sfcperf.results.documents import read_record, trial_document
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.noise_gate import outside
-from sfcperf.results.records import TrialRecord, utc_now
+from sfcperf.results.records import SCHEMA_VERSION, FailedAttempt, TrialRecord, utc_now
 from sfcperf.results.tables import TELEMETRY
 from sfcperf.workflow.model import NoiseGate
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
+
+_FAILED_ATTEMPTS = "failed-attempts.jsonl"
+"""In a trial's raw folder: a line per failed attempt, as in its record."""
 
 
 @dataclass
@@ -28,7 +34,9 @@ class _Tries:
     """The attempts at one trial so far."""
 
     count: int = 0
-    reasons: list[str] = field(default_factory=list)
+    failed: list[FailedAttempt] = field(default_factory=list)
+    of_group: list[str] = field(default_factory=list)
+    """Why the chain could not be deployed for trials before this one."""
     started_at: str = ""
     started_s: float = 0.0
     """By the monotonic clock."""
@@ -39,6 +47,11 @@ class _Tries:
     def starts(self) -> None:
         """An attempt begins."""
         self.started_at, self.started_s = utc_now(), monotonic()
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why there is no result, a line for each failed attempt."""
+        own = (f"attempt {failed.attempt}: {failed.reason}" for failed in self.failed)
+        return (*own, *self.of_group)
 
 
 class TrialGroupRunner:
@@ -68,10 +81,12 @@ class TrialGroupRunner:
 
     def _trial(self, trial: PlannedTrial) -> TrialRecord:
         self._run.interrupts.check()
-        # What is there belongs to an unfinished attempt of a killed run: the trial has no record.
-        shutil.rmtree(self._store.raw(trial.trial_id))
-        tries = _Tries()
-        while tries.count < self._tries_allowed:
+        folder = self._store.raw(trial.trial_id)
+        # Each session has warm-up trials, and records of their own.
+        earlier = [] if trial.warmup else _failed_before(folder / _FAILED_ATTEMPTS)
+        _remove_unfinished(folder, earlier)
+        tries = _Tries(count=len(earlier), failed=[*earlier])
+        while tries.count < self._tries_allowed + len(earlier):
             tries.count += 1
             tries.starts()
             self._listener.trial_started(trial, tries.count)
@@ -85,7 +100,7 @@ class TrialGroupRunner:
 
     def _try(self, trial: PlannedTrial, tries: _Tries, folder: Path) -> Attempt | None:
         """One attempt; None when it failed, with the reason in `tries`."""
-        chain = self._ensure_chain(tries, folder)
+        chain = self._ensure_chain(trial, tries, folder)
         if chain is None:
             return None
         tries.deployment = chain.facts
@@ -104,7 +119,9 @@ class TrialGroupRunner:
         except Exception as error:
             # Without its folder, no attempt can succeed, and none is to be blamed.
             self._store.check_not_moved()
-            tries.reasons.append(f"attempt {tries.count}: {describe(error)}")
+            self._note(
+                trial, failed_attempt(self._run, tries.count, error, chain.deployment), tries
+            )
             keep_traceback(error, folder / "error.txt")
             if isinstance(error, CannotBeMeasured):
                 tries.are_over = True
@@ -112,19 +129,28 @@ class TrialGroupRunner:
             self._chain.remove()
         return None
 
-    def _ensure_chain(self, tries: _Tries, folder: Path) -> ProvenChain | None:
+    def _note(self, trial: PlannedTrial, failed: FailedAttempt, tries: _Tries) -> None:
+        """Keep it on disk: a run that is killed in the next attempt forgets it otherwise. Warm-up
+        trials are not part of the results; what failed in them is a problem of the run."""
+        tries.failed.append(failed)
+        line = json.dumps({"schema_version": SCHEMA_VERSION, **asdict(failed)})
+        jsonl.append(self._store.raw(trial.trial_id) / _FAILED_ATTEMPTS, line)
+        if trial.warmup:
+            self._run.note(f"{trial.trial_id} failed: {failed.reason}")
+
+    def _ensure_chain(self, trial: PlannedTrial, tries: _Tries, folder: Path) -> ProvenChain | None:
         """The proven deployment; None when there is none. Failures count for the whole group: a
         chain that cannot be built is not tried again for each of its trials."""
         if len(self._failed_deployments) >= self._tries_allowed:
-            tries.reasons += self._failed_deployments
+            tries.of_group += self._failed_deployments
             return None
         try:
             return self._chain.ensure()
         except Exception as error:
             self._store.check_not_moved()
-            reason = f"deployment {len(self._failed_deployments) + 1}: {describe(error)}"
-            self._failed_deployments.append(reason)
-            tries.reasons.append(reason)
+            failed = failed_attempt(self._run, tries.count, error, self._chain.deployment)
+            self._failed_deployments.append(f"{trial.trial_id}: {failed.reason}")
+            self._note(trial, failed, tries)
             keep_traceback(error, folder / "error.txt")
             self._chain.remove()
             return None
@@ -142,19 +168,38 @@ class TrialGroupRunner:
         return record
 
 
+def _failed_before(file: Path) -> list[FailedAttempt]:
+    """The attempts that failed before the run was killed in a later one."""
+    jsonl.cut_incomplete_line(file)
+    rows = jsonl.read(file)
+    return [read_record(FailedAttempt, row, f"{file}:{line}") for line, row in rows]
+
+
+def _remove_unfinished(folder: Path, earlier: Sequence[FailedAttempt]) -> None:
+    """Remove what belongs to the unfinished attempt of a killed run: the trial has no record."""
+    kept = {f"attempt-{failed.attempt}" for failed in earlier}
+    kept |= {_FAILED_ATTEMPTS} if earlier else set()
+    for path in folder.iterdir():
+        if path.name in kept:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
 def _record(
     trial: PlannedTrial, tries: _Tries, done: Attempt | None, gate: NoiseGate | None
 ) -> TrialRecord:
     status: Literal["valid", "untrusted", "failed"] = "failed"
-    reasons = tuple(tries.reasons)
+    reasons = tries.reasons()
     notes: dict[str, Any] = {}
     if done is not None:
         noisy = outside(done.noise, gate) if gate else ()
-        reasons = (*done.clock, *done.result.untrusted, *done.unfinished, *noisy)
+        of_probe = (*done.result.untrusted, *loss_doubts(done.result.loss))
+        reasons = (*done.clock, *of_probe, *done.unfinished, *noisy)
         status = "untrusted" if reasons else "valid"
         notes = dict(done.result.notes)
-        if tries.reasons:
-            notes["failed_attempts"] = tries.reasons
         if done.drops:
             notes["sf_drops"] = dict(done.drops)
         if done.unparsed:
@@ -183,4 +228,6 @@ def _record(
         noise={} if done is None else dict(done.noise),
         duration_s=round(monotonic() - tries.started_s, 6),
         series_step_s=None if done is None else done.result.series_step_s,
+        failed_attempts=tuple(tries.failed),
+        loss=None if done is None else done.result.loss,
     )

@@ -6,10 +6,11 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.results.documents import plain
 from sfcperf.results.records import Summary
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def factor_names(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def cell(value: Any) -> Any:
-    """A value that fits one cell: lists and objects become JSON text."""
-    if isinstance(value, Mapping | list | tuple):
-        return json.dumps(value, sort_keys=True)
+    """A value that fits one cell: lists, objects and records become JSON text."""
+    if isinstance(value, Mapping | list | tuple) or is_dataclass(value):
+        return json.dumps(value, sort_keys=True, default=plain)
     return value
 
 

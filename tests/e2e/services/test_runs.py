@@ -18,6 +18,7 @@ from support.services.service import kafka_is_there
 from support.services.streams import stored
 
 from sfcperf import retry
+from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.services.kafka.topics import TopicsClient
 
@@ -121,9 +122,8 @@ def test_no_record_is_lost_while_the_broker_is_away(
     assert client.existing(facts["topics"].values()) == []
 
 
-def failures(trial: Any) -> list[str]:
-    failed: list[str] = trial.notes.get("failed_attempts", [])
-    return failed
+def failures(trial: TrialRecord) -> list[str]:
+    return [failed.reason for failed in trial.failed_attempts]
 
 
 def test_a_run_and_its_topics(kafka: Any, tmp_path: Path) -> None:

@@ -74,6 +74,9 @@ def test_what_dies_in_the_middle_of_a_ping_voids_the_trial(tmp_path: Path, comma
     assert "broke during the measurement" in record.reasons[0]
     culprit = "fwd-1" if command == "sfc-forwarder" else "the SFF of node1"
     assert f"{culprit}: {command} " in record.reasons[0]
+    (failed,) = record.failed_attempts
+    crashed = ("crash", ("fwd-1",)) if command == "sfc-forwarder" else ("deployment", ())
+    assert (failed.kind, failed.functions) == crashed
     assert "control group" not in record.reasons[0]
 
 
@@ -172,7 +175,8 @@ def test_what_breaks_in_the_middle_is_built_anew(
     (record,) = RunStore(folder).trials()
     assert (record.status, record.attempts) == ("valid", 2), record.reasons
     assert record.deployment["id"].startswith("d0002-")
-    (reason,) = record.notes["failed_attempts"]
-    assert "broke during the measurement" in reason
-    assert told in reason
+    (failed,) = record.failed_attempts
+    assert failed.kind in ("crash", "deployment")
+    assert "broke during the measurement" in failed.reason
+    assert told in failed.reason
     assert left_by(folder) == []

@@ -161,3 +161,15 @@ def test_what_is_missing_is_named_with_its_remedy(
     err = capsys.readouterr().err
     assert "fake-tool (not there)" in err
     assert "install fakes" in err
+
+
+def test_an_attempt_that_failed_is_told_last_although_its_retry_is_valid(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    script = {"r001-s001-a/attempt-1": "break"}
+    path = bench.write(probes=[{"probe": "fake", "name": "a", "script": script}])
+    assert sfcperf("run", path, "--results", bench.results, "--quiet") == 0
+    counted, named = capsys.readouterr().err.splitlines()
+    assert counted == "1 of 5 attempts failed: a function crashed in 1 (sf-1 in 1)"
+    assert "r001-s001-a" in named
+    assert "sf-1: it crashed" in named

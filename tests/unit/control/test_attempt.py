@@ -22,8 +22,10 @@ def test_a_deployment_that_broke_in_a_trial_is_no_result_and_is_built_anew(bench
     bench.start(probes=probes("break"), monitors=[{"monitor": "fake"}])
     broken = bench.by_id()["r001-s001-a"]
     assert (broken.status, broken.attempts) == ("valid", 2)
-    (reason,) = broken.notes["failed_attempts"]
-    assert "broke during the measurement: sf-1: it crashed" in reason
+    (failed,) = broken.failed_attempts
+    assert "broke during the measurement: sf-1: it crashed" in failed.reason
+    assert (failed.attempt, failed.kind, failed.functions) == (1, "crash", ("sf-1",))
+    assert failed.deployment != broken.deployment["id"]
     assert broken.deployment["facts"]["number"] > 2
 
 

@@ -56,23 +56,26 @@ def test_warm_up_is_kept_apart_and_its_raw_output_goes(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason"),
+    ("fault", "kind", "reason"),
     [
-        ("fail", "the tool said no"),
-        ("bug", "ValueError: a bug in the probe"),
-        ("nan", "rtt_us"),
-        ("nan-note", "cannot be written"),
-        ("silent", "sf-1 forwarded 0, sf-2 forwarded 0, at least 10 packets expected"),
-        ("cleanup", "OSError: the server does not end"),
-        ("crash", "no answer"),
+        ("fail", "measurement", "the tool said no"),
+        ("bug", "measurement", "ValueError: a bug in the probe"),
+        ("nan", "measurement", "rtt_us"),
+        ("nan-note", "measurement", "cannot be written"),
+        ("silent", "deployment", "sf-1 forwarded 0, sf-2 forwarded 0, at least 10 packets"),
+        ("cleanup", "measurement", "OSError: the server does not end"),
+        ("crash", "crash", "no answer"),
     ],
 )
-def test_a_failed_attempt_is_tried_again(bench: Bench, fault: str, reason: str) -> None:
+def test_a_failed_attempt_is_tried_again(bench: Bench, fault: str, kind: str, reason: str) -> None:
     outcome = bench.start(probes=probes(attempt1=fault))
     record = bench.by_id()["r001-s001-a"]
     assert outcome.exit_code is ExitCode.OK
     assert (record.status, record.attempts, record.reasons) == ("valid", 2, ())
-    assert reason in record.notes["failed_attempts"][0]
+    (failed,) = record.failed_attempts
+    assert (failed.attempt, failed.kind) == (1, kind)
+    assert failed.functions == (("sf-1",) if kind == "crash" else ())
+    assert reason in failed.reason
     raw = bench.folder() / record.raw
     assert (raw / "attempt-1" / "fake.txt").read_text() == f"{fault}\n"
     assert (raw / "attempt-2" / "fake.txt").read_text() == "\n"

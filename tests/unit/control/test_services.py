@@ -91,8 +91,9 @@ def test_a_service_that_breaks_fails_the_attempt_and_comes_back(bench: Bench) ->
     trials = bench.trials()
     assert [trial.status for trial in trials] == ["valid"] * 4
     assert [trial.attempts for trial in trials] == [1, 2, 1, 1]
-    (reason,) = trials[1].notes["failed_attempts"]
-    assert "broke during the measurement: service store: its file is away" in reason
+    (failed,) = trials[1].failed_attempts
+    assert failed.kind == "service"
+    assert "broke during the measurement: service store: its file is away" in failed.reason
     assert calls(bench).count("recover") == 1
 
 

@@ -82,3 +82,12 @@ def test_rows_with_warnings_are_marked_and_the_mark_is_explained(summaries: list
     assert text.count("✓ !") == 1
     assert "!: has a warning, see `sfcperf report`" in text
     assert "!" not in printed(summaries[:2])
+
+
+def test_rows_whose_functions_crashed_or_that_lost_much_are_marked(
+    summaries: list[Summary],
+) -> None:
+    row = replace(summaries[0], primary=True, warnings=("A function crashed.",))
+    assert "! crash" in printed([replace(row, crashes=1)])
+    assert "! loss" in printed([replace(row, loss_ratio=0.08, loss_warning=0.01)])
+    assert "loss" not in printed([replace(row, loss_ratio=0.01, loss_warning=0.01)])

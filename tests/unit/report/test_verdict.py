@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sfcperf.report.verdict import Verdict, verdict_of
+from sfcperf.results.records import FailedAttempt
 from sfcperf.results.store import RunStore
 
 
@@ -119,3 +120,21 @@ def test_a_chain_without_proof(run: RunStore) -> None:
     bare = replace(record, deployment={**record.deployment, "traversal": {"proven": False}})
     found = verdict_of(run.manifest(), [bare, *run.trials()[1:]], run.summaries())
     assert any("no proof" in finding and bare.trial_id in finding for finding in found.findings)
+
+
+def test_a_run_whose_functions_crashed_is_not_trustworthy(sound_run: RunStore) -> None:
+    """Although every trial is valid."""
+    crash = FailedAttempt(1, "crash", "broke: fwd-1: it has ended", ("fwd-1",))
+    first, *others = sound_run.trials()
+    trials = [replace(first, attempts=2, failed_attempts=(crash,)), *others]
+    found = verdict_of(sound_run.manifest(), trials, sound_run.summaries())
+    assert (found.level, found.valid) == ("care", 144)
+    (finding,) = found.findings
+    assert "1 of 145 attempts failed: a function crashed in 1 (fwd-1 in 1)" in finding
+
+
+def test_a_loss_above_the_threshold_is_a_finding(sound_run: RunStore) -> None:
+    assert roughly(sound_run, loss_ratio=0.01, loss_warning=0.01).level == "trustworthy"
+    found = roughly(sound_run, loss_ratio=0.08, loss_warning=0.01)
+    assert found.level == "care"
+    assert "8 %" in found.findings[0]

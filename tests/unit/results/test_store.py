@@ -17,10 +17,10 @@ from support.records.trials import run_folder, trial
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.documents import parse, trial_document, trial_record
 from sfcperf.results.files import replace_file, replacing
-from sfcperf.results.records import TrialRecord
+from sfcperf.results.records import FailedAttempt, TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.tables import monitor_cpu_cores, monitor_cpu_s
-from sfcperf.results.values import Observation
+from sfcperf.results.values import Loss, Observation
 
 
 def test_trials_come_back_as_they_were(tmp_path: Path) -> None:
@@ -335,3 +335,26 @@ def test_a_field_with_read_only_mappings_is_written(tmp_path: Path) -> None:
     record: TrialRecord = replace(trial(1), notes=MappingProxyType({"a": MappingProxyType({})}))
     store = run_folder(tmp_path / "run", [record])
     assert store.trials()[0].notes == {"a": {}}
+
+
+def test_failed_attempts_and_losses_come_back_as_they_were(tmp_path: Path) -> None:
+    crash = FailedAttempt(1, "crash", "fwd-1: it has ended", ("fwd-1", "fwd-2"), "d0001")
+    loss = Loss(8, 100, "echo requests got no reply", "the others count", 0.01)
+    record = replace(trial(1), attempts=2, failed_attempts=(crash,), loss=loss)
+    assert run_folder(tmp_path / "run", [record]).trials() == [record]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"failed_attempts": [{"attempt": 1, "kind": "mood", "reason": "x"}]},
+        {"failed_attempts": ["a crash"]},
+        {"failed_attempts": [{"attempt": "1", "kind": "crash", "reason": "x"}]},
+        {"loss": {"lost": 9, "total": 8, "text": "", "effect": "", "warning_ratio": 0.01}},
+        {"loss": [1, 2]},
+    ],
+)
+def test_damaged_failed_attempts_and_losses_are_refused(wrong: dict[str, Any]) -> None:
+    row = json.loads(trial_document(trial(1))) | wrong
+    with pytest.raises(InputError, match="damaged"):
+        trial_record(row, "trials.jsonl:1")

@@ -97,11 +97,11 @@ def compare(
         typer.Option(
             "--fail-on",
             metavar="VERDICT",
-            help="Exit with 1 if a row has this verdict: worse, undecided, different, better, "
-            "equivalent. Repeatable, or comma-separated. Exits with 5 if there are too few trials "
-            "for worse, better or different, whatever was measured. With one run per side, chance "
-            "differences between runs count as differences; with several runs per side, or a noise "
-            "floor of this machine, they do not.",
+            help="Exit with 1 if a row, or the count of crashes, has this verdict: worse, "
+            "undecided, different, better, equivalent. Repeatable, or comma-separated. Exits with "
+            "5 if there are too few trials for worse, better or different, whatever was measured. "
+            "With one run per side, chance differences between runs count as differences; with "
+            "several runs per side, or a noise floor of this machine, they do not.",
         ),
     ] = None,
     keep_noise_floor: Annotated[
@@ -153,7 +153,8 @@ def compare(
     if json_ != "-":
         _print(comparison)
     write_outputs(comparison, sides, json_=json_, html=html, csv=csv)
-    if any(row.verdict in verdicts for row in comparison.rows):
+    crashes = (one.verdict for one in comparison.crashes)
+    if not verdicts.isdisjoint([*(row.verdict for row in comparison.rows), *crashes]):
         raise typer.Exit(ExitCode.SOME_TRIALS_BAD)
     if verdicts & _OF_DIFFERENCES and (reason := powerless(comparison, options)):
         say(f"--fail-on: {reason}")

@@ -1,0 +1,83 @@
+"""Whether functions crashed more often on one side: an exact test on counts.
+
+Fisher, "The logic of inductive inference", Journal of the Royal Statistical Society 98, 1935: given
+how many attempts both sides made and how many crashed in all, the p-value is exact, however few
+they are. Of sides with several runs, a run is one observation, crashed or not: attempts of one run
+are no independent repetitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from sfcperf.analysis.comparison.options import Options
+from sfcperf.analysis.comparison.result import Crashes, SideFacts
+from sfcperf.analysis.statistics import at_most, holm
+
+
+def crashes_of(
+    baseline: SideFacts, candidates: Sequence[SideFacts], options: Options
+) -> list[Crashes]:
+    """Each candidate against the baseline, where a function crashed on either side. P-values are
+    corrected for their number (Holm)."""
+    found = [
+        _crashes(baseline, other)
+        for other in candidates
+        if baseline.attempts.crashes or other.attempts.crashes
+    ]
+    corrected = holm([one.p for one in found])
+    return [
+        _judged(replace(one, p_holm=p), options) for one, p in zip(found, corrected, strict=True)
+    ]
+
+
+def _crashes(baseline: SideFacts, other: SideFacts) -> Crashes:
+    from scipy.stats import fisher_exact
+
+    several = max(len(side.runs) for side in (baseline, other)) > 1
+    (a, of_a), (b, of_b) = (_counts(side, several) for side in (baseline, other))
+    p = float(fisher_exact([[a, of_a - a], [b, of_b - b]]).pvalue)
+    unit: Literal["attempt", "run"] = "run" if several else "attempt"
+    return Crashes(other.name, unit, a, of_a, b, of_b, p, p, "undecided")
+
+
+def _counts(side: SideFacts, several: bool) -> tuple[int, int]:
+    """How many observations crashed, and how many there are."""
+    if several:
+        return sum(run.attempts.crashes > 0 for run in side.runs), len(side.runs)
+    return side.attempts.crashes, side.attempts.made
+
+
+def _judged(one: Crashes, options: Options) -> Crashes:
+    if not at_most(one.p_holm, options.alpha):
+        return one
+    return replace(one, verdict="worse" if one.b * one.of_a > one.a * one.of_b else "better")
+
+
+def crash_texts(
+    baseline: SideFacts, candidates: Sequence[SideFacts], found: Sequence[Crashes]
+) -> Iterator[str]:
+    """`functions crashed in 3 of 14 attempts of B (fwd-1 in 3) and in 0 of 12 of A: ...`."""
+    sides = {side.name: side for side in candidates}
+    for one in found:
+        other = sides[one.candidate]
+        counts = " and in ".join(
+            f"{n} of {of} {one.unit}s of {side.name}{_names(side)}"
+            for side, n, of in ((other, one.b, one.of_b), (baseline, one.a, one.of_a))
+        )
+        said = {
+            "worse": f"{other.name} crashes more often",
+            "better": f"{other.name} crashes less often",
+            "undecided": "undecided which side crashes more often",
+        }
+        yield (
+            f"functions crashed in {counts}: {said[one.verdict]} "
+            f"(Fisher's exact test, p = {one.p_holm:.2g})"
+        )
+
+
+def _names(side: SideFacts) -> str:
+    crashed = side.attempts.crashed
+    return f" ({', '.join(f'{name} in {n}' for name, n in crashed.items())})" if crashed else ""
