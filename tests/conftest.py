@@ -40,13 +40,22 @@ def _use_memory() -> None:
 
 def _heed_signals() -> None:
     """A shell has what it starts in the background ignore SIGINT, and so would the processes that
-    tests send it to."""
+    tests send it to. SIGHUP stays ignored under nohup, which protects the runner and its children
+    from the end of a terminal; tests that send it use `support.signals.default_signals`."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _ask_servers_directly() -> None:
+    """Servers of tests are on this machine: neither a proxy nor .netrc has to do with them."""
+    os.environ.update(NETRC=os.devnull, no_proxy="*", NO_PROXY="*")
 
 
 _use_memory()
 _heed_signals()
+_ask_servers_directly()
 register_profiles()
 if MADE_RUNS not in os.environ:  # workers have it from the process that started them
     os.environ[MADE_RUNS] = tempfile.mkdtemp(prefix="sfcperf-runs-")

@@ -15,6 +15,7 @@ from sfcperf.services.classifier.metrics import evaluation
 from sfcperf.traffic import suricata
 from sfcperf.traffic.agreement import agreement, table
 from sfcperf.traffic.kept import kept
+from sfcperf.traffic.labelled import LabelledTrace
 from sfcperf.traffic.labels import Labels, read
 from sfcperf.traffic.making import Trace
 
@@ -28,8 +29,9 @@ def main() -> None:
     """Print the agreement, then both trees."""
     traces = {seed: kept(seed, SECONDS, print) for seed in (*TRAIN, TEST)}
     true = {seed: read(trace.labels) for seed, trace in traces.items()}
-    given = {seed: Labels(suricata.rows(trace.pcap)) for seed, trace in traces.items()}
-    print(table(agreement(traces[TEST].pcap, true[TEST], given[TEST])))
+    given = {seed: Labels(suricata.alerts(trace.pcap).rows) for seed, trace in traces.items()}
+    judged = LabelledTrace(traces[TEST].pcap, true[TEST])
+    print(table(agreement(judged, given[TEST])))
     # In windows as a chain has them: nearly no flow is put aside.
     test = parts(traces[TEST].pcap, true[TEST], HOW, TEST, SMALL).test
     for name, labels in (("the true labels", true), ("Suricata's labels", given)):

@@ -126,7 +126,10 @@ def _make(command: list[str | Path]) -> None:
 def _alone(layout: Layout) -> Iterator[None]:
     """One start or stop at a time; another one is waited for."""
     layout.root.mkdir(parents=True, exist_ok=True)
-    with (layout.root / "lock").open("w") as lock:
+    # Whoever can open it can hold it.
+    file = os.open(layout.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with os.fdopen(file, "w") as lock:
+        os.fchmod(file, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -125,7 +125,11 @@ class SfcmonSimulation(Probe):
         windows, end = self._simulated(chunk, raw_dir)
         whole = [window for window in windows if window is not windows[-1] or self._ended(window)]
         if not any(window.sources for window in whole):
-            raise MeasurementError(self._nothing(windows), where=chunk.facts.get("trace"))
+            raise MeasurementError(
+                self._nothing(windows),
+                where=chunk.facts.get("trace"),
+                hint="; ".join(end.left_out.lines(end.frames)) or None,
+            )
         scores = [window.score.metrics() for window in whole]
         series = {
             name: [value for score in scores if (value := score[name]) is not None]
@@ -145,6 +149,7 @@ class SfcmonSimulation(Probe):
                 window.score.true_positives + window.score.false_negatives for window in whole
             ),
             "late_packets": end.late,
+            "packets_left_out": end.left_out,
         }
         given = {name: values for name, values in series.items() if values}
         return ProbeResult(samples(_REPORTED, means), _doubts(windows, end), notes, given)
@@ -203,4 +208,4 @@ def _doubts(windows: list[Window], end: End) -> tuple[str, ...]:
         doubts.append("the trace ends within a packet: the rest of it is missing")
     if missing := windows[-1].index + 1 - len(windows):
         doubts.append(f"{missing} of {windows[-1].index + 1} windows have no packets")
-    return tuple(doubts)
+    return (*doubts, *end.left_out.doubts(end.frames))

@@ -129,6 +129,8 @@ def print_text(trace: str, simulation: Simulation, results: Results) -> None:
             continue
         print(_row(("mean", "", "", "", *map(_percent, means.means().values()), "")))
         print(f"\n{result.frames} frames; {simulation.window_s:g} s windows of {trace}")
+        for line in result.left_out.lines(result.frames):
+            print(line)
         _warn(result)
     if last is not None:
         _print_sources(last)

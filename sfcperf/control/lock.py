@@ -1,17 +1,22 @@
-"""Lock: a file that shows that a run is being executed, for as long as its process lives."""
+"""Lock: a file that shows that a run is being executed, for as long as its process lives.
+
+Whoever can open a file can lock it: this one is for its owner alone. Others see in /proc/locks
+whether it is locked.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 
 NAME = "lock"
 """Name of the file, in a run folder and in the folder of a run's state."""
+LOCKS = Path("/proc/locks")
 
 
 class RunAlive(InputError):
@@ -38,8 +43,12 @@ def take(folder: Path, run_id: str) -> int:
     path = folder / NAME
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     with system_errors_as(EnvironmentLacks, "the lock of a run cannot be used", where=path):
-        descriptor = os.open(path, flags, 0o644)
+        descriptor = os.open(path, flags, 0o600)
     try:
+        if os.fstat(descriptor).st_uid == os.geteuid():
+            # It may have been copied, or be of an older release; FAT knows no modes.
+            with suppress(PermissionError):
+                os.fchmod(descriptor, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
@@ -57,6 +66,8 @@ def is_held(folder: Path) -> bool:
     """Whether any process holds the lock of a folder now."""
     try:
         descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except PermissionError:
+        return holder(folder / NAME, holders()) is not None
     except OSError:
         return False
     try:
@@ -66,3 +77,25 @@ def is_held(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def holders() -> Mapping[tuple[int, int, int], int]:
+    """(major, minor, inode) of each file that is locked by flock(2) -> process; see proc_locks(5).
+    A process of another namespace has the number 0 or is not there."""
+    found = {}
+    with suppress(OSError):
+        for line in LOCKS.read_text().splitlines():
+            columns = line.split()
+            if len(columns) > 5 and columns[1] == "FLOCK" and columns[3] == "WRITE":
+                major, minor, inode = columns[5].split(":")
+                found[int(major, 16), int(minor, 16), int(inode)] = int(columns[4])
+    return found
+
+
+def holder(file: Path, holders: Mapping[tuple[int, int, int], int]) -> int | None:
+    """The process that holds the lock of a file; None if there is none."""
+    with suppress(OSError):
+        status = file.stat()
+        device = status.st_dev
+        return holders.get((os.major(device), os.minor(device), status.st_ino))
+    return None

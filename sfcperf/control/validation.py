@@ -13,6 +13,7 @@ from sfcperf.errors import InputError, WorkflowError
 from sfcperf.passive.base import Monitor
 from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
 from sfcperf.workflow.variants import LEVEL, in_shared_document
+from sfcperf.workflow.vnfd import read_descriptor
 
 
 def validate(workflow: Workflow) -> None:
@@ -51,8 +52,28 @@ def _validate(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> 
 
 
 def warnings(workflow: Workflow) -> list[str]:
-    """What monitors say of scenarios that they can observe (Monitor.scenario_warnings), each once,
-    as lines for the user."""
+    """What VNF descriptors ask for in vain, and what monitors say of scenarios that they can
+    observe (Monitor.scenario_warnings), each once, as lines for the user. Raises InputError."""
+    return [*_of_descriptors(workflow), *_of_monitors(workflow)]
+
+
+def _of_descriptors(workflow: Workflow) -> list[str]:
+    found: dict[str, None] = {}
+    for scenario in workflow.scenarios:
+        here = not _driver(workflow.infrastructure_of(scenario)).elsewhere
+        for spec in scenario.chain.functions:
+            if spec.vnfd is None:
+                continue
+            descriptor = read_descriptor(spec.vnfd)
+            unused = list(descriptor.unused)
+            if here and descriptor.flavor and None in (descriptor.vcpus, descriptor.memory_mib):
+                unused.append(f"flavor {descriptor.flavor}: no cloud knows its size here")
+            if unused:
+                found[f"warning: /vnfs/{spec.vnf}/vnfd: not used: {', '.join(unused)}"] = None
+    return list(found)
+
+
+def _of_monitors(workflow: Workflow) -> list[str]:
     said: Counter[str] = Counter(
         f"warning: /monitors/{number}: {text}"
         for scenario in workflow.scenarios

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sfcperf.elasticsearch import inventory, templates
@@ -14,8 +11,8 @@ from sfcperf.elasticsearch.connection import connect, with_retries
 from sfcperf.elasticsearch.documents import Documents
 from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
 from sfcperf.elasticsearch.send import Sender, Sent
+from sfcperf.elasticsearch.spool import Spool
 from sfcperf.elasticsearch.target import Target
-from sfcperf.errors import EnvironmentLacks
 from sfcperf.results.store import RunStore
 
 if TYPE_CHECKING:
@@ -40,7 +37,7 @@ def send(
     InputError when the run folder is damaged.
     """
     documents = Documents(store)
-    with _alone(store), connect(target, retry_s) as client:
+    with Spool().alone(store.folder), connect(target, retry_s) as client:
         with_retries(target, retry_s, lambda: templates.install(client, target.prefix))
         return {
             data_stream(stream, target.prefix): _stream(
@@ -94,19 +91,3 @@ def _settle(
             f"{missing} of {total} documents are not in {name} although the server took them",
             hint="check what deletes them",
         )
-
-
-@contextmanager
-def _alone(store: RunStore) -> Iterator[None]:
-    """One process at a time sends a run: two that look up ids together would both send."""
-    descriptor = os.open(store.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise EnvironmentLacks(
-            "another process is sending this run", where=str(store.folder), hint="wait for its end"
-        ) from error
-    else:
-        yield
-    finally:
-        os.close(descriptor)

@@ -2,6 +2,7 @@
 
     $SFCPERF_STATE_DIR (root: /var/lib/sfcperf, others: $XDG_STATE_HOME/sfcperf)
       spool/<digest>.json     a run folder and a target, without secrets
+      spool/<digest>.lock     held by the process that sends a run folder
 
 An entry is written before the first document is sent and removed when all of them are there: when
 the process is killed in between, it stays, and `sfcperf index --pending` sends the rest. The run
@@ -10,10 +11,12 @@ folder is the data; nothing is copied.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,14 +73,38 @@ class Spool:
             hint=f"name another folder in {VARIABLE}",
             prefer_filename=True,
         ):
-            self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            self._check_ours()
+            self._make()
             is_new = not file.is_file()
             with suppress(InputError):  # a damaged entry is replaced
                 waiting = waiting if is_new else replace(waiting, since=_read(file).since)
             replace_file(file, _text(waiting))
         return waiting, is_new
+
+    @contextmanager
+    def alone(self, folder: Path) -> Iterator[None]:
+        """One process of this user at a time sends a run: two that look up ids together would both
+        send. The lock is here, and not in the run folder: whoever can read that could hold it.
+
+        Raises EnvironmentLacks when another process sends the run.
+        """
+        name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:32]
+        with system_errors_as(EnvironmentLacks, "runs cannot be sent", where=self.folder):
+            self._make()
+            lock = _locked(self.folder / f"{name}.lock")
+        if lock is None:
+            raise EnvironmentLacks(
+                "another process is sending this run", where=str(folder), hint="wait for its end"
+            )
+        try:
+            yield
+        finally:
+            (self.folder / f"{name}.lock").unlink(missing_ok=True)
+            os.close(lock)
+
+    def _make(self) -> None:
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self._check_ours()
 
     def explain(self, waiting: Waiting, problem: str) -> None:
         """Note why it waits."""
@@ -117,6 +144,21 @@ class Spool:
         """An entry says which files go to which server."""
         ownership.check_folder(self.folder.parent.resolve())
         ownership.check_folder(self.folder)
+
+
+def _locked(file: Path) -> int | None:
+    """A descriptor that holds the lock of a file; None: another process does. Raises OSError."""
+    while True:
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Who had it before may have removed it.
+            if file.exists() and os.path.samestat(os.fstat(lock), file.stat()):
+                return lock
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        os.close(lock)
 
 
 def _text(waiting: Waiting) -> str:

@@ -19,3 +19,12 @@ def state_root() -> Path:
         return DEFAULT_ROOT
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "sfcperf"
+
+
+def state_folder(name: str) -> Path:
+    """A folder in the state root, where nobody else has anything to do; made if it is not there.
+    Raises OSError."""
+    folder = state_root() / name
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

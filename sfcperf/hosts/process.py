@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sfcperf import waiting
 from sfcperf.environment.tools import search_path
-from sfcperf.environment.variables import without_secrets
+from sfcperf.environment.variables import of_tools
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.base import Completed, Process
 
@@ -104,7 +104,7 @@ def start(
                     stderr=err,
                     # What tools print is read by us: never translated.
                     env={
-                        **without_secrets(),
+                        **of_tools(),
                         "PATH": search_path(),
                         "LC_ALL": "C",
                         **(variables or {}),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sfcperf.errors import InputError
 
 _AUTHOR = re.compile(r"\s*([^<>]+?)\s*(?:<\s*(?:https://orcid\.org/)?([0-9X-]+)\s*>)?\s*")
-_ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[0-9X]")
+_ORCID = re.compile(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]")
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 

@@ -6,7 +6,8 @@ import struct
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
-_IPV4, _IPV6 = 0x0800, 0x86DD
+from sfcperf.packets.ethernet import IPV4, IPV6, network_layer
+
 _WITH_PORTS = frozenset({6, 17, 132})
 """TCP, UDP, SCTP."""
 
@@ -34,19 +35,18 @@ class Flow(NamedTuple):
 
 
 def flow_of(frame: bytes) -> Flow | None:
-    """Of an Ethernet frame with IPv4, or IPv6 without extension headers; None for other frames and
-    for those that are too short."""
+    """Of an Ethernet frame with IPv4, or IPv6 without extension headers, also behind VLAN tags;
+    None for other frames and for those that are too short."""
     try:
-        kind = struct.unpack_from(">H", frame, 12)[0]
-        if kind == _IPV4:
-            return _ipv4(frame)
-        return _ipv6(frame) if kind == _IPV6 else None
+        kind, at = network_layer(frame)
+        if kind == IPV4:
+            return _ipv4(frame, at)
+        return _ipv6(frame, at) if kind == IPV6 else None
     except (IndexError, ValueError, struct.error):
         return None
 
 
-def _ipv4(frame: bytes) -> Flow:
-    at = 14
+def _ipv4(frame: bytes, at: int) -> Flow:
     fragment = struct.unpack_from(">H", frame, at + 6)[0] & 0x1FFF
     protocol = frame[at + 9]
     source, destination = (str(IPv4Address(frame[i : i + 4])) for i in (at + 12, at + 16))
@@ -54,8 +54,7 @@ def _ipv4(frame: bytes) -> Flow:
     return Flow(source, ports[0], destination, ports[1], protocol)
 
 
-def _ipv6(frame: bytes) -> Flow:
-    at = 14
+def _ipv6(frame: bytes, at: int) -> Flow:
     protocol = frame[at + 6]
     source, destination = (str(IPv6Address(frame[i : i + 16])) for i in (at + 8, at + 24))
     ports = _ports(frame, at + 40, protocol, False)

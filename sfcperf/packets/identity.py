@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from struct import unpack_from
 
+from sfcperf.packets.ethernet import IPV4, IPV6, network_layer
+
 Identity = tuple[int | bytes, ...]
 
-_IPV4, _IPV6 = 0x0800, 0x86DD
-_VLANS = frozenset({0x8100, 0x88A8})
 _ICMP, _TCP, _UDP, _ICMPV6 = 1, 6, 17, 58
 _FRAGMENT = 44
 _EXTENSIONS = frozenset({0, 43, 60})
@@ -28,20 +28,12 @@ def identity(frame: bytes) -> Identity | None:
     """Of an Ethernet frame, whole or its first SNAPLEN bytes; None for what is no IP packet, or
     too short or damaged to be told."""
     try:
-        kind, at = _network_layer(frame)
-        if kind == _IPV4:
+        kind, at = network_layer(frame)
+        if kind == IPV4:
             return _ipv4(frame, at)
-        return _ipv6(frame, at) if kind == _IPV6 else None
+        return _ipv6(frame, at) if kind == IPV6 else None
     except (IndexError, ValueError):
         return None
-
-
-def _network_layer(frame: bytes) -> tuple[int, int]:
-    """EtherType behind VLAN tags, and where its header begins."""
-    at = 12
-    while (kind := _u16(frame, at)) in _VLANS:
-        at += 4
-    return kind, at + 2
 
 
 def _ipv4(frame: bytes, at: int) -> Identity | None:

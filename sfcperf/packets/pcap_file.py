@@ -1,46 +1,86 @@
-"""Captures of tcpdump, read as fast as Python can (pcap-savefile(5))."""
+"""Captures, pcap (draft-ietf-opsawg-pcap) and pcapng, read as fast as Python can."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
 
-from sfcperf.errors import MeasurementError, system_errors_as
+from sfcperf.errors import InputError, MeasurementError, SfcperfError, errors_as
+from sfcperf.input_file import open_input
+from sfcperf.packets import pcapng_file
+from sfcperf.packets.capture_stream import LINKTYPE_ETHERNET, CaptureStream, Frames
 
 HEADER_BYTES = 24
-"""Before the first frame."""
-LINKTYPE_ETHERNET = 1
-_NS_PER_TICK = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}
-"""Magic number -> resolution of the time stamps."""
+"""Of a pcap file, before the first frame."""
+_MAGIC_BYTES = 4
+_FORMATS = {
+    Struct(f"{order}I").pack(magic): (order, ns_per_tick)
+    for magic, ns_per_tick in ((0xA1B23C4D, 1), (0xA1B2C3D4, 1000))
+    for order in "<>"
+}
+"""First bytes -> byte order, and resolution of the time stamps."""
 _NS_PER_S = 1_000_000_000
+_VERSION = (2, 4)
+_LINK_TYPE, _HAS_FCS, _FCS_WORDS_AT, _FCS_WORD_BYTES = 0xFFFF, 1 << 26, 28, 2
 
 
-def frames(path: Path, link_type: int = LINKTYPE_ETHERNET) -> Iterator[tuple[int, bytes]]:
-    """Unix time [ns] and bytes of each frame. A last one that is not whole is left out: the
-    capture was ended while it was written.
-
-    Raises MeasurementError for anything but a pcap file of this link type.
-    """
-    with system_errors_as(MeasurementError, "not readable", where=path):
-        content = path.read_bytes()
-    order = next(
-        (o for o in "<>" if Struct(f"{o}I").unpack(content[:4].ljust(4))[0] in _NS_PER_TICK), None
-    )
-    if order is None or len(content) < HEADER_BYTES:
-        raise MeasurementError("not a pcap file", where=str(path))
-    magic, link = Struct(f"{order}I16xI").unpack_from(content)
-    if link != link_type:
-        raise MeasurementError(f"a capture of link type {link}, not {link_type}", where=str(path))
-    return _frames(content, Struct(f"{order}III4x"), _NS_PER_TICK[magic])
+def frames(path: Path) -> Frames:
+    """The frames of a user's capture, which are Ethernet's. Raises InputError that names the place:
+    at once for a file that is no capture, in the course of reading for a damaged one, and at the
+    end for one that ends within a packet."""
+    return _begun(path, LINKTYPE_ETHERNET, InputError, may_be_cut=False)
 
 
-def _frames(content: bytes, record: Struct, ns_per_tick: int) -> Iterator[tuple[int, bytes]]:
-    at = HEADER_BYTES
-    while at + record.size <= len(content):
-        seconds, ticks, kept = record.unpack_from(content, at)
-        at += record.size
-        if at + kept > len(content):
+def recorded(path: Path, link_type: int = LINKTYPE_ETHERNET) -> Frames:
+    """The frames of a capture that a measurement made. A last one that is not whole is left out:
+    the capture was ended while it was written. Raises MeasurementError for all else that is
+    wrong."""
+    return _begun(path, link_type, MeasurementError, may_be_cut=True)
+
+
+def _begun(path: Path, link_type: int, kind: type[SfcperfError], *, may_be_cut: bool) -> Frames:
+    found = _read(path, link_type, kind, may_be_cut)
+    next(found)
+    return found
+
+
+def _read(path: Path, link_type: int, kind: type[SfcperfError], may_be_cut: bool) -> Frames:
+    """Something when the header is read, then the frames."""
+    with errors_as(kind, InputError):
+        file = open_input(path, "the capture")
+    with file:
+        stream = CaptureStream(file, path, kind)
+        found = _frames(stream, path, link_type, kind)
+        yield 0, b""
+        yield from found
+        if not (may_be_cut or stream.ended):
+            raise stream.damaged("the capture ends within a packet")
+
+
+def _frames(stream: CaptureStream, path: Path, link_type: int, kind: type[SfcperfError]) -> Frames:
+    magic = stream.data[:_MAGIC_BYTES] if stream.has(_MAGIC_BYTES) else b""
+    if magic == pcapng_file.MAGIC:
+        return pcapng_file.frames(stream, link_type)
+    if magic not in _FORMATS or not stream.has(HEADER_BYTES):
+        raise kind("not a capture", where=str(path), allowed="a pcap or pcapng file")
+    order, ns_per_tick = _FORMATS[magic]
+    *version, link = Struct(f"{order}4xHH12xI").unpack_from(stream.data)
+    if tuple(version) != _VERSION:
+        raise stream.damaged(f"version {version[0]}.{version[1]} of pcap", allowed="2.4")
+    stream.check_link_type(link & _LINK_TYPE, link_type)
+    stream.at = HEADER_BYTES
+    fcs_bytes = _FCS_WORD_BYTES * (link >> _FCS_WORDS_AT) if link & _HAS_FCS else 0
+    return _pcap(stream, Struct(f"{order}IIII"), ns_per_tick, fcs_bytes)
+
+
+def _pcap(stream: CaptureStream, record: Struct, ns_per_tick: int, fcs_bytes: int) -> Frames:
+    unpack, head_bytes = record.unpack_from, record.size
+    while stream.has(head_bytes):
+        seconds, ticks, kept, whole = unpack(stream.data, stream.at)
+        stream.check_size(kept)
+        if not stream.has(head_bytes + kept):
             return
-        yield seconds * _NS_PER_S + ticks * ns_per_tick, content[at : at + kept]
-        at += kept
+        begin = stream.at + head_bytes
+        stream.at = begin + kept
+        end = begin + min(kept, max(0, whole - fcs_bytes)) if fcs_bytes else stream.at
+        yield seconds * _NS_PER_S + ticks * ns_per_tick, stream.data[begin:end]

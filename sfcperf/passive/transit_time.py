@@ -18,7 +18,7 @@ from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment, Hop, ServiceFunction
 from sfcperf.packets.identity import SNAPLEN, identity
 from sfcperf.packets.matching import Matched, Seen, match
-from sfcperf.packets.pcap_file import frames
+from sfcperf.packets.pcap_file import recorded
 from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_placement import DIRECTIONS, Direction, visible
 from sfcperf.passive.tcpdump import (
@@ -175,7 +175,7 @@ class TransitTimeMonitor(Monitor):
 
     def _seen(self, hop: Hop) -> list[Seen]:
         path = self._raw_dir / f"tcpdump-{hop.name}.pcap"
-        seen = [(identity(frame), time_ns) for time_ns, frame in frames(path)]
+        seen = [(identity(frame), time_ns) for time_ns, frame in recorded(path)]
         if not self.parameters["keep_captures"]:
             path.unlink()
         return [(known, time_ns) for known, time_ns in seen if known is not None]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from io import BytesIO
@@ -17,11 +19,14 @@ from urllib.parse import urlsplit
 from sfcperf.control.live import check_there, version_of
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.report.run_page import live_page
+from sfcperf.rest.idle import LONGEST_S, Idle
 from sfcperf.results.store import RunFile, RunStore
 
 ADDRESS = "127.0.0.1"
 SHARE = 0.02
 """Of a CPU, at most, for making pages: the run is measured on this machine."""
+MOST_THREADS = 64
+"""Connections at the same time: for one more, the oldest is ended."""
 _HOSTS = {ADDRESS, "localhost"}
 _POLICY = "default-src 'none'; sandbox"
 """Content security policy of files: what a tool or a VNF wrote is shown, not executed."""
@@ -63,7 +68,10 @@ class LivePage:
 class _Handler(http.server.SimpleHTTPRequestHandler):
     """GET and HEAD of the page and of files in the run folder."""
 
+    server: _Server
     server_version, sys_version = "SFCPerf", ""
+    timeout = LONGEST_S
+    """For a browser to take what is sent."""
 
     def __init__(self, *args: Any, page: LivePage, folder: Path) -> None:
         self._page = page
@@ -73,7 +81,8 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
     def send_head(self) -> BytesIO | IO[bytes] | None:  # type: ignore[override]
         """See SimpleHTTPRequestHandler."""
         # A page from elsewhere could give its own name this address (DNS rebinding).
-        if urlsplit(f"//{self.headers.get('Host', '')}").hostname not in _HOSTS:
+        self.server.asked(self.connection)
+        if _host(self.headers.get("Host", "")) not in _HOSTS:
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
         path = urlsplit(self.path).path
@@ -124,14 +133,59 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         """Nothing: who looks at the report is no news."""
 
 
+def _host(header: str) -> str | None:
+    """Without the port; None if it names none."""
+    try:
+        return urlsplit(f"//{header}").hostname
+    except ValueError:
+        return None
+
+
 class _Server(http.server.ThreadingHTTPServer):
+    """Each connection has a thread, and is for one request."""
+
+    def __init__(self, *args: Any, longest_idle_s: float) -> None:
+        self._open: dict[socket.socket, bool] = {}
+        """Connections, the oldest first -> whether it waits for a request."""
+        self._idle = Idle[socket.socket](longest_idle_s)
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """As ThreadingHTTPServer does, in a bounded number of threads."""
+        if len(self._open) >= MOST_THREADS:
+            _end(next(iter(self._open)))
+        self._open[request] = True
+        super().process_request(request, client_address)
+
+    def asked(self, request: socket.socket) -> None:
+        """The request is there."""
+        self._open[request] = False
+
+    def service_actions(self) -> None:
+        """Called twice a second."""
+        for request in self._idle.overdue(r for r, waits in list(self._open.items()) if waits):
+            _end(request)
+
+    def shutdown_request(self, request: Any) -> None:
+        """As ThreadingHTTPServer does."""
+        self._open.pop(request, None)
+        super().shutdown_request(request)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that has left is no error."""
-        if not isinstance(sys.exception(), ConnectionError):
+        """A browser that has left, or does not read on, is no error."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
 
-def report_server(store: RunStore, port: int) -> http.server.ThreadingHTTPServer:
+def _end(request: socket.socket) -> None:
+    """Its thread closes it then."""
+    with suppress(OSError):
+        request.shutdown(socket.SHUT_RDWR)
+
+
+def report_server(
+    store: RunStore, port: int, *, longest_idle_s: float = LONGEST_S
+) -> http.server.ThreadingHTTPServer:
     """A server on loopback, which `serve_forever` starts; port 0 takes a free one. Raises
     EnvironmentLacks when the port cannot be used."""
     handler = partial(_Handler, page=LivePage(store), folder=store.folder)
@@ -141,4 +195,4 @@ def report_server(store: RunStore, port: int) -> http.server.ThreadingHTTPServer
         where=f"{ADDRESS}:{port}",
         hint="--port 0 takes a free port",
     ):
-        return _Server((ADDRESS, port), handler)
+        return _Server((ADDRESS, port), handler, longest_idle_s=longest_idle_s)

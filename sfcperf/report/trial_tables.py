@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfcperf import strict_json
 from sfcperf.presentation import units
 from sfcperf.presentation.wording import trial_s
 from sfcperf.report.verdict import traversal
@@ -122,7 +123,7 @@ def _evidence(folder: Path, name: str) -> Mapping[str, Any]:
     if not name or not path.is_relative_to(folder.resolve()):
         return {}
     try:
-        document = json.loads(path.read_text())
+        document = strict_json.loads(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}

@@ -9,17 +9,24 @@ from typing import Any
 
 import uvicorn
 
+from sfcperf.rest.idle import LONGEST_S, Idle
+
 _REQUESTS_END_S = 5
 
 
 class Server(uvicorn.Server):
-    """Serves an app, and leaves signals to the process: `should_exit` ends it."""
+    """Serves an app, and leaves signals to the process: `should_exit` ends it. It ends connections
+    on which no whole request comes; uvicorn does so only after the first one."""
 
-    def __init__(self, app: Any, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, app: Any, ready: Callable[[], None], *, longest_idle_s: float = LONGEST_S
+    ) -> None:
         """`ready` is called when it answers."""
         super().__init__(
             uvicorn.Config(
                 app,
+                http="h11",  # `_waits` knows it
+                ws="none",
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -28,13 +35,29 @@ class Server(uvicorn.Server):
             )
         )
         self._ready = ready
+        self._idle = Idle[tuple[Any, Any]](longest_idle_s)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does."""
         await super().startup(sockets)
         self._ready()
 
+    async def on_tick(self, counter: int) -> bool:
+        """As uvicorn does, ten times a second."""
+        connections: set[Any] = self.server_state.connections
+        # After another request, a connection has another `cycle`.
+        waiting = [(each, each.cycle) for each in connections if _waits(each)]
+        for connection, _ in self._idle.overdue(waiting):
+            connection.transport.abort()
+        return await super().on_tick(counter)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """None of them."""
         yield
+
+
+def _waits(connection: Any) -> bool:
+    """Whether it is the client's turn: no request has begun, or its body is not there yet."""
+    cycle = connection.cycle
+    return cycle is None or cycle.response_complete or bool(cycle.more_body)

@@ -14,6 +14,7 @@ from sfcperf import strict_json
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.records import SCHEMA_VERSION, Summary, TrialRecord, TrialStatus
 from sfcperf.results.schema_check import misfit
+from sfcperf.workflow.document.pointer import is_index
 
 T = TypeVar("T")
 
@@ -140,7 +141,7 @@ def at_path(value: Any, path: str) -> Any:
     for step in path.split("."):
         if isinstance(value, Mapping):
             value = value.get(step)
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        elif isinstance(value, list) and is_index(step) and int(step) < len(value):
             value = value[int(step)]
         else:
             return None

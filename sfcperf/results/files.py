@@ -15,16 +15,18 @@ _UNFINISHED = ".new"
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """A temporary file next to `path`, which replaces `path` when the block ends and is removed if
-    it raises. Readers see the old file or the new one; with two writers, the last one's file
-    stays. Raises InputError in a folder where root does not write (sfcperf.results.ownership), and
-    OSError for anything but a file: root could replace /dev/null."""
+    it raises; with `mode`, less the umask. Readers see the old file or the new one; with two
+    writers, the last one's file stays. Raises InputError in a folder where root does not write
+    (sfcperf.results.ownership), and OSError for anything but a file: root could replace
+    /dev/null."""
     check_place(path.parent)
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_UNFINISHED}")
     try:
+        os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
         yield beside
         with beside.open("rb") as file:
             os.fsync(file.fileno())
@@ -36,14 +38,14 @@ def replacing(path: Path) -> Iterator[Path]:
     sync_folder(path.parent)
 
 
-def replace_file(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str, mode: int = 0o666) -> None:
     """Write a whole text file, UTF-8, as `replacing` does. A pipe or a device (/dev/stdout) is no
     file that could be replaced: the text is written to it."""
     if path.exists() and not path.is_file():
         check_place(path.parent)
         path.write_text(text, encoding="utf-8")
         return
-    with replacing(path) as beside:
+    with replacing(path, mode) as beside:
         beside.write_text(text, encoding="utf-8")
 
 

@@ -80,7 +80,7 @@ def _browse(setting: Setting) -> list[str]:
 def _download(setting: Setting) -> list[str]:
     limit = setting.random.randint(200, 500)
     url = f"http://{setting.servers.web}/{setting.random.choice(['200k', '1m'])}"
-    return ["curl", "-s", "--limit-rate", f"{limit}k", "-o", "/dev/null", url]
+    return ["curl", "-q", "-s", "--limit-rate", f"{limit}k", "-o", "/dev/null", url]
 
 
 def _iperf(setting: Setting, *more: str) -> list[str]:

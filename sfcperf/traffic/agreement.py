@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from math import sqrt
-from pathlib import Path
 
 from sfcperf.packets.five_tuple import Flow
-from sfcperf.traffic.labelled import labelled_packets
+from sfcperf.traffic.labelled import LabelledTrace
 from sfcperf.traffic.labels import BENIGN, Labels
 from sfcperf.traffic.summary import UNLABELLED
 
@@ -42,11 +41,11 @@ class Alarmed:
     """Those with at least one packet that is called an attack."""
 
 
-def agreement(pcap: Path, truth: Labels, judged: Labels) -> dict[str, Alarmed]:
-    """By true label, most packets first. A packet without a label is called no attack. Raises
-    MeasurementError for a damaged capture."""
+def agreement(trace: LabelledTrace, judged: Labels) -> dict[str, Alarmed]:
+    """By label of the trace, the true one, most packets first. A packet without a label is called
+    no attack. Raises InputError for a damaged capture."""
     found: defaultdict[str, Alarmed] = defaultdict(Alarmed)
-    for packet in labelled_packets(pcap, truth):
+    for packet in trace:
         of, flow = found[packet.label or UNLABELLED], packet.flow.canonical
         alarm = judged.of(packet.flow, packet.time_ns / _NS_PER_S) not in (BENIGN, None)
         of.packets += 1

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sfcperf.packets.five_tuple import Flow, flow_of
+from sfcperf.packets.left_out import LeftOut, reason_of
 from sfcperf.packets.pcap_file import frames
 from sfcperf.traffic.labels import Labels
 
@@ -26,13 +27,25 @@ class LabelledPacket(NamedTuple):
     """None if no row of the labels matches."""
 
 
-def labelled_packets(pcap: Path, labels: Labels) -> Iterator[LabelledPacket]:
-    """In the order of the capture; frames that belong to no flow are left out. Raises
-    MeasurementError for a damaged capture."""
-    first_ns: int | None = None
-    for at_ns, frame in frames(pcap):
-        first_ns = at_ns if first_ns is None else first_ns
-        flow = flow_of(frame)
-        if flow is not None:
-            label = labels.of(flow, (at_ns - first_ns) / _NS_PER_S)
+class LabelledTrace:
+    """The packets of a capture that belong to flows, in its order. Iteration raises InputError for
+    a damaged capture."""
+
+    def __init__(self, pcap: Path, labels: Labels) -> None:
+        self._pcap, self._labels = pcap, labels
+        self.frames = 0
+        """That were read so far."""
+        self.left_out = LeftOut()
+        """Of these, those that belong to no flow."""
+
+    def __iter__(self) -> Iterator[LabelledPacket]:
+        first_ns: int | None = None
+        for at_ns, frame in frames(self._pcap):
+            first_ns = at_ns if first_ns is None else first_ns
+            self.frames += 1
+            flow = flow_of(frame)
+            if flow is None:
+                self.left_out.add(reason_of(frame))
+                continue
+            label = self._labels.of(flow, (at_ns - first_ns) / _NS_PER_S)
             yield LabelledPacket(at_ns - first_ns, frame, flow, label)

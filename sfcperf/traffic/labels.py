@@ -2,19 +2,21 @@
 
 A CSV file with the columns of `COLUMNS`. Each row labels the packets between two places, in both
 directions and within a time; an empty field means any. The first row that matches a packet counts.
+`benign` may be written in capitals; all other labels are kinds of attacks as they are written.
 """
 
 from __future__ import annotations
 
-import csv
 import ipaddress
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from sfcperf import table_input
 from sfcperf.errors import InputError, system_errors_as
+from sfcperf.input_file import read_input
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.results.tables import csv_text
 
@@ -51,52 +53,29 @@ class Row:
             self.end_s is None or at_s <= self.end_s
         )
 
-    def matches(self, flow: Flow) -> bool:
-        """Whether packets of this flow match, at some time."""
-        if self.protocol is not None and self.protocol != flow.protocol:
-            return False
-        return self._one_way(flow) or self._one_way(flow.reverse)
 
-    def _one_way(self, flow: Flow) -> bool:
-        return (
-            (self.port is None or self.port == flow.source_port)
-            and (self.other_port is None or self.other_port == flow.destination_port)
-            and _within(flow.source, self.address)
-            and _within(flow.destination, self.other_address)
-        )
-
-    @property
-    def exact(self) -> Flow | None:
-        """The one flow that it labels; None if it labels several."""
-        ends = (self.address, self.other_address)
-        if None in (self.protocol, self.port, self.other_port, *ends):
-            return None
-        if any(end is None or end.num_addresses > 1 for end in ends):
-            return None
-        first, second = (str(end.network_address) for end in ends if end is not None)
-        return Flow(first, self.port or 0, second, self.other_port or 0, self.protocol or 0)
-
-
-_parsed = lru_cache(1024)(ipaddress.ip_address)
-"""A flow is compared with many rows."""
-
-
-def _within(address: str, network: Network | None) -> bool:
-    return network is None or _parsed(address) in network
+_Prefix = tuple[int, int] | None
+"""IP version and length of a prefix; None: any address."""
+_Shape = tuple[bool, _Prefix, bool, _Prefix, bool]
+"""What a row names: a protocol, and of both ends a prefix and a port."""
+_Key = tuple[int | None, ...]
+"""The same of a row or a flow: numbers, and None for what is not named."""
 
 
 class Labels:
-    """All rows of a file."""
+    """All rows of a file.
+
+    A file may have a row for each of 300,000 prefixes. Rows of the same shape are in a hash table,
+    in which a flow is looked up (tuple space search: Srinivasan, Suri, Varghese, SIGCOMM 1999).
+    """
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
-        self._exact: dict[Flow, list[int]] = {}
-        self._others: list[int] = []
+        self._tables: defaultdict[_Shape, dict[_Key, list[int]]] = defaultdict(dict)
         for number, row in enumerate(self.rows):
-            if (flow := row.exact) is None:
-                self._others.append(number)
-            else:
-                self._exact.setdefault(flow.canonical, []).append(number)
+            ends = _of_network(row.address), row.port, _of_network(row.other_address)
+            key = (row.protocol, *ends, row.other_port)
+            self._tables[_shape(row)].setdefault(key, []).append(number)
         self._matching: dict[Flow, tuple[Row, ...]] = {}
 
     @property
@@ -110,10 +89,47 @@ class Labels:
         key = flow.canonical
         found = self._matching.get(key)
         if found is None:
-            numbers = [n for n in self._others if self.rows[n].matches(key)]
-            numbers += self._exact.get(key, ())
-            found = self._matching[key] = tuple(self.rows[n] for n in sorted(numbers))
+            numbers = sorted({*self._numbers(key), *self._numbers(key.reverse)})
+            found = self._matching[key] = tuple(self.rows[number] for number in numbers)
         return next((row.label for row in found if row.covers(at_s)), None)
+
+    def _numbers(self, flow: Flow) -> Iterator[int]:
+        """Of the rows that match in this direction."""
+        source, destination = map(ipaddress.ip_address, (flow.source, flow.destination))
+        for shape, table in self._tables.items():
+            protocol, prefix, port, other_prefix, other_port = shape
+            key = (
+                flow.protocol if protocol else None,
+                _within(source, prefix),
+                flow.source_port if port else None,
+                _within(destination, other_prefix),
+                flow.destination_port if other_port else None,
+            )
+            yield from table.get(key, ())
+
+
+def _shape(row: Row) -> _Shape:
+    first, second = (
+        None if network is None else (network.version, network.prefixlen)
+        for network in (row.address, row.other_address)
+    )
+    return (
+        row.protocol is not None, first, row.port is not None, second, row.other_port is not None
+    )  # fmt: skip
+
+
+def _of_network(network: Network | None) -> int | None:
+    if network is None:
+        return None
+    return _within(network.network_address, (network.version, network.prefixlen))
+
+
+def _within(address: Address, prefix: _Prefix) -> int | None:
+    """The bits of the address that a prefix of this length has; -1 for another version of IP."""
+    if prefix is None:
+        return None
+    version, length = prefix
+    return int(address) >> (address.max_prefixlen - length) if address.version == version else -1
 
 
 def write(path: Path, rows: Sequence[Row]) -> None:
@@ -129,36 +145,31 @@ def _text(value: float | Network | str | None) -> str:
 
 def read(path: Path) -> Labels:
     """Read a file. Raises InputError that names the line."""
-    with (
-        system_errors_as(InputError, "the labels cannot be read", where=path),
-        path.open(newline="", encoding="utf-8", errors="replace") as file,
-    ):
-        reader = csv.reader(file)
-        header = next(reader, None)
-        if header is None or tuple(header) != COLUMNS:
-            raise InputError(
-                "the first line is not that of a file of labels",
-                where=str(path),
-                allowed=",".join(COLUMNS),
-            )
-        rows: list[Row] = []
-        for fields in reader:
-            if len(rows) == _MOST_ROWS:
-                raise InputError(f"more than {_MOST_ROWS} labels", where=str(path))
-            rows.append(_row(fields, f"{path}, line {reader.line_num}"))
+    content = read_input(path, "the file of labels", max_bytes=table_input.MAX_BYTES)
+    table = table_input.parse(content, str(path))
+    if table.header != COLUMNS:
+        raise InputError(
+            "this is not the header of a file of labels",
+            where=f"{path}:{table.header_line}",
+            allowed=",".join(COLUMNS),
+        )
+    rows: list[Row] = []
+    for line, cells in table.rows:
+        if len(rows) == _MOST_ROWS:
+            raise InputError(f"more than {_MOST_ROWS} labels", where=str(path))
+        rows.append(_row(cells, f"{path}:{line}"))
     if not rows:
         raise InputError("the file has no labels", where=str(path))
     return Labels(rows)
 
 
-def _row(fields: Sequence[str], where: str) -> Row:
-    if len(fields) != len(COLUMNS):
-        raise InputError(f"{len(fields)} fields instead of {len(COLUMNS)}", where=where)
-    given = dict(zip(COLUMNS, fields, strict=True))
-    if not given["label"]:
+def _row(cells: Sequence[str], where: str) -> Row:
+    given = dict(zip(COLUMNS, cells, strict=True))
+    label = given["label"]
+    if not label:
         raise InputError("no label", where=where, allowed=f"{BENIGN} or the kind of an attack")
     return Row(
-        label=given["label"],
+        label=BENIGN if label.casefold() == BENIGN else label,
         start_s=_time(given, "start_s", where),
         end_s=_time(given, "end_s", where),
         protocol=_number(given, "protocol", _PROTOCOLS, where),

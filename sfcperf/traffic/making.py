@@ -20,6 +20,7 @@ from subprocess import Popen
 from sfcperf import retry, waiting
 from sfcperf.environment.tools import versions
 from sfcperf.errors import EnvironmentLacks, MeasurementError
+from sfcperf.input_file import open_input
 from sfcperf.traffic import labels as labelling
 from sfcperf.traffic import servers as serving
 from sfcperf.traffic.activities import Setting, requirements
@@ -56,8 +57,8 @@ class Trace:
 
 
 def sha256(file: Path) -> str:
-    """Of a file's content, hexadecimal."""
-    with file.open("rb") as content:
+    """Of a file's content, hexadecimal. Raises InputError for what is not a regular file."""
+    with open_input(file, "the file") as content:
         return file_digest(content, "sha256").hexdigest()
 
 

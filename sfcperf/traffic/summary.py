@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.traffic import labels
-from sfcperf.traffic.labelled import labelled_packets
+from sfcperf.traffic.labelled import LabelledTrace
 from sfcperf.traffic.making import Trace
 
 UNLABELLED = "(no label)"
@@ -24,11 +24,10 @@ class Content:
     """Both directions as one."""
 
 
-def contents(trace: Trace) -> dict[str, Content]:
-    """By label, most packets first. Raises InputError, MeasurementError for damaged files."""
-    known = labels.read(trace.labels)
+def contents(trace: LabelledTrace) -> dict[str, Content]:
+    """By label, most packets first. Raises InputError for a damaged capture."""
     found: defaultdict[str, Content] = defaultdict(Content)
-    for packet in labelled_packets(trace.pcap, known):
+    for packet in trace:
         content = found[packet.label or UNLABELLED]
         content.packets += 1
         content.bytes += len(packet.frame)
@@ -37,9 +36,10 @@ def contents(trace: Trace) -> dict[str, Content]:
 
 
 def table(trace: Trace) -> str:
-    """The same as text."""
+    """The same as text. Raises InputError for damaged files."""
+    packets = LabelledTrace(trace.pcap, labels.read(trace.labels))
     lines = [f"{'label':20}{'packets':>10}{'flows':>10}{'bytes':>14}"]
-    for label, content in contents(trace).items():
+    for label, content in contents(packets).items():
         count = f"{content.packets:>10}{len(content.flows):>10}{content.bytes:>14}"
         lines.append(f"{label:20}{count}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *packets.left_out.lines(packets.frames)])

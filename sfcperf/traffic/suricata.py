@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-from sfcperf.environment.state_root import state_root
+from sfcperf.environment.state_root import state_folder
 from sfcperf.environment.tools import tool, versions
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError, system_errors_as
+from sfcperf.input_file import open_input, read_input
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.packets.pcap_file import frames
 from sfcperf.plugins import Requirement
@@ -26,6 +29,8 @@ CONFIG = Path("/etc/suricata/suricata.yaml")
 RULES = Path(__file__).with_suffix(".rules")
 """Used unless others are named."""
 _PROTOCOLS = {"TCP": 6, "UDP": 17, "ICMP": 1, "IPv6-ICMP": 58, "SCTP": 132}
+"""Suricata's names for those that nearly all alerts are about; the system knows the others."""
+_MOST_RULE_BYTES = 2**28
 
 
 def requirement() -> Requirement:
@@ -33,29 +38,46 @@ def requirement() -> Requirement:
     return tool(COMMAND, COMMAND, [COMMAND, "-V"])
 
 
-def rows(pcap: Path, rules: Sequence[Path] = (RULES,), config: Path = CONFIG) -> list[Row]:
+@dataclass(frozen=True)
+class Alerts:
+    """What Suricata says of a capture."""
+
+    rows: Sequence[Row]
+    """A row for each flow with an alert, and one that calls all others benign."""
+    without_flow: int
+    """Alerts that label nothing: about a packet without IP (ARP), or of an unknown protocol."""
+
+
+def alerts(pcap: Path, rules: Sequence[Path] = (RULES,), config: Path = CONFIG) -> Alerts:
     """Labels of a capture. A flow with an alert has the alert's category as its label, with dashes
     for spaces; the first alert counts. All else is benign. Raises InputError for rules or a capture
-    that Suricata refuses, MeasurementError for a file that is no capture, EnvironmentLacks without
+    that Suricata refuses and for a capture that is none or is damaged, EnvironmentLacks without
     Suricata."""
     _version()
-    frames(pcap)  # Suricata would wait for a minute before it said that this is no capture
+    # Suricata would wait for a minute before it said that this is no capture, and say nothing of
+    # packets that it cannot read.
+    for _ in frames(pcap):
+        pass
     found: dict[Flow, str] = {}
-    for alert in _alerts(pcap, rules, config):
-        if (flow := _flow(alert)) is not None:
-            found.setdefault(flow.canonical, _label(alert))
-    return [*(_row(flow, label) for flow, label in found.items()), Row(BENIGN)]
+    without_flow = 0
+    for event in _events(pcap, rules, config):
+        if (flow := _flow(event)) is None:
+            without_flow += 1
+        else:
+            found.setdefault(flow.canonical, _label(event["alert"]))
+    return Alerts(
+        [*(_row(flow, label) for flow, label in found.items()), Row(BENIGN)], without_flow
+    )
 
 
 def kept(pcap: Path, rules: Sequence[Path]) -> Path:
     """A file with the labels of a capture, which is made once for the same capture, rules and
-    version of Suricata. Errors as in `rows`."""
+    version of Suricata. Errors as in `alerts`."""
     made_from = [_version(), *(sha256(file) for file in (pcap, CONFIG, *rules))]
     key = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
-    file = state_root() / "traffic" / f"suricata-{key}.csv"
+    file = state_folder("traffic") / f"suricata-{key}.csv"
     if not file.exists():
-        found = rows(pcap, rules)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        found = alerts(pcap, rules).rows
         with tempfile.TemporaryDirectory(prefix=".labels-", dir=file.parent) as temporary:
             made = Path(temporary) / file.name
             write(made, found)
@@ -82,16 +104,20 @@ def _row(flow: Flow, label: str) -> Row:
     )
 
 
-def _alerts(pcap: Path, rules: Sequence[Path], config: Path) -> Iterator[dict[str, Any]]:
+def _events(pcap: Path, rules: Sequence[Path], config: Path) -> Iterator[dict[str, Any]]:
+    """Those of alerts."""
+    if config.exists():  # else Suricata says what it lacks
+        open_input(config, "the configuration of Suricata").close()
     with tempfile.TemporaryDirectory(prefix="sfcperf-suricata-") as temporary:
         folder = Path(temporary)
         chosen = folder / "chosen.rules"
-        with system_errors_as(
-            InputError, "the rules cannot be read", where=chosen, prefer_filename=True
-        ):
-            chosen.write_text("\n".join(file.read_text(errors="replace") for file in rules))
+        read = (read_input(file, "the rules", max_bytes=_MOST_RULE_BYTES) for file in rules)
+        content = b"\n".join(read)  # in whatever encoding, which Suricata does not ask for either
+        with system_errors_as(EnvironmentLacks, "the rules cannot be copied", where=chosen):
+            chosen.write_bytes(content)
         _run(pcap, chosen, folder, config)
-        with (folder / "eve.json").open(encoding="utf-8", errors="replace") as events:
+        # Bytes that are not UTF-8 keep different labels different.
+        with (folder / "eve.json").open(encoding="utf-8", errors="surrogateescape") as events:
             for line in events:
                 # Most lines are about flows: looking costs less than parsing.
                 if '"event_type":"alert"' in line:
@@ -122,16 +148,27 @@ def _run(pcap: Path, rules: Path, folder: Path, config: Path) -> None:
                                hint="its configuration must have eve-log with alerts")  # fmt: skip
 
 
-def _flow(alert: dict[str, Any]) -> Flow | None:
-    """None if the alert is about no packet with an address, or about a protocol without a name."""
-    protocol = _PROTOCOLS.get(alert["proto"])
-    if protocol is None or "src_ip" not in alert:
+def _flow(event: dict[str, Any]) -> Flow | None:
+    """None without addresses, and for a protocol whose number is not known."""
+    protocol = _protocol(event.get("proto", ""))
+    if protocol is None or "src_ip" not in event:
         return None
-    source, destination = (str(ip_address(alert[name])) for name in ("src_ip", "dest_ip"))
-    ports = (alert.get(name, 0) for name in ("src_port", "dest_port"))
-    return Flow(source, next(ports), destination, next(ports), protocol)
+    source, destination = (str(ip_address(event[name])) for name in ("src_ip", "dest_ip"))
+    return Flow(source, event.get("src_port", 0), destination, event.get("dest_port", 0), protocol)
+
+
+def _protocol(name: str) -> int | None:
+    if name in _PROTOCOLS:
+        return _PROTOCOLS[name]
+    if name.isascii() and name.isdigit():
+        return int(name)
+    try:
+        return socket.getprotobyname(name)
+    except OSError:
+        return None
 
 
 def _label(alert: dict[str, Any]) -> str:
-    said = alert["alert"].get("category") or alert["alert"]["signature"]
-    return "-".join(said.lower().split())
+    said = alert.get("category") or alert.get("signature") or f"rule {alert['signature_id']}"
+    label = "-".join(said.lower().split())
+    return label.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -112,6 +112,13 @@ class ScenarioBuilder:
         except InputError as error:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
+        for field in sorted(descriptor.left_open & {"vcpus", "memory_mib"} - given.keys()):
+            report(
+                (*path, "vnfd"),
+                f"the VNF descriptor {vnfd} does not set a fixed {field}",
+                allowed="a fixed value, or an input with a default",
+                hint=f"or set resources/{field} of this VNF in the workflow",
+            )
         knobs = parameters_with_defaults("vnf", type_name, value.get("knobs", {}))
         check_parameters((*path, "knobs"), "vnf", type_name, knobs, report)
         default = Resources()

@@ -41,7 +41,7 @@ def check_parameters(
     try:
         plugins.load(kind, name).check(parameters)
     except InputError as error:
-        key = [int(p) if p.isdigit() else p for p in (error.where or "").split("/")]
+        key = [int(p) if pointer.is_index(p) else p for p in (error.where or "").split("/")]
         report((*path, *key), error.message, allowed=error.allowed, hint=error.hint)
 
 

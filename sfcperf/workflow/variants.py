@@ -165,7 +165,7 @@ def _leads_to(path: tuple[str, ...], parts: tuple[str, ...], document: Mapping[s
         return False
     step, part = path[-1], parts[len(path) - 1]
     return step == part or (
-        step == "-" and part.isdigit() and not _exists(document, parts[: len(path)])
+        step == "-" and pointer.is_index(part) and not _exists(document, parts[: len(path)])
     )
 
 

@@ -22,7 +22,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.packets import tcpdump_output
 from sfcperf.packets.identity import identity
 from sfcperf.packets.marked import mark_of
-from sfcperf.packets.pcap_file import frames
+from sfcperf.packets.pcap_file import recorded
 from sfcperf.vnfs.dpi import ndpi_output
 from sfcperf.vnfs.pptmon import events
 
@@ -114,7 +114,7 @@ def test_mutated_captures(tmp_path: Path) -> None:
 
     def read(content: bytes) -> None:
         path.write_bytes(content)
-        for _, frame in frames(path):
+        for _, frame in recorded(path):
             identity(frame)
             mark_of(frame)
 

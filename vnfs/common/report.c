@@ -6,6 +6,15 @@
 /* Until there is one: argp complains by itself. */
 static char complaint[1024] = "wrong options; stderr says which";
 
+/* Text of others may have control characters, which a terminal would obey. */
+static void put_character(FILE *out, unsigned char c)
+{
+	if (c < 0x20 || c > 0x7e)
+		fprintf(out, "\\u%04x", c);
+	else
+		fputc(c, out);
+}
+
 void complain(const char *format, ...)
 {
 	va_list arguments;
@@ -13,7 +22,14 @@ void complain(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(complaint, sizeof(complaint), format, arguments);
 	va_end(arguments);
-	fprintf(stderr, "%s: %s\n", tool_name, complaint);
+	fprintf(stderr, "%s: ", tool_name);
+	for (const char *at = complaint; *at; at++) {
+		if (*at == '\n')
+			fputc('\n', stderr); /* before a log */
+		else
+			put_character(stderr, (unsigned char)*at);
+	}
+	fputc('\n', stderr);
 }
 
 const char *last_complaint(void)
@@ -28,11 +44,8 @@ void json_string(FILE *out, const char *text)
 		unsigned char c = (unsigned char)*text;
 
 		if (c == '"' || c == '\\')
-			fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c > 0x7e)
-			fprintf(out, "\\u%04x", c);
-		else
-			fputc(c, out);
+			fputc('\\', out);
+		put_character(out, c);
 	}
 	fputc('"', out);
 }

@@ -70,7 +70,9 @@ static int read_frames(const struct work *work, struct frames *frames)
 			return -1;
 		}
 	}
-	if (status == TRACE_DAMAGED)
+	if (status == TRACE_TRUNCATED)
+		trace_cut_off(&trace);
+	if (status == TRACE_TRUNCATED || status == TRACE_DAMAGED)
 		return -1;
 	if (!frames->count)
 		complain("%s has no frames", name);

@@ -6,6 +6,7 @@
 #include <rte_mempool.h>
 
 #include "../common/report.h"
+#include "../sfcmon/simulator/left_out.h"
 #include "../sfcmon/simulator/trace.h"
 #include "score.h"
 #include "tool.h"
@@ -22,6 +23,7 @@ struct run {
 	uint64_t put, forwarded, lost_reports;
 	uint64_t first_ns, epoch;
 	bool begun;
+	struct left_out left_out; /* of the scores */
 };
 
 static struct trace trace;
@@ -133,7 +135,7 @@ static int put(struct run *run)
 
 	if (!frame_take(&trace, &taken))
 		return -1;
-	if (run->work->score && score_count(&taken, run->work->settings.nsh_only))
+	if (run->work->score && score_count(&taken, run->work->settings.nsh_only, &run->left_out))
 		return -1;
 	frame = frame_create(run->pool, taken.data, taken.bytes);
 	if (!frame)
@@ -159,8 +161,8 @@ static int read_trace(struct run *run)
 				return -1;
 			break;
 		case TRACE_TRUNCATED:
-			complain("%s ends within a packet", trace.input.name);
-			return drain(run);
+			trace_cut_off(&trace);
+			return -1;
 		case TRACE_END:
 			return drain(run);
 		default:
@@ -194,6 +196,10 @@ static void print_end(struct run *run)
 		print_cells(run->work, run->engine);
 	printf("{\"event\": \"end\", \"frames\": %lu, \"lost_reports\": %lu, ", run->put,
 	       run->lost_reports);
+	if (run->work->score) {
+		left_out_print(stdout, &run->left_out);
+		printf(", ");
+	}
 	print_counters(stdout, run->work->type, run->engine);
 	puts("}");
 }
@@ -217,9 +223,10 @@ static int open_files(struct run *run)
 
 int offline_run(const struct work *work)
 {
-	struct run run = { .work = work };
+	static struct run run;
 	int status;
 
+	run.work = work;
 	if (open_files(&run) || !(run.pool = frames_create(FEW_FRAMES, MOST_FRAME_BYTES)))
 		return 1;
 	run.engine = work->type->create(&work->settings, 0);

@@ -2,9 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/in.h>
 #include <rte_jhash.h>
 
+#include "../common/ip.h"
 #include "../common/report.h"
+#include "../nsh/nsh.h"
 #include "parse.h"
 #include "score.h"
 
@@ -49,14 +52,30 @@ static int grow(void)
 	return 0;
 }
 
-int score_count(const struct taken *frame, bool nsh_only)
+/* Where the parser stopped. */
+static struct network reached(const struct taken *frame, const struct parsed *parsed)
+{
+	if (parsed->nsh || parsed->tunnel)
+		return (struct network){ .data = parsed->nsh, .ethertype = NSH_ETHERTYPE };
+	if (!parsed->ip)
+		return (struct network){ 0 };
+	return (struct network){ parsed->ip, (size_t)(frame->data + frame->bytes - parsed->ip),
+				 be16(parsed->ip - 2) };
+}
+
+int score_count(const struct taken *frame, bool nsh_only, struct left_out *left_out)
 {
 	struct flow_count *flow;
 	struct parsed parsed;
 
-	parse_frame(frame->data, frame->bytes, nsh_only, 0, &parsed);
-	if (!parsed.monitored)
+	if (parse_frame(frame->data, frame->bytes, nsh_only, 0, &parsed) == COUNT_PASSED)
 		return 0;
+	if (!parsed.monitored) {
+		struct network at = reached(frame, &parsed);
+
+		left_out_count(left_out, &at);
+		return 0;
+	}
 	if (2 * used >= places && grow())
 		return -1;
 	flow = place(flows, places, &parsed.key);

@@ -2,11 +2,13 @@
 /* How right a sketch is: against the exact number of packets of each flow. */
 #pragma once
 
+#include "../sfcmon/simulator/left_out.h"
 #include "engine.h"
 #include "tool.h"
 
-/* Count a frame that an engine is about to get. 0, or -1 after complain(). */
-int score_count(const struct taken *frame, bool nsh_only);
+/* Count a frame that an engine is about to get: for its flow, or among those that are left out. 0, or
+ * -1 after complain(). */
+int score_count(const struct taken *frame, bool nsh_only, struct left_out *left_out);
 
 /* Print the event `score` of an epoch, whose packets the engine has counted, and begin again. */
 void score_print(const struct work *work, struct engine *engine, uint64_t epoch);

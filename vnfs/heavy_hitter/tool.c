@@ -80,29 +80,25 @@ bool frame_take(const struct trace *trace, struct taken *frame)
 {
 	static uint8_t room[MOST_FRAME_BYTES];
 	const struct ether_header none = { 0 };
-	const uint8_t *data = trace->frame.data;
-	size_t bytes = trace->frame.bytes, head = 0, type_at;
-	rte_be16_t type;
+	struct network network = frame_network(&trace->frame);
+	rte_be16_t type = rte_cpu_to_be_16(network.ethertype);
 
-	if (trace->frame.link_type == LINK_ETHERNET && bytes <= MOST_FRAME_BYTES) {
-		*frame = (struct taken){ memcpy(room, data, bytes), (uint32_t)bytes };
+	frame->data = room;
+	if (trace->frame.link_type == LINK_ETHERNET && trace->frame.bytes <= MOST_FRAME_BYTES) {
+		frame->bytes = (uint32_t)trace->frame.bytes;
+		memcpy(room, trace->frame.data, frame->bytes);
 		return true;
 	}
 	/* Captures of backbone links begin with IP. */
-	if (!frame_link_layout(trace->frame.link_type, &head, &type_at))
-		type = rte_cpu_to_be_16(bytes && data[0] >> 4 == 6 ? ETHERTYPE_IPV6 : ETHERTYPE_IP);
-	else if (bytes >= head)
-		memcpy(&type, data + type_at, sizeof(type));
-	if (bytes < head || bytes - head + sizeof(none) > MOST_FRAME_BYTES) {
-		complain("%s has a frame that is cut off, or longer than %d bytes",
-			 trace->input.name, MOST_FRAME_BYTES);
+	if (!network.data || network.bytes + sizeof(none) > MOST_FRAME_BYTES) {
+		trace_damaged(trace, "a frame that is cut off, or longer than %d bytes",
+			      MOST_FRAME_BYTES);
 		return false;
 	}
-	frame->data = room;
-	frame->bytes = (uint32_t)(sizeof(none) + bytes - head);
+	frame->bytes = (uint32_t)(sizeof(none) + network.bytes);
 	memcpy(room, &none, sizeof(none));
 	memcpy(room + sizeof(none) - sizeof(type), &type, sizeof(type));
-	memcpy(room + sizeof(none), data + head, bytes - head);
+	memcpy(room + sizeof(none), network.data, network.bytes);
 	return true;
 }
 

@@ -1,39 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /* By the reader of SFCMon's simulator, which also parses each packet as SFCMon does: that is not
  * looked at. */
-#include <linux/if_ether.h>
+#include <inttypes.h>
 
 #include "../common/report.h"
+#include "../sfcmon/simulator/left_out.h"
 #include "../sfcmon/simulator/trace.h"
 #include "capture.h"
 
 static struct trace trace;
+static struct left_out left_out;
+static uint64_t frames;
 
 bool capture_open(const char *name)
 {
 	return trace_open(&trace, name, (struct path){ 0, 0 }, true);
-}
-
-/* What is below a frame's link layer; an EtherType of 0 where it is cut off. */
-static struct captured below(const struct frame *frame)
-{
-	const uint8_t *data = frame->data;
-	struct captured captured = { .network = data };
-	size_t header, ethertype_at;
-
-	/* Raw IP has no header; the version of IP says what it is. */
-	if (!frame_link_layout(frame->link_type, &header, &ethertype_at)) {
-		captured.bytes = (uint32_t)frame->bytes;
-		if (frame->bytes)
-			captured.ethertype = data[0] >> 4 == 6 ? ETH_P_IPV6 : ETH_P_IP;
-		return captured;
-	}
-	if (frame->bytes < header)
-		return captured;
-	captured.network = data + header;
-	captured.bytes = (uint32_t)(frame->bytes - header);
-	captured.ethertype = (uint16_t)(data[ethertype_at] << 8 | data[ethertype_at + 1]);
-	return captured;
 }
 
 enum capture_status capture_next(struct captured *frame)
@@ -44,8 +25,8 @@ enum capture_status capture_next(struct captured *frame)
 	case TRACE_PACKET:
 		break;
 	case TRACE_TRUNCATED:
-		complain("%s ends within a packet", trace.input.name);
-		return CAPTURE_END;
+		trace_cut_off(&trace);
+		return CAPTURE_UNREADABLE;
 	case TRACE_END:
 		return CAPTURE_END;
 	default:
@@ -55,7 +36,22 @@ enum capture_status capture_next(struct captured *frame)
 		complain("%s has no frames; allowed: pcap, pcapng", trace.input.name);
 		return CAPTURE_UNREADABLE;
 	}
-	*frame = below(&trace.frame);
-	frame->time_ns = packet.ts_ns;
+	frames++;
+	*frame = (struct captured){ packet.ts_ns, frame_network(&trace.frame) };
 	return CAPTURE_FRAME;
+}
+
+void capture_leave_out(void)
+{
+	struct network network = frame_network(&trace.frame);
+
+	network_skip_tags(&network);
+	left_out_count(&left_out, &network);
+}
+
+void capture_print_end(FILE *out)
+{
+	fprintf(out, "{\"event\": \"end\", \"frames\": %" PRIu64 ", ", frames);
+	left_out_print(out, &left_out);
+	fprintf(out, "}\n");
 }

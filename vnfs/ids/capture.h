@@ -2,16 +2,13 @@
 /* Frames of a capture, pcap or pcapng. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdio.h>
+
+#include "../sfcmon/simulator/link.h"
 
 struct captured {
 	uint64_t time_ns; /* Unix time */
-	const uint8_t
-		*network; /* behind the link layer's header; valid until the next one is read */
-	uint32_t bytes; /* from there on, as far as captured */
-	uint16_t ethertype;
+	struct network network; /* valid until the next one is read */
 };
 
 enum capture_status { CAPTURE_FRAME, CAPTURE_END, CAPTURE_UNREADABLE /* complained */ };
@@ -19,3 +16,9 @@ enum capture_status { CAPTURE_FRAME, CAPTURE_END, CAPTURE_UNREADABLE /* complain
 /* "-" is standard input. False: complained. */
 bool capture_open(const char *name);
 enum capture_status capture_next(struct captured *frame);
+
+/* Count the latest frame as left out. */
+void capture_leave_out(void);
+
+/* {"event": "end", "frames": ..., "left_out": {...}} */
+void capture_print_end(FILE *out);

@@ -32,7 +32,8 @@ static void print(void *context, const struct record *record)
 static enum parsed parse(const struct captured *frame, struct packet *packet)
 {
 	enum parsed parsed =
-		packet_parse_payload(frame->network, frame->bytes, frame->ethertype, packet);
+		packet_parse_payload(frame->network.data, (uint32_t)frame->network.bytes,
+				     frame->network.ethertype, packet);
 
 	packet->time_ns = frame->time_ns;
 	return parsed;
@@ -45,8 +46,10 @@ static enum capture_status extract(struct extractor *extractor)
 	struct packet packet;
 
 	while ((status = capture_next(&frame)) == CAPTURE_FRAME) {
-		if (parse(&frame, &packet) != PARSED)
+		if (parse(&frame, &packet) != PARSED) {
+			capture_leave_out();
 			continue;
+		}
 		/* The records of windows that end come before those of the packet. */
 		extractor_advance(extractor, packet.time_ns);
 		extractor_step(extractor, extractor->settings.flows);
@@ -78,10 +81,14 @@ int offline_print(const char *capture, const struct extractor_settings *settings
 		return 1;
 	status = extract(&extractor);
 	extractor_close(&extractor);
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return status == CAPTURE_END ? 0 : 1;
-	complain("cannot write the records");
-	return 1;
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write the records");
+		return 1;
+	}
+	if (status != CAPTURE_END)
+		return 1;
+	capture_print_end(stderr);
+	return 0;
 }
 
 /* --- measuring --- */
@@ -107,20 +114,21 @@ static bool grow(struct memory *memory)
 
 static bool keep(struct memory *memory, const struct captured *frame)
 {
-	const uint32_t bytes = frame->bytes < HEADERS_BYTES ? frame->bytes : HEADERS_BYTES;
+	const size_t whole = frame->network.bytes;
+	const size_t bytes = whole < HEADERS_BYTES ? whole : HEADERS_BYTES;
 	struct captured *kept;
-	uint8_t *copy = malloc(bytes + 1UL);
+	uint8_t *copy = malloc(bytes + 1);
 
 	if (!copy || !grow(memory)) {
 		free(copy);
 		complain("not enough memory for the capture");
 		return false;
 	}
-	memcpy(copy, frame->network, bytes);
+	memcpy(copy, frame->network.data, bytes);
 	kept = &memory->frames[memory->count++];
 	*kept = *frame;
-	kept->network = copy;
-	kept->bytes = bytes;
+	kept->network.data = copy;
+	kept->network.bytes = bytes;
 	return true;
 }
 
@@ -141,7 +149,7 @@ static bool read_all(struct memory *memory)
 static void forget_all(struct memory *memory)
 {
 	for (size_t i = 0; i < memory->count; i++)
-		free((void *)memory->frames[i].network);
+		free((void *)memory->frames[i].network.data);
 	free(memory->frames);
 }
 

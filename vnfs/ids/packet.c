@@ -198,7 +198,8 @@ enum parsed packet_parse_payload(const uint8_t *data, uint32_t bytes, uint16_t e
 	struct bytes rest = { data, data + bytes };
 
 	memset(packet, 0, sizeof(*packet));
-	while ((ethertype == ETH_P_8021Q || ethertype == ETH_P_8021AD) &&
+	while ((ethertype == ETH_P_8021Q || ethertype == ETH_P_8021AD ||
+		ethertype == ETH_P_QINQ1) &&
 	       left(rest) >= VLAN_BYTES) {
 		rest.at += VLAN_BYTES;
 		ethertype = be16(rest.at - 2);

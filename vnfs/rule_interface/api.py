@@ -26,6 +26,7 @@ from sfcperf.rest.answers import (
 )
 from sfcperf.rest.errors import refusal
 from sfcperf.rest.interface import interface
+from sfcperf.rest.numbers import FromText, from_text
 from sfcperf.vnfs.rule_interface.policy import LONGEST_TTL_S
 from sfcperf.vnfs.rule_interface.rules import PROTOCOLS, Flow, Rule, Source, canonical, flow
 from sfcperf.vnfs.rule_interface.store import Reason
@@ -62,7 +63,10 @@ def _number(value: object) -> object:
 
 
 def _number_in_path(value: object) -> object:
-    return int(value) if isinstance(value, str) and value.isdecimal() else _number(value)
+    try:
+        return from_text(value)
+    except ValueError:
+        return _number(value)
 
 
 _ADDRESS = WithJsonSchema(
@@ -81,7 +85,7 @@ _Protocol = Annotated[int, Field(strict=True, ge=0, le=255), BeforeValidator(_nu
 _Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
 _Ttl = Annotated[float, Field(strict=True, gt=0, le=LONGEST_TTL_S, allow_inf_nan=False)]
 _PathProtocol = Annotated[int, Path(ge=0, le=255), BeforeValidator(_number_in_path), _PROTOCOL]
-_PathPort = Annotated[int, Path(ge=0, le=65535)]
+_PathPort = Annotated[int, Path(ge=0, le=65535), FromText]
 
 
 class _Described(Answer):
@@ -179,9 +183,9 @@ class RuleInForce(Answer):
 class Paging(_Described):
     """Which page."""
 
-    after: Annotated[int, Field(ge=0, le=_MOST_NUMBER)] = 0
+    after: Annotated[int, Field(ge=0, le=_MOST_NUMBER), FromText] = 0
     """`next` of the page before."""
-    limit: Annotated[int, Field(ge=1, le=RULES_AT_ONCE)] = 1000
+    limit: Annotated[int, Field(ge=1, le=RULES_AT_ONCE), FromText] = 1000
     """The most rules of a page."""
 
 

@@ -18,6 +18,7 @@ from typing import IO
 from sfcperf import waiting
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import InputError, SfcperfError, system_errors_as
+from sfcperf.packets.left_out import LeftOut
 from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon.report import Window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
@@ -78,6 +79,8 @@ class End:
     """What is known after the last window."""
 
     frames: int
+    left_out: LeftOut
+    """Of these, those that are not monitored."""
     late: int
     """Frames with an earlier time than the window that was open; they count in that window."""
     truncated: bool
@@ -89,17 +92,21 @@ class End:
 
 
 def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | End]:
-    """Each window of a trace (`-` is standard input), then the end. Raises InputError if the trace
-    cannot be read, EnvironmentLacks if the simulator is not compiled."""
+    """Each window of a trace (`-` is standard input), then the end, which says that all of it was
+    read. Raises InputError if it cannot be, EnvironmentLacks if the simulator is not compiled."""
     feed = _parts(Path(trace))
     command = simulation.command(str(trace) if feed is None else STDIN)
+    end: End | None = None
     with _running(command, feed) as output:
         for line in _lines(output):
             document = json.loads(line)
             if document.pop("event") == "window":
                 yield Window.read(document, simulation.sizes)
             else:
-                yield End(**document)
+                end = End(**document | {"left_out": LeftOut(document["left_out"])})
+    if end is None:
+        raise SfcperfError("it has not said how the trace ended", where=TOOL)
+    yield end
 
 
 def _parts(path: Path) -> Iterator[bytes] | None:
@@ -168,7 +175,7 @@ class _Feeder(threading.Thread):
 
     def __init__(self, parts: Iterator[bytes], process: subprocess.Popen[bytes]) -> None:
         super().__init__(daemon=True)
-        self.error: SfcperfError | None = None
+        self.error: Exception | None = None
         self._parts = parts
         self._process = process
         self.start()
@@ -180,8 +187,8 @@ class _Feeder(threading.Thread):
             with self._process.stdin as stdin:
                 for part in self._parts:
                     stdin.write(part)
-        except SfcperfError as error:
-            self.error = error
-        except OSError:
+        except BrokenPipeError:
             # The simulator has ended, and says why.
             return
+        except Exception as error:
+            self.error = error

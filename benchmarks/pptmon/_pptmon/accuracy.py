@@ -16,7 +16,7 @@ import numpy as np
 from _pptmon.testbed import CLIENT, Testbed
 from sfcperf.packets.identity import SNAPLEN, identity
 from sfcperf.packets.matching import match
-from sfcperf.packets.pcap_file import frames
+from sfcperf.packets.pcap_file import recorded
 from sfcperf.vnfs.firewall.function import Firewall
 
 
@@ -121,5 +121,5 @@ class Capture:
 
     def end(self) -> list[tuple[object, int]]:
         self._process.stop()
-        seen = ((identity(frame), time_ns) for time_ns, frame in frames(self.path))
+        seen = ((identity(frame), time_ns) for time_ns, frame in recorded(self.path))
         return [(what, when) for what, when in seen if what is not None]

@@ -13,10 +13,12 @@ from threading import BoundedSemaphore, Lock, local
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfcperf import waiting
+from sfcperf.drivers.openstack.api import config_files
 from sfcperf.drivers.openstack.api.errors import CloudError, FailureKind, call_errors, diagnose
 from sfcperf.drivers.openstack.api.retry import DEFAULT, RetryPolicy
 from sfcperf.environment.gather import refuse_unmet
 from sfcperf.environment.tools import python_packages
+from sfcperf.environment.variables import ignore_netrc
 from sfcperf.errors import EnvironmentLacks
 
 if TYPE_CHECKING:
@@ -232,21 +234,26 @@ class Cloud:
         for logger in ("keystoneauth", "openstack", "urllib3"):
             logging.getLogger(logger).setLevel(logging.CRITICAL)
         place: dict[str, Any] = {} if self.region is None else {"region_name": self.region}
+        config_files.check_readable()
         try:
-            connection = openstack.connect(
-                cloud=self.name,
-                **place,
-                api_timeout=ANSWER_TIMEOUT_S,
-                connect_retries=0,
-                status_code_retries=0,
-            )
+            with config_files.structure_errors(self.name):
+                connection = openstack.connect(
+                    cloud=self.name,
+                    **place,
+                    api_timeout=ANSWER_TIMEOUT_S,
+                    connect_retries=0,
+                    status_code_retries=0,
+                )
+            config_files.check_certificates(connection.config)
             session: Any = connection.session
             session.session.hooks["response"].append(_refuse_torn)
+            ignore_netrc(session.session)
             # Threads that hold slots may be waiting for this: it takes none, and gives none back.
             self.retry.retrying("authenticating", self.log, waiting.sleep)(session.get_auth_headers)
         except (ConfigException, AuthPluginException) as error:
             raise EnvironmentLacks(
-                f"no OpenStack cloud is configured: {error}", hint=HOW_TO_CONFIGURE
+                f"no OpenStack cloud is configured: {error}{config_files.absent()}",
+                hint=HOW_TO_CONFIGURE,
             ) from error
         except CloudError as error:
             raise EnvironmentLacks(error.message, hint=error.hint or HOW_TO_CONFIGURE) from error

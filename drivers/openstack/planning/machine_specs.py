@@ -120,8 +120,9 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
 def _check_descriptor(
     descriptor: Descriptor, used: Mapping[str, bool], where: str, vnfd: Path
 ) -> None:
-    """Raises WorkflowError for a field that is used but has no fixed value."""
-    for field in sorted(descriptor.left_open):
+    """Raises WorkflowError for a field that is used but has no fixed value; sizes are checked when
+    the workflow is loaded."""
+    for field in sorted(descriptor.left_open & used.keys()):
         if used[field]:
             raise WorkflowError(
                 f"the VNF descriptor {vnfd} does not set a fixed {field}",

@@ -46,7 +46,7 @@ def observe(pcap: Path, interfaces: Mapping[int, str], marks: Collection[bytes])
     found: dict[bytes, tuple[Observation, ...]] = dict.fromkeys(marks, ())
     if not pcap.exists() or pcap.stat().st_size < pcap_file.HEADER_BYTES:
         return found
-    for _, frame in pcap_file.frames(pcap, LINKTYPE_LINUX_SLL2):
+    for _, frame in pcap_file.recorded(pcap, LINKTYPE_LINUX_SLL2):
         observation = _observation(frame, interfaces)
         mark = mark_of(frame[_HEADER.size :])
         if observation is not None and mark in found:

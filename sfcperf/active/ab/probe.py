@@ -23,6 +23,10 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import array, flag, integer, object_schema
 from sfcperf.results.values import Metric
 
+_REQUESTS = 10_000
+_MOST_REQUESTS = 10_000_000
+_MOST_PER_S = 100_000
+"""More than ab, a single thread, can make."""
 _TYPICAL_REQUESTS_PER_S = 3_000
 """For the estimate of the duration only."""
 _COMMAND_TIMEOUT_S = 30.0
@@ -64,11 +68,19 @@ class Ab(WebProbe):
     name = "ab"
     reported = _METRICS
     needs = (("ab", "apache2-utils", "-V"), NGINX)
-    longer_test = "raise requests"
+    longer_test = "raise requests, or set duration_s instead"
     title = "Rate of HTTP requests, and percentiles of their time (ApacheBench)"
     parameters = object_schema(
         {
-            "requests": integer("Number of requests.", (100, 10_000_000), default=10_000),
+            "requests": integer(
+                f"Number of requests. Default: {_REQUESTS}, or as many as duration_s has room for.",
+                (100, _MOST_REQUESTS),
+            ),
+            "duration_s": integer(
+                "The test ends after this time, seconds, however many requests were made. Default: "
+                "it ends when all requests were made.",
+                (1, 3600),
+            ),
             "concurrency": integer("Requests in flight at a time.", (1, 100), default=16),
             "keep_alive": flag(
                 "Whether connections carry many requests. If not, each request has its own."
@@ -98,14 +110,17 @@ class Ab(WebProbe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """From what a short chain usually carries."""
-        return float(parameters["requests"]) / _TYPICAL_REQUESTS_PER_S
+        """As asked for, or less where a short chain usually carries the requests sooner."""
+        needed_s = _requests(parameters) / _TYPICAL_REQUESTS_PER_S
+        return min(needed_s, float(parameters.get("duration_s", needed_s)))
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of the packets that carry a request, or open and close its connection."""
+        """Half of the packets that carry a request, or open and close its connection; of one
+        request where the time ends the test."""
         each = 1 if parameters["keep_alive"] else 3
-        return int(parameters["requests"] * each // 2)
+        requests = 1 if "duration_s" in parameters else _requests(parameters)
+        return max(1, requests * each // 2)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start nginx; one round of requests, so that no measured one waits for ARP."""
@@ -117,7 +132,7 @@ class Ab(WebProbe):
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
         """See WebProbe.load."""
         table = self._table(deployment)
-        output = self._ab(deployment, raw_dir, "ab", self.parameters["requests"], table)
+        output = self._ab(deployment, raw_dir, "ab", _requests(self.parameters), table)
         seen = parse(output.stdout)
         if seen.good == 0:
             raise MeasurementError(
@@ -159,7 +174,10 @@ class Ab(WebProbe):
     ) -> ToolOutput:
         asked = self.parameters
         # -r: a connection that breaks off is counted, and does not end the test.
-        argv = ["ab", "-q", "-r", "-n", str(requests), "-c", str(asked["concurrency"])]
+        argv = ["ab", "-q", "-r"]
+        # Before -n, of which it would set a value of its own.
+        argv += ["-t", str(asked["duration_s"])] if "duration_s" in asked else []
+        argv += ["-n", str(requests), "-c", str(asked["concurrency"])]
         argv += ["-s", str(asked["timeout_s"]), *(["-k"] if asked["keep_alive"] else [])]
         argv += [] if table is None else ["-e", str(table)]
         argv.append(f"http://{deployment.server.address}:{self._port}{OBJECT_URI}")
@@ -174,12 +192,18 @@ class Ab(WebProbe):
         return table
 
 
+def _requests(asked: Mapping[str, Any]) -> int:
+    """The most that are made. ab takes memory for each from the start."""
+    in_time = min(_MOST_REQUESTS, _MOST_PER_S * asked.get("duration_s", 0))
+    return int(asked.get("requests", in_time or _REQUESTS))
+
+
 def doubts(seen: AbOutput, asked: Mapping[str, Any], cpu_ratio: float | None) -> list[str]:
     """Why the numbers of a test should not be believed. `asked` are the probe's parameters, the
     CPU ratio is of one CPU (None: ab ended before it was looked at)."""
     reasons = []
-    if seen.requests < asked["requests"]:
-        reasons.append(f"ab made {seen.requests} of the {asked['requests']} requests")
+    if "duration_s" not in asked and seen.requests < _requests(asked):
+        reasons.append(f"ab made {seen.requests} of the {_requests(asked)} requests")
     if seen.failed or seen.write_errors:
         causes = ", ".join(f"{cause} {count}" for cause, count in seen.failures.items())
         reasons.append(

@@ -15,6 +15,7 @@ from sfcperf.active.base import Probe, ProbeResult, samples
 from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts import process
 from sfcperf.management.deployment import Deployment
+from sfcperf.packets.left_out import LeftOut
 from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
 from sfcperf.vnfs import binaries
@@ -235,9 +236,14 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
         if asked["window_s"]:
             words += ["--window-ms", max(1, round(asked["window_s"] * 1000))]
         events = self.events(raw_dir, *words)
+        end = events[-1]
+        left_out = LeftOut(end["left_out"])
         scores = [event for event in events if event["event"] == "score" and event["flows"]]
         if not scores:
-            raise MeasurementError("no packet of the trace belongs to a flow")
+            raise MeasurementError(
+                "no packet of the trace belongs to a flow",
+                hint="; ".join(left_out.lines(end["frames"])) or None,
+            )
         series = {
             metric.name: [float(score[metric.name]) for score in scores] for metric in self.reported
         }
@@ -246,12 +252,13 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
             **self.facts,
             "windows": len(scores),
             "packets": sum(score["packets"] for score in scores),
+            "packets_left_out": left_out,
             **{
                 f"mean_{name}": fmean(score[name] for score in scores)
                 for name in ("flows", "heavy_hitters", "true_positives")
             },
         }
-        doubts = _contradictions(scores)
+        doubts = (*_contradictions(scores), *left_out.doubts(end["frames"]))
         return ProbeResult(samples(self.reported, means), doubts, notes, series)
 
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from math import ceil, inf
 from pathlib import Path
 from typing import Any
 
-from sfcperf import waiting
 from sfcperf.active.iperf3.output import UdpOutput
+from sfcperf.active.iperf3.residual import Arrivals
 from sfcperf.active.iperf3.test import SOCKET_BUFFER_LIMITS, USUAL_PORT, Iperf3Test
 from sfcperf.active.load import Load, OffersLoad
 from sfcperf.active.mtu import ETHERNET_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES, check_frame
 from sfcperf.active.server import free_port
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Host, Process
-from sfcperf.hosts.procfs import protocol_counters
+from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, object_schema
 
 _BITS_PER_BYTE = 8
 _OVERHEAD_BYTES = ETHERNET_BYTES + IPV4_HEADER_BYTES + UDP_HEADER_BYTES
-_RESIDUAL_S = 2.0
-"""Time for packets that are still on their way (RFC 2544, section 23) ..."""
-_QUIET_S = 0.5
-"""... unless none has arrived for so long: the last ones are lost."""
-_POLL_S = 0.02
 
 
 class Iperf3Load(OffersLoad):
@@ -72,7 +65,7 @@ class Iperf3Load(OffersLoad):
         streams = self.parameters["streams"]
         rate_bps = max(streams, round(rate_pps * self._payload_bytes * _BITS_PER_BYTE))
         test = Iperf3Test(self._test_parameters(rate_bps, ceil(duration_s)), self._port)
-        delivered_before = _delivered(deployment.server.host)
+        arrivals = Arrivals(deployment.server.host, streams)
         self._server = test.serve(deployment, raw_dir)
         try:
             seen, losses = test.run(deployment, raw_dir)
@@ -80,16 +73,11 @@ class Iperf3Load(OffersLoad):
             self.cleanup()
         if seen.datagrams is None:
             raise MeasurementError("iperf3 reports a test of TCP")
-        # Each flow begins with a datagram that no report counts.
-        before = delivered_before + streams
-        if seen.datagrams.unseen:
-            expected = before + seen.datagrams.sent - seen.datagrams.lost
-            _wait_for_residual(deployment.server.host, expected)
-        arrived = _delivered(deployment.server.host) - before
+        unread = arrivals.unread(seen.datagrams, losses.rcvbuf_errors)
         # To the client's application, what its own kernel lost is sent. What the receiver's lost
         # has arrived.
         sent = seen.datagrams.sent - losses.sndbuf_errors
-        received = _received(seen.datagrams, losses.rcvbuf_errors, arrived)
+        received = _received(seen.datagrams, losses.rcvbuf_errors, unread)
         doubts = losses.of_udp(deployment.client, tolerated_receiver=inf)
         return Load(rate_pps, sent, min(sent, received), seen.sent_s, "; ".join(doubts))
 
@@ -111,30 +99,7 @@ class Iperf3Load(OffersLoad):
         }
 
 
-def _delivered(host: Host) -> int:
-    """Packets that IP has handed to UDP, also those that no socket took or that a full buffer
-    lost."""
-    text = host.read_text("/proc/net/snmp")
-    all_packets = protocol_counters(text, "Ip")["InDelivers"]
-    others = protocol_counters(text, "Tcp")["InSegs"] + protocol_counters(text, "Icmp")["InMsgs"]
-    return all_packets - others
-
-
-def _wait_for_residual(host: Host, expected: int) -> None:
-    """Until so many have arrived, or none has for a while, or RFC 2544's time is over."""
-    started = changed = time.monotonic()
-    seen = _delivered(host)
-    while seen < expected and time.monotonic() < min(started + _RESIDUAL_S, changed + _QUIET_S):
-        waiting.sleep(_POLL_S)
-        now = _delivered(host)
-        if now > seen:
-            seen, changed = now, time.monotonic()
-
-
-def _received(seen: UdpOutput, rcvbuf_errors: int, arrived: int) -> int:
+def _received(seen: UdpOutput, rcvbuf_errors: int, unread: int) -> int:
     """Datagrams that the chain delivered. Sequence numbers tell which ones are missing before the
-    last one that the server's application read. iperf3 does not read on when the time is over:
-    what was sent after that one has arrived if the kernel has counted it."""
-    buffer_full = min(seen.lost, rcvbuf_errors)
-    unread = max(0, arrived - seen.received - rcvbuf_errors)
-    return seen.received + buffer_full + min(seen.unseen, unread)
+    last one that the server's application read."""
+    return seen.received + min(seen.lost, rcvbuf_errors) + unread

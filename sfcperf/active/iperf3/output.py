@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from json import JSONDecodeError
 from typing import Any
 
 from sfcperf import strict_json
@@ -11,7 +12,10 @@ from sfcperf.errors import MeasurementError
 
 _BITS_PER_BYTE = 8
 _US_PER_MS = 1e3
+_MS_PER_S = 1e3
 _SHORTEST_S = 1e-3
+_SHOWN = 200
+"""Characters of the output in a message."""
 _UNBELIEVABLE = 2**64
 """No counter of iperf3 reaches it."""
 
@@ -49,20 +53,18 @@ class UdpOutput:
     sent: int
     received: int
     lost: int
+    """Up to the last one received."""
+    omitted: int
+    """Received in the seconds at the start that do not count."""
     received_per_s: float
     jitter_us: float
     """Interarrival jitter of RFC 3550 (section 6.4.1, as iperf3 smoothes it) at the end."""
 
     @property
-    def loss_ratio(self) -> float:
-        """Lost datagrams, of those up to the last one received."""
-        return self.lost / (self.received + self.lost)
-
-    @property
     def unseen(self) -> int:
         """Datagrams sent after the last one received: lost at the very end, or still unread when
         the server heard that the test was over. (iperf3 does not read on: without any loss, 1 % of
-        a second at full rate were seen to remain. Hence they are not counted as lost.)"""
+        a second at full rate were seen to remain. `residual.Arrivals` knows which.)"""
         return max(0, self.sent - self.received - self.lost)
 
 
@@ -105,12 +107,10 @@ class _Report:
 def parse(text: str) -> Iperf3Output:
     """Read what `iperf3 --json --get-server-output` printed, the server running with --json too.
 
-    Raises MeasurementError for anything else, and with iperf3's own words when it failed.
+    A report that is printed twice (some releases do) counts once. Raises MeasurementError for
+    anything else, and with iperf3's own words when it failed.
     """
-    try:
-        document = strict_json.loads(text)
-    except ValueError as error:
-        raise MeasurementError(f"iperf3's report is not JSON: {error}") from error
+    document = _document(text)
     if isinstance(document, dict) and "error" in document:
         raise MeasurementError(f"iperf3 failed: {document['error']}")
     report = _Report(document)
@@ -132,6 +132,36 @@ def parse(text: str) -> Iperf3Output:
     )
 
 
+def _document(text: str) -> Any:
+    lines = text.strip().splitlines()
+    half = len(lines) // 2
+    if lines[:half] == lines[half:]:
+        lines = lines[:half]
+    printed = "\n".join(lines)
+    try:
+        return strict_json.loads(printed)
+    except ValueError as error:
+        raise MeasurementError(f"iperf3's report {_problem(printed, error)}") from error
+
+
+def _problem(printed: str, error: ValueError) -> str:
+    """Why it is not one JSON document, with the words that are in the way."""
+    begin, end = printed.find("{"), printed.rfind("}") + 1
+    if begin != 0:
+        said = printed if begin < 0 else printed[:begin]
+        return f"has other text before it: {said.strip()[:_SHOWN]!r}"
+    if end < len(printed):
+        try:
+            strict_json.loads(printed[:end])
+        except ValueError:
+            return "is cut off"
+        return f"has other text behind it: {printed[end:].strip()[:_SHOWN]!r}"
+    if isinstance(error, JSONDecodeError):
+        line = printed[: error.pos].count("\n")
+        return f"is not JSON: {error.msg} in {printed.splitlines()[line].strip()[:_SHOWN]!r}"
+    return f"is not JSON: {error}"
+
+
 def _total(report: _Report, side: str) -> tuple[float, float]:
     seconds = report.number("end", side, "seconds")
     if seconds < _SHORTEST_S:
@@ -139,37 +169,45 @@ def _total(report: _Report, side: str) -> tuple[float, float]:
     return report.number("end", side, "bytes"), seconds
 
 
-def _counted(report: _Report) -> list[_Report]:
-    """The server's sums over all streams, per interval that is not omitted. (In iperf 3.12 the
-    totals of UDP loss also count datagrams of the omitted seconds.)"""
+def _sums(report: _Report, *, omitted: bool = False) -> list[_Report]:
+    """The server's sums over all streams, per interval that counts, or that is omitted. (In iperf
+    3.12 the totals of UDP loss also count datagrams of the omitted seconds.)"""
     intervals = report.rows("server_output_json", "intervals")
     sums = [_Report(interval.get("sum")) for interval in intervals]
-    return [row for row in sums if row.get("omitted") is False]
+    return [row for row in sums if row.get("omitted") is omitted]
 
 
 def _each_bps(report: _Report) -> tuple[float, ...]:
-    each = [(row.number("seconds"), row.number("bytes")) for row in _counted(report)]
+    each = [(row.number("seconds"), row.number("bytes")) for row in _sums(report)]
     shortest_s = max(_SHORTEST_S, each[0][0] / 2) if each else 0.0
     return tuple(size * _BITS_PER_BYTE / s for s, size in each if s >= shortest_s)
 
 
 def _udp(report: _Report) -> UdpOutput:
-    counted = _counted(report)
-    expected = int(sum(row.number("packets") for row in counted))
-    # A datagram that comes late is first counted as lost, and given back as a negative loss in the
-    # interval in which it comes: only the sum over all intervals has a meaning.
-    lost = max(0, int(sum(_lost(row) for row in counted)))
+    counted = _sums(report)
+    received, lost = _received_and_lost(counted)
     seconds = sum(row.number("seconds") for row in counted)
-    received = expected - lost
     if received <= 0 or seconds < _SHORTEST_S:
         raise MeasurementError("the server received none of iperf3's datagrams")
+    jitter_ms = report.number("end", "sum_received", "jitter_ms")
+    if jitter_ms > seconds * _MS_PER_S:
+        raise MeasurementError(f"iperf3 reports a jitter of {jitter_ms:g} ms within {seconds:g} s")
     return UdpOutput(
         sent=int(report.number("end", "sum_sent", "packets")),
         received=received,
         lost=lost,
+        omitted=_received_and_lost(_sums(report, omitted=True))[0],
         received_per_s=received / seconds,
-        jitter_us=report.number("end", "sum_received", "jitter_ms") * _US_PER_MS,
+        jitter_us=jitter_ms * _US_PER_MS,
     )
+
+
+def _received_and_lost(rows: Sequence[_Report]) -> tuple[int, int]:
+    """Datagrams of these intervals. One that comes late is first counted as lost, and given back as
+    a negative loss in the interval in which it comes: only the sum over all has a meaning."""
+    expected = int(sum(row.number("packets") for row in rows))
+    lost = max(0, int(sum(_lost(row) for row in rows)))
+    return expected - lost, lost
 
 
 def _lost(row: _Report) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.iperf3.load import Iperf3Load
 from sfcperf.active.iperf3.output import Iperf3Output
+from sfcperf.active.iperf3.residual import Arrivals
 from sfcperf.active.iperf3.test import (
     MAXIMUM,
     SOCKET_BUFFER_LIMITS,
@@ -52,7 +53,7 @@ _UDP = (
     Metric(
         "loss_ratio",
         "1",
-        "share of datagrams lost before the last one received, by sequence number",
+        "share of datagrams that did not reach the server",
         better="lower",
         out_of="datagrams_sent",
     ),
@@ -84,8 +85,7 @@ class Iperf3(ServerProbe):
             },
             "rate_tolerance": positive(
                 "The trial is untrusted if the sender is more than this ratio below "
-                "rate_bps, if more than this ratio of the datagrams were sent after the last one "
-                f'received, or if, at "{MAXIMUM}", the endpoints themselves lose more than this '
+                f'rate_bps, or if, at "{MAXIMUM}", the endpoints themselves lose more than this '
                 "ratio (at a fixed rate they must lose none).",
                 0.5,
                 default=0.05,
@@ -171,22 +171,31 @@ class Iperf3(ServerProbe):
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Run the client. Raises MeasurementError when iperf3 does not get through the chain."""
+        arrivals = Arrivals(deployment.server.host, self.parameters["streams"])
         seen, losses = self._test.run(deployment, raw_dir)
         values: dict[str, float | None] = {
             "rate_bps": seen.received_bps,
             "sent_bps": seen.sent_bps,
             "retransmits": seen.retransmits,
         }
-        if seen.datagrams is not None:
+        notes = self._notes(seen, losses)
+        if (datagrams := seen.datagrams) is not None:
+            unread = arrivals.unread(datagrams, losses.rcvbuf_errors)
+            missing = datagrams.lost + datagrams.unseen
             values |= {
-                "rate_pps": seen.datagrams.received_per_s,
-                "loss_ratio": seen.datagrams.loss_ratio,
-                "jitter_us": seen.datagrams.jitter_us,
+                "rate_pps": datagrams.received_per_s,
+                "loss_ratio": (missing - unread) / (datagrams.received + missing),
+                "jitter_us": datagrams.jitter_us,
+            }
+            notes |= {
+                "datagrams_sent": datagrams.sent,
+                "datagrams_received": datagrams.received,
+                "datagrams_unread": unread,
             }
         return ProbeResult(
             samples(self.metrics(self.parameters), values),
             tuple(self._doubts(seen, losses, deployment)),
-            self._notes(seen, losses),
+            notes,
             {"rate_bps": seen.received_each_bps},
         )
 
@@ -204,12 +213,6 @@ class Iperf3(ServerProbe):
             )
         if seen.datagrams is None:
             return doubts + losses.of_interface(deployment.client)
-        sent, unseen = seen.datagrams.sent, seen.datagrams.unseen
-        if unseen > asked["rate_tolerance"] * sent:
-            doubts.append(
-                f"{unseen} datagrams ({unseen / sent:.0%} of all) were sent after the last one "
-                "received: lost at the end or never read; loss_ratio does not count them"
-            )
         # At a fixed rate the loss ratio counts, and must be the chain's alone. At "maximum" the
         # received rate counts, which a small loss at an end falsifies by no more than itself.
         tolerance = asked["rate_tolerance"] if maximum else 0
@@ -229,10 +232,6 @@ class Iperf3(ServerProbe):
         }
         if seen.congestion is not None:
             notes["congestion_control"] = seen.congestion
-        if seen.datagrams is not None:
-            notes["datagrams_sent"] = seen.datagrams.sent
-            notes["datagrams_received"] = seen.datagrams.received
-            notes["datagrams_unseen"] = seen.datagrams.unseen
         if self.parameters["rate_bps"] == MAXIMUM and (limit := _limit_in_endpoints(seen)):
             notes["limit"] = limit
         return notes

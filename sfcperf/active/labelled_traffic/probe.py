@@ -94,7 +94,8 @@ class LabelledTraffic(ReplayProbe):
             "pcap": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Absolute path of a capture instead: pcap, Ethernet, whole packets.",
+                "description": "Absolute path of a capture instead: pcap or pcapng, Ethernet, "
+                "whole packets.",
             },
             "labels": {
                 "type": "string",
@@ -195,6 +196,8 @@ class LabelledTraffic(ReplayProbe):
                 "dropped them: they were lost, and it is not known which they are"
             )
         yield from found.doubts()
+        assert self._replay is not None
+        yield from self._replay.plan.left_out.doubts(self._replay.plan.frames)
 
 
 def result_of(

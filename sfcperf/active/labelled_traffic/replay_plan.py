@@ -5,19 +5,21 @@ from __future__ import annotations
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from sfcperf.active.labelled_traffic.blocking import Fate
 from sfcperf.errors import InputError, system_errors_as
+from sfcperf.packets.ethernet import IPV4, network_layer, without_tags
 from sfcperf.packets.five_tuple import Flow, flow_of
 from sfcperf.packets.identity import Identity, identity
-from sfcperf.packets.pcap_file import frames
+from sfcperf.packets.left_out import LeftOut
+from sfcperf.packets.pcap_file import recorded
 from sfcperf.results.percentiles import percentiles
 from sfcperf.traffic import labels
-from sfcperf.traffic.labelled import LabelledPacket, labelled_packets
+from sfcperf.traffic.labelled import LabelledPacket, LabelledTrace
 from sfcperf.traffic.split import trains
 
 Key = tuple[Flow, Identity | None]
@@ -26,7 +28,6 @@ _ETHERNET_BYTES = 14
 _NS_PER_MS = 1e6
 _LATE_MS = 50.0
 _THIS_NETWORK, _BROADCAST = IPv4Network("0.0.0.0/8"), IPv4Address("255.255.255.255")
-_IPV4 = b"\x08\x00"
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,11 @@ class ReplayPlan:
     packets: Sequence[LabelledPacket]
     keys: Sequence[Key]
     """Of each packet."""
-    left_out: Mapping[str, int]
-    """Why other packets are not sent -> how many: `training`; `not_ipv4`; `martian`, from or to an
-    address that no router forwards (RFC 1812, section 5.3.7)."""
+    left_out: LeftOut
+    """Frames that are not sent: those that belong to no flow; `training`; `not_ipv4`; `martian`,
+    from or to an address that no router forwards (RFC 1812, section 5.3.7)."""
+    frames: int
+    """Of the trace."""
 
     @property
     def longest_ip_bytes(self) -> int:
@@ -58,13 +61,16 @@ class ReplayPlan:
             for packet, key in zip(self.packets, self.keys, strict=True)
             if not known & {packet.flow.source, packet.flow.destination}
         ]
-        left = {**self.left_out, "endpoint_addresses": len(self.packets) - len(kept)}
-        return ReplayPlan([packet for packet, _ in kept], [key for _, key in kept], left)
+        left = LeftOut(self.left_out | {"endpoint_addresses": len(self.packets) - len(kept)})
+        return replace(
+            self, packets=[p for p, _ in kept], keys=[key for _, key in kept], left_out=left
+        )
 
 
 def plan(pcap: Path, label_file: Path, seed: int, training_share: float) -> ReplayPlan:
-    """The packets of all flows that do not train. Raises InputError when none is left or one is
-    not whole, MeasurementError for a damaged capture. The same files are read once."""
+    """The packets of all flows that do not train, without VLAN tags: endpoints have none. Raises
+    InputError when none is left, one is not whole, or the capture is damaged. The same files are
+    read once."""
     return _plan(_version(pcap), _version(label_file), seed, training_share)
 
 
@@ -82,26 +88,34 @@ def _version(path: Path) -> _Version:
 def _plan(trace: _Version, label_file: _Version, seed: int, training_share: float) -> ReplayPlan:
     pcap = trace[0]
     training: dict[Flow, bool] = {}
-    packets, keys, left_out = [], [], Counter(training=0, not_ipv4=0, martian=0)
-    for packet in labelled_packets(pcap, labels.read(label_file[0])):
+    packets, keys = [], []
+    trace_packets = LabelledTrace(pcap, labels.read(label_file[0]))
+    left_out = trace_packets.left_out
+    left_out |= dict.fromkeys(("training", "not_ipv4", "martian"), 0)
+    for packet in trace_packets:
         flow = packet.flow.canonical
-        if packet.frame[12:14] != _IPV4:
-            left_out["not_ipv4"] += 1
+        if network_layer(packet.frame)[0] != IPV4:
+            left_out.add("not_ipv4")
             continue
         if _is_martian(flow.source) or _is_martian(flow.destination):
-            left_out["martian"] += 1
+            left_out.add("martian")
             continue
         if flow not in training:
             training[flow] = trains(flow, seed, training_share)
         if training[flow]:
-            left_out["training"] += 1
+            left_out.add("training")
             continue
-        _check_whole(packet.frame, pcap)
-        packets.append(packet)
-        keys.append((packet.flow, identity(packet.frame)))
+        untagged = packet._replace(frame=without_tags(packet.frame))
+        _check_whole(untagged.frame, pcap)
+        packets.append(untagged)
+        keys.append((untagged.flow, identity(untagged.frame)))
     if not packets:
-        raise InputError("the trace has no IPv4 packets that do not train", where=str(pcap))
-    return ReplayPlan(packets, keys, dict(left_out))
+        raise InputError(
+            "the trace has no IPv4 packets that do not train",
+            where=str(pcap),
+            hint="; ".join(left_out.lines(trace_packets.frames)) or None,
+        )
+    return ReplayPlan(packets, keys, left_out, trace_packets.frames)
 
 
 @lru_cache(maxsize=65_536)
@@ -112,6 +126,13 @@ def _is_martian(address: str) -> bool:
 
 def _check_whole(frame: bytes, pcap: Path) -> None:
     length = struct.unpack_from(">H", frame, 16)[0]
+    if not length:
+        raise InputError(
+            "the capture has a packet whose IPv4 length is 0: it was captured before the network "
+            "card divided it",
+            where=str(pcap),
+            hint="capture without offloads (ethtool -K INTERFACE tso off)",
+        )
     if _ETHERNET_BYTES + length > len(frame):
         raise InputError(
             f"the capture has the first {len(frame)} bytes of a packet, not all "
@@ -123,7 +144,7 @@ def _check_whole(frame: bytes, pcap: Path) -> None:
 
 def seen(capture: Path) -> Iterator[tuple[Key, int]]:
     """The packets in a capture and when they were seen [ns]. Raises MeasurementError."""
-    for time_ns, frame in frames(capture):
+    for time_ns, frame in recorded(capture):
         if (flow := flow_of(frame)) is not None:
             yield (flow, identity(frame)), time_ns
 

@@ -11,8 +11,12 @@ from sfcperf.active.tool_report import INTEGER, NUMBER, read_lines
 from sfcperf.errors import MeasurementError
 
 _REPLY = re.compile(
-    r"^\d+ bytes from .*?: icmp_seq=(\d+) ttl=\d+ time=(\d+(?:\.\d+)?) ms(?P<remark> .*)?$"
+    r"(?:\[\d+\.\d+\] )?\d+ bytes from .*?: icmp_seq=(\d+) ttl=\d+ time=(\d+(?:\.\d+)?) ms"
+    r"(?P<remark> .*)?"
 )
+_DUPLICATE = "(DUP!)"
+_NUMBERS = 2**16
+"""Of echo requests: `icmp_seq` has 16 bits."""
 _SENT = {
     "requests": rf"{INTEGER} packets transmitted, {INTEGER} received,.*% packet loss, "
     rf"time {INTEGER}ms"
@@ -42,8 +46,8 @@ class PingOutput:
     elapsed_s: float
     """From the first request to the last, or to the end of waiting for its reply."""
     rtt_us: Mapping[int, float]
-    """Sequence number -> RTT of its first reply. ping prints three significant digits: steps of
-    1 us below 1 ms, of 10 us below 10 ms."""
+    """Number of the request, from 1 -> RTT of its first reply. ping prints three significant
+    digits: steps of 1 us below 1 ms, of 10 us below 10 ms."""
     rtt_min_us: float
     """This and the next two from ping's summary, in steps of 1 us; 0 without a reply."""
     rtt_mean_us: float
@@ -69,16 +73,23 @@ class PingOutput:
 
 def parse(text: str) -> PingOutput:
     """Read the output of `ping -n`. Raises MeasurementError for anything else."""
+    if "round-trip min/avg/max" in text:
+        raise MeasurementError(
+            "this is the output of another ping", hint="install that of iputils: iputils-ping"
+        )
     found = read_lines(text, "ping's output", _SENT, _MORE)
     transmitted, received, elapsed_ms = (int(number) for number in found["requests"])
     if transmitted == 0 or received > transmitted:
         raise MeasurementError(f"ping counts {received} replies to {transmitted} requests")
-    rtt_us = _replies(text.splitlines())
+    rtt_us = _replies(text.splitlines(), transmitted)
     if len(rtt_us) != received:
         raise MeasurementError(f"ping counts {received} replies and prints {len(rtt_us)}")
     rtt_ms = found["round-trip times"] if received else [0.0, 0.0, 0.0]
     if not rtt_ms:
         raise MeasurementError("ping's output has no line of round-trip times")
+    if not rtt_ms[0] <= rtt_ms[1] <= rtt_ms[2]:
+        raise MeasurementError(f"ping gives {rtt_ms[1]} ms as the mean of round-trip times between "
+                               f"{rtt_ms[0]} and {rtt_ms[2]} ms")  # fmt: skip
     return PingOutput(
         transmitted,
         received,
@@ -93,9 +104,21 @@ def parse(text: str) -> PingOutput:
     )
 
 
-def _replies(lines: list[str]) -> dict[int, float]:
+def _replies(lines: list[str], transmitted: int) -> dict[int, float]:
+    """By number of the request. Of the requests with the same sequence number, a reply is to the
+    first near the previous reply or after it that has no reply yet; to a broadcast address there
+    may be more replies than requests, and the first counts."""
     rtt_us: dict[int, float] = {}
+    last = 0
     for line in lines:
-        if reply := _REPLY.match(line):
-            rtt_us.setdefault(int(reply[1]), float(reply[2]) * _US_PER_MS)
+        reply = _REPLY.fullmatch(line)
+        if reply is None or _DUPLICATE in (reply["remark"] or "") or int(reply[1]) >= _NUMBERS:
+            continue
+        earliest = last - _NUMBERS // 2
+        number = earliest + (int(reply[1]) - earliest) % _NUMBERS
+        while number < 1 or number in rtt_us:
+            number += _NUMBERS
+        if number <= transmitted:
+            rtt_us[number] = float(reply[2]) * _US_PER_MS
+            last = number
     return rtt_us

@@ -143,12 +143,15 @@ class Ping(Probe):
 
     def _longest_s(self, seen: PingOutput) -> float:
         """Time that the requests take at most when nothing holds the sender up."""
-        asked = self.parameters
-        interval_s = asked["interval_s"] * (1 + _INTERVAL_TOLERANCE) + _TIMER_ROUNDING_S
         # ping ends with the last reply; it waits for its whole timeout only when one is missing.
         complete = seen.received == seen.transmitted
-        waiting_s = seen.rtt_max_us / _US_PER_S if complete else asked["timeout_s"]
-        return float((asked["count"] - 1) * interval_s + waiting_s)
+        waiting_s = seen.rtt_max_us / _US_PER_S if complete else self.parameters["timeout_s"]
+        return self._sending_s(self.parameters["count"]) + float(waiting_s)
+
+    def _sending_s(self, count: int) -> float:
+        """Time that this number of requests takes at most."""
+        interval_s = self.parameters["interval_s"] * (1 + _INTERVAL_TOLERANCE) + _TIMER_ROUNDING_S
+        return float((count - 1) * interval_s)
 
     def _ping(self, deployment: Deployment, raw_dir: Path, name: str, count: int) -> ToolOutput:
         asked = self.parameters
@@ -158,7 +161,7 @@ class Ping(Probe):
         return run_tool(
             deployment.client.host,
             argv,
-            timeout_s=count * asked["interval_s"] + asked["timeout_s"] + _TIMEOUT_MARGIN_S,
+            timeout_s=self._sending_s(count) + asked["timeout_s"] + _TIMEOUT_MARGIN_S,
             stdout=raw_dir / f"{name}.txt",
             stderr=raw_dir / f"{name}.stderr.txt",
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from sfcperf import table_input
 from sfcperf.analysis.enrichment.tags import Matches, Subjects, Tag, TagFile, read_bytes
 from sfcperf.errors import InputError
 
@@ -18,7 +17,7 @@ class Row:
     """A row of a table."""
 
     line: int
-    """In the file, from 1; the last one of a row of several lines."""
+    """In the file, from 1; the first one of a row of several lines."""
     tags: Mapping[str, str]
     """Non-empty cells by the name of the tag."""
 
@@ -71,19 +70,16 @@ def read_table(
     key = tuple(match)
     content, sha256 = read_bytes(folder, file)
     path = str(folder / file)
-    lines = _lines(content, path, delimiter)
-    if not lines:
-        raise InputError("the table is empty: it has no header", where=path)
-    header_line, header = lines[0]
+    table = table_input.parse(content, path, delimiter=delimiter)
+    header = table.header
     chosen = [name for name in header if name not in key] if tags is None else list(tags)
-    _check_header(header, [*key, *chosen], f"{path}:{header_line}")
+    for name in (*key, *chosen):
+        if name not in header:
+            where = f"{path}:{table.header_line}"
+            raise InputError(f"there is no column {name!r}", where=where, allowed=", ".join(header))
     places = {name: place for place, name in enumerate(header)}
     rows: dict[tuple[str, ...], Row] = {}
-    for line, cells in lines[1:]:
-        if len(cells) != len(header):
-            raise InputError(
-                f"{len(cells)} cells, but the header has {len(header)}", where=f"{path}:{line}"
-            )
+    for line, cells in table.rows:
         found = tuple(cells[places[name]] for name in key)
         if found in rows:
             raise InputError(
@@ -95,31 +91,3 @@ def read_table(
         rows[found] = Row(line, values)
     names = tuple(prefix + name for name in chosen)
     return Table(file, sha256, tuple(match.values()), names, key, rows)
-
-
-def _lines(content: bytes, path: str, delimiter: str) -> list[tuple[int, list[str]]]:
-    """(Line, cells) of each line that is not empty."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError("this is not UTF-8", where=f"{path}:{line}") from error
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    lines = []
-    try:
-        for cells in reader:
-            stripped = [cell.strip() for cell in cells]
-            if any(stripped):
-                lines.append((reader.line_num, stripped))
-    except csv.Error as error:
-        raise InputError(f"this is not CSV: {error}", where=f"{path}:{reader.line_num}") from error
-    return lines
-
-
-def _check_header(header: Sequence[str], wanted: Sequence[str], where: str) -> None:
-    repeated = sorted({name for name in header if header.count(name) > 1})
-    if repeated:
-        raise InputError(f"there are two columns {repeated[0]!r}", where=where)
-    for name in wanted:
-        if name not in header:
-            raise InputError(f"there is no column {name!r}", where=where, allowed=", ".join(header))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from sfcperf.errors import InputError
+from sfcperf.input_file import read_input
 
 SubjectKind = Literal["trial", "source"]
 
@@ -75,16 +75,10 @@ class TagFile(ABC):
 
 def read_bytes(folder: Path, file: str) -> tuple[bytes, str]:
     """Content of a file, relative to the workflow's folder, and its SHA-256. Raises InputError."""
-    path = folder / file
-    try:
-        if path.is_file() and path.stat().st_size > MAX_BYTES:
-            raise InputError("this file is too large", where=str(path), allowed="up to 1 GiB")
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(
-            f"the file cannot be read: {reason}",
-            where=str(path),
-            hint="paths start at the workflow's folder",
-        ) from error
+    content = read_input(
+        folder / file,
+        "the file with tags",
+        max_bytes=MAX_BYTES,
+        hint="paths start at the workflow's folder",
+    )
     return content, hashlib.sha256(content).hexdigest()

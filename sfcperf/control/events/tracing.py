@@ -18,6 +18,7 @@ import sfcperf
 from sfcperf.control.events.listener import Listener
 from sfcperf.control.events.recorder import Recorder, Span
 from sfcperf.control.faults import describe
+from sfcperf.environment.variables import no_netrc
 
 _EXPORTER = "OTEL_TRACES_EXPORTER"
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -89,13 +90,14 @@ def _send(spans: Sequence[Span], exporters: Sequence[EntryPoint], listener: List
     finished = _finished(spans)
     for point in exporters:
         try:
-            exporter = point.load()()
-            for begin in range(0, len(finished), _MOST_SPANS):
-                result = exporter.export(finished[begin : begin + _MOST_SPANS])
-                if result is not SpanExportResult.SUCCESS:
-                    listener.message(f"the trace of this run could not be sent by {point.name}")
-                    break
-            exporter.shutdown()
+            with no_netrc():
+                exporter = point.load()()
+                for begin in range(0, len(finished), _MOST_SPANS):
+                    result = exporter.export(finished[begin : begin + _MOST_SPANS])
+                    if result is not SpanExportResult.SUCCESS:
+                        listener.message(f"the trace of this run could not be sent by {point.name}")
+                        break
+                exporter.shutdown()
         except Exception as error:
             listener.message(f"the trace of this run could not be sent: {describe(error)}")
 

@@ -9,49 +9,25 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from sfcperf.control import lock
 from sfcperf.control.state import StateDir
 from sfcperf.errors import SfcperfError
 
-LOCKS = Path("/proc/locks")
-
 
 def other_runs(run_id: str, cpus: Iterable[int]) -> list[dict[str, Any]]:
     """Living runs of this machine except `run_id`, and whether they may use one of `cpus`. Runs
     with another state folder (in a container) are not seen."""
     found = []
-    holders = _holders()
+    holders = lock.holders()
     states = StateDir()
     with suppress(SfcperfError):  # a folder that cannot be read belongs to somebody else
         for other in states.run_ids():
-            pid = _holder(states.root / "runs" / other / lock.NAME, holders)
+            pid = lock.holder(states.root / "runs" / other / lock.NAME, holders)
             if other != run_id and pid is not None:
                 found.append({"run_id": other, "shares_cpus": _shares(pid, set(cpus))})
     return found
-
-
-def _holders() -> dict[tuple[int, int, int], int]:
-    """(major, minor, inode) of each file that is locked by flock(2) -> process; see proc_locks(5).
-    A process of another namespace has the number 0 or is not there."""
-    holders = {}
-    with suppress(OSError):
-        for line in LOCKS.read_text().splitlines():
-            columns = line.split()
-            if len(columns) > 5 and columns[1] == "FLOCK" and columns[3] == "WRITE":
-                major, minor, inode = columns[5].split(":")
-                holders[int(major, 16), int(minor, 16), int(inode)] = int(columns[4])
-    return holders
-
-
-def _holder(file: Path, holders: dict[tuple[int, int, int], int]) -> int | None:
-    with suppress(OSError):
-        status = file.stat()
-        device = status.st_dev
-        return holders.get((os.major(device), os.minor(device), status.st_ino))
-    return None
 
 
 def _shares(pid: int, cpus: set[int]) -> bool | None:

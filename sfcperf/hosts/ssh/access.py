@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.errors import DeploymentError, InputError, MeasurementError, system_errors_as
+from sfcperf.errors import DeploymentError, InputError, MeasurementError
+from sfcperf.input_file import read_input
 
 if TYPE_CHECKING:
     from asyncssh import SSHClientConnection, SSHKey
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 30.0
 _KEEPALIVE_S = 10
 _KEEPALIVES_MISSED = 3
+_MOST_KEY_BYTES = 1 << 16
 
 # Curve25519 costs an emulated guest least; what else the library trusts follows.
 _KEY_EXCHANGE = "^curve25519-sha256,curve25519-sha256@libssh.org"
@@ -67,13 +69,14 @@ class SshAccess:
         """Raises InputError when there is none in the file."""
         import asyncssh
 
-        message = f"the private key for {self} cannot be read"
+        what = f"the private key for {self}"
         try:
-            with system_errors_as(InputError, message, where=self.key):
-                return asyncssh.read_private_key(self.key)
+            return asyncssh.import_private_key(
+                read_input(self.key, what, max_bytes=_MOST_KEY_BYTES)
+            )
         except asyncssh.KeyImportError as error:
             raise InputError(
-                f"{message}: {error}",
+                f"{what} cannot be read: {error}",
                 where=str(self.key),
                 allowed="a private key of OpenSSH format, without passphrase",
             ) from error

@@ -11,6 +11,7 @@ rounded for the same reason: a chain delays packets by some milliseconds, each b
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from sfcperf.errors import InputError
 from sfcperf.packets.five_tuple import Flow
+from sfcperf.packets.left_out import LeftOut
 from sfcperf.packets.pcap_file import frames
 from sfcperf.services.classifier import records
 from sfcperf.services.classifier.features import EARLY, FEATURES, seen
@@ -107,10 +109,13 @@ class Parts:
     training: Examples
     test: Examples
     """Of flows that do not train, in windows as the chain has them."""
+    left_out: LeftOut
+    """Frames of the trace that are in no record."""
 
 
-def extracted(pcap: Path, how: Extraction) -> Iterator[Record]:
-    """The records of a capture. Raises InputError if it is none."""
+def extracted(pcap: Path, how: Extraction, left_out: LeftOut | None = None) -> Iterator[Record]:
+    """The records of a capture. At the end, `left_out` gets the frames that are in none. Raises
+    InputError for a file that is no capture or is damaged."""
     command = [str(binaries.find(BINARY)), "--pcap", str(pcap)]
     command += ["--window-ms", str(how.window_ms), "--early-packets", str(how.early_packets)]
     command += ["--early-flows", str(how.early_flows)]
@@ -123,14 +128,16 @@ def extracted(pcap: Path, how: Extraction) -> Iterator[Record]:
         said = process.stderr.read().decode(errors="replace").strip()
     if process.returncode != 0:
         raise InputError(f"no records can be made of the capture: {said}", where=str(pcap))
+    if left_out is not None:
+        left_out |= json.loads(said.splitlines()[-1])["left_out"]
 
 
 def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) -> Parts:
     """The examples of a trace, `share` (0 to 1) of its flows being those that train. With a share
-    of 1, the test is empty. Raises InputError, MeasurementError for damaged files."""
+    of 1, the test is empty. Raises InputError for damaged files."""
     start_ns = next((time_ns for time_ns, _ in frames(pcap)), 0)
-    training = _Collected(labels, start_ns)
-    for record in _that_train(pcap, how):
+    training, left_out = _Collected(labels, start_ns), LeftOut()
+    for record in _that_train(pcap, how, left_out):
         flow = flow_of(record)
         if trains(flow, seed, share):
             training.add(record, flow)
@@ -139,13 +146,13 @@ def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) 
         flow = flow_of(record)
         if not trains(flow, seed, share):
             test.add(record, flow)
-    return Parts(_rounded(training.examples()), test.examples())
+    return Parts(_rounded(training.examples()), test.examples(), left_out)
 
 
-def _that_train(pcap: Path, how: Extraction) -> Iterator[Record]:
+def _that_train(pcap: Path, how: Extraction, left_out: LeftOut) -> Iterator[Record]:
     """Records of overlapping windows. A flow of a burst (`early_flows`) has its early record before
     it has `early_packets`; alone it would have had another one, which is an example as well."""
-    yield from extracted(pcap, how.overlapping)
+    yield from extracted(pcap, how.overlapping, left_out)
     if how.early_flows:
         alone = extracted(pcap, replace(how, early_flows=0))
         yield from (record for record in alone if record.kind == EARLY)

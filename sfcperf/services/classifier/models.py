@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from sfcperf.environment.state_root import state_root
+from sfcperf import ownership, strict_json
+from sfcperf.environment.state_root import state_folder
 from sfcperf.errors import InputError
 from sfcperf.services.classifier.engine import Engine
 from sfcperf.services.classifier.examples import Extraction, joined, parts
@@ -28,7 +29,7 @@ from sfcperf.traffic import making
 from sfcperf.traffic.labels import BENIGN
 
 MANIFEST = "model.json"
-VERSION = 5
+VERSION = 6
 """Of how examples are made."""
 
 
@@ -59,15 +60,18 @@ class Model:
 
 
 def load(folder: Path) -> Model:
-    """A stored model. Raises InputError if it is damaged, or was trained with other features."""
+    """A stored model. Raises InputError if it is damaged, or was trained with other features;
+    EnvironmentLacks if another user could have written it, hashes and all."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
-        damaged = sorted(manifest["sha256"].items() - _digests(folder).items())
+        _check_ours(folder)
+        manifest = strict_json.loads((folder / MANIFEST).read_bytes())
+        wanted, found = manifest["sha256"], _digests(folder)
+        differing = sorted(n for n in {*wanted, *found} if wanted.get(n) != found.get(n))
         schema_hash = manifest["schema_hash"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"this is no model: {error}", where=str(folder)) from error
-    if damaged:
-        names = ", ".join(name for name, _ in damaged)
+    if differing or not found:
+        names = ", ".join(differing) or "there are none"
         raise InputError(f"files of the model were changed: {names}", where=str(folder))
     if schema_hash != SCHEMA_HASH:
         raise InputError(
@@ -77,6 +81,14 @@ def load(folder: Path) -> Model:
             hint="remove the folder: the model is then trained again",
         )
     return Model(folder, manifest)
+
+
+def _check_ours(folder: Path) -> None:
+    """The folders that lead to a model, and all that is in it."""
+    for each in (folder.parent.parent.resolve(), folder.parent, folder):
+        ownership.check_folder(each)
+    for each in folder.rglob("*"):
+        (ownership.check_folder if each.is_dir() else ownership.check_file)(each)
 
 
 def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str], None]) -> Model:
@@ -97,7 +109,7 @@ def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str]
         **asdict(how),
     }
     key = sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
-    folder = state_root() / "models" / key
+    folder = state_folder("models") / key
     if folder.exists():
         try:
             return load(folder)
@@ -126,7 +138,6 @@ def _train(
             allowed=f"{BENIGN}, and a kind of attack or more",
             hint="a longer trace, or a greater share",
         )
-    folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         made = Path(temporary) / "model"
         made.mkdir()
@@ -137,6 +148,7 @@ def _train(
             "features": FEATURES,
             "sha256": _digests(made),
             "facts": dict(facts),
+            "packets_left_out": found.left_out,
             "training_records": {
                 str(label): int((training.labels == label).sum()) for label in present
             },

@@ -19,6 +19,7 @@ from sfcperf.errors import (
 )
 from sfcperf.hosts import clock
 from sfcperf.management.deployment import Deployment, ServiceFunction
+from sfcperf.rest.client import local_session
 from sfcperf.services.base import RunningService, ServiceContext
 from sfcperf.services.classifier import ledger, models, settings
 from sfcperf.services.classifier.engine import Broker, Engine
@@ -263,11 +264,9 @@ class RunningClassifier(RunningService):
         for target in self._targets:
 
             def clear(target: Mapping[str, str] = target) -> None:
-                requests.delete(
-                    f"{target['url']}/rules",
-                    headers={"Authorization": f"Bearer {target['token']}"},
-                    timeout=_CLEAR_S,
-                ).raise_for_status()
+                with local_session(target["token"]) as session:
+                    answer = session.delete(f"{target['url']}/rules", timeout=_CLEAR_S)
+                answer.raise_for_status()
 
             try:
                 retry.call(

@@ -8,23 +8,27 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfcperf.errors import DeploymentError, EnvironmentLacks, errors_as
+from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError, errors_as
 from sfcperf.plugins import Requirement
 from sfcperf.results.files import replace_file
 from sfcperf.services.base import ServiceContext
 from sfcperf.services.classifier.engine import Broker, Engine
 from sfcperf.services.classifier.examples import Examples
+from sfcperf.services.classifier.features import FEATURES
 from sfcperf.services.classifier.supervised import Supervised
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-FILE = "tree.joblib"
+FILE = "tree.npz"
 START_TIMEOUT_S = 60.0
+_LEAF = -1
+"""A child that is none."""
 _SEED = 0
 """Of the order in which the tree tries features that divide equally well."""
 
@@ -54,12 +58,11 @@ class ScikitEngine(Engine):
 
     def train(self, examples: Examples, folder: Path) -> Mapping[str, Any]:
         """As `Engine`. Raises nothing."""
-        import joblib
         from sklearn.tree import DecisionTreeClassifier
 
         tree = DecisionTreeClassifier(random_state=_SEED)
         tree.fit(examples.features, examples.labels, sample_weight=examples.weights)
-        joblib.dump(tree, folder / FILE)
+        write(tree, folder)
         return {"depth": int(tree.get_depth()), "leaves": int(tree.get_n_leaves())}
 
     def predict(self, folder: Path, features: NDArray[np.int64]) -> Sequence[str]:
@@ -110,17 +113,29 @@ class ScikitEngine(Engine):
             self._layer = None
 
 
+def write(tree: DecisionTreeClassifier, folder: Path) -> None:
+    """Write a tree as arrays: to read them executes nothing."""
+    state = tree.tree_.__getstate__()
+    np.savez(
+        folder / FILE,
+        nodes=state["nodes"],
+        values=state["values"],
+        labels=tree.classes_.astype(np.str_),
+    )
+
+
 class Tree:
-    """A stored decision tree. Read only from the store of models, which root alone writes: the file
-    may execute code."""
+    """A stored decision tree."""
 
     def __init__(self, folder: Path) -> None:
-        import joblib
-
-        tree: DecisionTreeClassifier = joblib.load(folder / FILE)
-        self._tree = tree.tree_
-        places = self._tree.value[:, 0, :].argmax(axis=1)
-        self._labels: list[str] = tree.classes_[places].tolist()
+        """Raises InputError for a file that is none of this version of scikit-learn."""
+        try:
+            with np.load(folder / FILE, allow_pickle=False) as found:
+                nodes, values, labels = (found[name] for name in ("nodes", "values", "labels"))
+            self._tree = _tree(nodes, values, labels)
+        except (OSError, ValueError, LookupError, TypeError, BadZipFile) as error:
+            raise InputError(f"this is no tree: {error}", where=str(folder / FILE)) from error
+        self._labels: list[str] = labels[values[:, 0, :].argmax(axis=1)].tolist()
         """Of each node."""
 
     def predict(self, features: NDArray[np.int64]) -> list[str]:
@@ -128,3 +143,23 @@ class Tree:
         than the tree for a few rows."""
         leaves = self._tree.apply(features.astype(np.float32))
         return [self._labels[leaf] for leaf in leaves.tolist()]
+
+
+def _tree(nodes: NDArray[Any], values: NDArray[Any], labels: NDArray[Any]) -> Any:
+    """scikit-learn's tree of these arrays, whose shapes and types it checks itself. Raises
+    ValueError."""
+    from sklearn.tree._tree import Tree as ScikitTree
+
+    left, right, feature = (nodes[name] for name in ("left_child", "right_child", "feature"))
+    inner = left != _LEAF
+    numbers = np.arange(len(nodes))[inner]
+    # It follows them without looking, and parents come before their children.
+    children = np.stack([left[inner], right[inner]])
+    is_right = (children > numbers).all() and (children < len(nodes)).all()
+    if not len(nodes) or not is_right or not np.isin(feature[inner], range(len(FEATURES))).all():
+        raise ValueError("its nodes lead nowhere")
+    if labels.ndim != 1 or not len(labels):
+        raise ValueError("it has no labels")
+    found = ScikitTree(len(FEATURES), np.array([len(labels)], np.intp), 1)
+    found.__setstate__({"max_depth": 0, "node_count": len(nodes), "nodes": nodes, "values": values})
+    return found

@@ -30,11 +30,16 @@ def deepest(document: Any, path: Sequence[str | int]) -> Path:
     for depth, part in enumerate(path):
         if isinstance(document, dict) and part in document:
             document = document[str(part)]
-        elif isinstance(document, list) and str(part).isdigit() and int(part) < len(document):
+        elif isinstance(document, list) and is_index(part) and int(part) < len(document):
             document = document[int(part)]
         else:
             return tuple(path[:depth])
     return tuple(path)
+
+
+def is_index(part: str | int) -> bool:
+    """Whether a part of a path is a number: RFC 6901 has ASCII digits only."""
+    return str(part).isascii() and str(part).isdigit()
 
 
 def value_at(document: Any, path: Sequence[str | int]) -> Any:

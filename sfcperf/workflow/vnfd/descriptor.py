@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +14,19 @@ from sfcperf.errors import InputError
 from sfcperf.workflow.schema import own_schema
 from sfcperf.workflow.vnfd.checks import check_ancestry, without_patterns
 from sfcperf.workflow.vnfd.files import descriptor_files, merged
+from sfcperf.workflow.vnfd.substitution import with_mapped_requirements
 from sfcperf.workflow.vnfd.tacker import with_tacker_types
 from sfcperf.workflow.vnfd.tosca_parser import template_class
 
 _MAX_NODES = 500
-_COMPUTE = ("nfv_compute", "host")
-"""Capabilities that carry `num_cpus` and `mem_size`, by profile."""
+_TOSCA = {"vcpus": ("num_cpus",), "memory_mib": ("mem_size",)}
+_SOL001 = {
+    "vcpus": ("virtual_cpu", "num_virtual_cpu"),
+    "memory_mib": ("virtual_memory", "virtual_mem_size"),
+}
+_SIZES = {"nfv_compute": _TOSCA, "host": _TOSCA, "virtual_compute": _SOL001}
+"""Capability that states sizes, by profile -> field of Descriptor -> path in its properties (ETSI
+GS NFV-SOL 001, 6.3.1: VirtualCompute)."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +34,9 @@ class Descriptor:
     """The parts of a VNFD that a run needs; None if they are absent."""
 
     vcpus: int | None
-    """Sum of `num_cpus` of its VDUs."""
+    """Sum of `num_cpus` or `num_virtual_cpu` of its VDUs."""
     memory_mib: int | None
-    """Sum of `mem_size` of its VDUs, MiB, rounded up."""
+    """Sum of `mem_size` or `virtual_mem_size` of its VDUs, MiB, rounded up."""
     image: str | None = None
     """Image that its first VDU is made from: as Tacker's `image` property names it, or the file of
     its image artifact without its ending, as an image service names it."""
@@ -38,7 +45,11 @@ class Descriptor:
     user_data: str | None = None
     """Its first VDU's own user data, for cloud-init: Tacker's `user_data`, SOL001's `boot_data`."""
     left_open: frozenset[str] = frozenset()
-    """Which of the last three are not literal strings, but inputs or files of a package."""
+    """Which of the others have no fixed value, but inputs without a default or files of a
+    package."""
+    unused: tuple[str, ...] = ()
+    """What else it says of resources, which no driver uses: properties of capabilities, and nodes
+    of storage."""
 
 
 def read_descriptor(path: Path) -> Descriptor:
@@ -90,7 +101,8 @@ def _parse(tree: dict[str, Any]) -> Any:
     logging.getLogger("tosca").addHandler(logging.NullHandler())
     check_ancestry(tree)
     try:
-        return template(yaml_dict_tpl=without_patterns(with_tacker_types(tree)))
+        checked = without_patterns(with_tacker_types(with_mapped_requirements(tree)))
+        return template(yaml_dict_tpl=checked)
     except Exception as error:
         # A malformed template may make the parser raise anything.
         reports = ExceptionCollector.getExceptionsReport(False)
@@ -101,25 +113,33 @@ def _parse(tree: dict[str, Any]) -> Any:
 
 
 def _descriptor(tree: Mapping[str, Any], template: Any) -> Descriptor:
-    sizes = [_compute(node) for node in template.nodetemplates]
-    vcpus = [cpus for cpus, _ in sizes if cpus is not None]
-    memory = [mib for _, mib in sizes if mib is not None]
+    stated = [_sizes(node) for node in template.nodetemplates]
+    totals, open_sizes = {}, set()
+    for field, read in _READ.items():
+        given = [sizes[field] for sizes in stated if field in sizes]
+        values = [read(*each) for each in given]
+        fixed = [value for value in values if value is not None]
+        if len(fixed) < len(values):
+            open_sizes.add(field)
+        elif fixed:
+            totals[field] = _within(field, given[0][0], sum(fixed))
     properties, left_open = _properties(tree)
     return Descriptor(
-        _within("vcpus", "num_cpus", sum(vcpus)) if vcpus else None,
-        _within("memory_mib", "mem_size", sum(memory)) if memory else None,
+        totals.get("vcpus"),
+        totals.get("memory_mib"),
         properties.get("image") or _image(tree),
         properties.get("flavor"),
         properties.get("user_data"),
-        left_open,
+        left_open | open_sizes,
+        tuple(_unused(tree)),
     )
 
 
-def _within(resource: str, source: str, value: int) -> int:
+def _within(field: str, source: str, value: int) -> int:
     """The value if a workflow could ask for it, too."""
-    limits = own_schema()["$defs"]["resources"]["properties"][resource]
+    limits = own_schema()["$defs"]["resources"]["properties"][field]
     if not limits["minimum"] <= value <= limits["maximum"]:
-        unit = " MiB" if resource == "memory_mib" else ""
+        unit = " MiB" if field == "memory_mib" else ""
         raise InputError(
             f"has {source} of {value}{unit} in all",
             allowed=f"{limits['minimum']} to {limits['maximum']}{unit}",
@@ -127,20 +147,65 @@ def _within(resource: str, source: str, value: int) -> int:
     return value
 
 
-def _compute(node: Any) -> tuple[int | None, int | None]:
-    """`num_cpus` and `mem_size` (MiB) of a node template; None where it has none. Raises InputError
-    for values that no machine has."""
+def _sizes(node: Any) -> dict[str, tuple[str, Any]]:
+    """Field of Descriptor -> the name and the value that a node template gives it; None where that
+    is the value of an input without a default."""
     capabilities = node.get_capabilities()
-    for name in _COMPUTE:
-        if name in capabilities:
-            given = {prop.name: prop.value for prop in capabilities[name].get_properties_objects()}
-            cpus, memory = given.get("num_cpus"), given.get("mem_size")
-            # Anything else is a TOSCA function (get_input), with a value only at deployment.
-            return (
-                _within("vcpus", "num_cpus", cpus) if isinstance(cpus, int) else None,
-                _mebibytes(memory) if isinstance(memory, str) else None,
-            )
-    return None, None
+    found: dict[str, tuple[str, Any]] = {}
+    for name, paths in _SIZES.items():
+        if name not in capabilities:
+            continue
+        given = {prop.name: prop.value for prop in capabilities[name].get_properties_objects()}
+        for field, (*parents, last) in paths.items():
+            inner: Any = given
+            for step in parents:
+                inner = inner.get(step) if isinstance(inner, dict) else None
+            if isinstance(inner, dict) and last in inner:
+                found.setdefault(field, (last, inner[last]))
+    return found
+
+
+def _vcpus(source: str, value: Any) -> int | None:
+    """A number of CPUs, which may be quoted; None for a TOSCA function (`get_input`), with a value
+    only at deployment. Raises InputError for values that no machine has."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _within("vcpus", source, value)
+    return _left_open(source, value, "a whole number")
+
+
+def _memory_mib(source: str, value: Any) -> int | None:
+    """The same of an amount of memory."""
+    if isinstance(value, str):
+        return _mebibytes(source, value)
+    return _left_open(source, value, "a number and its unit (2 GiB)")
+
+
+_READ = {"vcpus": _vcpus, "memory_mib": _memory_mib}
+
+
+def _left_open(source: str, value: Any, allowed: str) -> None:
+    if isinstance(value, str | int | float | list):
+        raise InputError(f"has {source} of {value!r}", allowed=allowed)
+
+
+def _unused(tree: Mapping[str, Any]) -> Iterator[str]:
+    for name, node in tree["topology_template"]["node_templates"].items():
+        if "Storage" in str(node["type"]):
+            yield f"node {name} of type {node['type']}"
+        for capability, content in _mapping(node, "capabilities").items():
+            used = _SIZES.get(capability, {}).values()
+            for path in _paths(_mapping(content, "properties")):
+                if not any(path[: len(known)] == known for known in used):
+                    yield f"{'/'.join((capability, *path))} of {name}"
+
+
+def _paths(properties: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Of properties, and of the properties of their data types."""
+    for key, value in properties.items():
+        inner = _paths(value) if isinstance(value, dict) and value else [()]
+        yield from ((str(key), *path) for path in inner)
 
 
 def _image(tree: Mapping[str, Any]) -> str | None:
@@ -153,9 +218,9 @@ def _image(tree: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _mapping(node: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _mapping(node: Any, key: str) -> Mapping[str, Any]:
     """A part of a node template that the parser does not check."""
-    value = node.get(key) or {}
+    value = (node.get(key) if isinstance(node, dict) else None) or {}
     if not isinstance(value, dict):
         raise InputError(f"has {key} that are no mapping", allowed=f"{key}: {{NAME: ...}}")
     return value
@@ -195,11 +260,11 @@ def _content(value: Any) -> Any:
     return value
 
 
-def _mebibytes(size: str) -> int:
+def _mebibytes(source: str, size: str) -> int:
     from toscaparser.elements.scalarunit import ScalarUnit_Size
 
     mib: float = ScalarUnit_Size(size).get_num_from_scalar_unit("MiB")
     most = own_schema()["$defs"]["resources"]["properties"]["memory_mib"]["maximum"]
     if not mib <= most:
-        raise InputError(f"has mem_size of {mib:g} MiB", allowed=f"up to {most} MiB")
+        raise InputError(f"has {source} of {mib:g} MiB", allowed=f"up to {most} MiB")
     return math.ceil(mib)

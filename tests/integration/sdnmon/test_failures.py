@@ -3,7 +3,9 @@ them. tests/e2e has real switches and agents."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -342,6 +344,21 @@ def test_connections_that_end_leave_no_threads(controller: Controller):
     for _ in range(10):
         visit()
     assert eventually(lambda: len(list(threads.iterdir())) <= before + 2)
+
+
+def test_connections_that_say_nothing_end_and_keep_no_switch_out(
+    controller: Controller, connect: Connect
+):
+    host, port = controller.openflow.rsplit(":", 1)
+    idle = [socket.create_connection((host, int(port)), timeout=60) for _ in range(70)]
+    with contextlib.ExitStack() as opened:
+        for each in idle:
+            opened.enter_context(each)
+        connect({})
+        assert idle[0].recv(1 << 10)  # HELLO
+        with contextlib.suppress(ConnectionResetError):
+            assert idle[0].recv(1) == b""
+    controller.await_switches(1)
 
 
 def test_notifications(controller: Controller, connect: Connect):

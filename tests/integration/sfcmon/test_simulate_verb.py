@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 from support.command import SFCPERF
 from support.sfcmon import traces
 from support.sfcmon.traces import Row
@@ -81,6 +84,40 @@ def test_a_truncated_trace_is_a_warning(tmp_path: Path) -> None:
     done = run(path, "--window-s", 1)
     assert done.returncode == 0
     assert "warning: the trace ends within a packet" in done.stderr
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_damage_after_good_packets_is_an_error(trace: Path, as_json: tuple[str, ...]) -> None:
+    """In any format: no result is called complete."""
+    lines = trace.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(lines[2].split(b",")[0], b"nan")
+    frames = [(n * 1000, bytes(60)) for n in range(4000)]
+    # More than is decompressed at a time: the simulator has read all packets when it fails.
+    packed = gzip.compress(traces.pcap(frames * 6), 1)
+    for name, content, message in (
+        ("t.csv", b"".join(lines), "line 3: ts_ns is 'nan'"),
+        ("t.pcap", traces.pcap(frames) + b"\xff" * 16, f"at byte {24 + 4000 * 76}"),
+        ("t.pcapng", traces.pcapng(frames) + b"\xff" * 16, "a block of an impossible length"),
+        ("t.csv.gz", packed[:-9], "cannot be decompressed"),
+        ("t.gz", packed + b"more", "cannot be decompressed"),
+    ):
+        path = trace.with_name(name)
+        path.write_bytes(content)
+        done = run(path, "--window-s", 0.002, *as_json)
+        assert (done.returncode, message in done.stderr) == (2, True), (name, done.stderr)
+        assert '"left_out"' not in done.stdout
+        assert "Traceback" not in done.stderr
+
+
+def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+    good = bytes(Ether() / IP(src="10.0.0.1") / UDP())
+    bad = bytes(Ether() / IP(src="10.0.0.1", len=0) / UDP())
+    path = tmp_path / "t.pcap"
+    path.write_bytes(traces.pcap((n, bad if n % 3 else good) for n in range(30)))
+    text = run(path, "--window-s", 1)
+    assert "20 of 30 frames left out: IPv4 length 0" in text.stdout
+    document = json.loads(run(path, "--window-s", 1, "--json").stdout)
+    assert document["left_out"] == {"ipv4_length_0": 20}
 
 
 def test_bad_input_is_one_message(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any, cast
@@ -24,6 +25,7 @@ from sfcperf.active.sfcmon_simulation import SfcmonSimulation
 from sfcperf.errors import InputError, MeasurementError, SfcperfError
 from sfcperf.management.deployment import Deployment
 from sfcperf.vnfs import binaries
+from sfcperf.vnfs.sfcmon import simulation
 from sfcperf.vnfs.sfcmon.settings import Thresholds
 from sfcperf.vnfs.sfcmon.simulation import TOOL, Simulation, simulate
 from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
@@ -32,6 +34,7 @@ pytestmark = pytest.mark.skipif(
     not binaries.requirement(TOOL).met, reason=binaries.requirement(TOOL).detail
 )
 MS = 1_000_000
+UDP = bytes(12) + bytes.fromhex("08004500002e0000000040110000") + bytes(34)
 NO_CHAIN = cast(Deployment, None)
 """It is not looked at."""
 
@@ -120,6 +123,7 @@ def test_a_synthetic_chunk_is_the_generated_file(tmp_path: Path) -> None:
         ("t.gz", b"not compressed", "cannot be decompressed"),
         ("short.gz", gzip.compress(traces.pcap([(0, bytes(60))]))[:-9], "cannot be decompressed"),
         ("t.parquet", b"PAR1", "not readable as Parquet"),
+        ("t.pcap", traces.pcap([(n * MS, UDP) for n in range(99)]) + b"\xff" * 16, "at byte 7548"),
     ],
     # gzip writes the time: names made of contents would differ between processes.
     ids=lambda given: given if isinstance(given, str) else "",
@@ -153,6 +157,23 @@ def test_what_is_doubtful(tmp_path: Path) -> None:
     path.write_bytes(b"".join(SyntheticTrace(1, 0.2).pcap())[:-10])
     result = measure(tmp_path, trace=str(path), window_s=0.1)
     assert result.untrusted == ("the trace ends within a packet: the rest of it is missing",)
+    path.write_bytes(traces.pcap((n * MS, UDP[: 36 if n % 2 else 60]) for n in range(100)))
+    result = measure(tmp_path, trace=str(path), window_s=0.05)
+    assert result.notes["packets_left_out"] == {"headers": 50}
+    (doubt,) = result.untrusted
+    assert "50 of 100 frames" in doubt
+
+
+def test_an_error_of_what_feeds_the_simulator_is_no_end_of_the_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(path: Path) -> Iterator[bytes]:
+        yield traces.pcap([(0, UDP)])
+        raise RuntimeError(path.name)
+
+    monkeypatch.setattr(simulation, "_parts", broken)
+    with pytest.raises(RuntimeError):
+        list(simulate(tmp_path / "t.gz", Simulation(1, 0.1, Thresholds())))
 
 
 def test_a_cancelled_wait_ends_the_simulator(tmp_path: Path) -> None:

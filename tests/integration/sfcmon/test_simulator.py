@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import random
@@ -330,7 +331,7 @@ def test_adaptive_thresholds_reach_their_target(tmp_path: Path) -> None:
         (b"abc", "not a trace"),
         (b"\x1f\x8b\x08\x00aaaaaaaa", "compressed"),
         (bytes(100), "not a trace; allowed: pcap, pcapng, or CSV"),
-        (traces.pcap([], link=147), "frames of link type 147 are not supported"),
+        (traces.pcap([(0, bytes(9))], link=147), "at byte 24, a frame of link type 147"),
         (b"ts_ns,src_ip\n", "line 1 names no column dst_ip"),
         (b"%b\n1,2\n", "line 2 has 2 fields instead of 7"),
         (b"%b\n1,10.0.0.1,10.0.0.2,6,1,2,-5\n", "size_bytes is '-5'; allowed: 0 to 4294967295"),
@@ -338,7 +339,12 @@ def test_adaptive_thresholds_reach_their_target(tmp_path: Path) -> None:
         (b"%b\n1,10.0.0.1,::1,6,1,2,5\n", "dst_ip is '::1'; allowed: an IPv4 address"),
         (b"%b\n1,10.0.0.1,10.0.0.2,256,1,2,5\n", "proto is '256'; allowed: 0 to 255"),
         (b"%b\n99999999999999999999,10.0.0.1,10.0.0.2,6,1,2,5\n", "ts_ns is"),
-        (b"%b\n" + b"x" * 5000, "line 2 is longer than 4096 characters"),
+        (b"%b\n" + b"x" * 20_000, "line 2 is longer than 16384 characters"),
+        (b"%b,proto\n", "line 1 names the column proto twice"),
+        (b'%b\n"1"2,10.0.0.1,10.0.0.2,6,1,2,5\n', "line 2 has characters behind a quoted field"),
+        (b'%b\n1,"10.0.0.1,10.0.0.2,6,1,2,5\n', "line 2 has a quotation mark that is not closed"),
+        (traces.pcap([])[:20], "at byte 0, a header that is cut off"),
+        (b"\xd4\xc3\xb2\xa1\x02\0\x03\0" + bytes(16), "version 2.3 of pcap; allowed: 2.4"),
     ],
 )
 def test_what_is_no_trace(trace: Path, content: bytes, message: str) -> None:
@@ -346,6 +352,23 @@ def test_what_is_no_trace(trace: Path, content: bytes, message: str) -> None:
     with pytest.raises(InputError) as caught:
         run(trace, ALL)
     assert message in caught.value.message
+
+
+def test_csv_of_spreadsheets(trace: Path) -> None:
+    """Any columns before those that count, a byte order mark, all quoted (RFC 4180): a quoted field
+    may have commas, quotation marks and ends of lines."""
+    rows = [Row(n, f"10.0.0.{n % 9}", "10.9.9.9") for n in range(100)]
+    before = {f"f{n}": 'a "quoted",\r\nfield' for n in range(77)}
+    with trace.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.DictWriter(file, [*before, *traces.COLUMNS], quoting=csv.QUOTE_ALL)
+        writer.writeheader()
+        writer.writerows(before | vars(row) for row in rows)
+    plain = run(traces.write_csv(trace.with_suffix(".csv"), rows), ALL)
+    assert run(trace, ALL)[0] == plain[0]
+    damaged = trace.read_bytes().replace(b'"99","10.0', b'"nan","10.0')
+    trace.write_bytes(damaged)
+    with pytest.raises(InputError, match=f"line {2 + 99 * 78}: ts_ns is 'nan'"):
+        run(trace, ALL)
 
 
 def test_a_csv_file_of_another_program(trace: Path) -> None:

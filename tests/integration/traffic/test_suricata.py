@@ -65,7 +65,7 @@ def test_flows_with_alerts_are_attacks(pcap: Path, tmp_path: Path) -> None:
 def test_own_rules_replace_ours(pcap: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.rules"
     own.write_text('alert tcp any any -> any 80 (msg:"web"; flags:S; sid:1;)\n')
-    found = Labels(suricata.rows(pcap, [own]))
+    found = Labels(suricata.alerts(pcap, [own]).rows)
     assert [row.port for row in found.rows] == [4000, None]
     assert found.kinds == ("web",), "a rule without a class: its text"
 
@@ -75,7 +75,7 @@ def test_ipv6(tmp_path: Path) -> None:
     syn = Ether() / IPv6(src="2001:db8::1", dst="2001:db8::2") / TCP(sport=5, dport=80, flags="S")
     wrpcap(str(file), [syn])
     own.write_text('alert tcp any any -> any any (msg:"begun"; flags:S; sid:1;)\n')
-    first = suricata.rows(file, [own])[0]
+    first = suricata.alerts(file, [own]).rows[0]
     assert (str(first.address), str(first.other_address)) == ("2001:db8::1/128", "2001:db8::2/128")
 
 
@@ -100,11 +100,11 @@ def test_rules_that_are_refused(pcap: Path, tmp_path: Path, rules: str | None, s
     if rules is not None:
         own.write_text(rules + "\n")
     with pytest.raises(InputError, match=said):
-        suricata.rows(pcap, [own])
+        suricata.alerts(pcap, [own])
 
 
 def test_a_file_that_is_no_capture(tmp_path: Path) -> None:
     file = tmp_path / "trace.pcap"
     file.write_text("no capture\n")
     with pytest.raises(MeasurementError, match="not a pcap file"):
-        suricata.rows(file)
+        suricata.alerts(file)

@@ -66,6 +66,8 @@ class BrokenApi:
     def __init__(self, *faults: Fault) -> None:
         self.faults = list(faults)
         self.requests: list[tuple[str, str]] = []
+        self.authorizations: list[str | None] = []
+        """The header of each request."""
         self.things: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in COLLECTIONS}
         self.tokens: set[str] = set()
         self.password: str = "right"
@@ -174,6 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.owner.authorizations.append(self.headers["authorization"])
         fault = self.owner.fault_for(self.command, self.path)
         if fault is not None and fault.how == "status":
             return self._answer(fault.status, fault.body or {"error": {}}, fault.headers)

@@ -63,22 +63,33 @@ def pcap(frames: Iterable[tuple[int, bytes]], link: int = ETHERNET, order: str =
     return head + b"".join(records)
 
 
-def pcapng(frames: Iterable[tuple[int, bytes]], link: int = ETHERNET, order: str = "<") -> bytes:
-    """A section with one interface, whose time stamps are nanoseconds."""
+def pcapng(
+    frames: Iterable[tuple[int, bytes]],
+    link: int = ETHERNET,
+    order: str = "<",
+    *,
+    old: bool = False,
+    unused: int | None = None,
+) -> bytes:
+    """A section with one interface, whose time stamps are nanoseconds. `old`: in obsolete packet
+    blocks. `unused`: the link type of an interface before it, which has no packets."""
     section = _block(order, 0x0A0D0D0A, pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1))
     resolution = pack(f"{order}HHB3x", 9, 1, 9) + pack(f"{order}HH", 0, 0)
-    interface = _block(order, 1, pack(f"{order}HHI", link, 0, 0) + resolution)
+    links = [link] if unused is None else [unused, link]
+    interfaces = [_block(order, 1, pack(f"{order}HHI", each, 0, 0) + resolution) for each in links]
+    head = pack(f"{order}HH", len(links) - 1, 0) if old else pack(f"{order}I", len(links) - 1)
     packets = [
         _block(
             order,
-            6,
-            pack(f"{order}IIIII", 0, ts >> 32, ts & 0xFFFFFFFF, len(data), len(data))
+            2 if old else 6,
+            head
+            + pack(f"{order}IIII", ts >> 32, ts & 0xFFFFFFFF, len(data), len(data))
             + data
             + bytes(-len(data) % 4),
         )
         for ts, data in frames
     ]
-    return section + interface + b"".join(packets)
+    return section + b"".join(interfaces + packets)
 
 
 def _block(order: str, kind: int, body: bytes) -> bytes:

@@ -46,7 +46,15 @@ def test_udp_loss_leaves_out_the_omitted_seconds(version: str) -> None:
     assert seen.datagrams.sent == pytest.approx(250, abs=2)  # 2 Mbit/s of 1000 bytes for 1 s
     # Independently, from bytes: what arrived of what was sent.
     arrived = seen.received_bps / seen.sent_bps
-    assert seen.datagrams.loss_ratio == pytest.approx(1 - arrived, abs=0.05)
+    datagrams = seen.datagrams
+    loss_ratio = datagrams.lost / (datagrams.received + datagrams.lost)
+    assert loss_ratio == pytest.approx(1 - arrived, abs=0.05)
+    rows = [
+        row["sum"]
+        for row in json.loads(golden("udp-omit-loss", version))["server_output_json"]["intervals"]
+    ]
+    omitted = [row["packets"] - row["lost_packets"] for row in rows if row["omitted"]]
+    assert datagrams.omitted == sum(omitted) > 0
     assert seen.datagrams.received_per_s * 1000 * 8 == pytest.approx(seen.received_bps, rel=0.01)
 
 
@@ -79,7 +87,7 @@ def test_datagrams_after_the_last_one_received_are_told_apart() -> None:
     document["end"]["sum_sent"]["packets"] += 40
     assert (cut := parse(json.dumps(document)).datagrams) is not None
     assert cut.unseen == 40
-    assert cut.loss_ratio == whole.loss_ratio
+    assert (cut.received, cut.lost) == (whole.received, whole.lost)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -92,6 +100,37 @@ def test_datagrams_of_omitted_seconds_are_not_taken_for_unseen_ones(version: str
 def test_iperf3s_own_error_is_told() -> None:
     with pytest.raises(MeasurementError, match="Connection refused"):
         parse(golden("refused"))
+
+
+def test_a_report_that_is_printed_twice_counts_once() -> None:
+    assert parse(golden("tcp") * 2) == parse(golden("tcp"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (golden("tcp") + "iperf3: error - control socket\n", "iperf3: error - control socket"),
+        ("warning: too long\n" + golden("tcp"), "warning: too long"),
+        ("\ufeff" + golden("tcp"), "before"),
+        (golden("tcp")[:3000], "cut off"),
+        (golden("tcp") + golden("udp-streams"), "Extra data"),
+        (golden("udp-streams").replace('"lost_percent":\t0', '"lost_percent":\t-nan', 1), "-nan"),
+        ("iperf3: command not found", "command not found"),
+        ("", "''"),
+    ],
+)
+def test_what_is_in_the_way_is_said(text: str, words: str) -> None:
+    with pytest.raises(MeasurementError) as caught:
+        parse(text)
+    assert words in caught.value.message
+
+
+def test_a_jitter_longer_than_the_test_is_refused() -> None:
+    """As in reports of a server whose clock was set."""
+    document = json.loads(golden("udp-streams"))
+    document["end"]["sum_received"]["jitter_ms"] = 6.11e8
+    with pytest.raises(MeasurementError, match="jitter"):
+        parse(json.dumps(document))
 
 
 def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -146,4 +185,4 @@ def _parse_or_refuse(text: str) -> None:
     assert math.isfinite(seen.received_bps)
     assert math.isfinite(seen.sent_bps)
     if seen.datagrams is not None:
-        assert 0 <= seen.datagrams.loss_ratio <= 1
+        assert min(seen.datagrams.received, seen.datagrams.lost, seen.datagrams.unseen) >= 0

@@ -1,10 +1,11 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.ping.output import parse
+from sfcperf.active.ping.output import PingOutput, parse
 from sfcperf.errors import MeasurementError
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -54,6 +55,53 @@ def test_refused_sends_are_errors() -> None:
     assert parse(golden("ping-too-long")).errors == 2
 
 
+def printed(numbers: Sequence[int], transmitted: int, remark: str = "") -> str:
+    """What ping prints of replies to these requests, whose RTT tells them apart."""
+    rows = [
+        f"64 bytes from 192.0.2.1: icmp_seq={n % 2**16} ttl=64 time=1{n:06} ms" for n in numbers
+    ]
+    summary = f"{transmitted} packets transmitted, {len(rows)} received, {remark}0% packet loss"
+    return "\n".join([*rows, f"{summary}, time 9ms", "rtt min/avg/max/mdev = 1/2/3/0.1 ms"])
+
+
+def numbers_of(seen: PingOutput) -> dict[int, float]:
+    return {number: rtt_us / 1000 - 1_000_000 for number, rtt_us in seen.rtt_us.items()}
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        range(1, 100_001),
+        [1, *range(60_000, 66_001)],
+        [*range(1, 65_536), 65_537, 65_536, 65_538],
+        [*range(1, 20_001), *range(70_000, 70_010)],
+    ],
+    ids=["all", "lost before", "in another order", "an outage"],
+)
+def test_sequence_numbers_wrap(numbers: Sequence[int]) -> None:
+    seen = parse(printed(numbers, 100_000))
+    assert numbers_of(seen) == {number: number for number in numbers}
+
+
+def test_time_stamps_of_ping_are_left_out() -> None:
+    lines = printed([1, 2], 2).splitlines()
+    stamped = [f"[1700000000.123456] {line}" if "icmp_seq" in line else line for line in lines]
+    assert parse("\n".join(stamped)) == parse("\n".join(lines))
+
+
+def test_another_ping_is_named() -> None:
+    """What busybox prints."""
+    text = """PING 127.0.0.1 (127.0.0.1): 56 data bytes
+64 bytes from 127.0.0.1: seq=0 ttl=64 time=0.079 ms
+
+--- 127.0.0.1 ping statistics ---
+1 packets transmitted, 1 packets received, 0% packet loss
+round-trip min/avg/max = 0.071/0.075/0.079 ms
+"""
+    with pytest.raises(MeasurementError, match="another ping"):
+        parse(text)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -62,6 +110,7 @@ def test_refused_sends_are_errors() -> None:
         ("10 packets transmitted, 10 received", "0 packets transmitted, 0 received"),
         ("icmp_seq=3 ", "icmp_seq=4 "),
         ("rtt min", "round-trip min"),
+        ("icmp_seq=3 ", "icmp_seq=65539 "),
         ("rtt min/avg/max/mdev = ", "rtt min/avg/max/mdev = 1.2."),
     ],
 )

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import ARP, Ether
+from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import PcapWriter
 
 from sfcperf.active.labelled_traffic.replay_plan import Key, ReplayPlan, plan, replayed
 from sfcperf.errors import InputError
 from sfcperf.packets.five_tuple import flow_of
+from sfcperf.packets.identity import identity
 from sfcperf.traffic.split import trains
 
 USER, ATTACKER, SERVER = "198.51.100.1", "203.0.113.9", "192.0.2.1"
@@ -75,10 +76,47 @@ def test_what_no_chain_carries_is_left_out(tmp_path: Path) -> None:
     others = [Ether() / ARP(pdst=SERVER), Ether() / IPv6(dst="2001:db8::1") / UDP()]
     found = made(tmp_path, [tcp(USER, 1), *martians, *others])
     assert len(found.packets) == 1
-    assert found.left_out == {"training": 0, "not_ipv4": 1, "martian": 4}
+    assert found.left_out == {"training": 0, "not_ipv4": 1, "martian": 4, "ethertype_0x0806": 1}
     left = found.without([USER])
     assert not left.packets
     assert left.left_out["endpoint_addresses"] == 1
+
+
+def test_vlan_tags_are_taken_off(tmp_path: Path) -> None:
+    """Endpoints have no VLANs."""
+    tagged = Ether() / Dot1Q(vlan=5) / tcp(USER, 1).payload
+    found = made(tmp_path, [tagged, tcp(USER, 2), Ether() / Dot1Q() / tcp("127.0.0.1", 3).payload])
+    assert [packet.frame[12:14] for packet in found.packets] == [b"\x08\x00"] * 2
+    assert [packet.flow.source_port for packet in found.packets] == [1, 2]
+    assert found.keys[0] == (flow_of(bytes(tcp(USER, 1))), identity(bytes(tcp(USER, 1))))
+    assert found.longest_ip_bytes == 40
+    assert (found.left_out["martian"], found.frames) == (1, 3)
+
+
+def test_frames_that_nobody_knows_are_doubtful(tmp_path: Path) -> None:
+    mpls = Ether(type=0x8847) / Raw(b"\0\1\1\x40" + bytes(tcp(USER, 1))[14:])
+    found = made(tmp_path, [mpls, tcp(USER, 2)])
+    assert found.left_out["ethertype_0x8847"] == 1
+    assert list(found.left_out.doubts(found.frames))
+    with pytest.raises(InputError, match=r"no IPv4 packets.*EtherType 0x8847"):
+        made(tmp_path, [mpls])
+
+
+def test_a_packet_without_a_length_is_refused(tmp_path: Path) -> None:
+    """It was captured before the network card divided it: nobody can send it so."""
+    with pytest.raises(InputError, match="IPv4 length is 0"):
+        made(tmp_path, [tcp(USER, 1), Ether() / IP(src=USER, dst=SERVER, len=0) / TCP()])
+
+
+def test_a_damaged_capture_is_refused_with_the_place(tmp_path: Path) -> None:
+    pcap, labels = write(tmp_path, [tcp(USER, port) for port in range(1, 9)])
+    whole = pcap.read_bytes()
+    at = len(whole) - 3 * 70  # a record of the third last packet
+    for content, place in ((whole[:-1], len(whole) - 70), (whole[:at] + b"\xff" * 210, at)):
+        pcap.write_bytes(content)
+        with pytest.raises(InputError) as caught:
+            plan(pcap, labels, 1, 0)
+        assert caught.value.where == f"{pcap}, byte {place}"
 
 
 def test_a_capture_of_cut_packets_is_refused(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_other_wrong_input_is_refused(store: RunStore, tmp_path: Path) -> None:
     place = {"file": geo, "addresses": "server", "fields": {"country": "country.iso_code"}}
     cases: list[tuple[dict[str, Any], str]] = [
         ({"tables": [{**here, "file": "absent.csv"}]}, "cannot be read"),
-        ({"tables": [{**here, "file": "."}]}, "cannot be read"),
+        ({"tables": [{**here, "file": "."}]}, "a folder"),
         ({"tables": [{**here, "match": {"k": "factor_lenght"}}]}, "no column 'factor_lenght'"),
         ({"tables": [{**here, "match": {"k": "source", "country": "label"}}]}, "source"),
         ({"databases": [{**place, "file": "not.mmdb"}]}, "not a MaxMind database"),

@@ -107,6 +107,23 @@ def test_what_a_monitor_foresees_is_said_once(
     assert warned == ["warning: /monitors/0: nothing to see (in 1 of 2 scenarios)"]
 
 
+def test_what_a_descriptor_asks_for_in_vain_is_said(
+    bench: Bench, sfcperf: Command, capsys: Capture
+) -> None:
+    (bench.results / "own.yaml").write_text(
+        "tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0\n"
+        "topology_template:\n  node_templates:\n    VDU1:\n"
+        "      type: tosca.nodes.nfv.VDU.Tacker\n      properties: {flavor: large}\n"
+        "      capabilities: {nfv_compute: {properties: {num_cpus: 2, disk_size: 1 GB}}}\n"
+    )
+    vnfs = {"sf": {"type": "fake", "vnfd": str(bench.results / "own.yaml")}}
+    assert sfcperf("validate", bench.write(vnfs=vnfs)) == 0
+    (warned,) = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert warned.startswith("warning: /vnfs/sf/vnfd")
+    assert "disk_size of VDU1" in warned
+    assert "large" in warned
+
+
 def test_plan_shows_the_blocks_of_variants(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
     variants = {"first": {}, "second": {"vnfs.sf.node": "node1", "probes.0.packets": 20}}
     assert sfcperf("plan", bench.write(**SMALL, variants=variants)) == 0

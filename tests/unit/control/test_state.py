@@ -13,7 +13,7 @@ import pytest
 from support.engine import Bench, in_child
 
 from sfcperf.control.clean import clean
-from sfcperf.control.lock import is_held
+from sfcperf.control.lock import held, is_held
 from sfcperf.control.state import TAG_ALPHABET, RunAlive, RunInfo, RunState, StateDir
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import EnvironmentLacks
@@ -50,6 +50,29 @@ def test_a_run_is_alive_until_its_process_ends(state_dir: Path) -> None:
         states.claim(run_id)
     state.release()
     assert not is_held(states.root / "runs" / run_id)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.parametrize("mode", [None, 0o644], ids=["new", "of an older release"])
+def test_others_see_whether_a_run_lives_and_cannot_hold_its_lock(
+    tmp_path: Path, mode: int | None
+) -> None:
+    if mode is not None:
+        (tmp_path / "lock").touch(mode=mode)
+    tmp_path.chmod(0o755)
+
+    def stranger(alive: bool) -> None:
+        os.chdir(tmp_path)
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        assert is_held(Path()) is alive
+        with pytest.raises(PermissionError):
+            os.open("lock", os.O_RDONLY)
+
+    with held(tmp_path, "run"):
+        assert in_child(lambda: stranger(True)) == 0
+    assert in_child(lambda: stranger(False)) == 0
 
 
 def test_a_child_that_outlives_a_run_does_not_keep_it_alive(state_dir: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from sfcperf.control.events.recorder import Recorder
 
 __all__ = ["bench"]
 
+tokens: list[str | None] = []
+"""What was sent in the header Authorization."""
 Spans = dict[bytes, Any]
 """Span id -> span."""
 
@@ -39,6 +42,7 @@ def received(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ExportTraceServic
     class Collector(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             assert self.path == "/v1/traces"
+            tokens.append(self.headers["Authorization"])
             body = self.rfile.read(int(self.headers["Content-Length"]))
             requests.append(ExportTraceServiceRequest.FromString(body))
             self.send_response(200)
@@ -100,6 +104,20 @@ def test_a_run_is_one_tree(bench: Bench, received: list[ExportTraceServiceReques
     (resource,) = (each.resource for request in received for each in request.resource_spans)
     names = {a.key: a.value.string_value for a in resource.attributes}
     assert names["service.name"] == "sfcperf"
+
+
+def test_the_credentials_that_were_given_are_sent(
+    bench: Bench,
+    received: list[ExportTraceServiceRequest],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "netrc").write_text("default login somebody password else\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20correct-horse")
+    tokens.clear()
+    bench.start(**{**SMALL, "design": {"rounds": 1, "warmup_rounds": 0}})
+    assert tokens == ["Bearer correct-horse"]
 
 
 def test_a_failed_trial_is_an_error(

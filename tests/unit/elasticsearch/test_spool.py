@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from support.schemas import validator
 
 from sfcperf.elasticsearch import delivery
 from sfcperf.elasticsearch.connection import ServerAway
+from sfcperf.elasticsearch.publication import send
 from sfcperf.elasticsearch.spool import Spool
 from sfcperf.elasticsearch.target import Target, target
 from sfcperf.errors import EnvironmentLacks, InputError
@@ -51,6 +53,29 @@ def test_an_entry_is_as_its_schema_says(store: RunStore, state_dir: Path) -> Non
     for entry in (waiting, other):
         spool.done(entry)
     assert spool.waiting() == []
+
+
+def test_one_process_at_a_time_sends_a_run(store: RunStore, tmp_path: Path) -> None:
+    with Spool().alone(store.folder):
+        with Spool().alone(tmp_path):
+            pass
+        with pytest.raises(EnvironmentLacks), Spool().alone(store.folder):
+            pass
+        locks = list(Spool().folder.glob("*.lock"))
+        assert [path.stat().st_mode & 0o777 for path in locks] == [0o600]
+    with Spool().alone(store.folder):
+        pass
+    assert not list(Spool().folder.iterdir())
+
+
+def test_who_reads_a_run_folder_does_not_stop_its_delivery(store: RunStore) -> None:
+    stranger = os.open(store.folder, os.O_RDONLY)
+    try:
+        fcntl.flock(stranger, fcntl.LOCK_EX)
+        with pytest.raises(ServerAway):
+            send(store, NOWHERE, retry_s=0)
+    finally:
+        os.close(stranger)
 
 
 def test_a_server_that_is_away_makes_the_run_wait(store: RunStore) -> None:

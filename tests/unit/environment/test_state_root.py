@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfcperf.control.state import StateDir
-from sfcperf.environment.state_root import state_root
+from sfcperf.environment.state_root import state_folder, state_root
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,10 @@ def test_it_is_the_users(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     assert state_root() == StateDir().root == Path(expected)
+
+
+def test_its_folders_are_private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SFCPERF_STATE_DIR", str(tmp_path / "root"))
+    folder = state_folder("models")
+    assert folder == tmp_path / "root" / "models" == state_folder("models")
+    assert {each.stat().st_mode & 0o777 for each in (folder, folder.parent)} == {0o700}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 
 import pytest
 
 import sfcperf
-from sfcperf.environment.variables import without_secrets
+from sfcperf.environment.variables import forget_proxies, of_tools, without_secrets
 from sfcperf.hosts import process
 from sfcperf.package.scan import scan
 
@@ -54,6 +55,22 @@ def test_a_tool_gets_everything_else(
     assert without_secrets()[name] == value
 
 
+@pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY", "no_proxy", "HYDRA_PROXY_HTTP"])
+def test_packets_of_a_tool_take_no_way_round_the_chain(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "proxy:3128")
+    assert name in without_secrets()
+    assert name not in of_tools()
+    assert not process.run(["printenv", name], timeout_s=60, check=False).text
+
+
+def test_grpc_finds_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"http_proxy": "a", "grpc_proxy": "b", "HOME": "/root"})
+    forget_proxies()
+    assert os.environ == {"HOME": "/root"}
+
+
 def _starts(tree: ast.AST) -> list[ast.Call]:
     return [
         node
@@ -78,6 +95,8 @@ def test_every_place_that_starts_a_child_says_what_it_gets() -> None:
         place
         for place, given in found.items()
         if place.partition(":")[0] not in STARTS_SFCPERF
-        and not any("without_secrets()" in text or text == "{}" for text in given)
+        and not any(
+            "without_secrets()" in text or "of_tools()" in text or text == "{}" for text in given
+        )
     }
     assert careless == set()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
-from support.command import SFCPERF
+from support.command import spawn
 from support.records.packages import contents
 
 from sfcperf import retry
@@ -61,8 +60,7 @@ def await_judging(state: Path) -> None:
 
 
 def test_what_a_killed_process_leaves_is_cleaned(package: Path, state: Path) -> None:
-    command = [SFCPERF, "verify", str(package)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with spawn("verify", package) as process:
         await_judging(state)
         process.kill()
     (left,) = state.glob("private-*")
@@ -93,9 +91,8 @@ def test_an_interrupted_verification_leaves_nothing(
 ) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    command = [SFCPERF, "verify", str(package)]
     environment = {**os.environ, "TMPDIR": str(temporary)}
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
+    with spawn("verify", package, env=environment) as process:
         await_judging(state)
         process.send_signal(number)
         assert process.wait() == 130

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from itertools import pairwise
-from pathlib import Path
 from statistics import fmean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-from scapy.utils import wrpcap
 
-from sfcperf.errors import MeasurementError
 from sfcperf.packets.matching import match
-from sfcperf.packets.pcap_file import frames
 
 
 def test_order_does_not_matter() -> None:
@@ -78,32 +71,3 @@ def test_loss_reordering_duplicates(
         assert fmean(inside for _, inside in found.crossings) == pytest.approx(fmean(stays))
     # Nothing is counted twice or forgotten.
     assert len(found.crossings) + found.only_entered + found.ambiguous == len(entered)
-
-
-@pytest.mark.parametrize("nano", [True, False])
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_pcap_files(tmp_path: Path, nano: bool, order: str) -> None:
-    packets = [Ether() / IP() / UDP() / bytes([n]) for n in range(5)]
-    for n, packet in enumerate(packets):
-        packet.time = 1_790_000_000 + n / 8
-    path = tmp_path / "a.pcap"
-    wrpcap(str(path), packets, nano=nano, endianness=order)
-    found = list(frames(path))
-    assert [frame for _, frame in found] == [bytes(packet) for packet in packets]
-    assert [t for t, _ in found] == [1_790_000_000 * 10**9 + n * 125_000_000 for n in range(5)]
-    # The last record is torn.
-    path.write_bytes(path.read_bytes()[:-1])
-    assert list(frames(path)) == found[:-1]
-
-
-def test_what_is_no_pcap_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.pcap"
-    for content in (b"", b"PK\3\4" * 10, struct.pack("<I", 0xA1B2C3D4)):
-        path.write_bytes(content)
-        with pytest.raises(MeasurementError, match="not a pcap file"):
-            frames(path)
-    path.write_bytes(struct.pack("<I16xI", 0xA1B2C3D4, 113))
-    with pytest.raises(MeasurementError, match="link type 113"):
-        frames(path)
-    with pytest.raises(MeasurementError, match="not readable"):
-        frames(tmp_path / "none.pcap")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import socket
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
@@ -129,6 +132,36 @@ def test_a_folder_that_is_gone(store: RunStore, ask: Ask, method: str) -> None:
 def test_a_page_from_elsewhere_cannot_ask(ask: Ask) -> None:
     assert ask("/", Host="elsewhere.example")[0].status == 421
     assert ask("/run.json", Host="localhost:8644")[0].status == 200
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "a]", "", "[v1.x]"])
+def test_a_host_that_is_none_is_elsewhere(ask: Ask, host: str) -> None:
+    assert ask("/", Host=host)[0].status == 421
+
+
+def test_connections_that_ask_nothing_are_ended(store: RunStore) -> None:
+    with (
+        answering(report_server(store, 0, longest_idle_s=0.1)) as server,
+        socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as idle,
+    ):
+        idle.sendall(b"GET / HTTP/1.0\r\n")
+        assert idle.recv(1) == b""
+
+
+def test_many_connections_take_few_threads_and_keep_nobody_out(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "MOST_THREADS", 4)
+    threads = threading.active_count()
+    with answering(report_server(store, 0)) as server, ExitStack() as opened:
+        where = ("127.0.0.1", server.server_port)
+        for _ in range(20):
+            oldest = opened.enter_context(socket.create_connection(where, timeout=60))
+        connection = HTTPConnection(*where, timeout=60)
+        connection.request("GET", "/run.json")
+        assert connection.getresponse().status == 200
+        assert threading.active_count() < threads + 10
+        assert oldest.getpeername() == where
 
 
 def test_a_port_that_is_taken(store: RunStore) -> None:

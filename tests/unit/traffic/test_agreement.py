@@ -14,6 +14,7 @@ from scapy.utils import wrpcap
 from sklearn.metrics import matthews_corrcoef
 
 from sfcperf.traffic.agreement import Alarmed, agreement, flows_mcc, matthews, table
+from sfcperf.traffic.labelled import LabelledTrace
 from sfcperf.traffic.labels import BENIGN, Labels, Row
 
 COUNTS = st.integers(0, 9)
@@ -46,7 +47,7 @@ def test_packets_and_flows_of_each_true_label(tmp_path: Path) -> None:
             Row(BENIGN),
         ]
     )
-    found = agreement(pcap, truth, judged)
+    found = agreement(LabelledTrace(pcap, truth), judged)
     counts = {
         label: (one.packets, one.packets_alarmed, len(one.flows), len(one.flows_alarmed))
         for label, one in found.items()

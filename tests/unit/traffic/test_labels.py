@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
+import os
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
@@ -38,13 +39,41 @@ FLOWS = st.builds(
 )  # fmt: skip
 
 
+def matches(row: Row, flow: Flow) -> bool:
+    """The definition, one row at a time."""
+    ends = (flow.source, flow.source_port), (flow.destination, flow.destination_port)
+    named = (row.address, row.port), (row.other_address, row.other_port)
+    return row.protocol in (None, flow.protocol) and any(
+        all(
+            (network is None or ip_address(address) in network) and named_port in (None, port)
+            for (address, port), (network, named_port) in zip(way, named, strict=True)
+        )
+        for way in (ends, ends[::-1])
+    )
+
+
 @given(st.lists(ROWS, min_size=1, max_size=8), FLOWS, st.sampled_from([0.0, 0.5, 1.0, 3.0]))
 def test_the_first_row_that_matches_counts(rows, flow, at_s):
-    expected = next((r.label for r in rows if r.covers(at_s) and r.matches(flow)), None)
+    expected = next((r.label for r in rows if r.covers(at_s) and matches(r, flow)), None)
     known = Labels(rows)
     assert known.of(flow, at_s) == expected
     assert known.of(flow.reverse, at_s) == expected
     assert known.kinds == tuple(sorted({r.label for r in rows if r.label != BENIGN}))
+
+
+def test_a_flow_is_compared_with_few_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+
+    def covers(row: Row, at_s: float) -> bool:
+        nonlocal compared
+        compared += 1
+        return True
+
+    prefixes = [ip_network((10 << 24 | number << 8, 24)) for number in range(2000)]
+    known = Labels([Row(f"kind {each}", address=each) for each in prefixes] + [Row(BENIGN)])
+    monkeypatch.setattr(Row, "covers", covers)
+    assert known.of(Flow("192.0.2.1", 1, "10.7.1.9", 2, 6), 0) == "kind 10.7.1.0/24"
+    assert compared == 1
 
 
 @given(st.lists(ROWS, min_size=1, max_size=8))
@@ -66,7 +95,9 @@ def test_what_is_written_is_read(tmp_path_factory, rows):
         (",,6,10.0.0.1,65536,,,scan", "port '65536'"),
         (",,6,10.0.0.1,-1,,,scan", "port '-1'"),
         (",,6,10.0.0.1,²,,,scan", "port '²'"),
-        ("1,2,3", "3 fields instead of 8"),
+        ("1,2,3", "3 cells, but the header has 8"),
+        (f",,,,,,,{'x' * 200_000}", "field larger than field limit"),
+        (',,,,,,,"scan', "not CSV"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: str, message: str):
@@ -75,7 +106,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, message: str):
     with pytest.raises(InputError) as caught:
         labels.read(path)
     assert message in str(caught.value)
-    assert caught.value.where == f"{path}, line 3"
+    assert caught.value.where == f"{path}:3"
 
 
 @pytest.mark.parametrize("text", ["", "label\nscan\n", f"{HEADER}\n", "\0"])
@@ -83,6 +114,40 @@ def test_no_file_of_labels(tmp_path: Path, text: str):
     path = tmp_path / "labels.csv"
     path.write_text(text)
     with pytest.raises(InputError):
+        labels.read(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"\ufeff{HEADER}\n,,,10.0.0.1,,,,DoS Hulk\n,,,,,,,benign\n",
+        f"{HEADER}\r\n,,,10.0.0.1,,,,DoS Hulk\r\n,,,,,,,BENIGN\r\n\r\n",
+        f"{HEADER}\n,,, 10.0.0.1,,,,DoS Hulk \n,,,,,,, Benign\n,,,,,,,\n",
+    ],
+)
+def test_labels_as_spreadsheets_and_public_data_sets_have_them(tmp_path: Path, text: str):
+    path = tmp_path / "labels.csv"
+    path.write_text(text, newline="")
+    found = labels.read(path)
+    assert found.kinds == ("DoS Hulk",)
+    assert [row.label for row in found.rows] == ["DoS Hulk", BENIGN]
+    assert found.rows[0].address == ip_network("10.0.0.1")
+
+
+def test_kinds_of_another_encoding_are_never_merged(tmp_path: Path):
+    path = tmp_path / "labels.csv"
+    kinds = "".join(f",,,10.0.0.1,,,,Web Attack {dash} XSS\n" for dash in "–—")
+    path.write_text(f"{HEADER}\n{kinds}", encoding="cp1252")
+    with pytest.raises(InputError) as caught:
+        labels.read(path)
+    assert caught.value.where == f"{path}:2"
+    path.write_text(f"{HEADER}\n{kinds}", encoding="utf-8")
+    assert len(labels.read(path).kinds) == 2
+
+
+def test_a_fifo_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(path := tmp_path / "labels.csv")
+    with pytest.raises(InputError, match="not a regular file"):
         labels.read(path)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.workflows.plugins import findings_at, pointers
 
+from sfcperf.errors import WorkflowError
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Link, Match, Resources
 from sfcperf.workflow.topology import DESCRIPTIONS, PRESETS
@@ -89,6 +90,21 @@ def test_resources_come_from_the_workflow_then_the_descriptor(load: Any, tmp_pat
     )
     assert resources(vnfd="own.yaml") == Resources(1, 256)
     assert resources(vnfd="./own.yaml", resources={"vcpus": 3}) == Resources(3, 256)
+
+
+def test_a_size_that_is_an_open_input_is_not_guessed(load: Any, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0\n"
+        "topology_template:\n  inputs: {n: {type: integer}}\n  node_templates:\n"
+        "    VDU1:\n      type: tosca.nodes.nfv.VDU\n"
+        "      capabilities: {host: {properties: {num_cpus: {get_input: n}}}}\n"
+    )
+    vnf = {"type": "copier", "vnfd": "own.yaml"}
+    with pytest.raises(WorkflowError, match="vcpus") as caught:
+        load(vnfs={"fwd": vnf})
+    assert caught.value.where == "/vnfs/fwd/vnfd"
+    (scenario,) = load(vnfs={"fwd": {**vnf, "resources": {"vcpus": 3}}}).scenarios
+    assert scenario.chain.functions[0].resources == Resources(3, 256)
 
 
 @pytest.mark.parametrize(

@@ -42,14 +42,28 @@ def importing(what: str) -> str:
         (template(vdu("num_cpus: 3")), Descriptor(3, None)),
         (template(vdu("mem_size: 100 MB")), Descriptor(None, 96)),
         (template(vdu("")), Descriptor(None, None)),
-        (template(vdu("num_cpus: {get_input: n}")), Descriptor(None, None)),
+        (template(vdu("num_cpus: '2', mem_size: 2 GiB")), Descriptor(2, 2048)),
+        (
+            template(vdu("num_cpus: {get_input: n}")),
+            Descriptor(None, None, left_open=frozenset({"vcpus"})),
+        ),
+        (
+            template(vdu("mem_size: {get_input: m}")),
+            Descriptor(None, 1024),
+        ),
+        (
+            template(vdu("num_cpus: {get_input: n}"), vdu("num_cpus: 2", "VDU2")),
+            Descriptor(None, None, left_open=frozenset({"vcpus"})),
+        ),
         (template(vdu("num_cpus: 1"), vdu("num_cpus: 2", "VDU2")), Descriptor(3, None)),
     ],
 )
 def test_sizes(tmp_path: Path, text: str, expected: Descriptor) -> None:
     if "get_input" in text:
         text = text.replace(
-            "  node_templates:", "  inputs: {n: {type: integer}}\n  node_templates:"
+            "  node_templates:",
+            "  inputs: {n: {type: integer}, m: {type: scalar-unit.size, default: 1 GiB}}\n"
+            "  node_templates:",
         )
     file = tmp_path / "vnfd.yaml"
     file.write_text(text)
@@ -79,7 +93,87 @@ def test_what_a_vdu_stands_on(tmp_path: Path) -> None:
 """
         )
     )
-    assert read_descriptor(file) == Descriptor(2, 489, "acme", "m1.acme", "#!/bin/sh")
+    assert read_descriptor(file) == Descriptor(
+        2, 489, "acme", "m1.acme", "#!/bin/sh", unused=("nfv_compute/disk_size of VDU1",)
+    )
+
+
+SOL001 = """tosca_definitions_version: tosca_simple_yaml_1_2
+data_types:
+  my.Memory:
+    derived_from: tosca.datatypes.Root
+    properties: {virtual_mem_size: {type: scalar-unit.size}}
+  my.Cpu:
+    derived_from: tosca.datatypes.Root
+    properties:
+      num_virtual_cpu: {type: integer}
+      virtual_cpu_clock: {type: scalar-unit.frequency, required: false}
+capability_types:
+  my.VirtualCompute:
+    derived_from: tosca.capabilities.Root
+    properties: {virtual_memory: {type: my.Memory}, virtual_cpu: {type: my.Cpu}}
+node_types:
+  tosca.nodes.nfv.Vdu.Compute:
+    derived_from: tosca.nodes.Root
+    capabilities: {virtual_compute: {type: my.VirtualCompute}}
+  tosca.nodes.nfv.VduCp:
+    derived_from: tosca.nodes.Root
+    requirements: [{virtual_link: {capability: tosca.capabilities.Node}}]
+  my.VNF:
+    derived_from: tosca.nodes.Root
+    requirements: [{virtual_link_ext: {capability: tosca.capabilities.Node}}]
+topology_template:
+  substitution_mappings:
+    node_type: my.VNF
+    requirements: MAPPED
+  node_templates:
+    VNF: {type: my.VNF}
+    CP1: {type: tosca.nodes.nfv.VduCp}
+    VDU1:
+      type: tosca.nodes.nfv.Vdu.Compute
+      capabilities:
+        virtual_compute:
+          properties:
+            virtual_memory: {virtual_mem_size: 2 GiB}
+            virtual_cpu: {num_virtual_cpu: 2, virtual_cpu_clock: 2 GHz}
+"""
+
+
+@pytest.mark.parametrize(
+    "mapped",
+    [
+        "{virtual_link_ext: [CP1, virtual_link]}",
+        "{virtual_link_ext: {mapping: [CP1, virtual_link]}}",
+        "[{virtual_link_ext: [CP1, virtual_link]}]",
+    ],
+)
+def test_a_package_of_sol001(tmp_path: Path, mapped: str) -> None:
+    """Its sizes are nested, and its requirements are met by the substitution alone."""
+    file = tmp_path / "vnfd.yaml"
+    file.write_text(SOL001.replace("MAPPED", mapped))
+    clock = "virtual_compute/virtual_cpu/virtual_cpu_clock of VDU1"
+    assert read_descriptor(file) == Descriptor(2, 2048, unused=(clock,))
+
+
+@pytest.mark.parametrize("mapped", ["{}", "{virtual_link_ext: [VDU1, dependency]}"])
+def test_a_requirement_that_nothing_meets(tmp_path: Path, mapped: str) -> None:
+    file = tmp_path / "vnfd.yaml"
+    file.write_text(SOL001.replace("MAPPED", mapped))
+    with pytest.raises(InputError, match="virtual_link"):
+        read_descriptor(file)
+
+
+def test_what_it_asks_for_in_vain_is_said(tmp_path: Path) -> None:
+    storage = """
+    disk: {type: tosca.nodes.BlockStorage, properties: {size: 1 GB}}
+"""
+    file = tmp_path / "vnfd.yaml"
+    file.write_text(template(vdu("num_cpus: 1, disk_size: 9 GB, cpu_frequency: 2 GHz"), storage))
+    assert set(read_descriptor(file).unused) == {
+        "host/disk_size of VDU1",
+        "host/cpu_frequency of VDU1",
+        "node disk of type tosca.nodes.BlockStorage",
+    }
 
 
 def test_what_is_known_at_deployment_only(tmp_path: Path) -> None:
@@ -102,6 +196,10 @@ def test_what_is_known_at_deployment_only(tmp_path: Path) -> None:
         (NFV, "is empty"),
         (NFV + "topology_template: {}", "is empty"),
         (template(vdu("num_cpus: two")), "not an integer"),
+        (template(vdu("num_cpus: 2.5")), "num_cpus of 2.5"),
+        (template(vdu("num_cpus: '2_0'")), "num_cpus of '2_0'"),
+        (template(vdu("num_cpus: true")), "num_cpus of True"),
+        (template(vdu("mem_size: 512")), "mem"),
         (template(vdu("num_cpus: 1", type_name="acme.Thing")), '"acme.Thing" is not a valid type'),
         (NFV + "topology_template: {node_templates: [1]}", "no mapping"),
         (template(vdu("num_cpus: 1")) + "own_types: [a]\n", 'unknown field "own_types"'),

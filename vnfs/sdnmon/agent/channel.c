@@ -10,6 +10,7 @@
 
 #define HELLO_ELEMENT_HEADER 4
 #define MULTIPART_HEADER 16
+#define BEGIN_WAIT_NS 10000000000ULL /* for the first message of the switch */
 #define ASK_WAIT_NS 1000000000ULL /* for the switch's ports, at most */
 #define END_WAIT_NS 10000000000ULL /* for an end to take what the other one sent before it ended */
 
@@ -245,6 +246,21 @@ static void judge(struct channel *channel)
 	}
 }
 
+bool channel_is_idle(const struct channel *channel)
+{
+	return !channel->has_begun[SWITCH] && !channel->closed;
+}
+
+/* Who connects and says nothing takes the place of a switch. */
+static void end_idle(struct channel *channel)
+{
+	if (!channel_is_idle(channel) ||
+	    clock_ns(CLOCK_MONOTONIC) - channel->opened_ns < BEGIN_WAIT_NS)
+		return;
+	complain("%s: the switch says nothing", channel->name);
+	channel->closed = true;
+}
+
 static void set_interest(struct channel *channel, enum end end, struct loop *loop)
 {
 	struct peer *peer = &channel->peers[end];
@@ -293,6 +309,7 @@ void channel_serve(struct channel *channel)
 		progress |= peer_send(controller, to_switch) > 0;
 	} while (progress && !channel->closed);
 	judge(channel);
+	end_idle(channel);
 	if (channel->closed)
 		return;
 	set_interest(channel, SWITCH, channel->loop);
@@ -358,6 +375,7 @@ struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, i
 	channel->loop = loop;
 	channel->monitoring = monitoring;
 	channel->name = name;
+	channel->opened_ns = clock_ns(CLOCK_MONOTONIC);
 	channel->session.output = &channel->peers[CONTROLLER].own;
 	for (int end = SWITCH; end <= CONTROLLER; end++) {
 		struct peer *peer = &channel->peers[end];

@@ -24,7 +24,7 @@ struct channel {
 	bool asks; /* and waits for the reply */
 	struct port_list described; /* by the part of it that has come */
 	__u32 xid; /* of that request */
-	__u64 asked_ns, ended_ns;
+	__u64 opened_ns, asked_ns, ended_ns;
 	bool lingers; /* one end is gone, and the other one is awaited */
 	bool closed; /* it can be freed */
 };
@@ -41,5 +41,8 @@ struct channel *channel_open(struct loop *loop, struct monitoring *monitoring, i
 
 /* Do what can be done without waiting. */
 void channel_serve(struct channel *channel);
+
+/* Has the switch said nothing yet? */
+bool channel_is_idle(const struct channel *channel);
 
 void channel_free(struct channel *channel);

@@ -28,13 +28,26 @@ int relay_add(struct relays *relays, char *text)
 
 /* --- channels --- */
 
+/* End the oldest one whose switch has said nothing yet. Is there one? */
+static bool make_room(struct relays *relays)
+{
+	struct channel *oldest = NULL;
+
+	for (struct channel *channel = relays->channels; channel; channel = channel->next)
+		if (channel_is_idle(channel))
+			oldest = channel;
+	if (oldest)
+		oldest->closed = true; /* and freed when all events were served */
+	return oldest;
+}
+
 static void begin(struct relay *relay, int to_switch)
 {
 	struct relays *all = relay->all;
 	struct channel *channel;
 	int to_controller;
 
-	if (all->channel_count == MOST_CHANNELS) {
+	if (all->channel_count >= MOST_CHANNELS && !make_room(all)) {
 		complain("%s: more than %d channels", relay->listen.text, MOST_CHANNELS);
 		close(to_switch);
 		return;

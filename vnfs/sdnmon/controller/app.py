@@ -322,7 +322,9 @@ def _expect(kind: type[A], answer: Answer, switch_id: int) -> A:
 
 def _statistics(status: Status, parts: list[Any], name: str) -> Statistics:
     key_bytes = len(status.layout.key({}, ()))
-    if parts[0].entries.dtype["key"].itemsize != key_bytes:
+    entries = parts[0].entries.dtype
+    slots = entries["slots"].shape[0] if "slots" in entries.names else status.counter_buffer_size
+    if (entries["key"].itemsize, slots) != (key_bytes, status.counter_buffer_size):
         raise WrongAnswer("the table was reset while its statistics were read", where=name)
     interval_ms = status.query_interval_ms / status.counter_buffer_size
     return Statistics(status.layout, status.ratio, interval_ms, parts)

@@ -12,7 +12,13 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from sfcperf.vnfs.sdnmon.controller.errors import CallError, NoAnswer, SwitchLeft, WrongAnswer
+from sfcperf.vnfs.sdnmon.controller.errors import (
+    CallError,
+    NoAnswer,
+    SwitchLeft,
+    TooMuch,
+    WrongAnswer,
+)
 from sfcperf.vnfs.sdnmon.controller.messages import MOST_ENTRIES, Kind, Message, Request
 from sfcperf.vnfs.sdnmon.controller.statistics import Part
 
@@ -21,6 +27,10 @@ Answer = Message | list[Part]
 MOST_XID = (1 << 32) - 1
 _MOST_IN_REPLY = 2 * MOST_ENTRIES
 """Entries and messages of a statistics reply: more than flows that come and go can make of it."""
+MOST_REPLY_BYTES = 256 << 20
+"""Memory that a statistics reply may take. A million entries with 5 slots take half of it."""
+_PART_BYTES = 1000
+"""That a message of a reply takes besides its entries."""
 
 
 @dataclass
@@ -33,6 +43,8 @@ class Call:
     parts: list[Part] = field(default_factory=list)
     taken: int = 0
     """Entries and messages in `parts`."""
+    taken_bytes: int = 0
+    """Memory of `parts`."""
     heard_at_s: float = field(default_factory=time.monotonic)
     """When the request was sent, or the last part of its answer came."""
 
@@ -93,7 +105,16 @@ class Calls:
             return
         call.parts.append(message)
         call.taken += len(message.entries) + 1
-        if call.taken > _MOST_IN_REPLY:
+        call.taken_bytes += message.entries.nbytes + _PART_BYTES
+        if call.taken_bytes > MOST_REPLY_BYTES:
+            self.failed(
+                xid,
+                TooMuch(
+                    f"the statistics are larger than {MOST_REPLY_BYTES >> 20} MiB",
+                    hint="ask without counter buffers, or use fewer slots or match fields",
+                ),
+            )
+        elif call.taken > _MOST_IN_REPLY:
             self.failed(xid, WrongAnswer("the reply has more entries than a table"))
         elif not message.more:
             self._resolve(call, call.parts)

@@ -308,7 +308,7 @@ def read(exp_type: int, content: bytes) -> Message:
         raise WrongAnswer(f"SDN-Mon has no message {exp_type:#x}")
     try:
         return reading(content)
-    except (struct.error, ValueError, IndexError) as error:
+    except (struct.error, ValueError, IndexError, InputError) as error:
         raise WrongAnswer(f"the message {exp_type:#x} of the switch is wrong: {error}") from error
 
 
@@ -334,6 +334,8 @@ def _read_status(content: bytes) -> Status | Off:
     on, mode, slots, interval_ms, ratio, *numbers = _STATUS.unpack_from(content)
     if not on:
         raise ValueError("it is off, and yet has settings")
+    _check("counter_buffer_size", slots, 1, MOST_SLOTS)
+    _check("ratio", ratio, 0, RATIO_ONE)
     epoch, capacity, limit, threshold, entries, notifications, ports, fields, *totals = numbers
     layout, at = _read_fields(content, _STATUS.size, fields)
     if len(content) != at + ports * _PORT.size:

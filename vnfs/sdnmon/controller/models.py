@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from sfcperf.errors import InputError
 from sfcperf.rest.answers import Answer
+from sfcperf.rest.numbers import FromText
 from sfcperf.vnfs.sdnmon.controller import messages
 from sfcperf.vnfs.sdnmon.controller.flows import layout_of
 from sfcperf.vnfs.sdnmon.controller.messages import (
@@ -113,7 +114,7 @@ class FlowsBody(_Body):
 class Which(_Body):
     """Notifications."""
 
-    after: Annotated[int, Field(ge=0, le=(1 << 53) - 1)] = 0
+    after: Annotated[int, Field(ge=0, le=(1 << 53) - 1), FromText] = 0
     """`number` of the last one that is known."""
 
 

@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 from os_ken import cfg
 from os_ken.base.app_manager import AppManager
 from os_ken.controller import ofp_event
-from os_ken.controller.controller import datapath_connection_factory
 from os_ken.controller.handler import CONFIG_DISPATCHER, set_ev_handler
 from os_ken.controller.ofp_handler import OFPHandler
 from os_ken.lib import hub
@@ -27,6 +26,7 @@ from os_ken.lib import hub
 from sfcperf.errors import InputError
 from sfcperf.vnfs.sdnmon.controller import bounded_parsing
 from sfcperf.vnfs.sdnmon.controller.app import SdnMon
+from sfcperf.vnfs.sdnmon.controller.connections import Connections
 from sfcperf.vnfs.sdnmon.controller.errors import WrongAnswer
 from sfcperf.watched import Watch
 
@@ -53,10 +53,14 @@ class _Handler(OFPHandler):
 
     opened: ClassVar[socket.socket]
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._connections = Connections()
+
     def start(self) -> Any:
         """As os-ken calls it."""
         super(OFPHandler, self).start()
-        self.threads.append(hub.spawn(self._accept))
+        self.threads += [hub.spawn(self._connections.end_idle), hub.spawn(self._accept)]
 
     def _accept(self) -> None:
         while True:
@@ -69,7 +73,7 @@ class _Handler(OFPHandler):
 
     def _take(self, connection: socket.socket, address: Any) -> None:
         try:
-            hub.spawn(datapath_connection_factory, connection, address)
+            hub.spawn(self._connections.serve, connection, address)
         except BaseException:
             connection.close()
             raise

@@ -14,6 +14,7 @@ from sfcperf.management.deployment import FlowWindow
 from sfcperf.rest.answers import OF_ALL, OF_BODIES, ProblemAnswer, Refusal, Responses, refusals
 from sfcperf.rest.errors import refusal
 from sfcperf.rest.interface import interface
+from sfcperf.rest.numbers import FromText
 from sfcperf.vnfs.sfcmon.controller import model
 from sfcperf.vnfs.sfcmon.controller.answers import (
     Counters,
@@ -37,7 +38,7 @@ not have the change yet."""
 
 R = TypeVar("R", bound=model.Resource)
 _Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
-_Spi = Annotated[int, Path(ge=1, le=(1 << 24) - 1)]
+_Spi = Annotated[int, Path(ge=1, le=(1 << 24) - 1), FromText]
 _MISSING: Responses = {404: {"model": Refusal}}
 _CHANGE = refusals(
     {

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf.environment.variables import forget_proxies
 from sfcperf.rest.access import read_token
 from sfcperf.rest.server import Server
 from sfcperf.vnfs.listening import listening, url_of
@@ -39,6 +40,7 @@ def serve(options: Options, ready: Callable[[str], None]) -> None:
     # What happens to connections is in the status, and not on stderr.
     logging.getLogger("finsy").propagate = False
     logging.getLogger("finsy").addHandler(logging.NullHandler())
+    forget_proxies()
     token = read_token(options.token_file)
     store = Store(options.state)
     try:

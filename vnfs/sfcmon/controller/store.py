@@ -87,7 +87,7 @@ class Store:
     def _write(self, state: State) -> None:
         document = {"version": VERSION, **state.model_dump(mode="json", exclude_defaults=True)}
         with system_errors_as(EnvironmentLacks, "the state cannot be written", where=self._path):
-            replace_file(self._path, json.dumps(document, indent=1) + "\n")
+            replace_file(self._path, json.dumps(document, indent=1) + "\n", mode=0o600)
 
 
 def _lock_file(path: Path) -> Path:

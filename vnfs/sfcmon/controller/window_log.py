@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfcperf import strict_json
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.ownership import check_place
 
@@ -91,6 +92,6 @@ class WindowLog:
         for line in (whole + newline).splitlines():
             # The first one is the end of a line, unless the file is short.
             with suppress(ValueError, TypeError, KeyError):
-                event = json.loads(line)
+                event = strict_json.loads(line)
                 found[str(event["switch"])] = Last.of(event)
         return found

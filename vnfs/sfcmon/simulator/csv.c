@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Packets as lines of ts_ns,src_ip,dst_ip,proto,src_port,dst_port,size_bytes. */
+/* Packets as lines of ts_ns,src_ip,dst_ip,proto,src_port,dst_port,size_bytes (RFC 4180). */
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "trace.h"
 #include "../../common/report.h"
 
-#define LONGEST_LINE 4096
-#define MOST_FIELDS 32
+#define LONGEST_LINE 16384
+#define MOST_FIELDS (LONGEST_LINE + 1)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* of UTF-8, before the first line */
 
 enum column { TS_NS, SRC_IP, DST_IP, PROTO, SRC_PORT, DST_PORT, SIZE_BYTES, COLUMNS };
 
@@ -20,42 +21,72 @@ struct field {
 	size_t length;
 };
 
-/* The next line, without its end, as fields; what is behind the line is skipped by the caller. */
-static enum trace_status read_line(struct trace *trace, struct field *fields, int *count,
-				   size_t *bytes)
+/* Of the line that is read. */
+static struct field fields[MOST_FIELDS];
+
+static enum trace_status complain_of(const struct trace *trace, const char *what)
+{
+	complain("%s: line %llu %s", trace->input.name, (unsigned long long)trace->line, what);
+	return TRACE_DAMAGED;
+}
+
+/* Where a field that begins with a quotation mark ends: behind its last one, or NULL. A comma or an end
+ * of a line may be between them, and two of them stand for one. */
+static const char *end_of_quoted(const char *text, const char *end)
+{
+	for (text++; (text = memchr(text, '"', (size_t)(end - text))); text += 2)
+		if (text + 1 == end || text[1] != '"')
+			return text + 1;
+	return NULL;
+}
+
+/* Where the field ends that begins there; NULL: it does not. */
+static const char *take_field(const char *text, const char *end, struct field *field)
+{
+	const char *stop = text;
+
+	if (text < end && *text == '"') {
+		stop = end_of_quoted(text, end);
+		if (stop)
+			*field = (struct field){ text + 1, (size_t)(stop - text) - 2 };
+		return stop;
+	}
+	while (stop < end && *stop != ',' && *stop != '\n')
+		stop++;
+	*field = (struct field){ text, (size_t)(stop - text) };
+	if (stop > text && stop[-1] == '\r' && (stop == end || *stop == '\n'))
+		field->length--;
+	return stop;
+}
+
+/* Takes the fields of the next line; what it has is skipped by the caller. */
+static enum trace_status read_line(struct trace *trace, int *count, size_t *bytes)
 {
 	struct input *input = &trace->input;
-	const char *text, *end;
-	size_t length;
+	const char *text, *end, *at;
+	bool whole;
 
 	trace->line++;
 	text = (const char *)input_peek(input, LONGEST_LINE);
-	if (!text)
+	whole = !text; /* what is left of the input may be one line */
+	if (whole)
 		text = (const char *)input->buffer + input->start;
-	length = input_available(input);
-	if (!length)
+	end = text + (whole ? input_available(input) : LONGEST_LINE);
+	if (text == end)
 		return TRACE_END;
-	end = memchr(text, '\n', length < LONGEST_LINE ? length : LONGEST_LINE);
-	if (!end && length >= LONGEST_LINE) {
-		complain("%s: line %llu is longer than %d characters", input->name,
-			 (unsigned long long)trace->line, LONGEST_LINE);
-		return TRACE_DAMAGED;
-	}
-	*bytes = end ? (size_t)(end - text) + 1 : length;
-	if (!end)
-		end = text + length;
-	if (end > text && end[-1] == '\r')
-		end--;
-	*count = 0;
-	while (*count < MOST_FIELDS) {
-		const char *comma = memchr(text, ',', (size_t)(end - text));
-		const char *stop = comma ? comma : end;
-
-		fields[(*count)++] = (struct field){ text, (size_t)(stop - text) };
-		if (!comma)
+	for (*count = 0, at = text;; at++) {
+		at = take_field(at, end, &fields[(*count)++]);
+		if (at && at < end && *at == '\r')
+			at++; /* behind a quoted field */
+		if (!at || (at == end && !whole))
+			return complain_of(trace, whole ? "has a quotation mark that is not closed"
+							: "is longer than 16384 characters");
+		if (at == end || *at == '\n')
 			break;
-		text = comma + 1;
+		if (*at != ',')
+			return complain_of(trace, "has characters behind a quoted field");
 	}
+	*bytes = (size_t)(at - text) + (at < end);
 	return TRACE_PACKET;
 }
 
@@ -128,8 +159,7 @@ static const struct {
 	[SIZE_BYTES] = { UINT32_MAX, "0 to 4294967295", false },
 };
 
-static enum trace_status take_fields(struct trace *trace, const struct field *fields,
-				     struct packet *packet)
+static enum trace_status take_fields(struct trace *trace, struct packet *packet)
 {
 	uint8_t *addresses = (uint8_t *)&packet->key[SFCMON_SOURCE_WORD];
 	uint64_t values[COLUMNS];
@@ -165,16 +195,28 @@ static enum trace_status take_fields(struct trace *trace, const struct field *fi
 	return TRACE_PACKET;
 }
 
+/* Go on behind the line; a quoted field may have had ends of lines in it. */
+static void skip_line(struct trace *trace, size_t bytes)
+{
+	const char *text = (const char *)input_peek(&trace->input, bytes);
+	const char *last = text + bytes - 1;
+
+	while ((text = memchr(text, '\n', (size_t)(last - text)))) {
+		trace->line++;
+		text++;
+	}
+	input_skip(&trace->input, bytes);
+}
+
 static enum trace_status next_csv(struct trace *trace, struct packet *packet)
 {
-	struct field fields[MOST_FIELDS];
 	enum trace_status status;
 	size_t bytes;
 	int count;
 
-	while ((status = read_line(trace, fields, &count, &bytes)) == TRACE_PACKET) {
+	while ((status = read_line(trace, &count, &bytes)) == TRACE_PACKET) {
 		if (count == 1 && !fields[0].length) { /* an empty line */
-			input_skip(&trace->input, bytes);
+			skip_line(trace, bytes);
 			continue;
 		}
 		if (count != trace->column_count) {
@@ -182,34 +224,71 @@ static enum trace_status next_csv(struct trace *trace, struct packet *packet)
 				 (unsigned long long)trace->line, count, trace->column_count);
 			return TRACE_DAMAGED;
 		}
-		status = take_fields(trace, fields, packet);
-		input_skip(&trace->input, bytes);
+		status = take_fields(trace, packet);
+		skip_line(trace, bytes);
 		break;
 	}
 	return status;
 }
 
-bool csv_open(struct trace *trace)
+static bool is_named(const struct field *field, const char *name)
 {
-	struct field fields[MOST_FIELDS];
-	size_t bytes;
+	return field->length == strlen(name) && memcmp(field->text, name, field->length) == 0;
+}
 
-	if (read_line(trace, fields, &trace->column_count, &bytes) != TRACE_PACKET)
-		return false;
-	for (int column = 0; column < COLUMNS; column++) {
-		trace->columns[column] = -1;
-		for (int i = 0; i < trace->column_count; i++)
-			if (fields[i].length == strlen(names[column]) &&
-			    memcmp(fields[i].text, names[column], fields[i].length) == 0)
-				trace->columns[column] = i;
-		if (trace->columns[column] < 0) {
-			complain("%s: line 1 names no column %s; a CSV file has the columns "
-				 "ts_ns,src_ip,dst_ip,proto,src_port,dst_port,size_bytes",
-				 trace->input.name, names[column]);
+static bool find_column(struct trace *trace, enum column column)
+{
+	trace->columns[column] = -1;
+	for (int i = 0; i < trace->column_count; i++) {
+		if (!is_named(&fields[i], names[column]))
+			continue;
+		if (trace->columns[column] >= 0) {
+			complain("%s: line 1 names the column %s twice", trace->input.name,
+				 names[column]);
 			return false;
 		}
+		trace->columns[column] = i;
 	}
-	input_skip(&trace->input, bytes);
+	if (trace->columns[column] < 0)
+		complain("%s: line 1 names no column %s; a CSV file has the columns "
+			 "ts_ns,src_ip,dst_ip,proto,src_port,dst_port,size_bytes",
+			 trace->input.name, names[column]);
+	return trace->columns[column] >= 0;
+}
+
+/* Anything but text has bytes that text has not. */
+static bool is_text(const struct trace *trace)
+{
+	const uint8_t *text = trace->input.buffer + trace->input.start;
+	size_t bytes = input_available(&trace->input);
+
+	if (bytes > LONGEST_LINE)
+		bytes = LONGEST_LINE;
+	for (size_t i = 0; i < bytes && text[i] != '\n'; i++)
+		if (text[i] < ' ' && text[i] != '\r' && text[i] != '\t')
+			return false;
+	return true;
+}
+
+bool csv_open(struct trace *trace)
+{
+	size_t bytes;
+
+	if (memcmp(input_peek(&trace->input, 3), BYTE_ORDER_MARK, 3) == 0)
+		input_skip(&trace->input, 3);
+	input_peek(&trace->input, LONGEST_LINE);
+	if (!is_text(trace)) {
+		complain("%s: not a trace; allowed: pcap, pcapng, or CSV with a line of column "
+			 "names",
+			 trace->input.name);
+		return false;
+	}
+	if (read_line(trace, &trace->column_count, &bytes) != TRACE_PACKET)
+		return false;
+	for (enum column column = 0; column < COLUMNS; column++)
+		if (!find_column(trace, column))
+			return false;
+	skip_line(trace, bytes);
 	trace->next = next_csv;
 	return true;
 }

@@ -9,25 +9,10 @@
 #define ETH_BYTES 14
 #define ETH_IPV4 0x0800
 #define ETH_IPV6 0x86dd
-#define ETH_VLAN 0x8100
-#define ETH_QINQ 0x88a8
 #define IPV4_BYTES 20
 #define IPV6_BYTES 40
 #define UDP_BYTES 8
 #define PORTS_BYTES 4
-#define VLAN_BYTES 4
-
-/* Link types of pcap (https://www.tcpdump.org/linktypes.html). */
-enum link_type {
-	LINK_ETHERNET = 1,
-	LINK_RAW_BSD = 12,
-	LINK_RAW_OPENBSD = 14,
-	LINK_RAW = 101,
-	LINK_SLL = 113,
-	LINK_IPV4 = 228,
-	LINK_IPV6 = 229,
-	LINK_SLL2 = 276,
-};
 
 enum { OK = -1 }; /* beside the reasons */
 
@@ -197,84 +182,35 @@ static int enter_vxlan_gpe(struct rest *rest, uint16_t ethertype)
 }
 
 /* A packet that has no NSH yet. */
-static int classify(struct rest rest, uint16_t ethertype, struct path path, struct packet *packet)
+static int classify(struct network network, struct path path, struct packet *packet)
 {
-	while (ethertype == ETH_VLAN || ethertype == ETH_QINQ) {
-		if (rest.length < VLAN_BYTES)
-			return SFCMON_TRUNCATED;
-		ethertype = be16(rest.data + 2);
-		rest = after(rest, VLAN_BYTES);
-	}
-	return is_ip(ethertype) ? read_ip(rest, ethertype, path, packet) : SFCMON_NOT_NSH;
+	if (!network_skip_tags(&network))
+		return SFCMON_TRUNCATED;
+	if (!is_ip(network.ethertype))
+		return SFCMON_NOT_NSH;
+	return read_ip((struct rest){ network.data, network.bytes }, network.ethertype, path,
+		       packet);
 }
 
-static int read_payload(struct rest rest, uint16_t ethertype, const struct path *path,
-			struct packet *packet)
+static int parse(const struct frame *frame, const struct path *path, struct packet *packet)
 {
-	struct rest tunnelled = rest;
+	struct network network = frame_network(frame);
+	struct rest rest = { network.data, network.bytes };
 	int reason;
 
-	if (ethertype == NSH_ETHERTYPE)
-		return read_nsh(rest, packet);
-	reason = enter_vxlan_gpe(&tunnelled, ethertype);
-	if (reason == OK)
-		return read_nsh(tunnelled, packet);
-	return path ? classify(rest, ethertype, *path, packet) : reason;
-}
-
-bool frame_link_layout(uint32_t link_type, size_t *bytes, size_t *ethertype_at)
-{
-	switch (link_type) {
-	case LINK_ETHERNET:
-		*bytes = ETH_BYTES;
-		*ethertype_at = 12;
-		return true;
-	case LINK_SLL:
-		*bytes = 16;
-		*ethertype_at = 14;
-		return true;
-	case LINK_SLL2:
-		*bytes = 20;
-		*ethertype_at = 0;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool link_is_ip(uint32_t link_type)
-{
-	return link_type == LINK_RAW || link_type == LINK_RAW_BSD ||
-	       link_type == LINK_RAW_OPENBSD || link_type == LINK_IPV4 || link_type == LINK_IPV6;
-}
-
-int frame_link_known(uint32_t link_type)
-{
-	size_t bytes, at;
-
-	return link_is_ip(link_type) || frame_link_layout(link_type, &bytes, &at);
-}
-
-static int parse(struct rest rest, uint32_t link_type, const struct path *path,
-		 struct packet *packet)
-{
-	size_t bytes, at;
-
-	if (!frame_link_layout(link_type, &bytes, &at)) {
-		if (!rest.length)
-			return SFCMON_TRUNCATED;
-		return read_payload(rest, rest.data[0] >> 4 == 6 ? ETH_IPV6 : ETH_IPV4, path,
-				    packet);
-	}
-	if (rest.length < bytes)
+	if (!network.data)
 		return SFCMON_TRUNCATED;
-	return read_payload(after(rest, bytes), be16(rest.data + at), path, packet);
+	if (network.ethertype == NSH_ETHERTYPE)
+		return read_nsh(rest, packet);
+	reason = enter_vxlan_gpe(&rest, network.ethertype);
+	if (reason == OK)
+		return read_nsh(rest, packet);
+	return path ? classify(network, *path, packet) : reason;
 }
 
-void frame_parse(const uint8_t *data, size_t length, uint32_t link_type, const struct path *path,
-		 struct packet *packet)
+void frame_parse(const struct frame *frame, const struct path *path, struct packet *packet)
 {
-	int reason = parse((struct rest){ data, length }, link_type, path, packet);
+	int reason = parse(frame, path, packet);
 
 	if (reason != OK) {
 		packet->words = NOT_PARSED;

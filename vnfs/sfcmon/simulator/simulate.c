@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "left_out.h"
 #include "trace.h"
 #include "window.h"
 #include "../../common/clock.h"
@@ -85,6 +86,7 @@ struct simulation {
 	bool started;
 	uint64_t origin_ns; /* the first packet */
 	uint64_t frames;
+	struct left_out left_out;
 	uint64_t late; /* came after packets of a later window; counted in that one */
 	struct spent spent;
 };
@@ -167,6 +169,14 @@ static bool process_batch(struct simulation *simulation, const struct packet *ba
 	return true;
 }
 
+static void leave_out(struct simulation *simulation)
+{
+	struct network network = frame_network(&simulation->trace.frame);
+
+	network_skip_tags(&network);
+	left_out_count(&simulation->left_out, &network);
+}
+
 static enum trace_status read_batch(struct simulation *simulation, struct packet *batch,
 				    unsigned int *count)
 {
@@ -178,6 +188,8 @@ static enum trace_status read_batch(struct simulation *simulation, struct packet
 		status = trace->next(trace, &batch[*count]);
 		if (status != TRACE_PACKET)
 			break;
+		if (batch[*count].words == NOT_PARSED)
+			leave_out(simulation);
 	}
 	simulation->frames += *count;
 	simulation->spent.read_s += cpu_s() - begin;
@@ -197,6 +209,16 @@ static bool simulate(struct simulation *simulation, enum trace_status *status)
 	return !simulation->started || end_window(simulation);
 }
 
+static void print_end(const struct simulation *simulation, bool truncated)
+{
+	printf("{\"event\": \"end\", \"frames\": %" PRIu64 ", ", simulation->frames);
+	left_out_print(stdout, &simulation->left_out);
+	printf(", \"late\": %" PRIu64
+	       ", \"truncated\": %s, \"read_s\": %.6f, \"sketch_s\": %.6f, \"truth_s\": %.6f}\n",
+	       simulation->late, truncated ? "true" : "false", simulation->spent.read_s,
+	       simulation->spent.sketch_s, simulation->spent.truth_s);
+}
+
 int main(int argc, char **argv)
 {
 	static struct simulation simulation;
@@ -214,13 +236,12 @@ int main(int argc, char **argv)
 		complain("the results cannot be written");
 		return 1;
 	}
-	printf("{\"event\": \"end\", \"frames\": %" PRIu64 ", \"late\": %" PRIu64
-	       ", \"truncated\": %s, \"read_s\": %.6f, \"sketch_s\": %.6f, \"truth_s\": %.6f}\n",
-	       simulation.frames, simulation.late, status == TRACE_TRUNCATED ? "true" : "false",
-	       simulation.spent.read_s, simulation.spent.sketch_s, simulation.spent.truth_s);
+	if (status == TRACE_DAMAGED)
+		return 1;
+	print_end(&simulation, status == TRACE_TRUNCATED);
 	if (fflush(stdout)) {
 		complain("the results cannot be written");
 		return 1;
 	}
-	return status == TRACE_DAMAGED ? 1 : 0;
+	return 0;
 }

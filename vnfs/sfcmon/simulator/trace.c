@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ctype.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "trace.h"
@@ -19,27 +19,34 @@ struct record {
 	uint8_t src[16], dst[16]; /* IPv4: the first 4 bytes */
 };
 
-uint16_t trace_u16(const struct trace *trace, const uint8_t *bytes)
+enum trace_status trace_damaged(const struct trace *trace, const char *format, ...)
 {
-	uint16_t number;
+	char what[128];
+	va_list arguments;
 
-	memcpy(&number, bytes, sizeof(number));
-	return trace->swapped ? __builtin_bswap16(number) : number;
+	va_start(arguments, format);
+	vsnprintf(what, sizeof(what), format, arguments);
+	va_end(arguments);
+	complain("%s: at byte %llu, %s", trace->input.name, (unsigned long long)trace->input.used,
+		 what);
+	return TRACE_DAMAGED;
 }
 
-uint32_t trace_u32(const struct trace *trace, const uint8_t *bytes)
+void trace_cut_off(const struct trace *trace)
 {
-	uint32_t number;
-
-	memcpy(&number, bytes, sizeof(number));
-	return trace->swapped ? __builtin_bswap32(number) : number;
+	trace_damaged(trace, "a packet that the end cuts off");
 }
 
-void trace_frame(struct trace *trace, const uint8_t *data, size_t length, uint32_t link_type,
-		 struct packet *packet)
+enum trace_status trace_frame(struct trace *trace, const struct frame *frame, struct packet *packet)
 {
-	trace->frame = (struct frame){ data, length, link_type };
-	frame_parse(data, length, link_type, trace->nsh_only ? NULL : &trace->path, packet);
+	if (!frame_link_known(frame->link_type))
+		return trace_damaged(trace,
+				     "a frame of link type %u; allowed: Ethernet, raw IP, Linux "
+				     "cooked",
+				     frame->link_type);
+	trace->frame = *frame;
+	frame_parse(frame, trace->nsh_only ? NULL : &trace->path, packet);
+	return TRACE_PACKET;
 }
 
 static enum trace_status next_record(struct trace *trace, struct packet *packet)
@@ -101,5 +108,5 @@ bool trace_open(struct trace *trace, const char *name, struct path path, bool ns
 		return refuse_compressed(name, "zstdcat");
 	if (magic == MAGIC_PCAPNG)
 		return pcapng_open(trace);
-	return isalpha(head[0]) && isalnum(head[1]) ? csv_open(trace) : pcap_open(trace);
+	return pcap_recognised(head) ? pcap_open(trace) : csv_open(trace);
 }

@@ -76,7 +76,7 @@ def model(
 
 def _numbers(text: str) -> list[int]:
     words = text.split(",")
-    if not all(word.isdecimal() and 1 <= int(word) <= 1024 for word in words):
+    if not all(word.isascii() and word.isdecimal() and 1 <= int(word) <= 1024 for word in words):
         raise InputError(
             f"{text!r} is no list of cores", where="--cores", allowed="such as 4,8: 1 to 1024"
         )

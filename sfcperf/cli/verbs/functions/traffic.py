@@ -99,12 +99,21 @@ def label(
     The flow of an alert gets its category as its label; all other packets are benign.
     """
     from sfcperf.traffic import agreement, labels, suricata
+    from sfcperf.traffic.labelled import LabelledTrace
 
     if output.exists():
         raise InputError("there is something already", where=str(output), allowed="a new file")
     known = None if truth is None else labels.read(truth)
-    found = suricata.rows(pcap, rules or (suricata.RULES,), config or suricata.CONFIG)
-    labels.write(output, found)
-    print(f"{output}: {len(found) - 1} flows are attacks")
+    found = suricata.alerts(pcap, rules or (suricata.RULES,), config or suricata.CONFIG)
+    labels.write(output, found.rows)
+    print(f"{output}: {len(found.rows) - 1} flows are attacks")
+    if found.without_flow:
+        print(
+            f"{found.without_flow} alerts label nothing: they are about packets without IP, or of "
+            "an unknown protocol"
+        )
     if known is not None:
-        print(agreement.table(agreement.agreement(pcap, known, labels.Labels(found))))
+        trace = LabelledTrace(pcap, known)
+        print(agreement.table(agreement.agreement(trace, labels.Labels(found.rows))))
+        for line in trace.left_out.lines(trace.frames):
+            print(line)

@@ -12,6 +12,7 @@ from typing import Any
 
 from sfcperf import retry
 from sfcperf.errors import MeasurementError
+from sfcperf.rest.client import local_session
 from sfcperf.services.base import ServiceContext
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.supervised import Supervised
@@ -69,13 +70,10 @@ class ServingLayer:
         import requests
 
         def ask() -> Any:
-            answer = requests.request(
-                method,
-                f"http://{self.address}{path}",
-                json=body,
-                headers={"Authorization": f"Bearer {self.token}"},
-                timeout=_ANSWER_S,
-            )
+            with local_session(self.token) as session:
+                answer = session.request(
+                    method, f"http://{self.address}{path}", json=body, timeout=_ANSWER_S
+                )
             answer.raise_for_status()
             return answer.json() if answer.content else None
 

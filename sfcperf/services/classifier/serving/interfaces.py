@@ -8,6 +8,7 @@ from typing import Any
 
 import requests
 
+from sfcperf.rest.client import local_session
 from sfcperf.services.classifier.serving.session import Target
 from sfcperf.vnfs.rule_interface.api import RULES_AT_ONCE
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule
@@ -40,8 +41,7 @@ class RuleSetter:
         self._targets = targets
         self._ttl_s = ttl_s
         self._wait = wait
-        self._client = requests.Session()
-        self._client.trust_env = False  # no proxy stands between this machine and itself
+        self._client = local_session()
         self.retrying: str | None = None
         """Why a request is tried again."""
         self.retries = 0

@@ -29,6 +29,7 @@ from sfcperf.services.classifier.examples import Examples
 from sfcperf.services.classifier.kafka_client import TopicEnds
 from sfcperf.services.classifier.spark import settings
 from sfcperf.services.classifier.spark.batch import MAX_BINS, MAX_DEPTH
+from sfcperf.services.classifier.spark.commands import SOCKET, short_path
 from sfcperf.services.classifier.spark.session import JARS
 from sfcperf.services.classifier.spark.stream import STATE, UNTROUBLED
 from sfcperf.services.classifier.supervised import Supervised
@@ -179,8 +180,8 @@ class SparkEngine(Engine):
         AuthenticationError."""
 
         def connect() -> Connection:
-            address = ("127.0.0.1", int(self._ready.read_text()))
-            return Client(address, authkey=self._key.encode())
+            with short_path(self._ready.parent / SOCKET) as address:
+                return Client(address, "AF_UNIX", authkey=self._key.encode())
 
         def on_its_way(error: BaseException) -> bool:
             return isinstance(error, (OSError, ValueError)) and process.problem() is None

@@ -3,8 +3,8 @@
     python -m sfcperf.services.classifier.spark.process SETTINGS
 
 SETTINGS is a JSON file: `broker`, the fields of `Broker`; `parameters` of Spark; `work`, a folder;
-`ready`, a file that gets the port of 127.0.0.1 where commands are taken; `key`, which a client has
-to know; `model`, a folder, or null: what to classify with from the start.
+`ready`, a file that is written when commands are taken at `commands.SOCKET`; `key`, which a client
+has to know; `model`, a folder, or null: what to classify with from the start.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfcperf.results.files import replace_file
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.spark import batch
+from sfcperf.services.classifier.spark.commands import SOCKET, short_path
 from sfcperf.services.classifier.spark.session import session
 from sfcperf.services.classifier.spark.settings import local
 from sfcperf.services.classifier.spark.stream import Stream
@@ -112,8 +112,14 @@ def main(path: Path) -> None:
     watch.thread("the JVM", lambda: _wait_for(commands.spark))
     if settings["model"]:
         commands.classify(settings["model"], at_once=True)
-    with Listener(("127.0.0.1", 0), authkey=settings["key"].encode()) as listener:
-        replace_file(ready, json.dumps(listener.address[1]))
+    # In a folder that nobody else enters: one client that says nothing would keep others out.
+    place = ready.parent / SOCKET
+    place.unlink(missing_ok=True)
+    with (
+        short_path(place) as address,
+        Listener(address, "AF_UNIX", authkey=settings["key"].encode()) as listener,
+    ):
+        ready.touch()
         serve(listener, commands)
 
 

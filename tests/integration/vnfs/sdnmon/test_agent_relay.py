@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.network.wires import eventually
+from support.sdnmon.agent import TOOL
 from support.sdnmon.ends import Ends, ends, introduce
 from support.sdnmon.openflow import (
     ADD_ENTRIES,
@@ -27,6 +29,8 @@ from support.sdnmon.openflow import (
     Connection,
     Message,
 )
+
+from sfcperf.vnfs import binaries
 
 pytestmark = pytest.mark.root
 LONGEST = 65535
@@ -150,6 +154,14 @@ def test_versions(
         assert switch.receive(lambda message: True).xid == passed
     xid = controller.send(ECHO_REQUEST, b"after")
     assert switch.receive(lambda message: True).xid == xid
+
+
+def test_what_the_agent_quotes_does_not_act_on_a_terminal() -> None:
+    command = [str(binaries.find(TOOL)), "--state", "/", "--relay", "\x1b[2J\x9b"]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert done.returncode != 0
+    assert b"[2J" in done.stderr
+    assert done.stderr.isascii() and done.stderr.decode().replace("\n", "").isprintable()
 
 
 def test_before_hello_messages_pass(between: Ends) -> None:
@@ -306,3 +318,20 @@ def test_addresses_of_tcp(tmp_path: Path, host: str) -> None:
             introduce(switch, controller)
             assert controller.ask(FEATURES)
             assert made.introduced()[1].ask(FEATURES)
+
+
+def test_connections_that_say_nothing_keep_no_switch_out(between: Ends) -> None:
+    most_channels = 256
+    idle = [between.connected() for _ in range(most_channels + 20)]
+    _, controller = between.introduced()
+    assert controller.ask(FEATURES)
+    assert idle[0][0].stream.recv(1) == b""
+    for pair in idle:
+        for end in pair:
+            end.close()
+
+
+@pytest.mark.exhaustive  # for 10 s
+def test_a_switch_that_says_nothing_is_not_waited_for(between: Ends) -> None:
+    switch, controller = between.connected()
+    assert switch.stream.recv(1) == controller.stream.recv(1) == b""

@@ -147,6 +147,15 @@ class TestAuthentication:
         api.tokens.clear()
         assert networks(cloud) == []
 
+    def test_credentials_of_netrc_are_not_sent(
+        self, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "netrc").write_text("default login somebody password else\n")
+        monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+        api, cloud, _ = start()
+        assert networks(cloud) == []
+        assert set(api.authorizations) == {None}
+
     def test_without_a_cloud_it_is_said_how_to_configure_one(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,14 @@ from sklearn.tree import DecisionTreeClassifier
 from support.services.classifier import write_trace
 from support.services.service import new_context
 
-from sfcperf.errors import InputError
+from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.services.classifier import models
 from sfcperf.services.classifier.engine import Broker
 from sfcperf.services.classifier.examples import Examples, Extraction, extracted, flow_of, parts
 from sfcperf.services.classifier.features import FEATURES
 from sfcperf.services.classifier.metrics import evaluation
 from sfcperf.services.classifier.models import Source
-from sfcperf.services.classifier.scikit import ScikitEngine, Tree
+from sfcperf.services.classifier.scikit import ScikitEngine, Tree, write
 from sfcperf.services.classifier.serving.latencies import Latencies
 from sfcperf.traffic import labels
 from sfcperf.traffic.split import trains
@@ -121,9 +122,9 @@ def test_all_labels_weigh_the_same(source: Source) -> None:
 
 def test_a_model_is_trained_once(engine: ScikitEngine, source: Source) -> None:
     first = train(engine, source)
-    when = (first.folder / "tree.joblib").stat().st_mtime_ns
+    when = (first.folder / "tree.npz").stat().st_mtime_ns
     assert train(engine, source).id == first.id
-    assert (first.folder / "tree.joblib").stat().st_mtime_ns == when
+    assert (first.folder / "tree.npz").stat().st_mtime_ns == when
     others = [replace(HOW, early_packets=8), replace(HOW, early_flows=0)]
     assert len({first.id, *(train(engine, source, how).id for how in others)}) == 3
     manifest = first.manifest
@@ -149,22 +150,92 @@ def test_a_model_of_other_features_is_refused(engine: ScikitEngine, source: Sour
         models.load(model.folder)
 
 
-@pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("damage", ["tree", "manifest", "missing"])
+DAMAGES = ["tree", "manifest", "missing", "more", "no hashes", "a hash of nothing", "deep"]
+
+
+@pytest.mark.gate_runs(4)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_model_is_trained_again(
     engine: ScikitEngine, source: Source, damage: str
 ) -> None:
     model = train(engine, source)
     if damage == "tree":
-        (model.folder / "tree.joblib").write_bytes(b"no tree")
+        (model.folder / "tree.npz").write_bytes(b"no tree")
     elif damage == "manifest":
         (model.folder / models.MANIFEST).write_text("{")
+    elif damage == "missing":
+        (model.folder / "tree.npz").unlink()
+    elif damage == "more":
+        (model.folder / "tree.joblib").touch()
+    elif damage == "deep":
+        (model.folder / models.MANIFEST).write_text('{"a":' * 100_000)
     else:
-        (model.folder / "tree.joblib").unlink()
+        hashes = {} if damage == "no hashes" else {**model.manifest["sha256"], "absent": "0"}
+        changed = json.dumps({**model.manifest, "sha256": hashes})
+        (model.folder / models.MANIFEST).write_text(changed)
     with pytest.raises(InputError):
         models.load(model.folder)
     assert train(engine, source).manifest == model.manifest
     assert [path.name for path in model.folder.parent.iterdir()] == [model.id]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+@pytest.mark.parametrize("place", [".", "..", "../..", "tree.npz"])
+def test_a_model_that_another_user_could_have_written_is_not_used(
+    engine: ScikitEngine, source: Source, place: str
+) -> None:
+    model = train(engine, source)
+    os.chown(model.folder / place, 65534, 65534)
+    for use in (lambda: models.load(model.folder), lambda: train(engine, source)):
+        with pytest.raises(EnvironmentLacks, match="another user"):
+            use()
+
+
+class _Trap:
+    def __reduce__(self) -> Any:
+        return (os.system, ("false",))
+
+
+def _damaged(nodes: Any, **values: Any) -> Any:
+    changed = nodes.copy()
+    for name, value in values.items():
+        changed[name][0] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda nodes, **more: {**more, "nodes": np.array([_Trap()], dtype=object)},
+        lambda nodes, **more: {**more, "nodes": nodes, "labels": np.array([_Trap()])},
+        lambda nodes, **more: {**more, "nodes": nodes[:-1]},
+        lambda nodes, **more: {**more, "nodes": _damaged(nodes, left_child=0)},
+        lambda nodes, **more: {**more, "nodes": _damaged(nodes, right_child=1 << 40)},
+        lambda nodes, **more: {**more, "nodes": _damaged(nodes, left_child=-2)},
+        lambda nodes, **more: {**more, "nodes": _damaged(nodes, feature=-1)},
+        lambda nodes, **more: {**more, "nodes": _damaged(nodes, feature=len(FEATURES))},
+        lambda nodes, **more: {**more, "nodes": nodes["feature"]},
+        lambda nodes, **more: {**more, "nodes": nodes[:0]},
+        lambda nodes, **more: more,
+        lambda nodes, values, **more: {**more, "nodes": nodes, "values": values[:, 0]},
+        lambda nodes, labels, **more: {**more, "nodes": nodes, "labels": labels[:1]},
+        lambda nodes, labels, **more: {**more, "nodes": nodes, "labels": labels[:0]},
+    ],
+)
+def test_a_file_that_is_no_tree_is_refused_and_executes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[..., dict[str, Any]]
+) -> None:
+    def executed(_: str) -> int:
+        pytest.fail("it was executed")
+
+    features = np.arange(10 * len(FEATURES)).reshape(10, -1)
+    write(DecisionTreeClassifier(random_state=0).fit(features, KINDS[:2] * 5), tmp_path)
+    with np.load(tmp_path / "tree.npz") as found:
+        arrays = dict(found)
+    np.savez(tmp_path / "tree.npz", **damage(**arrays))
+    monkeypatch.setattr(os, "system", executed)
+    with pytest.raises(InputError):
+        Tree(tmp_path)
 
 
 def test_a_trace_of_one_label_trains_nothing(
@@ -178,18 +249,16 @@ def test_a_trace_of_one_label_trains_nothing(
 
 def test_what_is_no_capture_is_refused(engine: ScikitEngine, source: Source) -> None:
     source.pcap.write_bytes(b"no capture")
-    with pytest.raises(Exception, match="not a pcap file"):
+    with pytest.raises(Exception, match="not a capture"):
         train(engine, source)
 
 
 def test_the_tree_answers_as_scikit_learn(tmp_path: Path) -> None:
-    import joblib
-
     random = np.random.default_rng(1)
     features = random.integers(0, 50, (500, len(FEATURES)))
     found = np.array(KINDS)[random.integers(0, 3, 500)]
     tree = DecisionTreeClassifier(random_state=0).fit(features[:300], found[:300])
-    joblib.dump(tree, tmp_path / "tree.joblib")
+    write(tree, tmp_path)
     assert Tree(tmp_path).predict(features) == tree.predict(features).tolist()
 
 

@@ -37,6 +37,12 @@ def test_a_new_file_is_an_empty_state(store: Store):
     assert store.state == State()
 
 
+def test_nobody_else_reads_or_locks_its_files(store: Store, tmp_path: Path):
+    asyncio.run(store.replace(STATE))
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"state.json": 0o600, ".state.json.lock": 0o600}
+
+
 def test_changes_are_in_the_file(tmp_path: Path):
     path = tmp_path / "state.json"
     store = Store(path)
@@ -64,7 +70,7 @@ def test_a_change_with_problems_is_not_made(store: Store, tmp_path: Path):
 
 
 def test_a_change_that_cannot_be_written_is_not_made(store: Store, monkeypatch: pytest.MonkeyPatch):
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module, "replace_file", full)

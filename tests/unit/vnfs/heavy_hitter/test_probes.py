@@ -141,6 +141,26 @@ def test_a_part_of_a_trace(tmp_path: Path) -> None:
     assert measure(HeavyHitterAccuracy, tmp_path, **asked).notes["packets"] == 40
 
 
+@pytest.mark.parametrize("kind", [HeavyHitterAccuracy, HeavyHitterThroughput])
+def test_a_trace_that_is_cut_off_is_refused(tmp_path: Path, kind: type[Probe]) -> None:
+    write_pcap(tmp_path / "t.pcap", frames(zipf(5, 20)))
+    whole = (tmp_path / "t.pcap").read_bytes()
+    (tmp_path / "t.pcap").write_bytes(whole[:-5])
+    with pytest.raises(MeasurementError, match="a packet that the end cuts off"):
+        measure(kind, tmp_path, trace=str(tmp_path / "t.pcap"), engine="native")
+
+
+def test_what_is_left_out_is_noted_and_doubted(tmp_path: Path) -> None:
+    """Of tags, the engines know two, and not that of 0x9100."""
+    sent = frames(zipf(5, 20))
+    tagged = [frame[:12] + b"\x91\x00\0\5" + frame[12:] for frame in sent[:7]]
+    write_pcap(tmp_path / "t.pcap", [*sent, *tagged, *(frame[:20] for frame in sent[:3])])
+    result = measure(HeavyHitterAccuracy, tmp_path, trace=str(tmp_path / "t.pcap"), engine="native")
+    assert result.notes["packets_left_out"] == {"ethertype_0x9100": 7, "headers": 3}
+    assert result.notes["packets"] == 20
+    assert any("10 of 30 frames" in doubt for doubt in result.untrusted)
+
+
 def test_a_trace_without_flows(tmp_path: Path) -> None:
     write_pcap(tmp_path / "trace.pcap", [bytes(60)])
     with pytest.raises(MeasurementError, match="no packet of the trace belongs to a flow"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -245,6 +246,18 @@ def statuses(draw: st.DrawFn) -> Status:
 @given(statuses())
 def test_a_status_arrives(status: Status):
     assert read(0x800B, wire.status(status)) == status
+
+
+@pytest.mark.parametrize("changed", [{"counter_buffer_size": n} for n in (0, 65)] + [{"ratio": 2}])
+def test_a_status_with_values_that_no_table_has_is_refused(changed: dict[str, Any]):
+    status = Status(
+        *(layout_of("tp_dst"), "hash", 5, 1000, 0.5, 9, 1000, 1000, 0, 2, 0),
+        totals=dict.fromkeys(messages.TOTALS, 0),
+        ports={},
+    )
+    assert read(0x800B, wire.status(status)) == status
+    with pytest.raises(WrongAnswer):
+        read(0x800B, wire.status(replace(status, **changed)))
 
 
 @examples(300)

@@ -1,0 +1,58 @@
+"""Datagrams that reach the server, but that iperf3 does not read any more."""
+
+from __future__ import annotations
+
+import time
+
+from sfcperf import waiting
+from sfcperf.active.iperf3.output import UdpOutput
+from sfcperf.hosts.base import Host
+from sfcperf.hosts.procfs import protocol_counters
+
+_RESIDUAL_S = 2.0
+"""Time for packets that are still on their way (RFC 2544, section 23) ..."""
+_QUIET_S = 0.5
+"""... unless none has arrived for so long: the last ones are lost."""
+_POLL_S = 0.02
+
+
+class Arrivals:
+    """Datagrams that the server's kernel receives from now on.
+
+    iperf3 stops reading when the time is over, so that its report does not know what became of the
+    last datagrams; a host that is busy leaves many of them. The kernel has counted them.
+    """
+
+    def __init__(self, host: Host, streams: int) -> None:
+        self._host = host
+        # Each flow begins with a datagram that no report counts.
+        self._before = _delivered(host) + streams
+
+    def unread(self, seen: UdpOutput, rcvbuf_errors: int) -> int:
+        """Datagrams that came after the last one that iperf3 read. `rcvbuf_errors`: those that a
+        full socket buffer of the server lost; they have arrived too."""
+        if not seen.unseen:
+            return 0
+        read = self._before + seen.omitted + seen.received
+        _wait(self._host, read + seen.unseen)
+        return min(seen.unseen, max(0, _delivered(self._host) - read - rcvbuf_errors))
+
+
+def _delivered(host: Host) -> int:
+    """Packets that IP has handed to UDP, also those that no socket took or that a full buffer
+    lost."""
+    text = host.read_text("/proc/net/snmp")
+    all_packets = protocol_counters(text, "Ip")["InDelivers"]
+    others = protocol_counters(text, "Tcp")["InSegs"] + protocol_counters(text, "Icmp")["InMsgs"]
+    return all_packets - others
+
+
+def _wait(host: Host, expected: int) -> None:
+    """Until so many have arrived, or none has for a while, or RFC 2544's time is over."""
+    started = changed = time.monotonic()
+    seen = _delivered(host)
+    while seen < expected and time.monotonic() < min(started + _RESIDUAL_S, changed + _QUIET_S):
+        waiting.sleep(_POLL_S)
+        now = _delivered(host)
+        if now > seen:
+            seen, changed = now, time.monotonic()

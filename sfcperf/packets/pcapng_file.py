@@ -1,0 +1,154 @@
+"""Frames of pcapng files (draft-ietf-opsawg-pcapng)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+
+from sfcperf.packets.capture_stream import MOST_FRAME_BYTES, CaptureStream, Frames
+
+MAGIC = b"\x0a\x0d\x0d\x0a"
+"""The same in both byte orders."""
+_INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET = 1, 2, 3, 6
+_LEAST_BLOCK_BYTES = 12
+_MOST_BLOCK_BYTES = MOST_FRAME_BYTES + (1 << 18)
+"""A frame with much commented to it."""
+_BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+_RESOLUTION, _OFFSET, _FCS_LENGTH = 9, 14, 13
+"""Options of interfaces."""
+_FCS_BYTES = {4: 4, 32: 4}
+"""The draft gives the length in bits, and 4 as the example."""
+_NS_PER_S = 1_000_000_000
+_PACKET_BYTES = 20
+"""Of a block's body, before the frame."""
+
+
+@dataclass
+class _Interface:
+    link_type: int
+    most_bytes: int
+    """Of a frame; 0: any."""
+    ticks_per_s: int = 1_000_000
+    offset_s: int = 0
+    fcs_bytes: int = 0
+
+    def time_ns(self, ticks: int) -> int:
+        seconds, rest = divmod(ticks, self.ticks_per_s)
+        return (self.offset_s + seconds) * _NS_PER_S + rest * _NS_PER_S // self.ticks_per_s
+
+
+def frames(stream: CaptureStream, link_type: int) -> Frames:
+    """The frames, all of this link type. Where the file ends within a block, so do they. Raises an
+    error of the stream's kind for a damaged file."""
+    section = _Section(stream, link_type)
+    for kind, body in section.blocks():
+        if kind == _INTERFACE:
+            section.add_interface(body)
+        elif kind in (_PACKET, _OLD_PACKET):
+            yield section.packet(kind, body)
+        elif kind == _SIMPLE_PACKET:
+            yield section.simple_packet(body)
+
+
+class _Section:
+    """What the blocks say that were read."""
+
+    def __init__(self, stream: CaptureStream, link_type: int) -> None:
+        self._stream = stream
+        self._link_type = link_type
+        self._latest_ns = 0
+        self._begin("<")
+
+    def _begin(self, order: str) -> None:
+        self._order = order
+        self._interfaces: list[_Interface] = []
+        self._head = Struct(f"{order}II")
+        self._length = Struct(f"{order}I")
+        self._packet_heads = {
+            _PACKET: Struct(f"{order}IIIII"),
+            _OLD_PACKET: Struct(f"{order}HxxIIII"),
+        }
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Type and body of each."""
+        stream = self._stream
+        while stream.has(_LEAST_BLOCK_BYTES):
+            if stream.data.startswith(MAGIC, stream.at):
+                self._begin_as(stream.data[stream.at + 8 : stream.at + 12])
+            kind, length = self._head.unpack_from(stream.data, stream.at)
+            if length % 4 or not _LEAST_BLOCK_BYTES <= length <= _MOST_BLOCK_BYTES:
+                raise stream.damaged(f"a block of {length} bytes")
+            if not stream.has(length):
+                return
+            end = stream.at + length - self._length.size
+            if self._length.unpack_from(stream.data, end)[0] != length:
+                raise stream.damaged("a block whose two lengths differ")
+            yield kind, stream.data[stream.at + self._head.size : end]
+            stream.at += length
+
+    def _begin_as(self, mark: bytes) -> None:
+        if mark not in _BYTE_ORDERS:
+            raise self._stream.damaged("a section of unknown byte order")
+        self._begin(_BYTE_ORDERS[mark])
+
+    def add_interface(self, body: bytes) -> None:
+        """Know another interface."""
+        if len(body) < 8:
+            raise self._stream.damaged("an interface block that is too short")
+        found = _Interface(*Struct(f"{self._order}HxxI").unpack_from(body))
+        for code, value in self._options(body):
+            if code == _RESOLUTION and len(value) == 1:
+                power = value[0] & 0x7F
+                found.ticks_per_s = (2 if value[0] & 0x80 else 10) ** power
+            elif code == _OFFSET and len(value) == 8:
+                found.offset_s = Struct(f"{self._order}q").unpack(value)[0]
+            elif code == _FCS_LENGTH and len(value) == 1:
+                found.fcs_bytes = _FCS_BYTES.get(value[0], 0)
+        self._interfaces.append(found)
+
+    def _options(self, body: bytes) -> Iterator[tuple[int, bytes]]:
+        option, at = Struct(f"{self._order}HH"), 8
+        while at + option.size <= len(body):
+            code, length = option.unpack_from(body, at)
+            if code == 0:
+                return
+            begin = at + option.size
+            if begin + length > len(body):
+                raise self._stream.damaged("an option that is longer than its block")
+            yield code, body[begin : begin + length]
+            at = begin + (length + 3) // 4 * 4
+
+    def packet(self, kind: int, body: bytes) -> tuple[int, bytes]:
+        """Time and frame."""
+        if len(body) < _PACKET_BYTES:
+            raise self._stream.damaged("a packet block that is too short")
+        number, high, low, kept, whole = self._packet_heads[kind].unpack_from(body)
+        interface = self._interface(number)
+        self._latest_ns = interface.time_ns(high << 32 | low)
+        return self._latest_ns, self._frame(interface, body[_PACKET_BYTES:], kept, whole)
+
+    def simple_packet(self, body: bytes) -> tuple[int, bytes]:
+        """A frame without a time: that of the packet before it."""
+        interface = self._interface(0)
+        if len(body) < 4:
+            raise self._stream.damaged("a packet block that is too short")
+        whole = self._length.unpack_from(body)[0]
+        kept = min(whole, interface.most_bytes or whole)
+        if len(body) - 4 != (kept + 3) // 4 * 4:
+            raise self._stream.damaged("a packet block of another length than its frame")
+        return self._latest_ns, self._frame(interface, body[4:], kept, whole)
+
+    def _interface(self, number: int) -> _Interface:
+        if number >= len(self._interfaces):
+            raise self._stream.damaged("a packet of an unknown interface")
+        return self._interfaces[number]
+
+    def _frame(self, interface: _Interface, data: bytes, kept: int, whole: int) -> bytes:
+        self._stream.check_link_type(interface.link_type, self._link_type)
+        self._stream.check_size(kept)
+        if kept > len(data):
+            raise self._stream.damaged("a frame that is longer than its block")
+        if interface.fcs_bytes:
+            kept = min(kept, max(0, whole - interface.fcs_bytes))
+        return data[:kept]

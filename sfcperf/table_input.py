@@ -1,0 +1,83 @@
+"""Read a table that somebody else may have written: CSV (RFC 4180) with a header, in UTF-8.
+
+Spreadsheets add a byte order mark, quotes, blank lines and spaces: none of these changes a table.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sfcperf.errors import InputError
+
+MAX_BYTES = 2**28
+"""Of a table; callers read the file."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header, and the rows below it, each of which can be taken once."""
+
+    header: tuple[str, ...]
+    header_line: int
+    rows: Iterator[tuple[int, list[str]]]
+    """Line in the file, from 1, the first one of a row of several lines; as many cells as the
+    header has. Raises InputError, which names the line."""
+
+
+def parse(content: bytes, path: str, *, delimiter: str = ",") -> Table:
+    """The table in a file's content. White space around cells and rows without any text are left
+    out. Raises InputError, which names file and line, and the byte that is not UTF-8.
+    """
+    rows = _rows(_text(content, path), path, delimiter)
+    first = next(rows, None)
+    if first is None:
+        raise InputError("the table is empty: it has no header", where=path)
+    line, header = first
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise InputError(f"there are two columns {repeated[0]!r}", where=f"{path}:{line}")
+    return Table(tuple(header), line, _complete(rows, header, path))
+
+
+def _text(content: bytes, path: str) -> io.TextIOWrapper:
+    """Line by line, with line ends as they are: a copy as one text would take four times the
+    memory."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = error.start - content.rfind(b"\n", 0, error.start)
+        raise InputError(
+            f"byte {byte} of the line (0x{content[error.start]:02x}) is not UTF-8",
+            where=f"{path}:{line}",
+            allowed="UTF-8, with or without a byte order mark",
+            hint="export it as UTF-8, or convert it with `iconv -f WINDOWS-1252 -t UTF-8`",
+        ) from None
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+
+
+def _rows(text: io.TextIOWrapper, path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            stripped = [cell.strip() for cell in cells]
+            if any(stripped):
+                yield line, stripped
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"this is not CSV: {error}", where=f"{path}:{line}") from error
+
+
+def _complete(
+    rows: Iterator[tuple[int, list[str]]], header: Sequence[str], path: str
+) -> Iterator[tuple[int, list[str]]]:
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise InputError(
+                f"{len(cells)} cells, but the header has {len(header)}", where=f"{path}:{line}"
+            )
+        yield line, cells

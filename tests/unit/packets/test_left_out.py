@@ -1,0 +1,72 @@
+"""Why frames are left out is counted, told, and doubted where it is too many."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.contrib.mpls import MPLS
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import ARP, STP, Dot1Q, Dot3, Ether
+from scapy.packet import Packet
+
+from sfcperf.packets.left_out import LeftOut, reason_of
+from sfcperf.vnfs.sfcmon.simulation import End
+
+
+@pytest.mark.parametrize(
+    ("packet", "reason"),
+    [
+        (Ether() / ARP(), "ethertype_0x0806"),
+        (Ether() / Dot1Q() / Dot1Q() / ARP(), "ethertype_0x0806"),
+        (Ether(type=0x8847) / MPLS() / IP() / UDP(), "ethertype_0x8847"),
+        (Ether() / Dot1Q() / IP(len=0) / UDP(), "ipv4_length_0"),
+        (Ether(bytes(Ether() / IP() / UDP())[:30]), "headers"),
+        (Ether(bytes(Ether() / Dot1Q())[:15]), "headers"),
+    ],
+)
+def test_reasons(packet: Packet, reason: str) -> None:
+    assert reason_of(bytes(packet)) == reason
+
+
+@pytest.mark.parametrize(
+    ("left", "total"),
+    [
+        ({}, None),
+        ({"headers": 0}, None),
+        ({"ipv4_length_0": 20}, 20),
+        ({"nsh": 1, "training": 2}, 3),
+    ],
+)
+def test_a_line_says_how_many_of_how_many(left: dict[str, int], total: int | None) -> None:
+    lines = list(LeftOut(left).lines(30))
+    assert [line.startswith(f"{total} of 30 frames") for line in lines] == [True] * bool(total)
+
+
+@given(st.dictionaries(st.integers(0, 65535), st.integers(1, 99), max_size=9))
+def test_any_ethertype_has_words(found: dict[int, int]) -> None:
+    left = LeftOut({f"ethertype_0x{number:04x}": count for number, count in found.items()})
+    assert len(list(left.lines(1000))) == bool(found)
+    assert left.unread <= sum(found.values())
+
+
+def test_what_hosts_say_to_each_other_is_not_doubtful() -> None:
+    harmless = LeftOut()
+    for packet in (Ether() / ARP(), Dot3() / STP()):
+        harmless.add(reason_of(bytes(packet)), 50)
+    assert not list(harmless.doubts(100))
+    for reason in ("ethertype_0x8847", "headers", "ipv4_length_0", "nsh"):
+        few = LeftOut(harmless | {reason: 1})
+        assert not list(few.doubts(101))
+        many = LeftOut(harmless | {reason: 2})
+        assert len(list(many.doubts(102))) == 1
+        assert "2 of 102 frames" in next(many.doubts(102))
+
+
+def test_it_is_a_document() -> None:
+    left = LeftOut(headers=3)
+    end = asdict(End(9, left, 0, False, 0, 0, 0))
+    assert json.loads(json.dumps(end))["left_out"] == {"headers": 3}

@@ -1,0 +1,95 @@
+"""Servers end connections on which nothing is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from http.client import HTTPConnection
+
+import pytest
+from fastapi import FastAPI, Request
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import ClientDisconnect
+
+from sfcperf.rest.idle import LONGEST_S, SETTLE_S, Idle, most_idle
+from sfcperf.rest.server import Server
+
+
+@given(st.lists(st.tuples(st.sets(st.integers(0, 99)), st.floats(0, 5)), max_size=20))
+def test_nobody_waits_too_long_and_few_wait(steps: list[tuple[set[int], float]]) -> None:
+    now_s = 0.0
+    idle, since = Idle[int](now=lambda: now_s), dict[int, float]()
+    for waiting, passed_s in steps:
+        now_s += passed_s
+        since = {each: since.get(each, now_s) for each in waiting}
+        overdue = set(idle.overdue(waiting))
+        left = waiting - overdue
+        waited_s = {each: now_s - since[each] for each in waiting}
+        assert all(waited_s[each] <= LONGEST_S for each in left)
+        assert sum(waited_s[each] > SETTLE_S for each in left) <= most_idle()
+        assert all(waited_s[each] > SETTLE_S for each in overdue)
+        if len(waiting) <= most_idle():
+            assert all(waited_s[each] > LONGEST_S for each in overdue)
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """Of a server that ends idle connections after half a second."""
+    app = FastAPI()
+
+    @app.put("/length")
+    async def length(request: Request) -> int:
+        with suppress(ClientDisconnect):
+            return len(await request.body())
+        return -1
+
+    @app.get("/slow")
+    async def slow() -> str:
+        await asyncio.sleep(1.5)
+        return "done"
+
+    ready: Future[None] = Future()
+    server = Server(app, lambda: ready.set_result(None), longest_idle_s=0.5)
+    opened = socket.create_server(("127.0.0.1", 0))
+    number: int = opened.getsockname()[1]
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([opened])))
+    thread.start()
+    ready.result(60)
+    yield number
+    server.should_exit = True
+    thread.join()
+
+
+HEAD = b"PUT /length HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"PUT", HEAD, HEAD + b"\r\n", HEAD + b"\r\n12345678"])
+@pytest.mark.parametrize("before", [b"", HEAD + b"\r\n123456789"], ids=["first", "second"])
+def test_a_connection_without_a_whole_request_is_ended(
+    port: int, sent: bytes, before: bytes
+) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        if before:
+            connection.sendall(before)
+            answer = connection.recv(1 << 16)
+            while not answer.endswith(b"9"):
+                answer += connection.recv(1 << 16)
+        connection.sendall(sent)
+        with suppress(ConnectionResetError):
+            assert connection.recv(1) == b""
+
+
+def test_one_that_is_used_stays(port: int) -> None:
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.connect()
+    one = connection.sock
+    for _ in range(2):
+        connection.request("GET", "/slow")
+        assert connection.getresponse().read() == b'"done"'
+        assert connection.sock is one
+    connection.close()

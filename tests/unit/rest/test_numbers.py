@@ -1,0 +1,48 @@
+"""Numbers in paths, queries and keys have decimal digits, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from sfcperf.rest.numbers import from_text
+from sfcperf.results.documents import at_path
+from sfcperf.vnfs.rule_interface.api import Paging, _PathPort, _PathProtocol
+from sfcperf.vnfs.sdnmon.controller.models import Which
+from sfcperf.workflow.document import pointer
+
+WRONG = ["1_0", "٦", "²", " 1", "1 ", "+1", "-1", "1.0", "1e1", "0x1", "", "\n1", "1" * 5000]
+
+
+@pytest.mark.parametrize("text", WRONG)
+@pytest.mark.parametrize("kind", [_PathPort, _PathProtocol])
+def test_paths_take_no_other_text(kind: Any, text: str) -> None:
+    assert TypeAdapter(kind).validate_python("10") == 10
+    with pytest.raises(ValidationError):
+        TypeAdapter(kind).validate_python(text)
+
+
+@pytest.mark.parametrize("text", WRONG)
+@pytest.mark.parametrize(
+    ("model", "name"), [(Paging, "after"), (Paging, "limit"), (Which, "after")]
+)
+def test_queries_take_no_other_text(model: Any, name: str, text: str) -> None:
+    assert getattr(model.model_validate({name: "10"}), name) == 10
+    with pytest.raises(ValidationError):
+        model.model_validate({name: text})
+
+
+@given(st.integers(0, (1 << 53) - 1))
+def test_numbers_arrive(number: int) -> None:
+    assert from_text(str(number)) == number
+
+
+@pytest.mark.parametrize("text", ["٦", "²", "1_0", "+1"])
+def test_paths_into_documents_take_no_other_text(text: str) -> None:
+    document = {"a": list(range(20))}
+    assert pointer.deepest(document, ["a", text]) == ("a",)
+    assert at_path(document, f"a.{text}") is None

@@ -1,0 +1,67 @@
+"""Connections of os-ken: how many there are, how long they may say nothing, what they may fill."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import socket
+from contextlib import suppress
+from typing import Any
+
+from os_ken.controller.controller import Datapath
+from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
+from os_ken.lib import hub
+
+from sfcperf.rest.idle import Idle
+
+MOST_CONNECTIONS = 1000
+"""Each has two threads. With few descriptors there are fewer: half of them may be connections."""
+MOST_PORTS = 4096
+"""Of a switch: os-ken keeps what it says of each."""
+_LOOK_S = 0.2
+_LOGGER = logging.getLogger(__name__)
+
+
+class Connections:
+    """Those that are open."""
+
+    def __init__(self) -> None:
+        self._open: dict[socket.socket, Datapath | None] = {}
+        """None: its thread has just begun."""
+        self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+
+    def serve(self, connection: socket.socket, address: Any) -> None:
+        """Until a connection ends, in a thread of its own."""
+        try:
+            if len(self._open) >= self._most:
+                _LOGGER.warning("there are %d connections: no more are taken", self._most)
+                return
+            self._open[connection] = None
+            datapath = self._open[connection] = Datapath(connection, address)
+            try:
+                datapath.serve()
+            finally:
+                datapath.close()
+        finally:
+            self._open.pop(connection, None)
+            connection.close()
+
+    def end_idle(self) -> None:
+        """For ever: end those of which it is not known in time which switch they are, and those
+        of switches that have too many ports."""
+        idle = Idle[socket.socket]()
+        while True:
+            now = list(self._open.items())
+            overdue = idle.overdue(connection for connection, datapath in now if _waits(datapath))
+            for connection in [*overdue, *(c for c, datapath in now if _has_too_many(datapath))]:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+            hub.sleep(_LOOK_S)
+
+
+def _waits(datapath: Datapath | None) -> bool:
+    return datapath is None or datapath.state not in (MAIN_DISPATCHER, DEAD_DISPATCHER)
+
+
+def _has_too_many(datapath: Datapath | None) -> bool:
+    return datapath is not None and len(datapath._ports or ()) > MOST_PORTS

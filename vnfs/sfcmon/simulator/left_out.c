@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+
+#include <netinet/in.h>
+
+#include "left_out.h"
+#include "../../common/ip.h"
+#include "../../nsh/nsh.h"
+
+#define ETH_IPV4 0x0800
+#define ETH_IPV6 0x86dd
+#define IPV4_LENGTH_BYTES 4 /* up to the end of that field */
+
+static const char *const names[LEFT_OUT_REASONS] = {
+	[LEFT_OUT_HEADERS] = "headers",
+	[LEFT_OUT_IPV4_LENGTH_0] = "ipv4_length_0",
+	[LEFT_OUT_NSH] = "nsh",
+};
+
+void left_out_count(struct left_out *left_out, const struct network *reached)
+{
+	bool ipv4 = reached->ethertype == ETH_IPV4;
+
+	if (reached->ethertype == NSH_ETHERTYPE)
+		left_out->reasons[LEFT_OUT_NSH]++;
+	else if (ipv4 && reached->bytes >= IPV4_LENGTH_BYTES && !be16(reached->data + 2))
+		left_out->reasons[LEFT_OUT_IPV4_LENGTH_0]++;
+	else if (!reached->data || ipv4 || reached->ethertype == ETH_IPV6)
+		left_out->reasons[LEFT_OUT_HEADERS]++;
+	else
+		left_out->ethertypes[reached->ethertype]++;
+}
+
+void left_out_print(FILE *out, const struct left_out *left_out)
+{
+	const char *separator = "";
+
+	fprintf(out, "\"left_out\": {");
+	for (int reason = 0; reason < LEFT_OUT_REASONS; reason++) {
+		if (!left_out->reasons[reason])
+			continue;
+		fprintf(out, "%s\"%s\": %" PRIu64, separator, names[reason],
+			left_out->reasons[reason]);
+		separator = ", ";
+	}
+	for (unsigned int type = 0; type < 1 << 16; type++) {
+		if (!left_out->ethertypes[type])
+			continue;
+		fprintf(out, "%s\"ethertype_0x%04x\": %" PRIu64, separator, type,
+			left_out->ethertypes[type]);
+		separator = ", ";
+	}
+	fprintf(out, "}");
+}

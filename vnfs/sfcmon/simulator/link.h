@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Captured frames, and what is behind their link layer. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAME_MOST_BYTES (1 << 18) /* what libpcap captures at most (MAXIMUM_SNAPLEN) */
+
+/* A captured frame. */
+struct frame {
+	const uint8_t *data;
+	size_t bytes;
+	uint32_t link_type; /* of pcap */
+};
+
+/* What is behind its link layer. */
+struct network {
+	const uint8_t *data; /* NULL: the header of the link layer is cut off */
+	size_t bytes;
+	uint16_t ethertype;
+};
+
+/* Whether frames of this link type can be read. */
+bool frame_link_known(uint32_t link_type);
+
+struct network frame_network(const struct frame *frame);
+
+/* Skip VLAN tags. False: one is cut off. */
+bool network_skip_tags(struct network *network);
