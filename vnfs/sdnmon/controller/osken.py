@@ -60,8 +60,7 @@ class _Handler(OFPHandler):
     def start(self) -> Any:
         """As os-ken calls it."""
         super(OFPHandler, self).start()
-        self.threads.append(hub.spawn(self._connections.end_idle))
-        self.threads.append(hub.spawn(self._accept))
+        self.threads += [hub.spawn(self._connections.end_idle), hub.spawn(self._accept)]
 
     def _accept(self) -> None:
         while True:
