@@ -60,7 +60,7 @@ def open_package(folder: Path) -> Package:
     if not path.is_file():
         raise InputError(
             f"this is not a package: it has no {layout.MANIFEST}",
-            hint="`sfcperf pack RUN -o FILE.zip` makes one",
+            hint=_inside(folder) or "`sfcperf pack RUN -o FILE.zip` makes one",
         )
     document = read_json(path, layout.MANIFEST)
     version = document.get("schema_version") if isinstance(document, dict) else None
@@ -81,6 +81,15 @@ def open_package(folder: Path) -> Package:
     if missing:
         raise InputError("the package is damaged: a run is missing", where=missing[0])
     return Package(folder, document)
+
+
+def _inside(folder: Path) -> str | None:
+    """A hint for a package that was zipped again with the folder around its files."""
+    found = next(folder.glob(f"*/{layout.MANIFEST}"), None)
+    return found and (
+        f"its files are in the folder {found.parent.name}: zip what is in it, without the folder "
+        "itself (`zip -r ../FILE.zip .`)"
+    )
 
 
 def problem_of(schema: str, document: Any) -> str | None:
