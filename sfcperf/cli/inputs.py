@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.cli.arguments import LATEST
 from sfcperf.cli.shipped import shipped
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.campaigns import PREFIX, campaign_runs
+from sfcperf.results.runs import latest_run
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.document import did_you_mean, read_document
 from sfcperf.workflow.load import load_document
@@ -65,10 +67,13 @@ def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
 
 
 def open_run(name: str, results: Path) -> RunStore:
-    """A run folder by its path, or by its name in the results folder. Raises InputError."""
+    """A run folder by its path, or by its name in the results folder; `latest` is the last one
+    there. Raises InputError."""
     path = Path(name)
     if not _exists(path) and path.name == name:
         path = results / name
+        if name == LATEST and not _exists(path):
+            path = latest_run(results)
     if not _exists(path):
         raise InputError(
             "no such run", where=name, hint="`sfcperf runs` lists the runs in --results"

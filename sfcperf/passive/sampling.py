@@ -97,7 +97,7 @@ class Sampler:
 
     def _record(self, line: str) -> None:
         self._errors += 1
-        with self._error_log.open("a") as file:
+        with self._error_log.open("a", errors="backslashreplace") as file:
             file.write(f"{time.time_ns()} {line}\n")
 
     def _own(self, time_ns: int) -> list[Observation]:

@@ -18,6 +18,7 @@ from sfcperf.query.tables import read_run, tables
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY
+from sfcperf.results.tables.arrow_files import arrow_dataset
 from sfcperf.results.tables.trial_rows import check
 
 if TYPE_CHECKING:
@@ -171,13 +172,11 @@ def _create_view(
     pyarrow reads the files. DuckDB would have to be allowed to open them by name, and what it may
     open it may also overwrite: `explain analyze copy ...` and `with a as (copy ...) select ...` do.
     """
-    from pyarrow import dataset
-
     listed = ", ".join(columns)
     typed = ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
     parts = [f"select null::varchar as run_id, {typed} where false"]
     for number, (run_id, path) in enumerate(files):
-        connection.register(f"file_{name}_{number}", dataset.dataset(path, format="parquet"))
+        connection.register(f"file_{name}_{number}", arrow_dataset(path))
         parts.append(f"select {_quoted(run_id)} as run_id, {listed} from file_{name}_{number}")
     connection.execute(
         f"create temp view {name} as select rows.*{extra}, levels.* exclude (run_id, scenario_id) "

@@ -33,9 +33,12 @@ def factor_names(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def cell(value: Any) -> Any:
-    """A value that fits one cell: lists and objects become JSON text."""
+    """A value that fits one cell: lists and objects become JSON text, and what of a text is not
+    Unicode (a path has any bytes) becomes escapes."""
     if isinstance(value, Mapping | list | tuple):
         return json.dumps(value, sort_keys=True)
+    if isinstance(value, str) and not value.isascii():
+        return value.encode(errors="backslashreplace").decode()
     return value
 
 
@@ -79,7 +82,9 @@ def level_array(levels: Sequence[Any]) -> pyarrow.Array:
 
 
 def _text(level: Any) -> str | None:
-    return level if level is None or isinstance(level, str) else json.dumps(level, sort_keys=True)
+    if level is None or isinstance(level, str):
+        return cell(level)
+    return json.dumps(level, sort_keys=True)
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:

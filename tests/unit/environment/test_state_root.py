@@ -9,6 +9,7 @@ import pytest
 
 from sfcperf.control.state import StateDir
 from sfcperf.environment.state_root import state_root
+from sfcperf.errors import EnvironmentLacks
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,14 @@ def test_it_is_the_users(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     assert state_root() == StateDir().root == Path(expected)
+
+
+def test_a_user_without_a_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that was started with a number for a user."""
+    for name in ("SFCPERF_STATE_DIR", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for function in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, function, lambda: 4_000_000_000)
+    with pytest.raises(EnvironmentLacks) as lacks:
+        state_root()
+    assert "SFCPERF_STATE_DIR" in (lacks.value.hint or "")

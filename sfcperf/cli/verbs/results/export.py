@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, ResultsOption, RunArgument
 from sfcperf.errors import InputError, system_errors_as
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Format(StrEnum):
 
 
 def export(
-    run: RunArgument,
+    run: RunArgument = LATEST,
     format_: Annotated[Format, typer.Option("--format", help="File format.")] = Format.CSV,
     output: Annotated[
         Path | None,

@@ -88,7 +88,7 @@ def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
         raise InputError(
             "runs cannot be combined with --all", where=names[0], allowed="one or the other"
         )
-    patterns = ["*"] if every else [name for name in names if set(name) & set("*?[")]
+    patterns = ["*"] if every else [n for n in names if set(n) & set("*?[") and not _is_path(n)]
     known = [run.folder for run in list_runs(results)] if patterns else []
     stores = []
     for name in ["*"] if every else names:

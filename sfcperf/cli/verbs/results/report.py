@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, LabelOption, ResultsOption, RunsArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, LabelOption, ResultsOption, RunsArgument
 from sfcperf.errors import EnvironmentLacks, InputError
 
 MANY = Path("runs.html")
@@ -15,7 +15,7 @@ PORT = 8644
 
 
 def report(
-    runs: RunsArgument,
+    runs: RunsArgument = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -46,6 +46,7 @@ def report(
 ) -> None:
     """Create the report of a run again, from its folder. Also creates its summary and figures
     again. For several runs, creates one page that shows them side by side."""
+    runs = runs or [LATEST]
     if port is not None and not serve:
         raise InputError("there is nothing to serve", where="--port", allowed="only with --serve")
     if serve:
