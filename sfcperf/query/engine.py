@@ -117,9 +117,9 @@ def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
     for store in stores:
         if store.run_id in folders:
             raise InputError(
-                f"this is the same run as {folders[store.run_id]}", where=str(store.folder)
+                f"this is the same run as {folders[store.run_id]}", where=str(store.shown_folder)
             )
-        folders[store.run_id] = store.folder
+        folders[store.run_id] = store.shown_folder
     with TemporaryDirectory(prefix="sfcperf-query-") as spill:
         connection = duckdb.connect(
             config={

@@ -114,7 +114,7 @@ def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
     return {
         **manifest,
         **{name: design[name] for name in ("seed", "confidence", "rounds")},
-        "folder": str(store.folder),
+        "folder": str(store.shown_folder),
         "manifest": json.dumps(manifest),
     }
 

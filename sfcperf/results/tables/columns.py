@@ -82,9 +82,9 @@ def level_array(levels: Sequence[Any]) -> pyarrow.Array:
 
 
 def _text(level: Any) -> str | None:
-    if level is None or isinstance(level, str):
-        return cell(level)
-    return json.dumps(level, sort_keys=True)
+    if level is None:
+        return None
+    return str(cell(level)) if isinstance(level, str) else json.dumps(level, sort_keys=True)
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:

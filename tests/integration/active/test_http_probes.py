@@ -203,5 +203,5 @@ def test_nginx_in_a_folder_of_any_name(
     """It would look for a variable in it."""
     host = wire.deployment.server.host
     monkeypatch.setattr(host, "workdir", host.workdir / "it's $x; 100 %h {}")
-    result = measure(wire, tmp_path, Ab, requests=20)
+    result = measure(wire, tmp_path, Ab, requests=200)
     assert values(result)["errors"] == 0

@@ -42,10 +42,12 @@ def export(
 
     Each sample is a row, with its trial and factor levels. Telemetry and flows, if any, go to files
     next to it. With `--format openmetrics`, writes the summaries. Prints the files' paths."""
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import read_run
     from sfcperf.results.export import export as write_export
 
-    store = open_run(run, results)
+    store = read_run(run, results)
+    if output is None and store.is_read_only:
+        store.check_writable()
     if format_ is Format.OPENMETRICS:
         _write_openmetrics(store, output or store.folder / "summary.prom")
         return

@@ -150,6 +150,7 @@ def figures(
         name=name,
     )
     if output is None:
-        output = data[0].store.figures / layout.folder_name if len(data) == 1 else Path("figures")
+        has_place = len(data) == 1 and not data[0].store.is_read_only
+        output = data[0].store.figures / layout.folder_name if has_place else Path("figures")
     for path in write_figures(data, request, layout, output):
         print(path)

@@ -81,7 +81,7 @@ def _is_path(word: str) -> bool:
 
 
 def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import open_run, read_runs
     from sfcperf.results.runs import list_runs
 
     if every and names:
@@ -93,7 +93,7 @@ def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
     stores = []
     for name in ["*"] if every else names:
         if name not in patterns:
-            stores.append(open_run(name, results))
+            stores += read_runs(name, results)
             continue
         found = [folder for folder in known if fnmatchcase(folder.name, name)]
         if not found:

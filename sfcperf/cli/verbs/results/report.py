@@ -68,11 +68,11 @@ def report(
 
 
 def _of_one(run: str, results: Path) -> None:
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import read_run
     from sfcperf.cli.outcome import print_costs, print_places, print_summary, print_verdict
     from sfcperf.control import publishing
 
-    store = open_run(run, results)
+    store = read_run(run, results)
     store.check_writable()
     # A damaged folder is the user's to know about, not a failed step.
     store.manifest()
@@ -87,10 +87,10 @@ def _of_one(run: str, results: Path) -> None:
 
 
 def _served(run: str, results: Path, port: int) -> None:
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import read_run
     from sfcperf.report.serving import ADDRESS, report_server
 
-    store = open_run(run, results)
+    store = read_run(run, results)
     # A damaged folder is known now, not when a browser asks.
     store.manifest()
     store.trials()
