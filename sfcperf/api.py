@@ -136,10 +136,11 @@ class Compared:
 
 
 def load(run: str | Path, results: str | Path = RESULTS) -> Run:
-    """A run by its folder, or by its name in `results`. Raises InputError."""
-    from sfcperf.cli.inputs import open_run
+    """A run by its folder, by its name in `results` (`latest` is the last one), or by a package of
+    it. Raises InputError."""
+    from sfcperf.cli.inputs import read_run
 
-    return Run(open_run(str(run), Path(results)))
+    return Run(read_run(str(run), Path(results)))
 
 
 def run(

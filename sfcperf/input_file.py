@@ -8,11 +8,19 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
 from sfcperf.errors import InputError
+
+
+def with_home(text: str) -> Path:
+    """A path in which `~` stands for a home folder; a user without one has it as it is."""
+    path = Path(text)
+    with suppress(RuntimeError):
+        return path.expanduser()
+    return path
 
 
 def open_input(path: Path, what: str, *, hint: str | None = None) -> FileIO:

@@ -19,6 +19,15 @@ def machine_cpus() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
+def usable_text(usable: Sequence[int]) -> str:
+    """`2`, or `1 of 2: ...` where the CPUs that this process may use are fewer than those that are
+    online."""
+    online = os.cpu_count() or len(usable)
+    if len(usable) >= online:
+        return str(len(usable))
+    return f"{len(usable)} of {online}: `taskset` or a cpuset narrows the CPU affinity of sfcperf"
+
+
 class CpuAssignment:
     """Assigns CPUs; `assigned` has those of each instance."""
 
@@ -26,13 +35,15 @@ class CpuAssignment:
         """Raises EnvironmentLacks when a node wants more CPUs than the machine has."""
         self.assigned: dict[str, tuple[int, ...]] = {}
         self._load: Counter[int] = Counter()
+        self._machine = usable_text(machine)
         self._nodes: dict[str, tuple[int, ...]] = {}
         first = 0
         for node in nodes:
             count = len(machine) if node.vcpus is None else node.vcpus
             if count > len(machine):
                 raise EnvironmentLacks(
-                    f"node {node.name} needs {count} vCPUs, but this machine has {len(machine)}",
+                    f"node {node.name} needs {count} vCPUs, but this machine has "
+                    f"{usable_text(machine)}",
                     where=f"/topology/nodes/{node.name}/vcpus",
                     allowed=f"1 to {len(machine)}",
                 )
@@ -48,7 +59,8 @@ class CpuAssignment:
         available = self._nodes[node]
         if vcpus > len(available):
             raise EnvironmentLacks(
-                f"{instance} needs {vcpus} vCPUs, but its node {node} has {len(available)}",
+                f"{instance} needs {vcpus} vCPUs, but its node {node} has {len(available)} (and "
+                f"this machine {self._machine})",
                 where=where,
                 allowed=f"1 to {len(available)}",
                 hint="lower resources.vcpus, or run on a machine with more CPUs",

@@ -15,7 +15,7 @@ from sfcperf.drivers.local import (
     traversal,
     validation,
 )
-from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus
+from sfcperf.drivers.local.cpus import CpuAssignment, machine_cpus, usable_text
 from sfcperf.drivers.local.layout import (
     GPE_OVERHEAD,
     LARGEST_WIRE_MTU,
@@ -81,6 +81,7 @@ class LocalDriver(Driver):
         """See Driver.requirements."""
         return [
             tools.root("makes network namespaces"),
+            Requirement("CPUs", True, usable_text(machine_cpus())),
             *dataplane.requirements(config),
             tools.tool("ip", "iproute2", ["ip", "-V"]),
             tools.tool("ping", "iputils-ping", ["ping", "-V"]),

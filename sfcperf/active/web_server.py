@@ -41,9 +41,11 @@ PARAMETERS: Final[Mapping[str, Any]] = {
 }
 """Schemas of the parameters that every WebProbe has."""
 
-# Every path is relative to the prefix. One process without a master: it keeps the rights of who
-# started it (so it can read the object), and when it is killed no worker is left behind. It looks
-# up a user all the same, and the one that it was built for is not there in every small VM.
+# Every path is relative to the prefix, and the root is the default one, `html`: in another one,
+# that is in the prefix, nginx would look for variables. One process without a master: it keeps the
+# rights of who started it (so it can read the object), and when it is killed no worker is left
+# behind. It looks up a user all the same, and the one that it was built for is not there in every
+# small VM.
 _CONFIGURATION = """\
 daemon off;
 master_process off;
@@ -66,7 +68,7 @@ http {{
     scgi_temp_path temp;
     server {{
 {listen}
-        location = {uri} {{ root .; }}
+        location = {uri} {{ }}
     }}
 }}
 """
@@ -135,8 +137,9 @@ class WebProbe(ServerProbe):
         configuration.write_text(_CONFIGURATION.format(listen=listen, uri=OBJECT_URI))
         host.put(configuration, prefix / "nginx.conf")
         # A hole: however large the object, it is created at once, where it is served.
-        path = prefix / OBJECT_URI.removeprefix("/")
+        path = prefix / "html" / OBJECT_URI.removeprefix("/")
         size = str(self.parameters["object_bytes"])
+        host.run(["mkdir", "-p", str(path.parent)], timeout_s=_MAKE_TIMEOUT_S)
         host.run(["truncate", "-s", size, str(path)], timeout_s=_MAKE_TIMEOUT_S)
         self._server = start_server(
             host,

@@ -17,16 +17,23 @@ WorkflowArgument = Annotated[
     ),
 ]
 
+LATEST = "latest"
+"""As a name, the run in the results folder that was begun last."""
+
 RunArgument = Annotated[
     str,
-    typer.Argument(metavar="RUN", help="Run folder, or its name in --results.", show_default=False),
+    typer.Argument(
+        metavar="[RUN]",
+        help="Run folder, its name in --results, or `latest` [default: latest].",
+        show_default=False,
+    ),
 ]
 
 RunsArgument = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="RUN...",
-        help="Run folders, or their names in --results.",
+        metavar="[RUN]...",
+        help="Run folders, their names in --results, or `latest` [default: latest].",
         show_default=False,
     ),
 ]

@@ -19,7 +19,7 @@ from sfcperf.analysis.comparison import (
     without_power,
 )
 from sfcperf.analysis.two_sample.rank_power import least_trials
-from sfcperf.cli.inputs import campaign_of, given_labels, is_campaign, open_run
+from sfcperf.cli.inputs import campaign_of, given_labels, is_campaign, read_runs
 from sfcperf.errors import InputError
 from sfcperf.figures.run_data import letter_of
 from sfcperf.presentation.wording import count_text
@@ -106,7 +106,7 @@ def sides_of(
     if there is nothing to compare."""
     groups = [runs_of(text, results) for text in given]
     _check_once([store for stores in groups for store in stores])
-    sides = _variants(groups[0]) if len(groups) == 1 else _runs(groups)
+    sides = _variants(groups[0]) if len(groups) == 1 else _runs(groups, given)
     texts = given if len(groups) > 1 else [side.name for side in sides]
     names = [{side.name, text} for side, text in zip(sides, texts, strict=True)]
     sides = _labelled(sides, names, given_labels(labels))
@@ -151,14 +151,14 @@ def runs_of(text: str, results: Path) -> list[RunStore]:
     if is_campaign(text):
         return campaign_of(text, results)[1]
     names = [text] if Path(text).exists() else text.split(",")
-    return [open_run(name, results) for name in names]
+    return [store for name in names for store in read_runs(name, results)]
 
 
 def _check_once(stores: Sequence[RunStore]) -> None:
     folders = [store.folder.resolve() for store in stores]
     for store, folder in zip(stores, folders, strict=True):
         if folders.count(folder) > 1:
-            raise InputError("this run is named twice", where=str(store.folder))
+            raise InputError("this run is named twice", where=str(store.shown_folder))
 
 
 def _variants(stores: Sequence[RunStore]) -> list[Side]:
@@ -174,16 +174,16 @@ def _variants(stores: Sequence[RunStore]) -> list[Side]:
     return [Side(name, stores[0], name, tuple(stores[1:])) for name in names]
 
 
-def _runs(groups: Sequence[Sequence[RunStore]]) -> list[Side]:
-    """By run id or campaign; by folder where copies of a run have the same one."""
+def _runs(groups: Sequence[Sequence[RunStore]], given: Sequence[str]) -> list[Side]:
+    """By run id or campaign; as given where copies of a run have the same one."""
     names = [_name(stores) for stores in groups]
     return [
         Side(
-            name if names.count(name) == 1 else ",".join(str(store.folder) for store in stores),
+            name if names.count(name) == 1 else text,
             stores[0],
             more=tuple(stores[1:]),
         )
-        for name, stores in zip(names, groups, strict=True)
+        for name, stores, text in zip(names, groups, given, strict=True)
     ]
 
 

@@ -129,14 +129,14 @@ def _keep(error: BaseException) -> str:
     from sfcperf.results.records import utc_now
 
     text = "".join(traceback.format_exception(error))
-    path = state_root() / "errors.log"
     try:
+        path = state_root() / "errors.log"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         before = path.read_text(errors="replace") if path.is_file() else ""
         # The end of the traceback and of the log says most.
         kept = f"{before}\n{utc_now()} {text}"[-_LOG_CHARACTERS:]
         replace_file(path, kept)
-    except OSError:
+    except (OSError, SfcperfError):
         return f"what follows:\n{text}"
     return str(path)
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.cli.arguments import LATEST
 from sfcperf.cli.shipped import shipped
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.campaigns import PREFIX, campaign_runs
+from sfcperf.results.runs import latest_run
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.document import did_you_mean, read_document
 from sfcperf.workflow.load import load_document
@@ -64,16 +66,54 @@ def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
     return path
 
 
+def read_runs(name: str, results: Path) -> list[RunStore]:
+    """The run that the user named, or all runs of a package (.zip), to be read only. Raises
+    InputError, EnvironmentLacks."""
+    path = _run_path(name, results)
+    if path.suffix == ".zip" and path.is_file():
+        from sfcperf.cli.packaged_runs import packaged_runs
+
+        return list(packaged_runs(path))
+    return [RunStore.open(path)]
+
+
+def read_run(name: str, results: Path) -> RunStore:
+    """The same of a verb that reads one run."""
+    stores = read_runs(name, results)
+    if len(stores) > 1:
+        from sfcperf.package.opened import UNPACKING
+
+        raise InputError(
+            f"there are {len(stores)} runs in this package",
+            where=name,
+            allowed="one",
+            hint=UNPACKING,
+        )
+    return stores[0]
+
+
 def open_run(name: str, results: Path) -> RunStore:
-    """A run folder by its path, or by its name in the results folder. Raises InputError."""
+    """A run folder by its path, or by its name in the results folder; `latest` is the last one
+    there. Raises InputError."""
+    path = _run_path(name, results)
+    if path.suffix == ".zip" and path.is_file():
+        from sfcperf.package.opened import UNPACKING
+
+        raise InputError("a package is read, not changed", where=name, hint=UNPACKING)
+    return RunStore.open(path)
+
+
+def _run_path(name: str, results: Path) -> Path:
     path = Path(name)
     if not _exists(path) and path.name == name:
         path = results / name
+        if name == LATEST and not _exists(path):
+            path = latest_run(results)
     if not _exists(path):
         raise InputError(
             "no such run", where=name, hint="`sfcperf runs` lists the runs in --results"
         )
-    return RunStore.open(path)
+    return path
 
 
 def is_campaign(name: str) -> bool:
@@ -108,7 +148,8 @@ def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None)
     InputError."""
     from sfcperf.figures.run_data import label_runs
 
-    return label_runs([open_run(name, results) for name in names], given_labels(labels or ()))
+    stores = [store for name in names for store in read_runs(name, results)]
+    return label_runs(stores, given_labels(labels or ()))
 
 
 def given_labels(labels: Sequence[str]) -> dict[str, str]:

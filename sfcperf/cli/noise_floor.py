@@ -9,7 +9,7 @@ from pathlib import Path
 from sfcperf.analysis.comparison import NoiseFloors, read_floors
 from sfcperf.cli.terminal.lines import say
 from sfcperf.control.state import StateDir
-from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
+from sfcperf.errors import EnvironmentLacks, InputError, SfcperfError, system_errors_as
 from sfcperf.input_file import read_input
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore
@@ -25,10 +25,9 @@ def floor_path() -> Path:
 
 def known_floors() -> NoiseFloors:
     """What is kept; nothing, and a warning, if it cannot be read."""
-    path = floor_path()
     try:
-        return _read(path)
-    except InputError as error:
+        return _read(floor_path())
+    except SfcperfError as error:
         say(f"warning: {error}")
         return NoiseFloors()
 

@@ -8,6 +8,7 @@ otherwise.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -42,12 +43,12 @@ def run(spec: ReplaySpec) -> int:
         told = listener.started
 
         def started(folder: Path, trials: int, done: int, planned_s: float) -> None:
-            answer.write_text(str(folder))
+            answer.write_bytes(os.fsencode(folder))
             told(folder, trials, done, planned_s)
 
         listener.started = started  # type: ignore[method-assign]
         outcome = _resume(spec, listener) if spec.resume is not None else _start(spec, listener)
-    answer.write_text(str(outcome.store.folder))
+    answer.write_bytes(os.fsencode(outcome.store.folder))
     for line in warnings(outcome.store.trials()):
         say(line)
     if not spec.quiet:

@@ -20,5 +20,5 @@ def keep_traceback(error: BaseException, file: Path) -> None:
     if isinstance(error, SfcperfError):
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a") as out:
+    with file.open("a", errors="backslashreplace") as out:
         out.write("".join(traceback.format_exception(error)) + "\n")

@@ -223,7 +223,7 @@ class Session:
         # What happened matters more than that it cannot be written.
         with suppress(OSError, EnvironmentLacks):
             self.store.check_not_moved()
-            with (self.store.folder / "run.log").open("a") as log:
+            with (self.store.folder / "run.log").open("a", errors="backslashreplace") as log:
                 log.write(f"{utc_now()} {text}\n")
 
     def _seconds(self) -> dict[str, float]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sfcperf.results.documents import damaged
 from sfcperf.results.flows import flow_name
 from sfcperf.results.records import TrialRecord
+from sfcperf.results.tables.arrow_files import arrow_input
 from sfcperf.results.tables.trial_rows import reading
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def count(path: Path) -> int:
         return 0
     import pyarrow.parquet
 
-    with reading(path):
-        return int(pyarrow.parquet.ParquetFile(path).metadata.num_rows)
+    with reading(path), arrow_input(path) as file:
+        return int(pyarrow.parquet.ParquetFile(file).metadata.num_rows)
 
 
 def rows(
@@ -96,9 +97,10 @@ def _head(
 def _batches(path: Path, columns: tuple[str, ...]) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow.parquet
 
-    with reading(path):
-        file = pyarrow.parquet.ParquetFile(path)
-        yield from file.iter_batches(batch_size=BATCH, columns=list(columns))
+    with reading(path), arrow_input(path) as file:
+        yield from pyarrow.parquet.ParquetFile(file).iter_batches(
+            batch_size=BATCH, columns=list(columns)
+        )
 
 
 def _times(column: Any) -> list[str]:

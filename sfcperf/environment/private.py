@@ -2,6 +2,7 @@
 
     $SFCPERF_STATE_DIR (root: /var/lib/sfcperf, others: $XDG_STATE_HOME/sfcperf)
       private-XXXXXXXX/    readable by its user alone, and locked by its process
+        beside             path of another folder that goes with it
 
 A folder that can be locked is of a dead process: `sfcperf clean` removes it.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ from sfcperf.environment.state_root import VARIABLE, state_root
 from sfcperf.errors import EnvironmentLacks, system_errors_as
 
 _PREFIX = "private-"
+_BESIDE = "beside"
 
 
 @contextmanager
@@ -29,7 +32,7 @@ def private_folder() -> Iterator[Path]:
     root = state_root()
     with system_errors_as(
         EnvironmentLacks,
-        "a private folder for the files of a package cannot be created",
+        "a private folder for unfinished files cannot be created",
         where=root,
         hint=f"set {VARIABLE} to a folder that you may write",
         prefer_filename=True,
@@ -43,9 +46,36 @@ def private_folder() -> Iterator[Path]:
         os.close(lock)
 
 
+@contextmanager
+def folder_beside(target: Path) -> Iterator[Path]:
+    """A new folder next to `target` (mode 0700), from which it can be renamed; removed afterwards,
+    or as `private_folder` is. Raises EnvironmentLacks if it cannot be created."""
+    with private_folder() as private:
+        folder = target.absolute().parent / f".{target.name}-{secrets.token_hex(4)}"
+        (private / _BESIDE).write_bytes(os.fsencode(folder))
+        with system_errors_as(
+            EnvironmentLacks, "a folder for unfinished files cannot be created", where=folder
+        ):
+            folder.mkdir(mode=0o700, parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def dead_folders() -> list[Path]:
-    """Folders whose process is dead."""
-    return sorted(path for path in state_root().glob(f"{_PREFIX}*") if _is_dead(path))
+    """Folders whose process is dead, and those that go with them, which come first."""
+    dead = sorted(path for path in state_root().glob(f"{_PREFIX}*") if _is_dead(path))
+    return [*(found for path in dead if (found := _beside(path)) is not None), *dead]
+
+
+def _beside(folder: Path) -> Path | None:
+    """The folder that goes with a private one, if it is there and is of this user."""
+    with suppress(OSError):
+        found = Path(os.fsdecode((folder / _BESIDE).read_bytes()))
+        if found.lstat().st_uid == os.geteuid():
+            return found
+    return None
 
 
 def _create(root: Path) -> tuple[Path, int]:

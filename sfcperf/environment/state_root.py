@@ -5,25 +5,34 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sfcperf.errors import EnvironmentLacks
+
 VARIABLE = "SFCPERF_STATE_DIR"
 DEFAULT_ROOT = Path("/var/lib/sfcperf")
 
 
 def state_root() -> Path:
     """`$SFCPERF_STATE_DIR`; by default /var/lib/sfcperf for root, and for others, who run chains on
-    a cloud, a folder of their own (`$XDG_STATE_HOME/sfcperf`)."""
+    a cloud, a folder of their own (`$XDG_STATE_HOME/sfcperf`). Raises EnvironmentLacks for a user
+    without a home folder, as in a container that was started with a number for a user."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
     if os.geteuid() == 0:
         return DEFAULT_ROOT
     state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "sfcperf"
+    try:
+        return (Path(state) if state else Path.home() / ".local" / "state") / "sfcperf"
+    except RuntimeError as error:
+        raise EnvironmentLacks(
+            f"there is no home folder of the user {os.geteuid()}, where the state of runs is kept",
+            hint=f"set {VARIABLE} to a folder that you may write, or HOME",
+        ) from error
 
 
 def state_folder(name: str) -> Path:
     """A folder in the state root, where nobody else has anything to do; made if it is not there.
-    Raises OSError."""
+    Raises EnvironmentLacks, OSError."""
     folder = state_root() / name
     for each in (folder.parent, folder):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)

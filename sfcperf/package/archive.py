@@ -7,7 +7,7 @@ import stat
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from sfcperf.errors import InputError
 from sfcperf.package.names import name_problem
@@ -18,6 +18,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LEVEL = 6
 _ZIP64_FROM = 1 << 31
 _UNIX = 3
+_MS_DOS_FOLDER = 0x10
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,15 @@ class Packed:
 class Archive:
     """A zip that is being written. Context manager; `files` tells what was added so far.
 
-    Names, modes and dates are fixed, so that only content and order count. Byte-identical output
-    also asks for the same zlib.
+    Each folder has an entry before that of its first file, as archivers write it: programs that
+    read a package without unpacking it find the folders that its RO-Crate describes. Names, modes
+    and dates are fixed, so that only content and order count. Byte-identical output also asks for
+    the same zlib.
     """
 
     def __init__(self, path: Path) -> None:
         self.files: dict[str, Packed] = {}
+        self._folders: set[str] = set()
         self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
 
     def __enter__(self) -> Archive:
@@ -48,7 +52,7 @@ class Archive:
     def add_text(self, name: str, text: str) -> None:
         """Add a file from text, UTF-8."""
         content = text.encode()
-        info = _info(name, len(content))
+        info = self._entry(name, len(content))
         self._zip.writestr(info, content)
         self.files[name] = Packed(len(content), hashlib.sha256(content).hexdigest())
 
@@ -57,7 +61,7 @@ class Archive:
         Raises InputError for a name that cannot be in a package, OSError."""
         digest, size = hashlib.sha256(), 0
         with source.open("rb") as file:
-            info = _info(name, source.stat().st_size)
+            info = self._entry(name, source.stat().st_size)
             large = info.file_size >= _ZIP64_FROM
             with self._zip.open(info, "w", force_zip64=large) as target:
                 while chunk := file.read(_CHUNK):
@@ -65,6 +69,14 @@ class Archive:
                     size += len(chunk)
                     target.write(chunk)
         self.files[name] = Packed(size, digest.hexdigest())
+
+    def _entry(self, name: str, size: int) -> zipfile.ZipInfo:
+        info = _info(name, size)
+        for folder in reversed(PurePosixPath(name).parents[:-1]):
+            if (entry := f"{folder}/") not in self._folders:
+                self._folders.add(entry)
+                self._zip.writestr(_folder_info(entry), b"")
+        return info
 
 
 def hash_file(path: Path) -> Packed:
@@ -88,4 +100,11 @@ def _info(name: str, size: int) -> zipfile.ZipInfo:
     info.create_system = _UNIX
     info.external_attr = (stat.S_IFREG | 0o644) << 16
     info.file_size = size
+    return info
+
+
+def _folder_info(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.create_system = _UNIX
+    info.external_attr = (stat.S_IFDIR | 0o755) << 16 | _MS_DOS_FOLDER
     return info

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import mimetypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -56,11 +56,12 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
     version = document["made_by"]["sfcperf"]
     described = {"@type": "SoftwareApplication", "name": "SFCPerf", "softwareVersion": version}
     software = _entity(crate, "#sfcperf", described)
-    folders = {run["folder"]: _run_folder(crate, run) for run in document["runs"]}
+    results = {run["folder"]: _results(run["folder"], files) for run in document["runs"]}
+    folders = {run["folder"]: _run_folder(crate, run, results) for run in document["runs"]}
     for name in sorted({*files, HASHES}):
-        if not any(name.startswith(f"{folder}/raw/") for folder in folders):
+        if not any(name.startswith(_raw(folder)) for folder in folders):
             _file(crate, name, files.get(name))
-    actions = [_action(crate, run, software, people) for run in document["runs"]]
+    actions = [_action(crate, run, software, people, results) for run in document["runs"]]
     root["mentions"] = _one_or_all(actions)
     # Younger than the context of RO-Crate 1.1, and from the same vocabulary.
     crate.metadata.extra_terms.update({t: f"http://schema.org/{t}" for t in _YOUNGER_TERMS})
@@ -78,27 +79,45 @@ def _file(crate: ROCrate, name: str, packed: Packed | None) -> None:
     if name.rpartition("/")[2] in ("workflow.json", "workflow.applied.json"):
         properties["@type"] = ["File", "SoftwareSourceCode"]
         properties["programmingLanguage"] = "SFCPerf workflow (JSON)"
-    crate.add_file(dest_path=quote(name), properties=properties)
+    crate.add_file(dest_path=name, properties=properties)
 
 
-def _run_folder(crate: ROCrate, run: Mapping[str, Any]) -> Entity:
+def _results(folder: str, files: Mapping[str, Packed]) -> list[str]:
+    """What a run measured; one that was interrupted early has no raw output, or no trials."""
+    trials, raw = f"{folder}/trials.jsonl", _raw(folder)
+    has_raw = any(name.startswith(raw) for name in files)
+    return [*([trials] if trials in files else []), *([raw] if has_raw else [])]
+
+
+def _raw(folder: str) -> str:
+    return f"{folder}/raw/"
+
+
+def _run_folder(
+    crate: ROCrate, run: Mapping[str, Any], results: Mapping[str, Sequence[str]]
+) -> Entity:
     properties = {
         "name": f"Run {run['run_id']} of the workflow {run['name']}",
         "description": run["description"] or "A run folder as SFCPerf writes it",
     }
-    folder = crate.add_dataset(dest_path=quote(f"{run['folder']}/"), properties=properties)
-    crate.add_dataset(
-        dest_path=quote(f"{run['folder']}/raw/"),
-        properties={
-            "name": f"Raw output of the tools in run {run['run_id']}",
-            "description": "What each tool printed, unparsed, and captures: a folder per trial",
-        },
-    )
+    folder = crate.add_dataset(dest_path=f"{run['folder']}/", properties=properties)
+    if (raw := _raw(run["folder"])) in results[run["folder"]]:
+        crate.add_dataset(
+            dest_path=raw,
+            properties={
+                "name": f"Raw output of the tools in run {run['run_id']}",
+                "description": "What each tool printed, unparsed, and captures: a folder per trial",
+            },
+        )
     return folder
 
 
 def _action(
-    crate: ROCrate, run: Mapping[str, Any], software: Entity, people: list[Entity]
+    crate: ROCrate,
+    run: Mapping[str, Any],
+    software: Entity,
+    people: list[Entity],
+    results: Mapping[str, Sequence[str]],
 ) -> Entity:
     """The run as an act: RO-Crate 1.1, section "Provenance"."""
     folder = run["folder"]
@@ -108,8 +127,9 @@ def _action(
         "startTime": run["started_at"],
         "instrument": software,
         "object": {"@id": quote(f"{folder}/workflow.applied.json")},
-        "result": [{"@id": quote(f"{folder}/{name}")} for name in ("trials.jsonl", "raw/")],
     }
+    if results[folder]:
+        properties["result"] = _one_or_all([{"@id": quote(name)} for name in results[folder]])
     if run["ended_at"] is not None:
         properties["endTime"] = run["ended_at"]
     if people:
@@ -117,7 +137,7 @@ def _action(
     return _entity(crate, f"#run-{run['run_id']}", properties)
 
 
-def _one_or_all(entities: list[Entity]) -> Entity | list[Entity]:
+def _one_or_all(entities: list[Any]) -> Any:
     """RO-Crate 1.1, appendix "RO-Crate JSON-LD": no array of one."""
     return entities[0] if len(entities) == 1 else entities
 

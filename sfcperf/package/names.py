@@ -35,22 +35,25 @@ def name_problem(name: str) -> str | None:
     return None
 
 
-def clash(files: Iterable[str]) -> str | None:
-    """Two names that some file system takes for one, or a file that is also a folder; None when
-    there are none. Case and Unicode normalisation count for nothing on such systems."""
-    seen: dict[str, str] = {}
-    folders: dict[str, str] = {}
-    for name in files:
-        folded = _folded(name)
-        if folded in seen:
-            return f"{seen[folded]!r} and {name!r}"
-        seen[folded] = name
-        end = folded.rfind("/")
-        while end > 0 and folded[:end] not in folders:
-            folders[folded[:end]] = name
-            end = folded.rfind("/", 0, end)
-    both = sorted(seen.keys() & folders.keys())
-    return f"{seen[both[0]]!r} and {folders[both[0]]!r}" if both else None
+def clash(files: Iterable[str], folders: Iterable[str] = ()) -> str | None:
+    """Two files or two folders of names that some file system takes for one, or a file that is also
+    a folder; None when there are none. Case and Unicode normalisation count for nothing on such
+    systems. A folder need not be named for a file to lie in it."""
+    in_files: dict[str, str] = {}
+    in_folders: dict[str, str] = {}
+    parents: dict[str, str] = {}
+    for names, seen in ((files, in_files), (folders, in_folders)):
+        for name in names:
+            folded = _folded(name)
+            if folded in seen:
+                return f"{seen[folded]!r} and {name!r}"
+            seen[folded] = name
+            end = folded.rfind("/")
+            while end > 0 and folded[:end] not in parents:
+                parents[folded[:end]] = name
+                end = folded.rfind("/", 0, end)
+    both = sorted(in_files.keys() & (parents | in_folders).keys())
+    return f"{in_files[both[0]]!r} and {(parents | in_folders)[both[0]]!r}" if both else None
 
 
 def _folded(name: str) -> str:

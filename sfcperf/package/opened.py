@@ -13,13 +13,47 @@ from sfcperf.package import layout
 from sfcperf.package.read_json import read_json
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.schema_check import misfit
-from sfcperf.results.store import RunStore
+from sfcperf.results.store import RunFile, RunStore
+
+UNPACKING = "`unzip PACKAGE.zip -d DIR` unpacks a package: its run folders are in DIR/runs"
 
 
 class PackagedRun(RunStore):
     """A run folder in a private copy: it does not change, so that its trials are read once."""
 
+    is_read_only = True
+    package: Path | None = None
+    """Where the package is, if that is to be shown."""
     _trials: list[TrialRecord] | None = None
+
+    @property
+    def shown_folder(self) -> Path:
+        """As `RunStore.shown_folder`."""
+        return self.package or self.folder
+
+    @property
+    def report(self) -> Path:
+        """As `RunStore.report`; of a package that is shown, there is none that pages could link."""
+        return self.shown_folder / RunFile.REPORT
+
+    def check_writable(self) -> None:
+        """Raises InputError."""
+        raise InputError(
+            "this would be written into a package",
+            where=str(self.shown_folder),
+            hint=f"{UNPACKING}; or name an output file (-o), where the verb has one",
+        )
+
+    def workflow(self) -> tuple[dict[str, Any], Path]:
+        """As `RunStore.workflow`. Raises InputError if its relative paths start outside."""
+        document, base = super().workflow()
+        root = self.folder.resolve().parent.parent
+        if not base.resolve().is_relative_to(root):
+            raise InputError(
+                "the workflow's files lie outside the package",
+                where=str(self.folder.relative_to(self.folder.parent.parent)),
+            )
+        return document, base
 
     def trials(self) -> list[TrialRecord]:
         """As `RunStore.trials`."""
@@ -45,13 +79,7 @@ class Package:
         """Where relative paths of a run's workflow start: inside the package, or nowhere.
         Raises InputError."""
         _, base = store.workflow()
-        found = (store.folder / base).resolve()
-        if not found.is_relative_to(self.folder.resolve()):
-            raise InputError(
-                "the workflow's files lie outside the package",
-                where=str(store.folder.relative_to(self.folder)),
-            )
-        return found
+        return base.resolve()
 
 
 def open_package(folder: Path) -> Package:
@@ -60,7 +88,7 @@ def open_package(folder: Path) -> Package:
     if not path.is_file():
         raise InputError(
             f"this is not a package: it has no {layout.MANIFEST}",
-            hint="`sfcperf pack RUN -o FILE.zip` makes one",
+            hint=_inside(folder) or "`sfcperf pack RUN -o FILE.zip` makes one",
         )
     document = read_json(path, layout.MANIFEST)
     version = document.get("schema_version") if isinstance(document, dict) else None
@@ -81,6 +109,17 @@ def open_package(folder: Path) -> Package:
     if missing:
         raise InputError("the package is damaged: a run is missing", where=missing[0])
     return Package(folder, document)
+
+
+def _inside(folder: Path) -> str | None:
+    """A hint for a package that was zipped again with the folder around its files."""
+    found = next(folder.glob(f"*/{layout.MANIFEST}"), None)
+    if found is None:
+        return None
+    return (
+        f"its files are in the folder {found.parent.name}: zip what is in it, without the folder "
+        "itself (`zip -r ../FILE.zip .`)"
+    )
 
 
 def problem_of(schema: str, document: Any) -> str | None:

@@ -36,11 +36,9 @@ reproduced, by an equivalence test with a stated margin.
 
 ## What is where
 
-- `runs/`: a folder per run: workflow, plan, trials, raw output, telemetry, flows, summaries,
-  figures
-- `modules/`: plug-ins that the runs used and that are no part of SFCPerf
-- `workflow-files/`: files that the workflows refer to
-- `environment/`: what was installed where the package was made
+- `runs/`: a folder per run: workflow, plan, trials, raw output, summaries, and what monitors and
+  publishers made
+{folders}- `environment/`: what was installed where the package was made
 - `package.json`, `ro-crate-metadata.json`: the package described, for SFCPerf and for archives
 
 ## Licence and citation
@@ -49,11 +47,18 @@ reproduced, by an equivalence test with a stated margin.
 
 {citation}
 """
+_MODULES = "- `modules/`: plug-ins that the runs used and that are no part of SFCPerf\n"
+_WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
 
 
 def readme_text(document: Mapping[str, Any]) -> str:
     """The page; `document` is package.json."""
     captures = any(run["left_out"] for run in document["runs"])
+    folders = ""
+    if document["modules"]:
+        folders += _MODULES
+    if any(run["workflow_files"] for run in document["runs"]):
+        folders += _WORKFLOW_FILES
     return _TEXT.format(
         title=_words(document["title"]),
         description=_words(document["description"]),
@@ -61,6 +66,7 @@ def readme_text(document: Mapping[str, Any]) -> str:
         date=document["date"],
         runs="\n".join(map(_run, document["runs"])) + "\n",
         left_out="\nCaptures were left out; package.json has their SHA-256.\n" if captures else "",
+        folders=folders,
         license=document["license"] or NO_LICENCE,
         citation=_words(document["citation"]),
     )

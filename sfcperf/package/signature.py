@@ -12,7 +12,7 @@ from pathlib import Path
 from sfcperf.environment.tools import find
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError
-from sfcperf.input_file import read_input
+from sfcperf.input_file import read_input, with_home
 from sfcperf.package.checks import Check
 from sfcperf.package.layout import MAX_KEYS_BYTES
 
@@ -61,7 +61,7 @@ def signer(text: str) -> Signer:
             where="--sign",
             allowed="ssh:KEYFILE or minisign:KEYFILE",
         )
-    key = Path(name).expanduser()
+    key = with_home(name)
     if not key.is_file():
         raise InputError("there is no such key file", where=str(key))
     return Signer(tool, key)

@@ -13,7 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,8 +43,13 @@ _LOWEST_HEADER = 46
 """Bytes that an entry takes in the directory at least."""
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
 _DESCRIPTOR = 0x8
+_UTF8 = 0x800
+_UNIX = 3
+"""Of the system that made an entry (APPNOTE, section 4.4.2)."""
 _DESCRIPTOR_SIZES = (12, 16, 20, 24)
 _FOLDER_ATTRIBUTE = 0x10
+_ZIP64 = 1
+"""Kind of extra field."""
 
 
 class Refused(InputError):
@@ -114,11 +119,13 @@ def _directory(file: BinaryIO, path: Path) -> int:
 def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
     for entry in entries:
         # zipfile cuts a name at a NUL; the original is what other readers see.
-        name = entry.orig_filename
+        is_cut = entry.orig_filename != entry.filename
+        name = entry.orig_filename if is_cut else _unix_name(entry)
         is_folder = name.endswith("/")
         problem = name_problem(name[:-1] if is_folder else name)
-        if problem is not None or name != entry.filename:
+        if problem is not None or is_cut:
             raise refused(f"the name {name!r} {problem or 'is ambiguous'}", path)
+        entry.filename = name
         if entry.flag_bits & _ENCRYPTED:
             raise refused(f"{name!r} is encrypted", path)
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -132,12 +139,20 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
             raise refused(f"the folder {name!r} has content", path)
         if not is_folder and entry.external_attr & _FOLDER_ATTRIBUTE:
             raise refused(f"{name!r} is a file and a folder", path)
-    names = [entry.filename.rstrip("/") for entry in entries if entry.is_dir()]
-    both = clash(names) or clash(e.filename for e in entries if not e.is_dir())
-    both = both or _folder_and_file(entries)
+    folders = [entry.filename.removesuffix("/") for entry in entries if entry.is_dir()]
+    both = clash((entry.filename for entry in entries if not entry.is_dir()), folders)
     if both:
         raise refused(f"names collide: {both}", path)
     _check_folders(entries, path)
+
+
+def _unix_name(entry: zipfile.ZipInfo) -> str:
+    """The name; on Unix, `zip` (Info-ZIP) writes UTF-8 without the flag that says so, and zipfile
+    takes it for code page 437."""
+    if entry.create_system == _UNIX and not entry.flag_bits & _UTF8:
+        with suppress(UnicodeError):
+            return entry.filename.encode("cp437").decode()
+    return entry.filename
 
 
 def _check_folders(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
@@ -150,12 +165,6 @@ def _check_folders(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
             end = entry.filename.rfind("/", 0, end)
         if len(folders) > MAX_ENTRIES:
             raise refused(f"its files lie in more than {MAX_ENTRIES} folders", path)
-
-
-def _folder_and_file(entries: Sequence[zipfile.ZipInfo]) -> str | None:
-    files = {e.filename for e in entries if not e.is_dir()}
-    same = sorted(e.filename for e in entries if e.is_dir() and e.filename.rstrip("/") in files)
-    return repr(same[0]) if same else None
 
 
 def _check_layout(
@@ -189,10 +198,10 @@ def _check_header(header: Sequence[int], file: BinaryIO, entry: zipfile.ZipInfo,
     """Size of a local header, after comparing it with the directory."""
     _, flags, method, _, _, crc, packed, size, name_length, extra_length = header
     name = file.read(name_length)
-    encoding = "utf-8" if flags & 0x800 else "cp437"
+    encoding = "utf-8" if flags & _UTF8 else "cp437"
     extra = file.read(extra_length)
-    if packed == size == 0xFFFFFFFF and len(extra) >= 20 and extra[:4] == b"\1\0\x10\0":
-        size, packed = struct.unpack("<QQ", extra[4:20])
+    if packed == size == 0xFFFFFFFF:
+        size, packed = _zip64_sizes(extra) or (size, packed)
     late = flags & _DESCRIPTOR
     sizes = (crc, packed, size) == (entry.CRC, entry.compress_size, entry.file_size)
     if (
@@ -202,6 +211,18 @@ def _check_header(header: Sequence[int], file: BinaryIO, entry: zipfile.ZipInfo,
     ):
         raise refused(f"header and directory differ about {entry.filename!r}", path)
     return _LOCAL.size + name_length + extra_length
+
+
+def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:
+    """Sizes before and after compression in the extra field of a local header, wherever the
+    archiver put them (APPNOTE, section 4.5.3); None if they are not there exactly once."""
+    found = []
+    while len(extra) >= 4:
+        kind, length = struct.unpack("<HH", extra[:4])
+        if kind == _ZIP64:
+            found.append(extra[4 : 4 + length])
+        extra = extra[4 + length :]
+    return struct.unpack("<QQ", found[0]) if len(found) == 1 and len(found[0]) == 16 else None
 
 
 def _descriptor_size(file: BinaryIO, at: int, path: Path) -> int:

@@ -98,7 +98,7 @@ class Sampler:
     def _record(self, line: str) -> None:
         self._errors += 1
         # On a full disk, the next sample is taken all the same.
-        with suppress(OSError), self._error_log.open("a") as file:
+        with suppress(OSError), self._error_log.open("a", errors="backslashreplace") as file:
             file.write(f"{time.time_ns()} {line}\n")
 
     def _own(self, time_ns: int) -> list[Observation]:

@@ -125,7 +125,7 @@ def _words(text: str) -> Markup:
 
 def _link(path: object) -> str:
     """`./` and quoting keep a link relative whatever a record says (`javascript:...`)."""
-    return f"./{quote(str(path))}"
+    return f"./{quote(os.fsencode(str(path)))}"
 
 
 @cache

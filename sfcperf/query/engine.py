@@ -18,6 +18,7 @@ from sfcperf.query.tables import read_run, tables
 from sfcperf.results.flows import FLOWS
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY
+from sfcperf.results.tables.arrow_files import arrow_dataset
 from sfcperf.results.tables.trial_rows import check
 
 if TYPE_CHECKING:
@@ -117,9 +118,9 @@ def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
     for store in stores:
         if store.run_id in folders:
             raise InputError(
-                f"this is the same run as {folders[store.run_id]}", where=str(store.folder)
+                f"this is the same run as {folders[store.run_id]}", where=str(store.shown_folder)
             )
-        folders[store.run_id] = store.folder
+        folders[store.run_id] = store.shown_folder
     with TemporaryDirectory(prefix="sfcperf-query-") as spill:
         connection = duckdb.connect(
             config={
@@ -172,13 +173,11 @@ def _create_view(
     pyarrow reads the files. DuckDB would have to be allowed to open them by name, and what it may
     open it may also overwrite: `explain analyze copy ...` and `with a as (copy ...) select ...` do.
     """
-    from pyarrow import dataset
-
     listed = ", ".join(columns)
     typed = ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
     parts = [f"select null::varchar as run_id, {typed} where false"]
     for number, (run_id, path) in enumerate(files):
-        connection.register(f"file_{name}_{number}", dataset.dataset(path, format="parquet"))
+        connection.register(f"file_{name}_{number}", arrow_dataset(path))
         parts.append(f"select {_quoted(run_id)} as run_id, {listed} from file_{name}_{number}")
     connection.execute(
         f"create temp view {name} as select rows.*{extra}, levels.* exclude (run_id, scenario_id) "

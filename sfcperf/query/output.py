@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from sfcperf.errors import InputError
 from sfcperf.results.tables import csv_line
+from sfcperf.results.tables.arrow_files import arrow_output
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,7 +27,7 @@ def write_parquet(rows: pyarrow.RecordBatchReader, path: Path) -> None:
     """With the columns' own types."""
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetWriter(path, rows.schema) as writer:
+    with arrow_output(path) as file, pyarrow.parquet.ParquetWriter(file, rows.schema) as writer:
         for batch in rows:
             writer.write_batch(batch)
 

@@ -16,6 +16,7 @@ from sfcperf.results.noise_gate import Reading
 from sfcperf.results.records import FailedAttempt, Summary, TrialRecord
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables.columns import PREFIX, cell, factor_names, level_array
+from sfcperf.workflow.document.likeness import alike
 
 if TYPE_CHECKING:
     import pyarrow
@@ -60,8 +61,14 @@ def tables(runs: Sequence[Mapping[str, list[Row]]]) -> dict[str, pyarrow.Table]:
     """Name -> table, of all runs together; `run_id` is the first column of each.
 
     A level of a factor has the type that fits it in all runs; a run without that factor has null.
+    Raises InputError if factors of different runs have one name in SQL.
     """
     factors = factor_names(row["scenario"] for run in runs for row in run["scenarios"])
+    for known, name in alike(factors):
+        raise InputError(
+            f"the runs have the factors {known!r} and {name!r}, which SQL takes for one",
+            hint="query the runs one by one" if len(runs) > 1 else None,
+        )
     return {
         name: _table(
             {"run_id": "string", **columns},
@@ -114,7 +121,7 @@ def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
     return {
         **manifest,
         **{name: design[name] for name in ("seed", "confidence", "rounds")},
-        "folder": str(store.folder),
+        "folder": str(store.shown_folder),
         "manifest": json.dumps(manifest),
     }
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
+from sfcperf.environment.plain_path import plain_path
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
 from sfcperf.presentation.pages import Chart, trial_anchor
@@ -127,9 +128,9 @@ def telemetry_charts(path: Path) -> list[TelemetryChart]:
         return []
     import duckdb
 
-    with duckdb.connect() as database:
+    with plain_path(path) as plain, duckdb.connect() as database:
         # The file is read twice for all metrics together: it may have millions of rows.
-        database.read_parquet(str(path), file_row_number=True).project(
+        database.read_parquet(str(plain), file_row_number=True).project(
             "*, file_row_number AS row"
         ).create_view("telemetry")
         start_ns, count = _extent(database)

@@ -15,6 +15,7 @@ from sfcperf.results.flows import FLOWS
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunFile, RunStore
 from sfcperf.results.tables import TELEMETRY
+from sfcperf.results.tables.arrow_files import arrow_output
 from sfcperf.results.tables.columns import PREFIX, cell, csv_cell, factor_names, level_array
 
 if TYPE_CHECKING:
@@ -197,8 +198,9 @@ def _write(table: pyarrow.Table, format: Format, target: Path) -> None:
     with (
         system_errors_as(InputError, "the export cannot be written", where=target),
         replacing(target) as beside,
+        arrow_output(beside) as file,
     ):
         if format == "csv":
-            pyarrow.csv.write_csv(_as_csv(table), beside)
+            pyarrow.csv.write_csv(_as_csv(table), file)
         else:
-            pyarrow.parquet.write_table(table, beside)
+            pyarrow.parquet.write_table(table, file)

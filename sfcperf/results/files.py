@@ -39,14 +39,15 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
 
 
 def replace_file(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a whole text file, UTF-8, as `replacing` does. A pipe or a device (/dev/stdout) is no
+    """Write a whole text file, UTF-8, as `replacing` does; of a path that is not UTF-8, it has the
+    bytes as escapes, as a terminal shows them. A pipe or a device (/dev/stdout) is no
     file that could be replaced: the text is written to it."""
     if path.exists() and not path.is_file():
         check_place(path.parent)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
         return
     with replacing(path, mode) as beside:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.manifest import counts
 from sfcperf.results.store import RunFile, RunStore
+
+_ANOTHER = "`--results DIR` names another folder"
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,24 @@ def list_runs(results: Path) -> list[RunInfo]:
         InputError,
         "the results folder cannot be read",
         where=results,
-        hint="`--results DIR` names another one",
+        hint=_ANOTHER,
     ):
         folders = sorted(path for path in results.iterdir() if _is_run(path))
     runs = [_info(folder) for folder in folders]
     return sorted(runs, key=lambda run: (run.damage is not None, run.started_at))
+
+
+def latest_run(results: Path) -> Path:
+    """The run folder that was begun last; damaged ones are passed over. Raises InputError if there
+    is none, or if `results` cannot be listed."""
+    begun: dict[str, Path] = {}
+    with system_errors_as(InputError, "the results folder cannot be read", where=results):
+        for folder in filter(_is_run, results.iterdir()):
+            with suppress(InputError):
+                begun[RunStore.open(folder).manifest()["started_at"]] = folder
+    if not begun:
+        raise InputError("there is no run here", where=str(results), hint=_ANOTHER)
+    return begun[max(begun)]
 
 
 def _is_run(path: Path) -> bool:

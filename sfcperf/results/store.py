@@ -75,6 +75,9 @@ class RunStore:
     by a version of SFCPerf that this one cannot read.
     """
 
+    is_read_only = False
+    """Whether nothing can be written into it."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._run_id: str | None = None
@@ -135,6 +138,11 @@ class RunStore:
                 where=str(self.folder),
                 hint="if it is elsewhere now, `sfcperf resume FOLDER` continues there",
             )
+
+    @property
+    def shown_folder(self) -> Path:
+        """Where the user finds the run."""
+        return self.folder
 
     @property
     def run_id(self) -> str:

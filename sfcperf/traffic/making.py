@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +17,8 @@ from random import Random
 from subprocess import Popen
 
 from sfcperf import retry, waiting
+from sfcperf.environment.plain_path import plain_path
+from sfcperf.environment.private import folder_beside
 from sfcperf.environment.tools import versions
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 from sfcperf.input_file import open_input
@@ -69,9 +70,9 @@ def make(
     seconds. `say` is told what happens. Raises EnvironmentLacks, MeasurementError."""
     _check_tools()
     schedule = draw(seed, duration_s, SERVERS)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
-        work, made = Path(temporary), Path(temporary) / "made"
+    # Settings of servers would give spaces, quotes or `$` in a path a meaning.
+    with folder_beside(folder) as beside, plain_path(beside) as work:
+        made = work / "made"
         made.mkdir()
         with Testbed() as testbed:
             said = _play(testbed, schedule, work, made / TRACE, say)

@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from sfcperf.workflow.document import Findings, choices, limits, pointer
+from sfcperf.workflow.document import Findings, choices, likeness, limits, pointer
 
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors", "services")
 """Sections in which factors may be used: a scenario is made of these."""
@@ -124,12 +124,22 @@ def expand(document: Mapping[str, Any], variants: int = 1) -> Expansion:
         name: _levels(name, values, findings)
         for name, values in document.get("factors", {}).items()
     }
+    _check_names(factors, findings)
     _check_references(document, factors, findings)
     _check_count(factors, findings)
     findings.raise_any()
     _check_size(document, factors, variants, findings)
     findings.raise_any()
     return Expansion(document, factors)
+
+
+def _check_names(factors: Mapping[str, Any], findings: Findings) -> None:
+    for known, name in likeness.alike(factors, likeness.as_column):
+        findings.add(
+            ("factors", name),
+            f"the factors {known!r} and {name!r} have one column in SQL, or one field on servers",
+            allowed="names that differ in more than case, and in more than dots and underscores",
+        )
 
 
 def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ...]:

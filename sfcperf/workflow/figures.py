@@ -8,6 +8,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.workflow.document import Findings, choices, listing
+from sfcperf.workflow.document.likeness import TELL_APART, alike
 from sfcperf.workflow.document.pointer import Path
 from sfcperf.workflow.expand import Level
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureLine, FigureSpec, ProbeSpec, Scenario
@@ -28,10 +29,14 @@ def build_figures(
     """The figures of a schema-valid section, checked against factors and probes."""
     probes = {probe.label: probe for scenario in scenarios for probe in scenario.probes}
     figures: dict[str, FigureSpec] = {}
+    known = {name: first for first, name in alike(value["name"] for value in values)}
     for index, value in enumerate(values):
         figure = _Figure(index, value, factors, findings)
         if value["name"] in figures:
             figure.report("name", f"duplicate figure {value['name']!r}")
+        elif value["name"] in known:
+            message = f"{known[value['name']]!r} and {value['name']!r} differ only in case"
+            figure.report("name", message, allowed=TELL_APART)
         figure.check_factors()
         if not figure.is_complete():
             continue

@@ -13,6 +13,7 @@ from sfcperf import plugins
 from sfcperf.errors import InputError
 from sfcperf.workflow import chain as chains
 from sfcperf.workflow.document import Findings, pointer
+from sfcperf.workflow.document.likeness import TELL_APART, alike, check_alike
 from sfcperf.workflow.expand import Combination, Expansion
 from sfcperf.workflow.model import (
     EndpointSpec,
@@ -93,6 +94,7 @@ class ScenarioBuilder:
         )
 
     def _vnfs(self, value: Mapping[str, Any], report: Report) -> dict[str, chains.Vnf]:
+        check_alike(("vnfs",), value, report)
         return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
 
     def _vnf(self, name: str, value: Mapping[str, Any], report: Report) -> chains.Vnf:
@@ -163,11 +165,19 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
         label = entry.get("name") or plugins.load("probe", name).label(parameters)
         specs.append(ProbeSpec(index, name, label, parameters))
     labels = Counter(spec.label for spec in specs)
+    known = {name: first for first, name in alike(labels)}
     for spec in specs:
         if labels[spec.label] > 1:
             report(
                 ("probes", spec.index),
                 f"{labels[spec.label]} probes have the label {spec.label!r}",
+                hint="give each a different `name`",
+            )
+        elif spec.label in known:
+            report(
+                ("probes", spec.index),
+                f"the labels {known[spec.label]!r} and {spec.label!r} differ only in case",
+                allowed=TELL_APART,
                 hint="give each a different `name`",
             )
     return tuple(specs)

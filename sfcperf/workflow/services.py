@@ -8,6 +8,7 @@ from typing import Any
 from sfcperf import plugins
 from sfcperf.errors import InputError
 from sfcperf.workflow.document import Findings, choices, listing, pointer
+from sfcperf.workflow.document.likeness import check_alike
 from sfcperf.workflow.model import FunctionSpec, Scenario, ServiceSpec
 from sfcperf.workflow.schema import parameters_with_defaults
 from sfcperf.workflow.topology import Report
@@ -15,6 +16,7 @@ from sfcperf.workflow.topology import Report
 
 def build_services(value: Mapping[str, Any], report: Report) -> tuple[ServiceSpec, ...]:
     """The services in their order, each with what it uses before it."""
+    check_alike(("services",), value, report)
     specs: list[ServiceSpec] = []
     for name, entry in value.items():
         kind = entry["service"]

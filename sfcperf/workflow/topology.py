@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sfcperf.workflow.document import choices
+from sfcperf.workflow.document.likeness import check_alike
 from sfcperf.workflow.model import Link, Node, Topology
 
 Report = Callable[..., None]
@@ -37,9 +38,10 @@ PRESETS: Mapping[str, Topology] = {
 
 DESCRIPTIONS: Mapping[str, str] = {
     "T1": "client, server and chain on one node",
-    "T2": "client and server on one node, the chain on another",
-    "T3": "client, chain and server on three nodes",
+    "T2": "client and server on one node, the chain on another; `local` makes both on one machine",
+    "T3": "client, chain and server on three nodes; `local` makes all three on one machine",
 }
+"""With what the default driver makes of the nodes."""
 
 
 def build_topology(value: str | Mapping[str, Any], report: Report) -> Topology:
@@ -54,6 +56,7 @@ def build_topology(value: str | Mapping[str, Any], report: Report) -> Topology:
         for name, content in value["nodes"].items()
     ]
     names = [node.name for node in nodes]
+    check_alike(("topology", "nodes"), names, report)
     links = _full_mesh(names) if "links" not in value else _links(value["links"], names, report)
     placement = _placement(value.get("placement", {}), names, report)
     return Topology(value.get("name", "custom"), tuple(nodes), links, placement)

@@ -83,6 +83,7 @@ def _validator() -> Any:
     )
     keywords = Draft202012Validator.VALIDATORS
     changed = {key: _unless_longer(keywords[key], most) for key, most in limited.items()}
+    changed["$ref"] = _of_place(keywords["$ref"])
     return extend(Draft202012Validator, changed)  # type: ignore[no-untyped-call]
 
 
@@ -91,6 +92,20 @@ def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterat
         kind = list if most == "maxItems" else dict
         if not (isinstance(value, kind) and len(value) > schema.get(most, math.inf)):
             yield from check(validator, wanted, value, schema) or ()
+
+    return checked
+
+
+def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
+    """A check of `$ref` that keeps what the schema says of the place that refers: many places share
+    a definition, which cannot say what it is there."""
+
+    def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
+        for error in check(validator, wanted, value, schema) or ():
+            is_value_itself = not error.path and "propertyNames" not in error.schema_path
+            if is_value_itself and "description" in schema:
+                error.place = schema["description"]
+            yield error
 
     return checked
 
@@ -136,7 +151,7 @@ def _simple(error: Failure) -> Misfit:
     if keyword == "type":
         message = f"must be {_kinds(wanted)}, not {given}"
         if (hint := _as_number(error.instance, wanted)) is not None:
-            return Misfit(path, message, _allowed(error.schema), hint)
+            return Misfit(path, message, _allowed(error), hint)
     elif keyword == "const":
         message = f"must be {_shown(wanted)}, not {given}"
     elif keyword in _BOUNDS:
@@ -155,11 +170,13 @@ def _simple(error: Failure) -> Misfit:
         message = f"{given} is not allowed here"
     else:
         message = _shortened(error.message)
-    return Misfit(path, message, _allowed(error.schema))
+    return Misfit(path, message, _allowed(error))
 
 
-def _allowed(schema: Any) -> str | None:
-    """What a schema allows: its range, if it has one, and its description."""
+def _allowed(error: Failure) -> str | None:
+    """What a schema allows: its range, if it has one, and its description, after that of the place
+    that refers to it."""
+    schema = error.schema
     if not isinstance(schema, Mapping):
         return None
     least, most = schema.get("minimum"), schema.get("maximum")
@@ -170,6 +187,8 @@ def _allowed(schema: Any) -> str | None:
     else:
         words = ""
     about = schema.get("description") or schema.get("pattern")
+    place = getattr(error, "place", None)
+    about = " ".join(dict.fromkeys(filter(None, (place, about))))
     return f"{words}: {about}" if words and about else words or about
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sfcperf.errors import InputError
+from sfcperf.results.tables.arrow_files import arrow_input
 
 COLUMNS = ("ts_ns", "src_ip", "dst_ip", "proto", "src_port", "dst_port", "size_bytes")
 """Also those of CSV files; addresses are text, ports may be missing."""
@@ -36,7 +37,7 @@ _ROWS = 65536
 def records(path: Path) -> Iterator[bytes]:
     """The file in pieces, after the magic number. Raises InputError."""
     try:
-        file = pyarrow.parquet.ParquetFile(path)
+        file = pyarrow.parquet.ParquetFile(arrow_input(path))
         missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
         if missing:
             raise InputError(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.openstack.model.specs import ExistingMachine
 from sfcperf.errors import WorkflowError
+from sfcperf.input_file import with_home
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.document import pointer
 from sfcperf.workflow.model import EndpointSpec
@@ -106,5 +106,5 @@ def _existing(spec: EndpointSpec, given: Mapping[str, Any]) -> ExistingMachine:
                 hint="leave it out",
             )
     machine = with_defaults(SCHEMA["properties"]["machine"], given)
-    machine["key_file"] = Path(machine["key_file"]).expanduser()
+    machine["key_file"] = with_home(machine["key_file"])
     return ExistingMachine(spec.name, **machine)

@@ -12,18 +12,20 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sfcperf.analysis.base import NO_PARAMETERS, Analysis
+from sfcperf.environment.plain_path import plain_path
 from sfcperf.errors import InputError
 from sfcperf.results.documents import damaged
 from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.tables import OF_MONITORS, TELEMETRY
+from sfcperf.results.tables.arrow_files import arrow_output
 from sfcperf.results.tables.trial_rows import check
 from sfcperf.results.trial_values import trial_means
 
@@ -133,7 +135,8 @@ class MergeAnalysis(Analysis):
         with (
             joined(run) as batches,
             replacing(run.joined_path) as beside,
-            pyarrow.parquet.ParquetWriter(beside, batches.schema) as writer,
+            arrow_output(beside) as file,
+            pyarrow.parquet.ParquetWriter(file, batches.schema) as writer,
         ):
             for batch in batches:
                 rows += batch.num_rows
@@ -162,15 +165,16 @@ def joined(
     import pyarrow
 
     trials = store.trials()
+    opened = ExitStack()
     # For what does not fit into memory, which otherwise goes into the current folder.
-    spill = TemporaryDirectory(prefix="sfcperf-merge-")
-    connection = duckdb.connect(config={"temp_directory": spill.name})
+    spill = opened.enter_context(TemporaryDirectory(prefix="sfcperf-merge-"))
+    connection = duckdb.connect(config={"temp_directory": spill})
     try:
         # With one thread sums are added in one order, so the file is always the same.
         connection.execute("set threads = 1")
         connection.register("trials", _trials(store, trials))
         connection.register("trial_values", _values(trials))
-        _register_telemetry(connection, store)
+        _register_telemetry(connection, store, opened)
         found = [row[0] for row in connection.execute(_NAMES).fetchall()]
         kinds = [
             {"metric": name, "kind": kind_of(name)}
@@ -187,21 +191,21 @@ def joined(
         raise damaged(str(error), str(store.telemetry_path)) from error
     finally:
         connection.close()
-        spill.cleanup()
+        opened.close()
 
 
 _NAMES = "select distinct metric from telemetry order by metric"
 
 
-def _register_telemetry(connection: Any, store: RunStore) -> None:
+def _register_telemetry(connection: Any, store: RunStore, opened: ExitStack) -> None:
     import pyarrow
 
     if not store.telemetry_path.is_file():
         connection.register("telemetry", pyarrow.table({n: [] for n in TELEMETRY.columns}))
         return
     check(store.telemetry_path, TELEMETRY.columns)
-    quoted = str(store.telemetry_path).replace("'", "''")
-    connection.execute(f"create view telemetry as select * from read_parquet('{quoted}')")
+    plain = opened.enter_context(plain_path(store.telemetry_path))
+    connection.execute(f"create view telemetry as select * from read_parquet('{plain}')")
 
 
 def _schema(columns: Mapping[str, str], metadata: dict[str, str] | None = None) -> pyarrow.Schema:

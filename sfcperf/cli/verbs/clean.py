@@ -21,7 +21,7 @@ def clean(
 ) -> None:
     """Remove what killed runs left behind. Follows the journals that the runs kept on this
     machine; what they name may also be on other infrastructures. Also removes the private
-    copies of packages that a killed verify or replay left. Results are never touched."""
+    folders, such as copies of packages, that other killed verbs left. Results are never touched."""
     from sfcperf.control.clean import clean as clean_runs
 
     cleaned = clean_runs(dry_run=dry_run, driver=driver)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, ResultsOption, RunArgument
 from sfcperf.errors import ExitCode
 
 
-def watch(run: RunArgument, results: ResultsOption = RESULTS) -> None:
+def watch(run: RunArgument = LATEST, results: ResultsOption = RESULTS) -> None:
     """Watch a run that another process executes. Shows its trials, the one that is measured now,
     values and intervals so far, noise, and the time that is left. Ends with the run, and writes
     nothing.

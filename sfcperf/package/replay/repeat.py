@@ -105,7 +105,7 @@ def run_or_resume(
         file.write_text(json.dumps(asdict(spec)))
         code, interrupted = _run_child(file, quiet=options.quiet)
         answer = Path(spec.answer)
-        found = RunStore.open(Path(answer.read_text())) if answer.is_file() else None
+        found = RunStore.open(Path(os.fsdecode(answer.read_bytes()))) if answer.is_file() else None
     # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
     # next run.
     folders = [*options.others, *([found.folder] if found else [])]

@@ -23,7 +23,8 @@ _MAX_README_BYTES = 1 << 22
 def check_other_files(package: Package, names: Sequence[str]) -> Check:
     """README.md is made again if this release made it. The rest is named: a forger who changes one
     of these files and the list of hashes changes what a reader sees."""
-    if package.document["made_by"]["sfcperf"] == sfcperf.__version__:
+    made_here = package.document["made_by"]["sfcperf"] == sfcperf.__version__
+    if made_here:
         try:
             text = read_input(
                 package.folder / layout.README, layout.README, max_bytes=_MAX_README_BYTES
@@ -32,7 +33,15 @@ def check_other_files(package: Package, names: Sequence[str]) -> Check:
             return Check(NAME, "failed", error.message)
         if text != readme_text(package.document).encode():
             return Check(NAME, "failed", f"{layout.README} does not follow from {layout.MANIFEST}")
-    rest = Counter(_shown(name) for name in names if not _is_checked(package, name))
+    checked = {
+        layout.MANIFEST,
+        layout.CRATE,
+        layout.HASHES,
+        *([layout.README] if made_here else []),
+    }
+    rest = Counter(
+        _shown(name) for name in names if name not in checked and not _is_checked(package, name)
+    )
     if not rest:
         return Check(NAME, "ok", "there are none")
     told = [name if count == 1 else f"{name} ({count} files)" for name, count in rest.items()]
@@ -40,8 +49,7 @@ def check_other_files(package: Package, names: Sequence[str]) -> Check:
 
 
 def _is_checked(package: Package, name: str) -> bool:
-    if name in (layout.MANIFEST, layout.CRATE, layout.HASHES, layout.README):
-        return True
+    """By the documents of its run, or named by the check of figures."""
     for run in package.document["runs"]:
         inside = name.removeprefix(f"{run['folder']}/")
         if inside != name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,6 +13,7 @@ from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
 from sfcperf.package.verify.older_intervals import OF_DRAWINGS, is_older
 from sfcperf.package.verify.tolerance import same_table
+from sfcperf.presentation.wording import count_text
 from sfcperf.results.provenance import python_versions
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureSpec
@@ -25,11 +27,12 @@ def check_figures(package: Package) -> Check:
     their data in any case."""
     findings: list[str] = []
     notes: list[str] = []
-    count = 0
+    packed = same = 0
     for store in package.runs:
-        name = store.folder.name
         if not store.figures.is_dir():
             continue
+        files = _files(store.figures)
+        packed += len(files)
         with TemporaryDirectory(prefix="sfcperf-figures-") as folder:
             try:
                 _draw(store, Path(folder))
@@ -37,37 +40,55 @@ def check_figures(package: Package) -> Check:
                 raise
             except Exception as error:
                 # Numbers that fit the schema may still be beyond what can be drawn.
-                findings.append(f"{name}: its figures cannot be made: {error}")
+                findings.append(f"{store.folder.name}: its figures cannot be made: {error}")
                 continue
-            made = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
-        packed = {path.name: path for path in store.figures.iterdir() if path.is_file()}
-        count += len(packed)
-        found, told = _figure_findings(store, packed, made)
-        findings += found
-        notes += told
+            made = {name: path.read_bytes() for name, path in _files(Path(folder)).items()}
+        compared = _compared(store, files, made)
+        findings += compared.findings
+        notes += compared.notes
+        same += compared.same
     if findings:
         return judged("figures", findings, "")
-    if not count:
+    if not packed:
         return Check("figures", "absent", "the runs have no figures")
-    same = "are the same when drawn again" + (", except for what follows" if notes else "")
-    return Check("figures", "ok", f"{count} files {same}", tuple(notes))
+    if not same:
+        return Check("figures", "not checked", "none is drawn again as it is", tuple(notes))
+    more = "; what follows is not" if notes else ""
+    text = f"{count_text(same, 'file')} {'is' if same == 1 else 'are'} the same when drawn again"
+    return Check("figures", "ok", text + more, tuple(notes))
 
 
-def _figure_findings(
-    store: RunStore, packed: Mapping[str, Path], made: Mapping[str, bytes]
-) -> tuple[list[str], list[str]]:
-    """What does not hold, and what a reader should know."""
+def _files(folder: Path) -> dict[str, Path]:
+    """Path in the folder -> the file."""
+    return {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """The figures of a run, beside those drawn again."""
+
+    findings: list[str]
+    """What does not hold."""
+    notes: list[str]
+    """What a reader should know: each file that is not the same is named."""
+    same: int
+    """Files that are the same, tables to a tolerance."""
+
+
+def _compared(store: RunStore, packed: Mapping[str, Path], made: Mapping[str, bytes]) -> _Compared:
     name = store.folder.name
     both = sorted(packed.keys() & made.keys())
     different = [file for file in both if packed[file].read_bytes() != made[file]]
     older = any(is_older(row.method) for row in store.summaries())
-    tables = [file for file in different if file.endswith(_TABLE)]
     findings, notes = [], []
-    for file in tables:
+    same = len(both) - len(different)
+    for file in (file for file in different if file.endswith(_TABLE)):
         content = packed[file].read_bytes()
         if not same_table(content, made[file], OF_DRAWINGS if older else ()):
             findings.append(f"{name}/figures/{file} does not follow from the trials")
-        elif not same_table(content, made[file]):
+        elif same_table(content, made[file]):
+            same += 1
+        else:
             notes.append(
                 f"{name}/figures/{file}: what it draws is not compared: an earlier release chose it"
             )
@@ -87,7 +108,7 @@ def _figure_findings(
     others = sorted(packed.keys() - made.keys())
     if others:
         notes.append(f"{name}: not the workflow's figures, not checked: {', '.join(others)}")
-    return findings, notes
+    return _Compared(findings, notes, same)
 
 
 def _draw(store: RunStore, folder: Path) -> None:

@@ -34,9 +34,12 @@ def factor_names(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def cell(value: Any) -> Any:
-    """A value that fits one cell: lists, objects and records become JSON text."""
+    """A value that fits one cell: lists, objects and records become JSON text, and what of a text
+    is not Unicode (a path has any bytes) becomes escapes."""
     if isinstance(value, Mapping | list | tuple) or is_dataclass(value):
         return json.dumps(value, sort_keys=True, default=plain)
+    if isinstance(value, str) and not value.isascii():
+        return value.encode(errors="backslashreplace").decode()
     return value
 
 
@@ -80,7 +83,9 @@ def level_array(levels: Sequence[Any]) -> pyarrow.Array:
 
 
 def _text(level: Any) -> str | None:
-    return level if level is None or isinstance(level, str) else json.dumps(level, sort_keys=True)
+    if level is None:
+        return None
+    return str(cell(level)) if isinstance(level, str) else json.dumps(level, sort_keys=True)
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from sfcperf.results.tables.arrow_files import arrow_input
 from sfcperf.results.tables.trial_rows import TrialRows, check, reading
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def _of_monitors(path: Path, metric: str) -> dict[str, list[float]]:
     check(path, TELEMETRY.columns)
     found: dict[str, list[float]] = {}
     columns = ["metric", "source", "value"]
-    with reading(path):
+    with reading(path), arrow_input(path) as source_file:
         # By batches, so that a large file need not be in memory.
-        file = pyarrow.parquet.ParquetFile(path, read_dictionary=["metric", "source"])
+        file = pyarrow.parquet.ParquetFile(source_file, read_dictionary=["metric", "source"])
         for batch in file.iter_batches(columns=columns):
             own = batch.filter(pyarrow.compute.equal(batch["metric"], metric))
             values = own["value"].cast(pyarrow.float64()).to_pylist()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfcperf.results.documents import damaged
 from sfcperf.results.files import replacing
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
+from sfcperf.results.tables.arrow_files import arrow_input, arrow_output
 
 if TYPE_CHECKING:
     import pyarrow
@@ -61,8 +62,8 @@ class TrialRows:
         import pyarrow.parquet
 
         table = self.table(record, rows)
-        with replacing(path) as beside:
-            pyarrow.parquet.write_table(table, beside)
+        with replacing(path) as beside, arrow_output(beside) as file:
+            pyarrow.parquet.write_table(table, file)
 
     def merge(self, parts: Sequence[Path], target: Path) -> Path | None:
         """One file from many, some parts at a time; None without parts."""
@@ -73,7 +74,8 @@ class TrialRows:
             return None
         with (
             replacing(target) as beside,
-            pyarrow.parquet.ParquetWriter(beside, self._schema()) as writer,
+            arrow_output(beside) as file,
+            pyarrow.parquet.ParquetWriter(file, self._schema()) as writer,
         ):
             waiting: list[pyarrow.Table] = []
             for number, part in enumerate(parts, 1):
@@ -89,8 +91,8 @@ class TrialRows:
         damaged."""
         import pyarrow.parquet
 
-        with reading(path):
-            return pyarrow.parquet.read_table(path, schema=self._schema(), filters=filters)
+        with reading(path), arrow_input(path) as file:
+            return pyarrow.parquet.read_table(file, schema=self._schema(), filters=filters)
 
     def check_rows(self, path: Path) -> None:
         """Decode all rows, some at a time. Raises InputError if the file is damaged, or has more
@@ -98,7 +100,11 @@ class TrialRows:
         import pyarrow.parquet
 
         texts = [name for name, kind in self.types.items() if kind == "string"]
-        with reading(path), pyarrow.parquet.ParquetFile(path, read_dictionary=texts) as file:
+        with (
+            reading(path),
+            arrow_input(path) as source,
+            pyarrow.parquet.ParquetFile(source, read_dictionary=texts) as file,
+        ):
             rows, size = file.metadata.num_rows, path.stat().st_size
             if rows > _ROWS_OF_ANY_FILE + size // _LEAST_BYTES_PER_ROW:
                 raise damaged(f"{rows} rows in {size} bytes", str(path))
@@ -121,8 +127,8 @@ def check(path: Path, columns: Sequence[str]) -> None:
     read."""
     import pyarrow.parquet
 
-    with reading(path):
-        missing = [n for n in columns if n not in pyarrow.parquet.read_schema(path).names]
+    with reading(path), arrow_input(path) as file:
+        missing = [n for n in columns if n not in pyarrow.parquet.read_schema(file).names]
     if missing:
         raise damaged(f"no column {missing[0]!r}", str(path))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import random
 import re
 import socket
@@ -91,7 +92,8 @@ class Broker:
             "controller.quorum.voters": f"1@{self._controller}",
             "log.dirs": folder,
         }
-        lines = (f"{name}={value}\n" for name, value in settings.items())
+        # The escapes of JSON are those of Java's properties, which are Latin-1.
+        lines = (f"{name}={json.dumps(str(value))[1:-1]}\n" for name, value in settings.items())
         self._settings.write_text("".join(lines))
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         log = self._context.outputs / "format.log"

@@ -194,3 +194,14 @@ def test_httperf_without_descriptors_is_untrusted(wire: Cable, tmp_path: Path) -
     wire.shape("middle", "tbf", "rate", "100kbit", "burst", "5kb", "limit", "10kb")
     result = measure(wire, tmp_path, Httperf, connections=1500, rate_per_s=3000, timeout_s=2)
     assert any("no file descriptor" in reason for reason in result.untrusted)
+
+
+@pytest.mark.server
+def test_nginx_in_a_folder_of_any_name(
+    wire: Cable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would look for a variable in it."""
+    host = wire.deployment.server.host
+    monkeypatch.setattr(host, "workdir", host.workdir / "it's $x; 100 %h {}")
+    result = measure(wire, tmp_path, Ab, requests=200)
+    assert values(result)["errors"] == 0

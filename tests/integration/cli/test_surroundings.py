@@ -62,3 +62,11 @@ def test_as_much_memory_as_is_asked_for(tmp_path: Path) -> None:
     package = packed(tmp_path, PLAIN)
     done = sh(f'ulimit -v 524288 -d 524288; "$0" plan quickstart && "$0" verify {package}')
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_user_without_name_and_home_folder() -> None:
+    """As in a container that was started with a number for a user."""
+    no_home = "unshare -U --map-user=12345 env -u HOME -u SFCPERF_STATE_DIR"
+    done = sh(f'{no_home} "$0" clean')
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False)
+    assert "SFCPERF_STATE_DIR" in done.stderr

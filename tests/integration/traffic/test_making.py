@@ -33,7 +33,8 @@ SECONDS = 5
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    folder = tmp_path_factory.mktemp("traffic") / "made"
+    # Settings of nginx and sshd would give these characters a meaning.
+    folder = tmp_path_factory.mktemp("traffic") / "it's $made: 100 %h"
     argv = [SFCPERF, "traffic", "make", "--duration-s", str(SECONDS), str(folder)]
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -117,8 +118,11 @@ def test_nothing_is_left_of_a_process_that_was_killed(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.communicate()
     assert retry.until(lambda: not any(map(_runs, started)), timeout_s=10, period_s=0.1)
-    assert retry.until(lambda: not _processes(str(tmp_path)), timeout_s=10, period_s=0.1)
+    own = f"/proc/{process.pid}/fd"
+    assert retry.until(lambda: not _processes(own), timeout_s=10, period_s=0.1)
     assert not folder.exists()
+    subprocess.run([SFCPERF, "clean"], check=True, capture_output=True)
+    assert not any(tmp_path.glob(".killed-*"))
 
 
 def _runs(process: psutil.Process) -> bool:

@@ -91,9 +91,9 @@ def packed(folder: Path, options: RunOptions = SHORT) -> Path:
 
 
 def contents(package: Path) -> dict[str, bytes]:
-    """Name -> content, as the standard library reads it."""
+    """Name -> content of its files, as the standard library reads it."""
     with zipfile.ZipFile(package) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+        return {e.filename: archive.read(e) for e in archive.infolist() if not e.is_dir()}
 
 
 def write_zip(path: Path, files: Mapping[str | zipfile.ZipInfo, bytes]) -> Path:

@@ -59,3 +59,15 @@ def test_the_first_signal_interrupts(capsys: pytest.CaptureFixture[str]) -> None
     assert exit_code_after(wait) == 130
     assert capsys.readouterr().err == "interrupted\n"
     assert {signal.getsignal(number) for number in SIGNALS} == {signal.SIG_IGN}
+
+
+def test_an_internal_error_of_a_user_without_a_home_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no place for the log: the traceback is shown."""
+    for name in ("SFCPERF_STATE_DIR", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for function in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, function, lambda: 4_000_000_000)
+    assert failures.exit_code_of(KeyError("lost")) == 4
+    assert "KeyError: 'lost'" in capsys.readouterr().err

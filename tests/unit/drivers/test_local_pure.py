@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 
-from sfcperf.drivers.local.cpus import CpuAssignment
+from sfcperf.drivers.local.cpus import CpuAssignment, usable_text
 from sfcperf.drivers.local.layout import next_hops
 from sfcperf.drivers.local.scenario_deployment import default_burst
 from sfcperf.errors import EnvironmentLacks
@@ -60,6 +62,14 @@ class TestCpus:
             CpuAssignment([Node("n", 3)], [0, 1])
         with pytest.raises(EnvironmentLacks, match="fwd-1 needs 2"):
             CpuAssignment([Node("n", 1)], [0, 1]).assign("fwd-1", "n", 2)
+
+    def test_a_narrowed_affinity_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """`taskset -c 0 sfcperf run`: the machine has more CPUs."""
+        monkeypatch.setattr(os, "cpu_count", lambda: 2)
+        for wanted in ([Node("n", 2)], [Node("n")]):
+            with pytest.raises(EnvironmentLacks, match=r"1 of 2.*affinity"):
+                CpuAssignment(wanted, [0]).assign("fwd-1", "n", 2)
+        assert usable_text([0, 1]) == "2"
 
 
 class TestMarkedPackets:

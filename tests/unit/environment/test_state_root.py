@@ -9,6 +9,7 @@ import pytest
 
 from sfcperf.control.state import StateDir
 from sfcperf.environment.state_root import state_folder, state_root
+from sfcperf.errors import EnvironmentLacks
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,14 @@ def test_its_folders_are_private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     folder = state_folder("models")
     assert folder == tmp_path / "root" / "models" == state_folder("models")
     assert {each.stat().st_mode & 0o777 for each in (folder, folder.parent)} == {0o700}
+
+
+def test_a_user_without_a_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that was started with a number for a user."""
+    for name in ("SFCPERF_STATE_DIR", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for function in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, function, lambda: 4_000_000_000)
+    with pytest.raises(EnvironmentLacks) as lacks:
+        state_root()
+    assert "SFCPERF_STATE_DIR" in (lacks.value.hint or "")

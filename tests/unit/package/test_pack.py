@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
+import zipfile
 from base64 import b64encode, urlsafe_b64encode
 from dataclasses import replace
 from pathlib import Path
@@ -262,3 +264,70 @@ def test_flows_are_packed_and_checked(tmp_path: Path) -> None:
     assert f"runs/{run.run_id}/flows.parquet" in contents(path)
     (check,) = (check for check in verify(path).checks if check.name == "documents")
     assert check.state == "ok"
+
+
+def test_folders_of_its_crate_are_in_the_zip(package: Path) -> None:
+    """As RO-Crate 1.1 says, section "Data Entities": validators read the list of the zip."""
+    graph = json.loads(contents(package)["ro-crate-metadata.json"])["@graph"]
+    with zipfile.ZipFile(package) as archive:
+        names = set(archive.namelist())
+    described = {entity["@id"] for entity in graph if entity["@type"] == "Dataset"} - {"./"}
+    assert described == {"runs/run-1/", "runs/run-1/raw/"}
+    assert described <= names
+
+
+def zipped_again(folder: Path, target: Path, *options: str, through_pipe: bool = False) -> None:
+    if shutil.which("zip") is None:
+        pytest.skip("Info-ZIP's zip is not installed")
+    to = "-" if through_pipe else str(target)
+    argv = ["zip", "-q", "-r", *options, to, "."]
+    done = subprocess.run(argv, cwd=folder, stdout=subprocess.PIPE, check=True)
+    if through_pipe:
+        target.write_bytes(done.stdout)
+
+
+@pytest.mark.parametrize("options", [None, (), ("-0", "-X"), ("-fz",), ("through a pipe",)])
+def test_its_files_zipped_again_are_the_same_package(
+    package: Path, tmp_path: Path, options: tuple[str, ...] | None
+) -> None:
+    """By Python, or by `zip -r`: sizes behind the data, 64 bits where 32 would do, and names in
+    UTF-8 without the flag that says so."""
+    run = copy_of(package, tmp_path / "run-1")
+    (run.folder / "notes äöü #1.txt").write_text("x")
+    first = pack([run], tmp_path / "first.zip", OPTIONS).path
+    folder, again = tmp_path / "files", tmp_path / "again.zip"
+    subprocess.run(["unzip", "-q", str(first), "-d", str(folder)], check=True)
+    if options is None:
+        shutil.make_archive(str(again.with_suffix("")), "zip", folder)
+    elif options == ("through a pipe",):
+        zipped_again(folder, again, through_pipe=True)
+    else:
+        zipped_again(folder, again, *options)
+    out = tmp_path / "out"
+    out.mkdir()
+    files = contents(first)
+    assert unpack(again, out) == sorted(files)
+    assert {name: (out / name).read_bytes() for name in files} == files
+
+
+def test_a_name_that_an_address_cannot_have_as_it_is(package: Path, tmp_path: Path) -> None:
+    """The crate quotes it, once."""
+    run = copy_of(package, tmp_path / "run-1")
+    (run.folder / "100 % äöü #1?.txt").write_text("x")
+    verification = verify(pack([run], tmp_path / "p.zip", OPTIONS).path)
+    assert verification.holds
+
+
+def test_a_run_that_ended_before_its_first_output(package: Path, tmp_path: Path) -> None:
+    run = copy_of(package, tmp_path / "run-1")
+    shutil.rmtree(run.folder / "raw")
+    verification = verify(pack([run], tmp_path / "p.zip", OPTIONS).path)
+    assert {c.name: c.state for c in verification.checks}["RO-Crate"] == "ok"
+
+
+def test_its_readme_names_no_folder_that_is_not_in_it(package: Path, tmp_path: Path) -> None:
+    run = with_vnfd(tmp_path)
+    for path in (package, pack([run], tmp_path / "p.zip", OPTIONS).path):
+        files = contents(path)
+        named = set(re.findall(r"^- `([^`]*/)`", files["README.md"].decode(), re.MULTILINE))
+        assert named == {f"{name.split('/')[0]}/" for name in files if "/" in name}

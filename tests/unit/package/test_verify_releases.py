@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import scipy.stats
-from support.records.packages import contents, edited, sealed
+from support.records.packages import contents, edited, resealed, sealed
 
 from sfcperf.package.verify import Verification, verify
 from sfcperf.results.provenance import versions
@@ -150,3 +150,43 @@ def test_drawings_of_another_matplotlib_are_a_note(drawn_package: Path, tmp_path
     drawing = next(n for n in files if n.endswith(".svg"))
     path = sealed(path, tmp_path / "q.zip", drawing, files[drawing] + b"<!-- -->")
     assert "3.0.0" in told(verify(path), "figures")
+
+
+def test_only_figures_that_were_drawn_again_are_counted(
+    drawn_package: Path, tmp_path: Path
+) -> None:
+    """Not those of others, in whatever folder, nor drawings that other software draws otherwise."""
+    files = contents(drawn_package)
+    figures = [name for name in files if name.startswith(f"{RUN}/figures/")]
+    drawing = next(name for name in figures if name.endswith(".svg"))
+    more = {f"{RUN}/figures/paper/mine.svg": b"<svg/>", drawing: files[drawing] + b"<!-- -->"}
+
+    def older(document: Any) -> None:
+        document["sessions"][-1]["versions"]["packages"]["matplotlib"] = "3.0.0"
+
+    manifest = f"{RUN}/run.json"
+    more[manifest] = edited(files[manifest], older)
+    verification = verify(resealed(drawn_package, tmp_path / "p.zip", more))
+    (check,) = (check for check in verification.checks if check.name == "figures")
+    assert (check.state, int(check.detail.split()[0])) == ("ok", len(figures) - 1)
+    assert "paper/mine.svg" in "".join(check.findings)
+
+
+def test_figures_of_others_alone_are_not_checked(package: Path, tmp_path: Path) -> None:
+    name = f"{RUN}/figures/mine.svg"
+    verification = verify(resealed(package, tmp_path / "p.zip", {name: b"<svg/>"}))
+    (check,) = (check for check in verification.checks if check.name == "figures")
+    assert check.state == "not checked"
+    assert "mine.svg" in "".join(check.findings)
+
+
+def test_a_readme_of_another_release_is_among_what_was_not_checked(
+    package: Path, tmp_path: Path
+) -> None:
+    def older(document: Any) -> None:
+        document["made_by"]["sfcperf"] = "0.0.1"
+
+    name = "package.json"
+    path = sealed(package, tmp_path / "p.zip", name, edited(contents(package)[name], older))
+    (check,) = (check for check in verify(path).checks if check.name == "other files")
+    assert "README.md" in check.findings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import stat
 import struct
 import zipfile
@@ -92,11 +93,52 @@ def test_what_is_no_file(tmp_path: Path, mode: int, reason: str) -> None:
         ("stra\u00dfe", "STRASSE"),
         ("e\u0301", "\u00e9"),
         ("a", "a/b"),
+        ("a/", "a"),
+        ("README/", "readme"),
+        ("a/b/", "a"),
+        ("a/", "a/"),
+        ("Runs/", "runs/"),
     ],
 )
 def test_names_that_some_machine_takes_for_one(tmp_path: Path, names: tuple[str, str]) -> None:
-    files = {entry(name): b"x" for name in names}
-    refuse(write_zip(tmp_path / "p.zip", files), tmp_path / "out", "collide")
+    path = tmp_path / "p.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            is_folder = name.endswith("/")
+            mode = stat.S_IFDIR | 0o755 if is_folder else stat.S_IFREG | 0o644
+            archive.writestr(entry(name, mode), b"" if is_folder else b"x")
+    refuse(path, tmp_path / "out", "collide")
+
+
+def test_folders_in_folders_are_no_clash(tmp_path: Path) -> None:
+    """Archivers list each folder."""
+    (tmp_path / "in" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "in" / "a" / "b" / "c").write_text("x")
+    path = Path(shutil.make_archive(str(tmp_path / "p"), "zip", tmp_path / "in"))
+    (tmp_path / "out").mkdir()
+    assert unpack(path, tmp_path / "out") == ["a/b/c"]
+
+
+def test_two_zip64_fields(tmp_path: Path) -> None:
+    """Which of them counts is up to the reader."""
+    path = tmp_path / "p.zip"
+    with (
+        zipfile.ZipFile(path, "w") as archive,
+        archive.open(entry("a"), "w", force_zip64=True) as file,
+    ):
+        file.write(b"x")
+    good = path.read_bytes()
+    assert len(inspect(path)) == 1
+    header, name_length = 30, 1
+    field = good[header + name_length : header + name_length + 20]
+    extra = struct.pack("<HHQQ", 1, 16, 9, 9)
+    longer = struct.pack("<H", 40)
+    raw = good[:28] + longer + good[30 : header + name_length] + field + extra
+    raw += good[header + name_length + 20 :]
+    end = raw.rindex(b"PK\5\6") + 16
+    start = struct.unpack_from("<L", raw, end)[0] + 20
+    path.write_bytes(raw[:end] + struct.pack("<L", start) + raw[end + 4 :])
+    refuse(path, tmp_path / "out", "differ")
 
 
 def test_encrypted(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ def test_levels_that_are_objects_are_shown_by_their_name(load: Any) -> None:
         ({"chain": CHAIN, "factors": {"n": [1, "${n}"]}}, "/factors/n/1", "cannot be used here"),
         ({"chain": CHAIN, "factors": {"n": [1, 2, 1.0]}}, "/factors/n/2", "duplicate"),
         ({"chain": CHAIN, "factors": {"n": [1, "1"]}}, "/factors/n/1", "duplicate"),
+        ({"chain": CHAIN, "factors": {"n": [1], "N": [2]}}, "/factors/N", "'n' and 'N'"),
+        ({"chain": CHAIN, "factors": {"n.m": [1], "n_M": [2]}}, "/factors/n_M", "'n.m' and 'n_M'"),
         (
             {"topology": "${t}", "factors": {"t": ["T1", {"name": "T1", "nodes": {"a": {}}}]}},
             "/factors/t/1",

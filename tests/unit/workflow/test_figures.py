@@ -150,3 +150,8 @@ def test_a_factor_cannot_have_the_name_of_the_lines(refused: Any) -> None:
         figures=[{**LINES, "x": "line"}],
     )
     assert pointers(error) == {"/figures/0/lines"}
+
+
+def test_names_of_files_that_differ_only_in_case(refused: Any) -> None:
+    error = refused(**VARIED, figures=[FIGURE, {**FIGURE, "name": "RTT"}])
+    assert findings_at(error, "/figures/1/name")

@@ -167,6 +167,17 @@ def test_a_size_that_is_an_open_input_is_not_guessed(load: Any, tmp_path: Path) 
             "not an IPv4 prefix",
         ),
         ({"probes": [{"probe": "echo"}, {"probe": "echo", "count": 1}]}, "/probes/1", "2 probes"),
+        (
+            {"probes": [{"probe": "echo"}, {"probe": "echo", "name": "Echo"}]},
+            "/probes/1",
+            "only in case",
+        ),
+        (
+            {"topology": {"nodes": {"a": {}, "A": {}}, "placement": {}}},
+            "/topology/nodes/A",
+            "only in case",
+        ),
+        ({"vnfs": {"fwd": {"type": "copier"}, "FWD": {"type": "copier"}}}, "/vnfs/FWD", "in case"),
         ({"monitors": [{"monitor": "watch"}] * 2}, "/monitors/1/monitor", "duplicate"),
         ({"publish": [{"to": "report"}] * 2}, "/publish/1/to", "duplicate"),
         (

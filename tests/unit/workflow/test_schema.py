@@ -141,8 +141,8 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"probe": []}, "/probe", "not known", "probes"),
         ({"sfcperf": 2}, "/sfcperf", "must be 1, not 2", "Version"),
         ({"name": None}, "", "'name' is missing", ""),
-        ({"name": "../etc"}, "/name", "required pattern", "letters"),
-        ({"name": ""}, "/name", "required pattern", "letters"),
+        ({"name": "../etc"}, "/name", "required pattern", "Letters"),
+        ({"name": ""}, "/name", "required pattern", "Letters"),
         ({"probes": []}, "/probes", "at least 1", ""),
         ({"probes": [{"probe": "ecco"}]}, "/probes/0/probe", "not known", "'echo'"),
         ({"probes": [{"probe": "echo", "cuont": 1}]}, "/probes/0/cuont", "not known", "'count'"),
@@ -220,6 +220,13 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"factors": {"n": [None]}}, "/factors/n/0", "not null", ""),
         ({"figures": [{"name": "f"}]}, "/figures/0", "'x' is missing", "Factor"),
         ({"presets": {"s": []}}, "/presets/s", "must be an object", ""),
+        # Many places share the rule for names, which says nothing of what is named there.
+        ({"variants": {"release 1": {}}}, "/variants/release 1", "pattern", "variant. Letters"),
+        ({"presets": {"a b": {}}}, "/presets/a b", "pattern", "preset. Letters"),
+        ({"factors": {"a b": [1]}}, "/factors/a b", "pattern", "factor. Letters"),
+        ({"vnfs": {"a b": {"type": "copier"}}}, "/vnfs/a b", "pattern", "Name of a VNF"),
+        ({"topology": {"nodes": {"a b": {}}}}, "/topology/nodes/a b", "pattern", "Name of a node"),
+        ({"probes": [{"probe": "echo", "name": "a b"}]}, "/probes/0/name", "pattern", "Label in"),
     ],
 )
 def test_misfits_say_where_what_and_what_is_allowed(

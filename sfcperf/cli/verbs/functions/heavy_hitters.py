@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, ResultsOption, RunArgument
 from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _group() -> None:
 
 @app.command("model")
 def model(
-    run: RunArgument,
+    run: RunArgument = LATEST,
     cores: Annotated[
         str, typer.Option("--cores", metavar="LIST", help="Numbers of cores to compute.")
     ] = "4,8,16,32",

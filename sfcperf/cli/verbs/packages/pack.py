@@ -7,11 +7,18 @@ from typing import Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption, RunsArgument
+from sfcperf.cli.arguments import RESULTS, ResultsOption
 
 
 def pack(
-    runs: RunsArgument,
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders, or their names in --results.",
+            show_default=False,
+        ),
+    ],
     output: Annotated[
         Path,
         typer.Option(

@@ -31,8 +31,9 @@ def compare(
         typer.Argument(
             metavar="SIDE...",
             help="What to compare: a run folder or its name in --results; several runs of the same "
-            "thing, RUN,RUN,RUN; or a campaign of `sfcperf run --repeat`. The first one is the "
-            "baseline. With a single one, its variants are compared.",
+            "thing, RUN,RUN,RUN; a package (.zip) of such runs; or a campaign of `sfcperf run "
+            "--repeat`. The first one is the baseline. With a single one, its variants are "
+            "compared.",
             show_default=False,
         ),
     ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption, RunArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, ResultsOption, RunArgument
 from sfcperf.errors import InputError, system_errors_as
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Format(StrEnum):
 
 
 def export(
-    run: RunArgument,
+    run: RunArgument = LATEST,
     format_: Annotated[Format, typer.Option("--format", help="File format.")] = Format.CSV,
     output: Annotated[
         Path | None,
@@ -42,10 +42,12 @@ def export(
 
     Each sample is a row, with its trial and factor levels. Telemetry and flows, if any, go to files
     next to it. With `--format openmetrics`, writes the summaries. Prints the files' paths."""
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import read_run
     from sfcperf.results.export import export as write_export
 
-    store = open_run(run, results)
+    store = read_run(run, results)
+    if output is None and store.is_read_only:
+        store.check_writable()
     if format_ is Format.OPENMETRICS:
         _write_openmetrics(store, output or store.folder / "summary.prom")
         return

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, LabelOption, ResultsOption, RunsArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, LabelOption, ResultsOption, RunsArgument
 from sfcperf.errors import InputError
 
 
@@ -38,7 +38,7 @@ class Fit(StrEnum):
 
 
 def figures(
-    runs: RunsArgument,
+    runs: RunsArgument = None,
     style: Annotated[
         str, typer.Option("--style", metavar="STYLE", help="paper (IEEE), acm or slides.")
     ] = "paper",
@@ -132,7 +132,7 @@ def figures(
                          allowed=", ".join(FORMATS))  # fmt: skip
     look = page_style(style)
     layout = FigureLayout(look, look.width_mm(width), tuple(dict.fromkeys(wanted)), note)
-    data = open_runs(runs, results, label)
+    data = open_runs(runs or [LATEST], results, label)
     for run in data:
         if run.workflow_problem:
             # Before the paths, which other programs may read.
@@ -150,6 +150,7 @@ def figures(
         name=name,
     )
     if output is None:
-        output = data[0].store.figures / layout.folder_name if len(data) == 1 else Path("figures")
+        has_place = len(data) == 1 and not data[0].store.is_read_only
+        output = data[0].store.figures / layout.folder_name if has_place else Path("figures")
     for path in write_figures(data, request, layout, output):
         print(path)

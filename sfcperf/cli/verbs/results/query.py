@@ -81,19 +81,19 @@ def _is_path(word: str) -> bool:
 
 
 def _stores(names: list[str], every: bool, results: Path) -> list[RunStore]:
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import open_run, read_runs
     from sfcperf.results.runs import list_runs
 
     if every and names:
         raise InputError(
             "runs cannot be combined with --all", where=names[0], allowed="one or the other"
         )
-    patterns = ["*"] if every else [name for name in names if set(name) & set("*?[")]
+    patterns = ["*"] if every else [n for n in names if set(n) & set("*?[") and not _is_path(n)]
     known = [run.folder for run in list_runs(results)] if patterns else []
     stores = []
     for name in ["*"] if every else names:
         if name not in patterns:
-            stores.append(open_run(name, results))
+            stores += read_runs(name, results)
             continue
         found = [folder for folder in known if fnmatchcase(folder.name, name)]
         if not found:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, LabelOption, ResultsOption, RunsArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, LabelOption, ResultsOption, RunsArgument
 from sfcperf.errors import EnvironmentLacks, InputError
 
 MANY = Path("runs.html")
@@ -15,7 +15,7 @@ PORT = 8644
 
 
 def report(
-    runs: RunsArgument,
+    runs: RunsArgument = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -46,6 +46,7 @@ def report(
 ) -> None:
     """Create the report of a run again, from its folder. Also creates its summary and figures
     again. For several runs, creates one page that shows them side by side."""
+    runs = runs or [LATEST]
     if port is not None and not serve:
         raise InputError("there is nothing to serve", where="--port", allowed="only with --serve")
     if serve:
@@ -67,11 +68,11 @@ def report(
 
 
 def _of_one(run: str, results: Path) -> None:
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import read_run
     from sfcperf.cli.outcome import print_costs, print_places, print_summary, print_verdict
     from sfcperf.control import publishing
 
-    store = open_run(run, results)
+    store = read_run(run, results)
     store.check_writable()
     # A damaged folder is the user's to know about, not a failed step.
     store.manifest()
@@ -86,10 +87,10 @@ def _of_one(run: str, results: Path) -> None:
 
 
 def _served(run: str, results: Path, port: int) -> None:
-    from sfcperf.cli.inputs import open_run
+    from sfcperf.cli.inputs import read_run
     from sfcperf.report.serving import ADDRESS, report_server
 
-    store = open_run(run, results)
+    store = read_run(run, results)
     # A damaged folder is known now, not when a browser asks.
     store.manifest()
     store.trials()

@@ -1,0 +1,34 @@
+"""Files for Arrow, which takes a path for UTF-8 text; on Linux it is bytes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.dataset
+
+
+def arrow_input(path: Path) -> pyarrow.NativeFile:
+    """A file to read. Raises OSError."""
+    import pyarrow
+
+    return pyarrow.OSFile(os.fsencode(path))
+
+
+def arrow_output(path: Path) -> pyarrow.NativeFile:
+    """A file to write, to be closed by the caller. Raises OSError."""
+    import pyarrow
+
+    return pyarrow.OSFile(os.fsencode(path), "wb")
+
+
+def arrow_dataset(path: Path) -> pyarrow.dataset.Dataset:
+    """The rows of a Parquet file, read on demand. Raises OSError, ArrowException."""
+    from pyarrow import dataset
+
+    parquet = dataset.ParquetFileFormat()
+    whole = parquet.make_fragment(arrow_input(path))
+    return dataset.FileSystemDataset([whole], whole.physical_schema, parquet)
