@@ -164,13 +164,14 @@ def test_each_flow_has_its_packets_and_bytes(driver: LocalDriver, tmp_path: Path
     others: list[Packet] = [
         udp4("10.0.0.1", "10.0.0.2", 1000, dport=10),
         udp4("10.9.0.1", "10.0.0.2", 1000, dport=9),
-        IP(src="10.0.0.1", dst="10.0.0.2", frag=3, proto=17) / bytes(8),
         IP(src="10.0.0.1", dst="10.0.0.2", proto=253) / UDP(dport=9),
         tcp6("fd00::1", "fd00::2"),
     ]
-    wire.send([bytes(macs / packet) for packet in (taken * EACH) + others])
+    # It has no ports, and may belong to any flow of the protocol.
+    fragment = IP(src="10.0.0.1", dst="10.0.0.2", frag=3, proto=17) / bytes(8)
+    wire.send([bytes(macs / packet) for packet in (taken * EACH) + others + [fragment]])
     wire.close()
-    sent = FLOWS * EACH
+    sent = FLOWS * EACH + 1
     assert eventually(lambda: watched.looked_up().get(("sff@node1", 42, 253), 0) >= sent)
     flows = [flow for flow in watched.end() if flow.spi == 42]
     assert by_lookup(flows) == {("sff@node1", 42, si): sent for si in (255, 254, 253)}
@@ -179,6 +180,8 @@ def test_each_flow_has_its_packets_and_bytes(driver: LocalDriver, tmp_path: Path
     for flow in flows:
         found[flow.si, flow.source_port] += flow.packets
         size[flow.si, flow.source_port] += flow.bytes
+    for si in (255, 254, 253):
+        assert (found.pop((si, 0)), size.pop((si, 0))) == (1, 28)
     assert set(found.values()) == {EACH}
     assert all(size[si, port] == EACH * (28 + port - 1000) for si, port in found)
 
