@@ -28,6 +28,13 @@ _KINDS = {"str": "string", "TrialStatus": "string", "int": "int64", "bool": "boo
 
 _OF_TRIAL = ("scenario_id", "trial_id", "round", "probe", "label", "status")
 """Columns of a sample that are its trial's."""
+_ESTIMATE = {
+    "estimate": "float64",
+    "estimate_low": "float64",
+    "estimate_high": "float64",
+    "estimate_withheld": "string",
+}
+"""Of a summary: its declared centre (`centre`), the interval of that, and why there is none."""
 _WITH_FACTORS = ("trials", "warmup", "samples", "summaries", "scenarios")
 
 
@@ -42,7 +49,7 @@ def read_run(store: RunStore) -> dict[str, list[Row]]:
         "trials": map(vars, trials),
         "warmup": map(vars, store.warmups()),
         "samples": (row for trial in trials for row in _samples(trial)),
-        "summaries": map(vars, store.summaries()),
+        "summaries": map(_summary, store.summaries()),
         "tags": ({**tag, "value": level_text(tag["value"])} for tag in tags),
         "correlations": (store.document(RunFile.CORRELATIONS) or {}).get("correlations", []),
         "gate": (row for _, row in jsonl.read(store.folder / RunFile.GATE)),
@@ -94,12 +101,19 @@ def _columns() -> dict[str, dict[str, str]]:
             "unit": "string",
             "value": "float64",
         },
-        "summaries": _record_columns(Summary),
+        "summaries": {**_record_columns(Summary), **_ESTIMATE},
         "tags": dict.fromkeys(("subject", "id", "tag", "value", "file"), "string"),
         "correlations": _record_columns(CorrelationRow),
         "gate": _record_columns(Reading),
         "scenarios": {"scenario_id": "string"},
     }
+
+
+def _summary(row: Summary) -> Row:
+    """With the centre that the workflow declares, for those who must not choose between columns."""
+    found = row.estimate()
+    values = (found.value, found.low, found.high, found.withheld)
+    return {**vars(row), **dict(zip(_ESTIMATE, values, strict=True))}
 
 
 def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:

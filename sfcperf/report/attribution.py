@@ -17,7 +17,7 @@ from sfcperf.figures.attribution_figure import (
 from sfcperf.figures.figure_files import written_files
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
-from sfcperf.report.attribution_table import Row, table_rows
+from sfcperf.report.attribution_table import Row, is_sampled, table_rows
 from sfcperf.results.store import RunFile, RunStore
 
 WIDTH = 100.0
@@ -94,6 +94,10 @@ class AttributionSection:
     confidence: str
     method: str
     groups: tuple[Group, ...]
+    sampled: bool
+    """Whether pptmon measured VNFs."""
+    parts: bool
+    """Whether the monitor sff measured SFFs and links."""
 
 
 def attribution_section(run: RunStore) -> AttributionSection | None:
@@ -105,6 +109,8 @@ def attribution_section(run: RunStore) -> AttributionSection | None:
         confidence=f"{100 * document['confidence']:g} %",
         method=document["method"],
         groups=tuple(_group(run, *group) for group in attribution_groups(document)),
+        sampled=any(map(is_sampled, document["paths"])),
+        parts=any(path.get("parts") for path in document["paths"]),
     )
 
 

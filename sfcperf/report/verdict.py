@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfcperf.analysis.statistics import rarest_mode
-from sfcperf.presentation.wording import count_text, first_names, without_figures
+from sfcperf.presentation.wording import count_text, first_names, of_all_text, without_figures
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.noise_gate import without_replaced
@@ -73,8 +74,9 @@ def verdict_of(
         level, headline = "care", f"Read with care: {of_all}"
         if rough:
             primary = sum(row.primary for row in summaries)
-            verb = "is" if len(rough) == 1 else "are"
-            headline += f", but {len(rough)} of {primary} primary results {verb} imprecise"
+            headline += f", but {of_all_text(len(rough), primary, 'primary result')} imprecise"
+        elif count["valid"] == len(trials):
+            headline += f", but {_topic(findings[0])}"
     else:
         fewest = min((row.n for row in summaries if row.primary), default=0)
         unseen = (
@@ -147,8 +149,8 @@ def _bare(summaries: Sequence[Summary]) -> Iterator[str]:
     if reasons:
         (reason, _) = reasons.most_common(1)[0]
         yield (
-            f"{reasons.total()} of {len(summaries)} results have no interval, most of them because "
-            f"{reason}."
+            f"{of_all_text(reasons.total(), len(summaries), 'result')} without an interval, "
+            f"{'most of them ' if len(reasons) > 1 else ''}because {reason}."
         )
 
 
@@ -180,9 +182,14 @@ def _outliers(summaries: Sequence[Summary]) -> Iterator[str]:
     ]
     if found:
         yield (
-            f"Trials are outliers, and count: {first_names(found)}. They may be a second mode; the "
-            "median hides it, and the mean depends on how often it was hit."
+            f"{_count_of_outliers(summaries)}, not excluded: {first_names(found)}. A second mode "
+            "looks like this; the median hides it, and the mean depends on how often it was hit."
         )
+
+
+def _count_of_outliers(summaries: Sequence[Summary]) -> str:
+    number = sum(len(row.outliers) for row in summaries if row.primary)
+    return "1 trial is an outlier" if number == 1 else f"{number} trials are outliers"
 
 
 def _on_few_trials(row: Summary) -> bool:
@@ -201,7 +208,13 @@ def _relative(row: Summary) -> str:
 
 
 def _how_many(valid: int, trials: int) -> str:
-    return f"{f'all {trials}' if valid == trials else f'{valid} of {trials}'} trials are valid"
+    return f"{of_all_text(valid, trials, 'trial')} valid"
+
+
+def _topic(finding: str) -> str:
+    """What a finding is about: its first clause."""
+    clause = re.split(r"[,:;.(] |\.$", finding, maxsplit=1)[0].strip()
+    return clause if clause[:2].isupper() else clause[:1].lower() + clause[1:]
 
 
 def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:

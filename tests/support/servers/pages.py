@@ -54,7 +54,7 @@ _BEYOND = """
       const box = e.getBoundingClientRect();
       return box.width > 0 && (box.right > within.right + 1 || box.left < within.left - 1);
     };
-    const named = (e) => `${e.tagName} ${e.getAttribute("class")}: ${e.textContent.trim().slice(0, 40)}`;
+    const named = (e) => `${e.tagName} ${e.getAttribute("class")}: ${e.textContent.slice(0, 40)}`;
     // Of a chart, Plotly cuts what sticks out.
     const words = [...document.querySelectorAll(".chart :is(.xtitle, .ytitle, .legendtext)")]
       .filter((e) => sticksOut(e, e.closest(".chart").getBoundingClientRect()));

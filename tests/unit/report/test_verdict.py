@@ -45,7 +45,7 @@ def test_missing_trials_and_intervals(run: RunStore) -> None:
     found = verdict_of(run.manifest(), trials, rows)
     assert found.missing == 62
     assert "62 planned trials were not run." in found.findings
-    assert any("no interval" in finding for finding in found.findings)
+    assert any("without an interval" in finding for finding in found.findings)
 
 
 def roughly(run: RunStore, **changes: object) -> Verdict:
@@ -119,3 +119,21 @@ def test_a_chain_without_proof(run: RunStore) -> None:
     bare = replace(record, deployment={**record.deployment, "traversal": {"proven": False}})
     found = verdict_of(run.manifest(), [bare, *run.trials()[1:]], run.summaries())
     assert any("no proof" in finding and bare.trial_id in finding for finding in found.findings)
+
+
+def test_the_headline_says_what_the_care_is_about(sound_run: RunStore) -> None:
+    """All trials are valid: this alone is no reason for care."""
+    [first, *others] = sound_run.summaries()
+    odd = [replace(first, outliers=("r001-s000-ping",)), *others]
+    found = verdict_of(sound_run.manifest(), sound_run.trials(), odd)
+    assert found.headline == "Read with care: all 144 trials are valid, but 1 trial is an outlier"
+    stopped = verdict(sound_run, status="interrupted").headline
+    assert stopped.endswith(", but the run's status is interrupted")
+
+
+def test_one_of_a_kind(sound_run: RunStore) -> None:
+    one = sound_run.trials()[:1]
+    summaries = [replace(sound_run.summaries()[0], n=1)]
+    headline = verdict_of(sound_run.manifest(), one, summaries).headline
+    assert "the only trial is valid" in headline
+    assert "the only primary result is imprecise" in headline
