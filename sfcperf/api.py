@@ -60,7 +60,9 @@ class Run:
 
     @property
     def summaries(self) -> pandas.DataFrame:
-        """A row per scenario, probe and metric: centres with their intervals."""
+        """A row per scenario, probe and metric. `estimate` is the centre that the workflow declares
+        (`centre`), with its interval from `estimate_low` to `estimate_high`, or in
+        `estimate_withheld` why it has none; `mean` and `median` have intervals of their own."""
         return self._view("summaries")
 
     @property
@@ -123,6 +125,13 @@ class Compared:
 
         return pandas.read_csv(StringIO(comparison_csv(self.comparison)))
 
+    @property
+    def headline(self) -> str:
+        """What was found, in one sentence."""
+        from sfcperf.comparison import headline
+
+        return headline(self.comparison)
+
     def __str__(self) -> str:
         from rich.console import Console
 
@@ -130,6 +139,7 @@ class Compared:
 
         text = StringIO()
         console = Console(file=text, width=140)
+        console.print(self.headline, markup=False, highlight=False)
         for part in (*comparison_tables(self.comparison), *comparison_texts(self.comparison)):
             console.print(part)
         return text.getvalue()

@@ -101,7 +101,8 @@ def _warnings(
         )
     if outlying:
         named = ", ".join(outlying[:_MOST_NAMED]) + (" ..." if len(outlying) > _MOST_NAMED else "")
-        yield f"{len(outlying)} of {trials} trials are outliers, but not excluded: {named}."
+        are = "is an outlier" if len(outlying) == 1 else "are outliers"
+        yield f"{len(outlying)} of {trials} trials {are}, but not excluded: {named}."
 
 
 def _drift(order: Dependence) -> str:

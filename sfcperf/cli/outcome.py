@@ -55,11 +55,13 @@ def executed(
 def print_summary(store: RunStore) -> None:
     """The table of the primary metrics."""
     from sfcperf.cli.terminal.console import console
-    from sfcperf.report.summary_table import summary_table
+    from sfcperf.report.summary_table import summary_notes, summary_table
 
     summaries = store.summaries()
     if summaries:
         console().print(summary_table(summaries))
+        for note in summary_notes(summaries):
+            console().print(note, markup=False, highlight=False)
 
 
 def print_verdict(store: RunStore) -> None:
@@ -105,7 +107,9 @@ def _next_step(store: RunStore) -> str:
         return f"sfcperf resume {store.folder}"
     if not store.report.is_file():
         return f"sfcperf report {store.folder}"
-    return f"open the report, or: sfcperf compare {store.folder} OTHER-RUN"
+    # Variants are what the run was made for; a run without them is compared with another one.
+    other = "" if store.manifest().get("variants") else " OTHER-RUN"
+    return f"open the report, or: sfcperf compare {store.folder}{other}"
 
 
 def counts_text(trials: Mapping[str, int]) -> str:

@@ -2,6 +2,7 @@
 
 from sfcperf.comparison.csv_table import comparison_csv
 from sfcperf.comparison.floor_table import floor_table
+from sfcperf.comparison.headline import headline
 from sfcperf.comparison.page import comparison_page
 from sfcperf.comparison.terminal import comparison_tables, comparison_texts
 
@@ -11,4 +12,5 @@ __all__ = [
     "comparison_tables",
     "comparison_texts",
     "floor_table",
+    "headline",
 ]

@@ -39,7 +39,7 @@ def floor_table(stores: Sequence[RunStore]) -> Table:
         "metric": {},
         "mean": number,
         "runs": number,
-        "run sd": number,
+        "between runs": number,
         f"two runs differ by up to ({confidence})": number,
     }
     return scenario_table(rows, columns, cells)

@@ -19,6 +19,7 @@ from sfcperf.analysis.comparison import (
 from sfcperf.comparison import wording
 from sfcperf.comparison.charts import charts
 from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
+from sfcperf.comparison.headline import headline
 from sfcperf.presentation import units
 from sfcperf.presentation.pages import relative_link, render
 from sfcperf.results.records import TrialRecord
@@ -98,7 +99,7 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
         comparison=comparison,
         title=f"{candidates} against {titles[comparison.baseline.name]}",
         level=_level(comparison),
-        headline=_headline(comparison),
+        headline=headline(comparison),
         counts=[(name, counts[name], wording.MARKS[name]) for name in _ORDER],
         axis=axis,
         rows=[_view(row, comparison, axis) for row in comparison.rows],
@@ -121,13 +122,6 @@ def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
     if counts["worse"]:
         return "not"
     return "care" if counts["undecided"] or counts["different"] else "trustworthy"
-
-
-def _headline(comparison: Comparison) -> str:
-    counts, total = comparison.counts(), len(comparison.rows)
-    found = [f"{wording.count_of(counts[name], total)} {name}" for name in _ORDER if counts[name]]
-    text = wording.scope(comparison) + ", ".join(found)
-    return text[0].upper() + text[1:]
 
 
 def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:

@@ -24,6 +24,7 @@ _STYLES = {
     "equivalent": "cyan",
     "undecided": "",
 }
+_RUNS, _BETWEEN_RUNS, _BETWEEN_ROUNDS = "runs ×\nrounds", "between\nruns", "between\nrounds"
 _MOST_LISTED = 6
 """Entries of a list that are shown; JSON and HTML have all."""
 
@@ -42,6 +43,8 @@ def _table(comparison: Comparison, title: str, rows: list[Row]) -> Table:
     from rich.text import Text
 
     number = {"justify": "right", "no_wrap": True}
+    by_runs = any(row.replication for row in rows)
+    trials = _RUNS if by_runs else "trials"
     columns: dict[str, dict[str, Any]] = {
         "metric": {},
         "baseline": number,
@@ -49,13 +52,13 @@ def _table(comparison: Comparison, title: str, rows: list[Row]) -> Table:
         "change": number,
         wording.interval_title(comparison): number,
         "p (Holm)": number,
-        "n": number,
+        trials: number,
         "verdict": {"no_wrap": True},
     }
-    if any(row.replication for row in rows):
-        columns |= {"run sd": number, "round sd": number}
+    if by_runs:
+        columns |= {_BETWEEN_RUNS: number, _BETWEEN_ROUNDS: number}
     if any(row.n_needed is not None for row in rows):
-        columns["n to decide"] = {"justify": "right"}
+        columns["would decide"] = {"justify": "right"}
     return scenario_table(
         rows,
         columns,
@@ -76,14 +79,14 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
     texts = {
         "baseline": baseline,
         "candidate": candidate,
-        "change": wording.relative_text(row.relative),
+        "change": wording.change_text(row),
         wording.interval_title(comparison): wording.interval_text(row.relative),
         "p (Holm)": wording.p_text(row.p_holm),
-        "n": wording.number_text(row),
+        _RUNS if row.replication else "trials": wording.number_text(row),
         "verdict": verdict,
-        "run sd": wording.dispersion_text(row, "between", scale),
-        "round sd": wording.dispersion_text(row, "within", scale),
-        "n to decide": wording.needed_text(row),
+        _BETWEEN_RUNS: wording.dispersion_text(row, "between", scale),
+        _BETWEEN_ROUNDS: wording.dispersion_text(row, "within", scale),
+        "would decide": wording.needed_text(row),
     }
     return {
         name: Text(text, style=_STYLES[row.verdict] if name == "verdict" else "")
@@ -94,6 +97,8 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
 def comparison_texts(comparison: Comparison) -> Iterator[str]:
     """Below the tables: counts, warnings, circumstances, method."""
     yield wording.counts_text(comparison)
+    if any(map(wording.unlike_medians, comparison.rows)):
+        yield f"* {wording.UNLIKE_MEDIANS}"
     for warning in comparison.warnings:
         yield f"warning: {warning}"
     yield from _row_warnings(comparison)
@@ -122,7 +127,9 @@ def comparison_texts(comparison: Comparison) -> Iterator[str]:
     if caveat:
         yield f"note: {caveat}"
     if any(row.family > 1 for row in comparison.rows):
-        yield wording.INTERVALS
+        yield f"{wording.interval_title(comparison)}: {wording.INTERVALS}"
+    if any(row.replication for row in comparison.rows):
+        yield wording.DISPERSIONS
     if any(row.n_needed is not None for row in comparison.rows):
         yield wording.TRIALS_NEEDED
     yield f"method: {wording.method_text(comparison)}"

@@ -9,6 +9,7 @@ from typing import Literal
 
 from sfcperf.analysis.comparison import Comparison, Estimate, Replication, Row, percent_text
 from sfcperf.presentation import units
+from sfcperf.presentation.levels import level_text
 from sfcperf.presentation.wording import count_text, duration_text, shortened
 
 MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=", "undecided": "?"}
@@ -37,13 +38,6 @@ def scope(comparison: Comparison) -> str:
         return "beside this machine's noise floor, "
     runs = 1 + len(comparison.candidates)
     return f"within these {'two' if runs == 2 else runs} runs, "
-
-
-def count_of(number: int, total: int) -> str:
-    """`3 of 9 rows are`."""
-    if number == total:
-        return "all rows are" if total > 1 else "the row is"
-    return f"{number} of {total} are"
 
 
 def percent(value: float | None, half: float | None = None, *, sign: bool = True) -> str:
@@ -96,28 +90,51 @@ def reasons(row: Row) -> tuple[str, ...]:
 
 
 def needed_text(row: Row) -> str:
-    """`12 ≠`: trials that would decide, and what they would show."""
+    """`12 rounds (different)`: what would decide, and what it would show."""
     if row.verdict != "undecided" or row.n_needed is None:
         return ""
-    what = "different" if row.n_needed_for == "difference" else "equivalent"
-    runs = " runs" if row.replication else ""
-    return f"{row.n_needed}{runs} {MARKS[what]}"
+    what = "different" if row.n_needed_for == "difference" else "equal"
+    unit = "run" if row.replication else "round" if row.paired else "trial"
+    return f"{count_text(row.n_needed, unit)} ({what})"
 
 
 INTERVALS = (
-    "CI per row: each interval is for its row alone, and p (Holm) for all rows of a family "
-    "together, so an interval may exclude 0 in a row that is undecided"
+    "each interval is for its row alone, and p (Holm) is corrected for the number of rows, so an "
+    "interval may exclude 0 in a row that is undecided"
+)
+
+
+def unlike_medians(row: Row) -> bool:
+    """Whether the two medians that are shown differ otherwise than the change that is: they have
+    the other sign, or their ratio is outside of its interval."""
+    baseline, candidate = row.a.median, row.b.median
+    if row.replication or row.relative is None or not baseline or candidate is None:
+        return False
+    shown, found = candidate / baseline - 1, row.relative
+    if found.low is not None and found.high is not None and not found.low <= shown <= found.high:
+        return True
+    return shown * found.value < 0
+
+
+def change_text(row: Row) -> str:
+    """The change, marked where the medians beside it would say something else."""
+    return relative_text(row.relative) + (" *" if unlike_medians(row) else "")
+
+
+UNLIKE_MEDIANS = (
+    "change: estimated from all trials of both sides, not from the two medians shown, which differ "
+    "otherwise because the trials scatter"
 )
 
 
 def interval_title(comparison: Comparison) -> str:
     """Title of the column of intervals, which are not adjusted for the number of rows as p is."""
-    return f"{100 * (1 - comparison.options.alpha):g} % CI per row"
+    return f"{100 * (1 - comparison.options.alpha):g} % interval"
 
 
 TRIALS_NEEDED = (
-    "n to decide: trials per side (paired: rounds; where the run is the unit: runs per side) that "
-    "would show a difference (≠) or equivalence (=) in 4 of 5 cases, if what was observed is true"
+    "would decide: trials, rounds or runs per side that would show a difference, or that both are "
+    "equal within the margin, in 4 of 5 cases, if what was observed is true"
 )
 
 
@@ -127,6 +144,12 @@ def number_text(row: Row) -> str:
         return f"{row.n_a}" if row.paired or row.n_a == row.n_b else f"{row.n_a}/{row.n_b}"
     a, b = (f"{side.runs}×{side.rounds:.0f}" for side in (row.replication.a, row.replication.b))
     return a if row.paired or a == b else f"{a}/{b}"
+
+
+DISPERSIONS = (
+    "between runs: how far the runs of a side scatter beyond what their rounds explain; between "
+    "rounds: how far the rounds of a run scatter (standard deviations)"
+)
 
 
 def dispersion_text(row: Row, level: Literal["between", "within"], scale: units.Scale) -> str:
@@ -285,7 +308,7 @@ def grouped_differences(comparison: Comparison) -> Iterator[tuple[str, list[str]
 
 
 def _value(value: object) -> str:
-    return shortened("none" if value is None else str(value), 60)
+    return shortened("not set" if value is None else level_text(value), 60)
 
 
 def _three_digits(value: float) -> str:

@@ -248,13 +248,14 @@ class Session:
                 self._enter(status)
 
     def _measured_text(self) -> str:
-        """`7 of 24 trials are measured: 6 valid, 1 untrusted`."""
+        """`7 of 24 trials measured: 6 valid, 1 untrusted`."""
         counts = self.manifest.document["trials"]
         measured, planned = sum(counts.values()), ProgressState(self.workflow, ()).planned()[0]
         # Sequential stopping adds rounds that were not planned.
-        of_all = f"{measured} of {planned}" if measured <= planned else f"{measured}"
+        of_all = max(measured, planned)
+        trials = "trial" if of_all == 1 else "trials"
         of_each = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
-        return f"{of_all} trials are measured{of_each and f': {of_each}'}"
+        return f"{measured} of {of_all} {trials} measured{of_each and f': {of_each}'}"
 
     def _what_next(self) -> str:
         if self.manifest.document["status"] == "complete":

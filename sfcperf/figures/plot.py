@@ -203,10 +203,15 @@ def resolve(
     distinguishing = [name for name in varying(scenarios) if name != spec.x]
     if spec.series is not None:
         distinguishing = [spec.series, *(name for name in distinguishing if name != spec.series)]
+    names = {(factor, level): name for factor, level, name in spec.legend}
     groups: dict[str, dict[str, Point]] = {}
     levels: dict[str, Any] = {}
     for scenario in scenarios:
-        parts = [_series_part(f, scenario, distinguishing) for f in distinguishing if f in scenario]
+        parts = [
+            names.get((f, level_text(scenario[f]))) or _series_part(f, scenario, distinguishing)
+            for f in distinguishing
+            if f in scenario
+        ]
         name = ", ".join(parts)
         level = scenario.get(spec.x)
         behind = () if trials is None else trials.of(spec.probe, scenario, spec.metric)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from sfcperf.results.tables import factor_names
+from sfcperf.workflow.expand import level_text as level_text
 
 Levels = Mapping[str, Any]
 """Factor -> level: a scenario."""
@@ -34,11 +35,6 @@ def axis_levels(factor: str, scenarios: Sequence[Levels]) -> tuple[Any, ...]:
 def varying(scenarios: Sequence[Levels]) -> list[str]:
     """Factors with more than one level, in the order of the workflow."""
     return [factor for factor in factor_names(scenarios) if len(axis_levels(factor, scenarios)) > 1]
-
-
-def level_text(level: Any) -> str:
-    """A factor level as text: strings as they are, everything else as JSON."""
-    return level if isinstance(level, str) else json.dumps(level, sort_keys=True)
 
 
 def scenario_text(scenario: Levels) -> str:

@@ -18,6 +18,13 @@ def count_text(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def of_all_text(part: int, total: int, noun: str) -> str:
+    """`1 of 6 trials is`, `2 of 6 trials are`; of all `the only trial is`, `all 6 trials are`."""
+    if part == total:
+        return f"the only {noun} is" if total == 1 else f"all {total} {noun}s are"
+    return f"{part} of {count_text(total, noun)} {'is' if part == 1 else 'are'}"
+
+
 def duration_text(seconds: float) -> str:
     """`45 s`, `12 min`, `3 h 05 min`."""
     if seconds < 120:

@@ -29,6 +29,13 @@ _KINDS = {"str": "string", "TrialStatus": "string", "int": "int64", "bool": "boo
 
 _OF_TRIAL = ("scenario_id", "trial_id", "round", "probe", "label", "status")
 """Columns of a sample that are its trial's."""
+_ESTIMATE = {
+    "estimate": "float64",
+    "estimate_low": "float64",
+    "estimate_high": "float64",
+    "estimate_withheld": "string",
+}
+"""Of a summary: its declared centre (`centre`), the interval of that, and why there is none."""
 _WITH_FACTORS = ("trials", "warmup", "samples", "failed_attempts", "summaries", "scenarios")
 
 
@@ -48,7 +55,7 @@ def read_run(store: RunStore) -> dict[str, list[Row]]:
             for trial in [*warmups, *trials]
             for failed in trial.failed_attempts
         ),
-        "summaries": map(vars, store.summaries()),
+        "summaries": map(_summary, store.summaries()),
         "tags": ({**tag, "value": level_text(tag["value"])} for tag in tags),
         "correlations": (store.document(RunFile.CORRELATIONS) or {}).get("correlations", []),
         "gate": (row for _, row in jsonl.read(store.folder / RunFile.GATE)),
@@ -108,12 +115,19 @@ def _columns() -> dict[str, dict[str, str]]:
             "value": "float64",
         },
         "failed_attempts": attempts,
-        "summaries": _record_columns(Summary),
+        "summaries": {**_record_columns(Summary), **_ESTIMATE},
         "tags": dict.fromkeys(("subject", "id", "tag", "value", "file"), "string"),
         "correlations": _record_columns(CorrelationRow),
         "gate": _record_columns(Reading),
         "scenarios": {"scenario_id": "string"},
     }
+
+
+def _summary(row: Summary) -> Row:
+    """With the centre that the workflow declares, for those who must not choose between columns."""
+    found = row.estimate()
+    values = (found.value, found.low, found.high, found.withheld)
+    return {**vars(row), **dict(zip(_ESTIMATE, values, strict=True))}
 
 
 def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:

@@ -1,4 +1,5 @@
-"""The report's section on attribution: positions and words; the template draws the bars as SVG."""
+"""The report's section on attribution: positions and words; the template draws the bars as SVG,
+in per cent of the page's width, so that they fit a phone."""
 
 from __future__ import annotations
 
@@ -16,15 +17,13 @@ from sfcperf.figures.attribution_figure import (
 from sfcperf.figures.figure_files import written_files
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
-from sfcperf.report.attribution_table import Row, table_rows
+from sfcperf.report.attribution_table import Row, is_sampled, table_rows
 from sfcperf.results.store import RunFile, RunStore
 
-WIDTH = 860.0
-ROW_HEIGHT = 74.0
-BAR_TOP, BAR_HEIGHT = 22.0, 26.0
-AXIS_HEIGHT = 30.0
-_LEFT, _RIGHT = 4.0, 30.0
-_CHARACTER_WIDTH = 7.2
+WIDTH = 100.0
+_LEFT, _RIGHT = 0.5, 3.5
+_CHARACTER_WIDTH = 0.85
+"""On a page of 860 pixels; narrower pages leave the names to the legend."""
 _MOST_BARS = 40
 _TICKS = 6
 
@@ -33,7 +32,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Segment:
-    """A VNF's or another part of a bar, or the residual; all lengths in CSS pixels."""
+    """A VNF's or another part of a bar, or the residual; all lengths in per cent of the width."""
 
     name: str
     kind: str
@@ -54,7 +53,6 @@ class Segment:
 class Bar:
     """One scenario."""
 
-    y: float
     title: str
     note: str
     segments: tuple[Segment, ...]
@@ -77,7 +75,6 @@ class Group:
     left_out: int
     """Scenarios that are not drawn."""
     ticks: tuple[tuple[float, str], ...]
-    height: float
     rows: tuple[tuple[str, tuple[Row, ...]], ...]
     """By scenario."""
     table_unit: str
@@ -97,9 +94,10 @@ class AttributionSection:
     confidence: str
     method: str
     groups: tuple[Group, ...]
-    width: float = WIDTH
-    bar_top: float = BAR_TOP
-    bar_height: float = BAR_HEIGHT
+    sampled: bool
+    """Whether pptmon measured VNFs."""
+    parts: bool
+    """Whether the monitor sff measured SFFs and links."""
 
 
 def attribution_section(run: RunStore) -> AttributionSection | None:
@@ -111,6 +109,8 @@ def attribution_section(run: RunStore) -> AttributionSection | None:
         confidence=f"{100 * document['confidence']:g} %",
         method=document["method"],
         groups=tuple(_group(run, *group) for group in attribution_groups(document)),
+        sampled=any(map(is_sampled, document["paths"])),
+        parts=any(path.get("parts") for path in document["paths"]),
     )
 
 
@@ -122,7 +122,7 @@ def _group(run: RunStore, label: str, direction: str, members: Sequence[Document
     fine = units.scale_for([max(_least(members), 1.0)], "us")
     drawn = members[:_MOST_BARS]
     layout = _BarLayout((WIDTH - _LEFT - _RIGHT) / (most or 1.0), looks, scale)
-    bars = tuple(layout.bar(member, ROW_HEIGHT * n) for n, member in enumerate(drawn))
+    bars = tuple(map(layout.bar, drawn))
     return Group(
         title=label if direction == "forward" else f"{label}, {direction}",
         axis=units.axis_label(TIME_LABEL, scale.unit),
@@ -131,7 +131,6 @@ def _group(run: RunStore, label: str, direction: str, members: Sequence[Document
         has_residual=any(part.kind == "residual" for bar in bars for part in bar.segments),
         left_out=len(members) - len(drawn),
         ticks=tuple(layout.ticks(most)),
-        height=ROW_HEIGHT * len(bars) + AXIS_HEIGHT,
         rows=tuple((_scenario(m), tuple(table_rows(m, fine))) for m in members),
         table_unit=fine.unit,
         files=written_files(run, attribution_file_name(label, direction), "csv"),
@@ -149,9 +148,9 @@ class _BarLayout:
     scale: units.Scale
 
     def x(self, value_us: float) -> float:
-        return round(_LEFT + max(value_us, 0.0) * self.per_us, 2)
+        return round(_LEFT + max(value_us, 0.0) * self.per_us, 3)
 
-    def bar(self, member: Document, y: float) -> Bar:
+    def bar(self, member: Document) -> Bar:
         segments, at = [], 0.0
         for name, time in timed_parts(member):
             segments.append(self._segment(name, time, at))
@@ -159,7 +158,6 @@ class _BarLayout:
         segments += self._residual(member, at)
         end = member["end_to_end"]
         return Bar(
-            y=y,
             title=_scenario(member),
             note=self._note(member),
             segments=tuple(segments),
@@ -184,7 +182,7 @@ class _BarLayout:
             name=name,
             kind="vnf",
             x=self.x(at_us),
-            width=round(max(width, 0.0), 2),
+            width=round(max(width, 0.0), 3),
             text=f"{name}: {self._interval(time)}",
             label=name if len(name) * _CHARACTER_WIDTH < width else "",
             colour=look.colour,
@@ -203,7 +201,7 @@ class _BarLayout:
         fits = kind == "residual" and len("residual") * _CHARACTER_WIDTH < width
         label = "residual" if fits else ""
         return [
-            Segment("residual", kind, self.x(ends[0]), round(width, 2), text, label, "", "", None)
+            Segment("residual", kind, self.x(ends[0]), round(width, 3), text, label, "", "", None)
         ]
 
     def _whisker(self, time: Document, at_us: float) -> tuple[float, float] | None:

@@ -31,9 +31,14 @@ class Row:
     """Reported minus captured."""
 
 
+def is_sampled(member: Document) -> bool:
+    """Whether pptmon watched: without it, nothing is known of VNFs alone."""
+    return any(function["time"] or not function["seen"] for function in member["functions"])
+
+
 def table_rows(member: Document, scale: units.Scale) -> Iterator[Row]:
     """Of one scenario."""
-    for function in member["functions"]:
+    for function in member["functions"] if is_sampled(member) else ():
         name, kind = function["name"], function["type"]
         if not function["seen"]:
             yield _row(name, f"{kind}, not seen by pptmon".lstrip(", "), None, scale)

@@ -48,6 +48,8 @@ class NodeBox:
 class Wire:
     """A link between the SFFs of two nodes."""
 
+    between: tuple[str, str]
+    """Names of the nodes, from left to right."""
     x1: float
     x2: float
     label: str
@@ -148,10 +150,10 @@ def _wires(scenario: Scenario, nodes: Sequence[NodeBox]) -> Iterable[Wire]:
         left, right = nodes[first], nodes[second]
         label = f"{link.rate_bps / 1e6:g} Mbit/s" if link.rate_bps else ""
         span = second - first - 1
+        ends = (left.x + left.width, right.x)
         if span:
-            yield Wire(left.x + left.width / 2, right.x + right.width / 2, label, span)
-        else:
-            yield Wire(left.x + left.width, right.x, label, 0)
+            ends = (left.x + left.width / 2, right.x + right.width / 2)
+        yield Wire((left.name, right.name), *ends, label, span)
 
 
 def _note(scenario: Scenario, encapsulation: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.pages import Chart, trial_anchor
+from sfcperf.presentation.wording import count_text
 from sfcperf.results.noise_gate import (
     GATE_REASON,
     Reading,
@@ -126,24 +127,25 @@ def noise_findings(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -
     if stolen:
         example = steal_meanwhile(stolen[0].noise, limits or NoiseGate())
         yield (
-            f"The hypervisor took CPU time while {len(stolen)} of {len(watched)} trials were "
-            f"measured ({stolen[0].trial_id}: {example}). They count: a slow trial has more stolen "
-            "because it is slow, and excluding slow trials would make the results too good."
+            f"The hypervisor took CPU time during {len(stolen)} of "
+            f"{count_text(len(watched), 'trial')} ({stolen[0].trial_id}: {example}). They count: a "
+            "slow trial has more stolen because it is slow, and excluding slow trials would make "
+            "the results too good."
         )
     if limits is None:
         noisy = [record for record in watched if outside(record.noise, NoiseGate())]
         if noisy:
             example = outside(noisy[0].noise, NoiseGate())[0].removeprefix(GATE_REASON)
             yield (
-                f"The machine was not quiet during {len(noisy)} of {len(watched)} trials "
-                f"({noisy[0].trial_id}: {example}). With `design.noise_gate` such trials are "
-                "run again."
+                f"The machine was not quiet during {len(noisy)} of "
+                f"{count_text(len(watched), 'trial')} ({noisy[0].trial_id}: {example}). With "
+                "`design.noise_gate` such trials are run again."
             )
     beside = [record for record in watched if record.noise.get("other_runs")]
     if beside:
         yield (
-            f"Another run was measured on this machine during {len(beside)} of {len(watched)} "
-            "trials."
+            f"Another run was measured on this machine during {len(beside)} of "
+            f"{count_text(len(watched), 'trial')}."
         )
 
 
@@ -193,7 +195,8 @@ def _chart(
     if len(set(values)) == 1:
         shown = "" if limit is None else scale.with_unit(f"{limit * scale.factor:g}")
         told = "" if limit is None else f" ({limit_words}: {shown})"
-        return f"{title}: {scale.quantity(values[0])} in all {len(seen)} trials{told}."
+        trials = "the only trial" if len(seen) == 1 else f"all {len(seen)} trials"
+        return f"{title}: {scale.quantity(values[0])} in {trials}{told}."
     inside = [record for record in seen if not is_outside(record)]
     beyond = [record for record in seen if is_outside(record)]
     series = [_points("trials", inside, key, start, 0, scale)]
@@ -202,7 +205,7 @@ def _chart(
     if limit is not None:
         ends = [_seconds(seen[0].started_at) - start, _seconds(seen[-1].ended_at) - start]
         series.append(_line(limit_words, ends, [limit * scale.factor] * 2, 6))
-    note = f"{meaning} {len(seen)} trials."
+    note = f"{meaning} {count_text(len(seen), 'trial')}."
     return Chart(f"noise-{key}", title, note, _data(units.axis_label(title, scale.unit), series))
 
 

@@ -57,7 +57,7 @@ _RUN_FILES = (
     ("joined.parquet", "metrics of trials joined with telemetry"),
     ("correlations.json", "correlations of metrics with telemetry"),
     ("steady.json", "whether telemetry is steady within the trials"),
-    ("attribution.json", "processing time of each VNF, as pptmon measured it"),
+    ("attribution.json", "where the time of packets goes: VNFs, SFFs, links"),
     ("tags.json", "tags of trials and sources, from the user's files"),
     ("figures", "figures as SVG, PDF, PNG and CSV"),
     ("raw", "output of each tool, packet captures"),

@@ -34,12 +34,12 @@ def _marks(row: Summary) -> list[str]:
 def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) -> Table:
     """One row per scenario, probe and metric: the declared centre, its interval, number of trials
     that count with ✓ when those are all, ✗ when some were untrusted, failed or not run, and ! when
-    the report has a warning about them. The caption says why intervals are missing.
+    the report has a warning about them. `summary_notes` explain it.
 
     Only primary metrics unless `all_metrics`. Within a metric all rows share one unit, so that
     they can be compared by eye.
     """
-    rows = [row for row in summaries if all_metrics or row.primary]
+    rows = _shown(summaries, all_metrics)
     number = {"justify": "right", "no_wrap": True}
     columns: dict[str, dict[str, Any]] = {
         "metric": {"no_wrap": True},
@@ -47,18 +47,24 @@ def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) ->
         _interval_title(rows): number,
         "trials": {"no_wrap": True},
     }
-    table = scenario_table(
+    return scenario_table(
         rows, columns, lambda row: (*_numbers(row, _scale(row, rows)), _trials(row))
     )
-    captions = [f"no interval: {reason}" for reason in _withheld(rows)]
+
+
+def summary_notes(summaries: Sequence[Summary], *, all_metrics: bool = False) -> list[str]:
+    """What is to be printed below the table, as wide as the terminal is: why intervals are missing,
+    and what ! means."""
+    rows = _shown(summaries, all_metrics)
+    notes = [f"no interval: {reason}" for reason in _withheld(rows)]
     if any(row.warnings for row in rows):
-        captions.append("!: has a warning, see `sfcperf report`")
+        notes.append("!: has a warning, see `sfcperf report`")
     known = {mark for row in rows for mark in _marks(row)}
-    captions += [f"{mark}: {meaning}" for mark, meaning in _MEANINGS.items() if mark in known]
-    if captions:
-        table.caption = "\n".join(captions)
-        table.caption_justify = "left"
-    return table
+    return notes + [f"{mark}: {meaning}" for mark, meaning in _MEANINGS.items() if mark in known]
+
+
+def _shown(summaries: Sequence[Summary], all_metrics: bool) -> list[Summary]:
+    return [row for row in summaries if all_metrics or row.primary]
 
 
 def _withheld(rows: Sequence[Summary]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, Literal
 
 from sfcperf.analysis.statistics import rarest_mode
 from sfcperf.presentation.attempts import attempts_text
-from sfcperf.presentation.wording import count_text, first_names, without_figures
+from sfcperf.presentation.wording import count_text, first_names, of_all_text, without_figures
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.attempts import AttemptCounts, attempt_counts
@@ -75,10 +76,13 @@ def verdict_of(
         level, headline = "not", "No usable result: no trial is valid"
     elif findings:
         level, headline = "care", f"Read with care: {of_all}"
-        if rough:
+        if attempts.crashes:
+            headline += f", but a function crashed in {count_text(attempts.crashes, 'attempt')}"
+        elif rough:
             primary = sum(row.primary for row in summaries)
-            verb = "is" if len(rough) == 1 else "are"
-            headline += f", but {len(rough)} of {primary} primary results {verb} imprecise"
+            headline += f", but {of_all_text(len(rough), primary, 'primary result')} imprecise"
+        elif count["valid"] == len(trials):
+            headline += f", but {_topic(findings[0])}"
     else:
         fewest = min((row.n for row in summaries if row.primary), default=0)
         unseen = (
@@ -155,8 +159,8 @@ def _bare(summaries: Sequence[Summary]) -> Iterator[str]:
     if reasons:
         (reason, _) = reasons.most_common(1)[0]
         yield (
-            f"{reasons.total()} of {len(summaries)} results have no interval, most of them because "
-            f"{reason}."
+            f"{of_all_text(reasons.total(), len(summaries), 'result')} without an interval, "
+            f"{'most of them ' if len(reasons) > 1 else ''}because {reason}."
         )
 
 
@@ -202,9 +206,14 @@ def _outliers(summaries: Sequence[Summary]) -> Iterator[str]:
     ]
     if found:
         yield (
-            f"Trials are outliers, and count: {first_names(found)}. They may be a second mode; the "
-            "median hides it, and the mean depends on how often it was hit."
+            f"{_count_of_outliers(summaries)}, not excluded: {first_names(found)}. A second mode "
+            "looks like this; the median hides it, and the mean depends on how often it was hit."
         )
+
+
+def _count_of_outliers(summaries: Sequence[Summary]) -> str:
+    number = sum(len(row.outliers) for row in summaries if row.primary)
+    return "1 trial is an outlier" if number == 1 else f"{number} trials are outliers"
 
 
 def _on_few_trials(row: Summary) -> bool:
@@ -223,7 +232,13 @@ def _relative(row: Summary) -> str:
 
 
 def _how_many(valid: int, trials: int) -> str:
-    return f"{f'all {trials}' if valid == trials else f'{valid} of {trials}'} trials are valid"
+    return f"{of_all_text(valid, trials, 'trial')} valid"
+
+
+def _topic(finding: str) -> str:
+    """What a finding is about: its first clause."""
+    clause = re.split(r"[,:;.(] |\.$", finding, maxsplit=1)[0].strip()
+    return clause if clause[:2].isupper() else clause[:1].lower() + clause[1:]
 
 
 def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:

@@ -37,6 +37,11 @@ _MAX_LABEL = 200
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
+def level_text(level: Any) -> str:
+    """A factor level as text: strings as they are, everything else as JSON."""
+    return level if isinstance(level, str) else json.dumps(level, sort_keys=True)
+
+
 @dataclass(frozen=True)
 class Level:
     """One level of a factor."""

@@ -10,7 +10,7 @@ from sfcperf import plugins
 from sfcperf.workflow.document import Findings, choices, listing
 from sfcperf.workflow.document.likeness import TELL_APART, alike
 from sfcperf.workflow.document.pointer import Path
-from sfcperf.workflow.expand import Level
+from sfcperf.workflow.expand import Level, level_text
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureLine, FigureSpec, ProbeSpec, Scenario
 
 _NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
@@ -38,6 +38,7 @@ def build_figures(
             message = f"{known[value['name']]!r} and {value['name']!r} differ only in case"
             figure.report("name", message, allowed=TELL_APART)
         figure.check_factors()
+        figure.check_legend()
         if not figure.is_complete():
             continue
         if "lines" in value:
@@ -95,6 +96,25 @@ class _Figure:
             self.report("centre", message, "in a figure of kind line, bar or time")
         if self.value.get("fit") == "linear" and "lines" not in self.value:
             self._check_fit(x, series)
+
+    def check_legend(self) -> None:
+        """Names are of levels that the legend has, and tell them apart."""
+        for factor, names in self.value.get("legend", {}).items():
+            at = ("legend", factor)
+            if factor not in self.factors:
+                self.report(at, f"there is no factor {factor!r}", **choices(factor, self.factors))
+                continue
+            if factor == self.value["x"]:
+                self.report(at, "this factor is on the x axis, not in the legend")
+            levels = [level_text(level.label) for level in self.factors[factor]]
+            for level in names:
+                if level not in levels:
+                    message = f"{factor!r} has no level {level!r}"
+                    self.report((*at, level), message, **choices(level, levels))
+            shown = [names.get(level, level) for level in levels]
+            for level, name in names.items():
+                if shown.count(name) > 1:
+                    self.report((*at, level), f"another level is named {name!r} as well")
 
     def _check_fit(self, x: str, series: str | None) -> None:
         if self.value.get("kind") in ("box", "time", *DISTRIBUTIONS):
@@ -189,4 +209,9 @@ def figure_spec(value: Mapping[str, Any]) -> FigureSpec:
         kind=value.get("kind", "line"),
         centre=value.get("centre"),
         lines=lines,
+        legend=tuple(
+            (factor, level, name)
+            for factor, names in value.get("legend", {}).items()
+            for level, name in names.items()
+        ),
     )

@@ -317,6 +317,8 @@ class FigureSpec:
     """What points and bars show, each with its own interval; None: what the design declares."""
     lines: tuple[FigureLine, ...] = ()
     """Quantities with a line each; empty: one metric of one probe."""
+    legend: tuple[tuple[str, str, str], ...] = ()
+    """(Factor, text of a level, its name in the legend); others have the factor's and level's."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def test_everything_is_drawn_without_network_or_errors(browser: Browser, page: P
     assert browser.get_log("browser") == []
     own = (page.as_uri(), "data:", "blob:")
     assert [url for url in requests(browser) if not url.startswith(own)] == []
-    assert "2 of 4 are worse" in browser.find_element(By.ID, "verdict").text
+    assert "ping rtt rose in both scenarios" in browser.find_element(By.ID, "verdict").text
 
 
 @pytest.mark.exhaustive

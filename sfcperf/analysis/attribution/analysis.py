@@ -82,7 +82,9 @@ class AttributionAnalysis(Analysis):
     which none of these explains. Runs on every run, even if the workflow does not request it."""
 
     name: ClassVar[str] = "attribution"
-    title: ClassVar[str] = "Share of each VNF in the end-to-end time, from pptmon's samples"
+    title: ClassVar[str] = (
+        "Share of each VNF, of SFFs and of links in the end-to-end time, from pptmon and sff"
+    )
     parameters: ClassVar[Mapping[str, Any]] = NO_PARAMETERS
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:

@@ -56,6 +56,8 @@ class TrialTimes:
     """Samples that do not cover the whole path, by reason; `samples`: all."""
     unseen: frozenset[str] = field(default_factory=frozenset)
     """VNFs whose packets pass no tc hook."""
+    sampled: bool = False
+    """Whether pptmon watched the trial; else the monitor sff did, alone."""
     cpu_cores: Mapping[str, float] = field(default_factory=dict)
     """Instance -> CPU cores that it used, mean over the trial; empty without the monitor cpu."""
 
@@ -149,6 +151,7 @@ def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
         crossing=crossed,
         captured={name: fmean(times) for name, times in of(_CAPTURED_MEAN).items()},
         counts={name: count(name) for name in _count_names()},
+        sampled=any(name == VISIBLE for _, name in values),
         unseen=frozenset(s for (s, name), v in values.items() if name == VISIBLE and not any(v)),
         cpu_cores=_means({s: v for (s, name), v in values.items() if name == CPU_CORES}),
     )
@@ -203,5 +206,6 @@ def _round_trip(forward: TrialTimes, reverse: TrialTimes) -> TrialTimes:
         captured={name: forward.captured[name] + reverse.captured[name] for name in captured},
         counts={name: forward.counts[name] + reverse.counts[name] for name in forward.counts},
         unseen=forward.unseen,
+        sampled=forward.sampled,
         cpu_cores=forward.cpu_cores,
     )

@@ -31,12 +31,16 @@ def remarks(
     without = [name for name in seen if not any(t.explains([name]) for t in times.trials)]
     if without:
         yield f"There is no sum of the chain, because no sample has {', '.join(without)}."
+    sampled = any(trial.sampled for trial in times.trials)
     if end_to_end is None and times.path != ROUND_TRIP:
-        yield (
-            "No end-to-end time was measured; pptmon measures it in every other sample with "
-            '"metrics": ["time", "delay"].'
+        hint = (
+            '; pptmon measures it in every other sample with "metrics": ["time", "delay"]'
+            if sampled
+            else ""
         )
-    yield from _of_samples(times)
+        yield f"No end-to-end time was measured{hint}."
+    if sampled:
+        yield from _of_samples(times)
 
 
 def _of_residual(residual: Estimate | None) -> Iterator[str]:
@@ -78,4 +82,5 @@ def _of_samples(times: PathTimes) -> Iterator[str]:
         yield f"{incomplete} of {count} samples lack a VNF although there was room for it."
     empty = [t.record.trial_id for t in times.trials if not t.functions]
     if empty:
-        yield f"{len(empty)} of {len(times.trials)} trials have no sample, e.g. {empty[0]}."
+        have = "has" if len(empty) == 1 else "have"
+        yield f"{len(empty)} of {len(times.trials)} trials {have} no sample, e.g. {empty[0]}."

@@ -8,6 +8,8 @@ from typing import Any, Literal
 from sfcperf.analysis.comparison.result import Difference
 from sfcperf.analysis.comparison.sides import Measured
 from sfcperf.errors import InputError
+from sfcperf.workflow.model import Variant
+from sfcperf.workflow.variants import document_of
 
 Kind = Literal["host", "versions", "infrastructure", "workflow", "variant"]
 
@@ -50,11 +52,24 @@ def differences(baseline: Measured, candidate: Measured) -> list[Difference]:
 
 
 def _variants(a: Measured, b: Measured) -> Iterator[Difference]:
+    """What variants of one run change, with what the workflow has where only one changes it."""
     changes = {v["name"]: dict(v["changes"]) for v in a.manifest.get("variants") or ()}
-    of_a, of_b = (changes.get(side.side.variant, {}) for side in (a, b))
+    of_a, of_b = (
+        _varied(side, Variant(side.side.variant or "", changes.get(side.side.variant, {})))
+        for side in (a, b)
+    )
     for name in dict.fromkeys([*of_a, *of_b]):
         if of_a.get(name) != of_b.get(name):
             yield Difference(b.name, "variant", name, of_a.get(name), of_b.get(name))
+
+
+def _varied(side: Measured, variant: Variant) -> dict[str, Any]:
+    """The workflow of a variant; its changes alone if the run folder has no workflow for them."""
+    try:
+        document = side.side.store.workflow()[0]
+        return dict(_flat(document_of(document, variant)))
+    except InputError:
+        return dict(variant.changes)
 
 
 def _host(side: Measured, other: Measured) -> dict[str, Any]:

@@ -146,7 +146,8 @@ def _mean_withheld(values: Sequence[float], rules: Rules, _counted: Counted | No
         )
     outliers = len(find_outliers(values))
     if outliers and len(values) < least_to_see(USUAL_RAREST_MODE):
-        return f"{outliers} of {len(values)} trials are outliers: there may be a second mode"
+        are = "is an outlier" if outliers == 1 else "are outliers"
+        return f"{outliers} of {len(values)} trials {are}: there may be a second mode"
     return ""
 
 

@@ -172,7 +172,7 @@
     return [...fits, ...boxes, ...each(meanTrace), ...each(trialTrace, (s) => s.trials.length > 0)];
   };
 
-  // Lines of at most so many characters, which fit beside an axis on a phone; no unit stands alone.
+  // Lines of at most so many characters, which fit beside an axis or into a legend; no unit stands alone.
   const wrapped = (text, most) =>
     text.split(/ (?!\()/).reduce((lines, word) => {
       const last = lines.at(-1);
@@ -185,10 +185,18 @@
     tickcolor: colour("--line"),
   });
 
-  const layout = (chart) => {
-    const named = chart.series.some((s) => s.name || s.fit);
+  // A legend names series or their fits; on a phone it has a line for each, for which a chart grows.
+  const named = (chart) => chart.series.some((s) => s.name || s.fit);
+  const room = (element, chart) => {
+    const lines = named(chart) && element.clientWidth < 480 ? chart.series.length - 2 : 0;
+    element.style.height = lines > 0 ? `${19 + 1.5 * lines}rem` : "";
+    // Characters along each axis, and of a line of the legend.
+    return { x: Math.min(Math.floor((element.clientWidth - 120) / 9), 60), y: element.clientWidth < 480 ? 24 : 32, legend: Math.floor((element.clientWidth - 110) / 7) };
+  };
+
+  const layout = (chart, most) => {
     const ecdf = Boolean(chart.shareLabel);
-    const x = axis(ecdf ? chart.yLabel : chart.xLabel, 40);
+    const x = axis(ecdf ? chart.yLabel : chart.xLabel, most.x);
     if (chart.ticks?.length && !ecdf) {
       const margin = 0.5 * spacing(chart.ticks);
       const at = chart.ticks.map((tick) => tick.at);
@@ -200,7 +208,7 @@
     }
     // Numbers on axes without a curve would look like results.
     const empty = chart.series.length > 0 && chart.series.every((s) => s.x?.length === 0);
-    const y = { ...axis(chart.shareLabel || chart.yLabel, 32), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" };
+    const y = { ...axis(chart.shareLabel || chart.yLabel, most.y), ...(chart.log ? { type: "log", dtick: "D2" } : {}), rangemode: chart.kind === "box" || chart.zero === false ? "normal" : "tozero" };
     if (empty) x.showticklabels = y.showticklabels = false;
     return {
       annotations: empty ? [{ text: "nothing to draw", xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false }] : [],
@@ -210,7 +218,7 @@
       // A finger that scrolls the page must not zoom the chart.
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       hoverlabel: { align: "left", bgcolor: colour("--panel"), bordercolor: colour("--soft"), font: { color: colour("--text") } },
-      showlegend: named, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
+      showlegend: named(chart), legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, bgcolor: "rgba(0,0,0,0)" },
       xaxis: x, yaxis: y,
     };
   };
@@ -224,7 +232,7 @@
         trace.meta === "trial" && trace.customdata
           ? trace.x.map((x, pointNumber) => ({
               x, curveNumber, pointNumber, anchor: trace.customdata[pointNumber],
-              text: trace.hovertext ? plain(trace.hovertext[pointNumber]) : `${trace.name}: ${trace.y[pointNumber]} at ${x} ${unit}`,
+              text: trace.hovertext ? plain(trace.hovertext[pointNumber]) : `${trace.name.replaceAll("<br>", " ")}: ${trace.y[pointNumber]} at ${x} ${unit}`,
             }))
           : [])
       .filter((stop) => stop.anchor)
@@ -238,7 +246,9 @@
     try {
       chart = (await charts())[element.id];
       await plotly();
-      await Plotly.react(element, traces(chart), layout(chart), {
+      const most = room(element, chart);
+      const lines = (trace) => ({ ...trace, name: wrapped(trace.name ?? "", most.legend).join("<br>") });
+      await Plotly.react(element, traces(chart).map(lines), layout(chart, most), {
         responsive: true, displayModeBar: false,
       });
     } catch (error) {
@@ -305,6 +315,20 @@
     redraw();
   });
   label();
+
+  // On a phone, rows of tables are blocks (page.css), and each cell needs the name of its column.
+  const narrow = matchMedia("(max-width: 40rem)");
+  const stack = () => {
+    for (const table of narrow.matches ? document.querySelectorAll(".scroll > table:not(.stacked)") : []) {
+      const names = [...table.tHead.rows[0].cells].map((cell) => (cell.querySelector("svg") ? "" : cell.textContent.trim()));
+      for (const body of table.tBodies) for (const row of body.rows) for (const cell of row.cells) {
+        if (cell.tagName === "TD" && names[cell.cellIndex]) cell.dataset.name = names[cell.cellIndex];
+      }
+      table.classList.add("stacked");
+    }
+  };
+  narrow.addEventListener("change", stack);
+  stack();
 
   // Filters of the trials.
   const form = document.getElementById("filters");

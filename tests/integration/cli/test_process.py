@@ -78,7 +78,7 @@ def test_ctrl_c_tells_what_was_measured(bench: Bench) -> None:
     measured = len(bench.trials())
     assert process.returncode == 130
     assert err.splitlines()[-2:] == [
-        f"the run was interrupted by SIGINT; {measured} of 40 trials are measured: "
+        f"the run was interrupted by SIGINT; {measured} of 40 trials measured: "
         f"{measured - 2} valid, 1 untrusted, 1 failed",
         f"hint: `sfcperf resume {bench.folder()}` continues it",
     ]

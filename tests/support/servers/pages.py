@@ -45,8 +45,28 @@ def draw_all(browser: Browser) -> None:
         show(browser, chart.get_attribute("id"))
 
 
+PHONE = 640
+"""Width below which nothing scrolls sideways, CSS pixels."""
+
+_BEYOND = """
+    const page = { left: 0, right: document.documentElement.clientWidth };
+    const sticksOut = (e, within) => {
+      const box = e.getBoundingClientRect();
+      return box.width > 0 && (box.right > within.right + 1 || box.left < within.left - 1);
+    };
+    const named = (e) => `${e.tagName} ${e.getAttribute("class")}: ${e.textContent.slice(0, 40)}`;
+    // Of a chart, Plotly cuts what sticks out.
+    const words = [...document.querySelectorAll(".chart :is(.xtitle, .ytitle, .legendtext)")]
+      .filter((e) => sticksOut(e, e.closest(".chart").getBoundingClientRect()));
+    const elements = [...document.querySelectorAll("header *, main *, footer *")]
+      .filter((e) => !e.closest(".sr, .js-plotly-plot") && sticksOut(e, page));
+    return [...words, ...elements].map(named);
+"""
+
+
 def check_width(browser: Browser, address: str, width: int) -> None:
-    """On a screen of this width, the page scrolls in one direction alone."""
+    """On a screen of this width, the page scrolls in one direction alone; on a phone, neither
+    does any table, drawing or chart: each column can be read."""
     size(browser, width, 800)
     browser.get(address)
     draw_all(browser)
@@ -54,6 +74,8 @@ def check_width(browser: Browser, address: str, width: int) -> None:
     visible, needed = browser.execute_script(wide)
     assert width - 20 <= visible <= width
     assert needed <= visible
+    if width < PHONE:
+        assert browser.execute_script(_BEYOND) == []
 
 
 def poor_contrast(browser: Browser, others: str = "[]") -> list[Any]:

@@ -40,7 +40,7 @@ def test_the_mean_needs_trials_enough_to_show_the_rarest_mode() -> None:
 def test_outliers_contradict_the_declaration_that_there_is_no_mode() -> None:
     slow = [*SOME, 160.0, 99.9]
     found = estimate_of(slow, Rules(centre="mean", rarest_mode=0.4))
-    assert found.withheld == "1 of 10 trials are outliers: there may be a second mode"
+    assert found.withheld == "1 of 10 trials is an outlier: there may be a second mode"
     assert estimate_of(slow, Rules()).interval is not None
 
 

@@ -269,7 +269,7 @@ def test_what_a_row_says_of_its_trials(tmp_path: Path) -> None:
     assert row.p5 is not None and row.p95 is not None and row.p5 < row.p95
     drift, outlying = row.warnings
     assert drift.startswith("The trials drift with time: the last third of the rounds is")
-    assert outlying == "1 of 24 trials are outliers, but not excluded: r008-s000-ping."
+    assert outlying == "1 of 24 trials is an outlier, but not excluded: r008-s000-ping."
 
 
 def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:

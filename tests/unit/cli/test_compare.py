@@ -116,7 +116,7 @@ def test_intervals_say_that_they_are_not_adjusted(
 ) -> None:
     assert sfcperf("compare", "old", "new", "--results", runs, "--html", runs / "c.html") == 0
     for shown in (capsys.readouterr().out, (runs / "c.html").read_text()):
-        assert "95 % CI per row" in shown
+        assert "95 % interval" in shown
         assert "each interval is for its row alone" in " ".join(shown.split())
 
 

@@ -31,7 +31,8 @@ def test_run_prints_table_counts_and_places(
     assert "4 trials: 4 valid" in out
     assert f"results: {bench.folder()}" in out
     assert "95 % CI" in out
-    assert "Read with care: all 4 trials are valid" in out
+    [headline] = [line for line in out.splitlines() if line.startswith("Read with care")]
+    assert headline.startswith("Read with care: all 4 trials are valid, but ")
     assert "- Fewer than 6 valid trials:" in out
     assert out.splitlines()[-1] == f"next:    sfcperf report {bench.folder()}"
     first, second, third, *_ = err.splitlines()
@@ -39,6 +40,18 @@ def test_run_prints_table_counts_and_places(
     assert second.startswith(f"{bench.folder()}: looking at this machine")
     assert third.startswith(f"{bench.folder()}: 4 trials planned, about ")
     assert "round 1: chain_length=2" in err
+
+
+def test_variants_are_compared_next(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+    """They need no other run."""
+    document = {**SMALL, "publish": [{"to": "report"}]}
+    variants = {"first": {}, "second": {"vnfs.sf.node": "node1"}}
+    assert (
+        sfcperf("run", bench.write(**document, variants=variants), "--results", bench.results) == 0
+    )
+    next_line = capsys.readouterr().out.splitlines()[-1]
+    assert next_line.endswith(f"sfcperf compare {bench.folder()}")
+    assert sfcperf(*next_line.rpartition("sfcperf ")[2].split()) == 0
 
 
 def test_quiet_prints_the_path_and_nothing_else_on_stdout(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -138,9 +139,9 @@ def test_the_page_of_several_runs_says_what_runs_differ_by(tmp_path: Path) -> No
     anchors = re.findall(r'<tr id="(trial-[^"]+)"', page)
     assert len(anchors) == len(set(anchors)) == 2 * 3 * 4 * 2
     assert set(re.findall(r'href="#(trial-[^"]+)"', page)) <= set(anchors)
-    assert "Over 3 and 3 runs, all rows are undecided" in page
+    assert "Over 3 and 3 runs, no change shown, and none ruled out" in page
     assert "the run is the unit of replication" in page
-    assert page.count("run sd") == len(found.rows)
+    assert page.count('class="reason">between runs ') == len(found.rows)
     for one in found.rows:
         assert words.number_text(one) == "3×4"
         assert words.what_pays(one) in page
@@ -155,3 +156,28 @@ def test_the_page_of_several_runs_says_what_runs_differ_by(tmp_path: Path) -> No
     points = [point for one in data["trials-0"]["series"] for point in one["points"]]
     assert [point["low"] for point in points] == [None] * len(points)
     assert points[0]["text"].startswith("mean of 3 runs ")
+
+
+def test_medians_that_contradict_the_change_are_explained() -> None:
+    """The change is estimated from all trials; two medians of scattered trials can say the
+    opposite."""
+    a, b = [1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0], [4.0, 5.0, 6.0, 9.0, 20.0, 21.0, 22.0]
+    odd, plain = row(a, b), row(a, [2 * value for value in a])
+    assert odd.relative is not None
+    assert odd.a.median is not None
+    assert odd.b.median is not None
+    assert (odd.b.median - odd.a.median) * odd.relative.value < 0
+    assert words.unlike_medians(odd)
+    assert words.change_text(odd).endswith("*")
+    assert not words.unlike_medians(plain)
+    assert "*" not in words.change_text(plain)
+
+
+def test_what_would_decide_is_in_words() -> None:
+    undecided = row([100.0, 110.0, 120.0, 90.0], [104.0, 115.0, 122.0, 95.0])
+    assert undecided.verdict == "undecided"
+    for purpose, word in (("difference", "different"), ("equivalence", "equal")):
+        text = words.needed_text(replace(undecided, n_needed=47, n_needed_for=purpose))
+        assert text == f"47 trials ({word})"
+    one = replace(undecided, n_needed=1, n_needed_for="difference", paired=True)
+    assert words.needed_text(one) == "1 round (different)"

@@ -37,6 +37,16 @@ def test_points_are_the_rows_of_the_metric(summaries: list[Summary]) -> None:
     assert len(plot.summaries) == 6
 
 
+def test_series_have_the_names_of_the_legend(summaries: list[Summary]) -> None:
+    spec = replace(SPEC, legend=(("topology", "T3", "three nodes"),))
+    plot = resolve(spec, summaries, scenarios_of(summaries))
+    assert [series.name for series in plot.series] == ["T1", "three nodes"]
+    # Also of a factor that distinguishes lines without being the figure's series, and of numbers.
+    by_length = replace(SPEC, x="topology", series=None, legend=(("chain_length", "0", "none"),))
+    plot = resolve(by_length, summaries, scenarios_of(summaries))
+    assert [series.name for series in plot.series] == ["none", "chain length 1", "chain length 2"]
+
+
 def test_a_scenario_without_a_number_is_missing_not_left_out(summaries: list[Summary]) -> None:
     planned = [*scenarios_of(summaries), {"topology": "T3", "chain_length": 10}]
     empty = [replace(r, mean=None, n=0) if r.scenario_id == "s001" else r for r in summaries]

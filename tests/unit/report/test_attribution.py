@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 from support.records.attributed import Seen, seen_run
+from support.records.plans import made_up_plan
 from support.records.runs import build_run
+from support.records.trials import run_folder, trial
 
 from sfcperf.control import publishing
 from sfcperf.report.attribution import AttributionSection, attribution_section
 from sfcperf.report.publisher import ReportPublisher
 from sfcperf.results.store import RunFile, RunStore
+from sfcperf.results.values import Observation
 
 
 def shown(store: RunStore) -> AttributionSection:
@@ -54,7 +57,7 @@ def test_bars_are_as_long_as_what_they_stand_for(tmp_path: Path) -> None:
                 length = part.whisker[1] - part.whisker[0]
                 assert length == pytest.approx((high - low) * per_us[0], rel=0.01)
         assert bar.end is not None
-        assert bar.end < shown(store).width
+        assert bar.end < 100
     assert per_us == pytest.approx([per_us[0]] * len(per_us), rel=0.01)
     ticks = {float(text): x for x, text in group.ticks}
     assert ticks[0] == start
@@ -123,3 +126,29 @@ def test_a_run_without_pptmon_has_no_section(tmp_path: Path) -> None:
     assert attribution_section(store) is None
     ReportPublisher({"formats": []}).publish(store)
     assert 'id="attribution"' not in store.report.read_text()
+
+
+def test_without_pptmon_nothing_is_said_of_it(tmp_path: Path) -> None:
+    """The monitor sff alone: SFFs, and functions together with their links."""
+    records = [trial(n, values=[30.0]) for n in (1, 2)]
+    store = run_folder(tmp_path / "run", records)
+    functions = [{"name": "router-1", "type": "router", "position": 1}]
+    store.write_plan(made_up_plan(["s000"], functions=functions))
+    observed = (
+        ("router-1", "away_us", 7.0),
+        ("sff@n/spi1-si255", "sff_time_us", 0.5),
+        ("sff@n/spi1-si254", "sff_time_us", 0.25),
+        ("server", "since_first_us", 8.0),
+    )
+    for record in records:
+        rows = [Observation(1, source, name, "us", value) for source, name, value in observed]
+        store.write_trial_telemetry(record, rows)
+    store.merge_telemetry()
+    section = shown(store)
+    assert (section.sampled, section.parts) == (False, True)
+    assert {name for name, _, _ in section.groups[0].legend} == {"SFFs", "router-1 and its links"}
+    text = page_section(store)
+    assert "pptmon" not in text.lower()
+    assert "no sample" not in text
+    assert "monitor sff" in text
+    assert "end to end" in text

@@ -81,7 +81,7 @@ def test_steal_while_measuring_is_a_warning_that_says_why_the_trial_counts(
 ):
     stolen = replace(trials[0], noise={"steal_ratio": 0.2, "steal_resolution_ratio": 0.01})
     (finding,) = noise_findings(manifest, [stolen, *trials[1:]])
-    assert finding.startswith("The hypervisor took CPU time while 1 of 6 trials were measured")
+    assert finding.startswith("The hypervisor took CPU time during 1 of 6 trials")
     assert f"{stolen.trial_id}: steal 0.2 > 0.05" in finding and "They count" in finding
 
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from sfcperf.report.summary_table import summary_table
+from sfcperf.report.summary_table import summary_notes, summary_table
 from sfcperf.results.records import Summary
 
 
 def printed(summaries: list[Summary], *, width: int = 100, all_metrics: bool = False) -> str:
     console = Console(file=io.StringIO(), width=width)
     console.print(summary_table(summaries, all_metrics=all_metrics))
+    for note in summary_notes(summaries, all_metrics=all_metrics):
+        console.print(note)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -91,3 +93,12 @@ def test_rows_whose_functions_crashed_or_that_lost_much_are_marked(
     assert "! crash" in printed([replace(row, crashes=1)])
     assert "! loss" in printed([replace(row, loss_ratio=0.08, loss_warning=0.01)])
     assert "loss" not in printed([replace(row, loss_ratio=0.01, loss_warning=0.01)])
+
+
+def test_notes_are_as_wide_as_the_terminal(summaries: list[Summary]) -> None:
+    """Not as the table, which may be narrow."""
+    why = "the mean depends on modes that few trials may not show, however many rounds were planned"
+    row = replace(summaries[0], ci_low=None, ci_high=None, ci_withheld=why, scenario={})
+    lines = printed([row], width=150).splitlines()
+    assert f"no interval: {why} (1 row)" in lines
+    assert max(len(line.rstrip()) for line in lines[:3]) < len(why)

@@ -46,7 +46,7 @@ def test_missing_trials_and_intervals(run: RunStore) -> None:
     found = verdict_of(run.manifest(), trials, rows)
     assert found.missing == 62
     assert "62 planned trials were not run." in found.findings
-    assert any("no interval" in finding for finding in found.findings)
+    assert any("without an interval" in finding for finding in found.findings)
 
 
 def roughly(run: RunStore, **changes: object) -> Verdict:
@@ -131,6 +131,7 @@ def test_a_run_whose_functions_crashed_is_not_trustworthy(sound_run: RunStore) -
     assert (found.level, found.valid) == ("care", 144)
     (finding,) = found.findings
     assert "1 of 145 attempts failed: a function crashed in 1 (fwd-1 in 1)" in finding
+    assert found.headline.endswith("but a function crashed in 1 attempt")
 
 
 def test_a_loss_above_the_threshold_is_a_finding(sound_run: RunStore) -> None:
@@ -138,3 +139,21 @@ def test_a_loss_above_the_threshold_is_a_finding(sound_run: RunStore) -> None:
     found = roughly(sound_run, loss_ratio=0.08, loss_warning=0.01)
     assert found.level == "care"
     assert "8 %" in found.findings[0]
+
+
+def test_the_headline_says_what_the_care_is_about(sound_run: RunStore) -> None:
+    """All trials are valid: this alone is no reason for care."""
+    [first, *others] = sound_run.summaries()
+    odd = [replace(first, outliers=("r001-s000-ping",)), *others]
+    found = verdict_of(sound_run.manifest(), sound_run.trials(), odd)
+    assert found.headline == "Read with care: all 144 trials are valid, but 1 trial is an outlier"
+    stopped = verdict(sound_run, status="interrupted").headline
+    assert stopped.endswith(", but the run's status is interrupted")
+
+
+def test_one_of_a_kind(sound_run: RunStore) -> None:
+    one = sound_run.trials()[:1]
+    summaries = [replace(sound_run.summaries()[0], n=1)]
+    headline = verdict_of(sound_run.manifest(), one, summaries).headline
+    assert "the only trial is valid" in headline
+    assert "the only primary result is imprecise" in headline

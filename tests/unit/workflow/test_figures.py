@@ -37,6 +37,15 @@ def test_defaults(load: Any) -> None:
     assert workflow.figures[1].y_scale == 0.001
 
 
+def test_names_of_the_legend(load: Any) -> None:
+    """Of levels as results show them, strings or not."""
+    legend = {"t": {"T1": "one node", "T2": "two nodes"}}
+    numbers = {**FIGURE, "name": "by-n", "x": "t", "series": "n", "legend": {"n": {"0": "none"}}}
+    found = load(**VARIED, figures=[{**FIGURE, "legend": legend}, numbers]).figures
+    assert found[0].legend == (("t", "T1", "one node"), ("t", "T2", "two nodes"))
+    assert found[1].legend == (("n", "0", "none"),)
+
+
 @pytest.mark.parametrize(
     ("changes", "pointer", "message", "hint"),
     [
@@ -46,6 +55,10 @@ def test_defaults(load: Any) -> None:
         ({"series": "u"}, "/figures/0/series", "no factor 'u'", ""),
         ({"series": "n"}, "/figures/0/series", "already on the x axis", ""),
         ({"x": "t", "series": "n", "fit": "linear"}, "/figures/0/fit", "not all numbers", ""),
+        ({"legend": {"u": {"1": "one"}}}, "/figures/0/legend/u", "no factor 'u'", ""),
+        ({"legend": {"n": {"1": "one"}}}, "/figures/0/legend/n", "on the x axis", ""),
+        ({"legend": {"t": {"T3": "far"}}}, "/figures/0/legend/t/T3", "no level 'T3'", ""),
+        ({"legend": {"t": {"T1": "T2"}}}, "/figures/0/legend/t/T1", "another level", ""),
         (
             {"series": None, "fit": "linear"},
             "/figures/0/fit",

@@ -163,10 +163,14 @@ def compare(
 
 
 def _print(comparison: Comparison) -> None:
+    from rich.text import Text
+
     from sfcperf.cli.terminal.console import console
-    from sfcperf.comparison import comparison_tables, comparison_texts
+    from sfcperf.comparison import comparison_tables, comparison_texts, headline
 
     terminal = console()
+    terminal.print(Text(headline(comparison), style="bold"))
+    terminal.print()
     for table in comparison_tables(comparison):
         terminal.print(table)
     for text in comparison_texts(comparison):

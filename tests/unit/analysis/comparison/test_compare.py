@@ -126,6 +126,13 @@ def test_variants_are_compared_round_by_round(tmp_path: Path) -> None:
     assert [(d.kind, d.name, d.value) for d in found.differences] == [
         ("variant", "infrastructure.config.dataplane", "ebpf")
     ]
+    # What only one of them changes, the other has from the workflow.
+    document = {"infrastructure": {"driver": "local", "config": {"dataplane": "ovs"}}}
+    run.write_workflow({"sfcperf": 1, "name": "small", **document}, tmp_path)
+    found = compare(side(run, "ovs"), side(run, "ebpf"))
+    assert [(d.name, d.baseline, d.value) for d in found.differences] == [
+        ("infrastructure.config.dataplane", "ovs", "ebpf")
+    ]
     with pytest.raises(InputError, match="no variant 'xdp'"):
         compare(side(run, "ovs"), side(run, "xdp"))
 

@@ -1,0 +1,153 @@
+"""What a comparison found, in one plain sentence: for those who read nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, log
+
+from sfcperf.analysis.comparison import Comparison, Row
+from sfcperf.comparison import wording
+from sfcperf.presentation.levels import scenario_text
+from sfcperf.presentation.units import metric_title
+from sfcperf.presentation.wording import count_text
+
+CHANGED = ("worse", "different", "better")
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A metric of a candidate that changed in one direction: its rows, and all of the metric."""
+
+    rows: tuple[Row, ...]
+    of: int
+    """Scenarios in which the metric was compared."""
+
+    @property
+    def size(self) -> float:
+        """To find the largest: logarithm of the ratio; infinite from a baseline of 0."""
+        return max(map(_size, self.rows))
+
+
+def headline(comparison: Comparison) -> str:
+    """`Within these two runs, tcp rate about doubled (+104 % [+82, +130], better); no change shown
+    elsewhere`: the largest changes are named, the others counted."""
+    changes = sorted(_changes(comparison), key=lambda change: -change.size)
+    rest = [row for row in comparison.rows if row.verdict not in CHANGED]
+    parts = [_text(change, comparison) for change in changes[:_MOST_NAMED]]
+    if more := [row for change in changes[_MOST_NAMED:] for row in change.rows]:
+        counts = ", ".join(
+            f"{number} {name}"
+            for name in CHANGED
+            if (number := sum(row.verdict == name for row in more))
+        )
+        parts.append(f"{count_text(len(more), 'smaller change')} ({counts})")
+    found = "; ".join(filter(None, [_joined(parts), _rest(rest, elsewhere=bool(parts))]))
+    text = f"{wording.scope(comparison)}{found}"
+    # A label is the user's word: no capital.
+    return text if text.startswith(tuple(parts) or "\0") else text[:1].upper() + text[1:]
+
+
+def _changes(comparison: Comparison) -> Iterator[_Change]:
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in comparison.rows:
+        groups.setdefault((row.candidate, row.label, row.metric), []).append(row)
+    for rows in groups.values():
+        # A metric without a better direction may rise here and fall there.
+        for verdict in CHANGED:
+            for rising in (True, False):
+                alike = [r for r in rows if r.verdict == verdict and (_shift(r) > 0) == rising]
+                if alike:
+                    yield _Change(tuple(alike), len(rows))
+
+
+def _text(change: _Change, comparison: Comparison) -> str:
+    """`with ebpf, ping rtt fell in 2 of 3 scenarios (-10 to -24 %, better)`."""
+    rows = sorted(change.rows, key=_size)
+    last = rows[-1]
+    name = f"{last.label} {metric_title(last.metric)}"
+    if len(comparison.candidates) > 1:
+        name = f"with {wording.side_titles(comparison)[last.candidate]}, {name}"
+    judged = "" if last.verdict == "different" else f", {last.verdict}"
+    if len(rows) == 1:
+        where = f" at {scenario_text(last.scenario)}" if change.of > 1 else ""
+        return f"{name}{where} {_verb(last)} ({_amount(last, comparison)}{judged})"
+    many = change.of == len(rows)
+    where = _all(len(rows), "scenario") if many else f"{len(rows)} of {change.of} scenarios"
+    ends = [_percent(row) for row in (rows[0], last)]
+    amount = f"{ends[0]} to {ends[1]} %" if all(ends) and ends[0] != ends[1] else ""
+    amount = amount or _amount(last, comparison)
+    verb = "rose" if _shift(last) > 0 else "fell"
+    return f"{name} {verb} in {where} ({amount}{judged})"
+
+
+def _verb(row: Row) -> str:
+    """`about doubled`, `rose`: what a reader remembers."""
+    ratio = None if row.relative is None else 1 + row.relative.value
+    if ratio is None or ratio <= 0:
+        return "rose" if _shift(row) > 0 else "fell"
+    if 1.8 <= ratio <= 2.2:
+        return "about doubled"
+    if 0.45 <= ratio <= 0.55:
+        return "about halved"
+    if ratio > 2.2:
+        return f"grew about {ratio:.2g}-fold"
+    if ratio < 0.45:
+        return f"fell to about {100 * ratio:.2g} %"
+    return "rose" if ratio > 1 else "fell"
+
+
+def _amount(row: Row, comparison: Comparison) -> str:
+    """`+104 % [+82, +130]`; from a baseline of 0, in the metric's unit."""
+    if row.relative is not None:
+        interval = wording.interval_text(row.relative)
+        return wording.relative_text(row.relative) + ("" if interval == "–" else f" {interval}")
+    return " to ".join(wording.side_texts(row, wording.scale_of(row, comparison.rows)))
+
+
+def _percent(row: Row) -> str:
+    return wording.relative_text(row.relative).removesuffix(" %") if row.relative else ""
+
+
+def _rest(rows: Sequence[Row], *, elsewhere: bool) -> str:
+    """Of the rows that did not change: equal is a finding, undecided is none."""
+    if not rows:
+        return ""
+    equal = sum(row.verdict == "equivalent" for row in rows)
+    undecided = len(rows) - equal
+    verb = "is" if len(rows) == 1 else "are"
+    if not undecided:
+        other = f"the other {count_text(equal, 'result')}"
+        return f"{other if elsewhere else _all(equal, 'result')} {verb} equal within the margin"
+    if not equal and not elsewhere:
+        which = _all(undecided, "result")
+        return f"no change shown, and none ruled out: {which} {verb} undecided"
+    shown = "no change shown elsewhere" if elsewhere else "no change shown"
+    counts = [f"{equal} equal within the margin"] * bool(equal)
+    return f"{shown} ({', '.join([*counts, f'{undecided} undecided'])})"
+
+
+def _all(number: int, noun: str) -> str:
+    """`the only result`, `both results`, `all 3 results`."""
+    if number == 1:
+        return f"the only {noun}"
+    return f"both {noun}s" if number == 2 else f"all {number} {noun}s"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; with semicolons, as parts have commas."""
+    return " and ".join(filter(None, ["; ".join(parts[:-1]), *parts[-1:]]))
+
+
+def _shift(row: Row) -> float:
+    """Sign of a change."""
+    found = row.relative or row.difference
+    return found.value if found is not None else 0.0
+
+
+def _size(row: Row) -> float:
+    if row.relative is None:
+        return inf
+    ratio = 1 + row.relative.value
+    return abs(log(ratio)) if ratio > 0 else inf

@@ -1,0 +1,120 @@
+"""The sentence with which a comparison begins: it says what the rows say, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.records.comparisons import row
+
+from sfcperf.analysis.comparison import Comparison, Options, Row
+from sfcperf.analysis.comparison.result import SideFacts
+from sfcperf.comparison import headline
+
+A = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2]
+ONE = row(A, [2 * value for value in A])
+
+
+def found(
+    verdict: str,
+    ratio: float | None = 1.0,
+    label: str = "tcp",
+    metric: str = "rate_bps",
+    scenario: dict[str, Any] | None = None,
+    candidate: str = "new",
+) -> Row:
+    """A row with this change: its interval is a tenth around it."""
+    relative = None
+    if ratio is not None:
+        assert ONE.relative is not None
+        change = ratio - 1
+        relative = replace(ONE.relative, value=change, low=change - 0.1, high=change + 0.1)
+    known: Any = {"verdict": verdict, "relative": relative, "label": label, "metric": metric}
+    return replace(ONE, **known, scenario=scenario or {}, candidate=candidate, paired=True)
+
+
+def said(rows: Sequence[Row]) -> str:
+    names = ["old", *dict.fromkeys(row.candidate for row in rows)]
+    base, *others = (SideFacts(name, name, None, "w", "", "complete", {}) for name in names)
+    return headline(Comparison(base, tuple(others), Options(), tuple(rows), (), (), ()))
+
+
+def test_a_large_change_and_nothing_else() -> None:
+    text = said([found("better", 2.04), found("undecided", 1.01, "ping", "rtt_us")])
+    assert text.startswith("tcp rate about doubled (+104 % [+94, +114], better)")
+    assert "no change shown elsewhere (1 undecided)" in text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verb"),
+    [(0.5, "halved"), (1.1, "rose"), (0.9, "fell"), (5.0, "5-fold"), (0.1, "10 %")],
+)
+def test_words_for_sizes(ratio: float, verb: str) -> None:
+    assert verb in said([found("different", ratio)]).partition("(")[0]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "number", "words"),
+    [
+        ("equivalent", 1, "the only result is equal"),
+        ("equivalent", 5, "all 5 results are equal"),
+        ("undecided", 1, "the only result is undecided"),
+        ("undecided", 2, "both results are undecided"),
+    ],
+)
+def test_no_change(verdict: str, number: int, words: str) -> None:
+    """Equal is a finding, undecided is none."""
+    text = said([found(verdict, scenario={"n": n}) for n in range(number)])
+    assert words in text.lower()
+    assert ("none ruled out" in text) == (verdict == "undecided")
+    assert "elsewhere" not in text
+
+
+def test_equal_and_undecided_are_counted_apart() -> None:
+    rows = [
+        found(v, scenario={"n": n}) for n, v in enumerate(["equivalent"] * 3 + ["undecided"] * 2)
+    ]
+    assert "(3 equal within the margin, 2 undecided)" in said(rows)
+    rest = said([*rows[:3], found("worse", 1.3, "ping", "rtt_us")])
+    assert "the other 3 results are equal" in rest
+
+
+def test_direction_is_of_the_verdict_not_of_the_sign() -> None:
+    text = said([found("worse", 0.8), found("better", 0.8, "ping", "rtt_us")])
+    assert "tcp rate fell" in text
+    assert "worse" in text.partition("ping rtt fell")[0]
+    assert "better" in text.partition("ping rtt fell")[2]
+
+
+def test_scenarios_of_a_metric_are_one_change() -> None:
+    rows = [found("better", 1 + n / 10, scenario={"chain_length": n}) for n in (1, 2, 3)]
+    assert "tcp rate rose in all 3 scenarios (+10 to +30 %, better)" in said(rows)
+    one = said([rows[0], *(found("equivalent", scenario={"chain_length": n}) for n in (2, 3))])
+    assert "tcp rate at chain_length 1 rose" in one
+    two = said([*rows[:2], found("undecided", scenario={"chain_length": 3})])
+    assert "in 2 of 3 scenarios" in two
+
+
+def test_the_largest_are_named_and_the_rest_counted() -> None:
+    ratios = {"a": 1.1, "b": 3.0, "c": 0.5, "d": 1.2, "e": 1.3}
+    text = said([found("better" if r > 1 else "worse", r, label) for label, r in ratios.items()])
+    named = [label for label in ratios if f"{label} rate" in text]
+    assert named == ["b", "c", "e"]
+    assert text.index("b rate") < text.index("c rate") < text.index("e rate")
+    assert "2 smaller changes (2 better)" in text
+
+
+def test_several_candidates_are_told_apart() -> None:
+    rows = [found("better", 2.0, candidate="x"), found("worse", 0.5, candidate="y")]
+    text = said(rows)
+    assert "with x, tcp rate about doubled" in text
+    assert "with y, tcp rate about halved" in text
+
+
+def test_a_baseline_of_0_has_no_ratio() -> None:
+    lost = row([0.0] * 6, [1.0, 2.0, 1.5, 1.2, 1.8, 2.2])
+    text = said([replace(lost, verdict="worse", paired=True)])
+    assert "rose (0" in text
+    assert "worse" in text
