@@ -21,6 +21,7 @@ _CHAIN = {
     "reverse": "symmetric",
     "spi": 10,
     "initial_si": 255,
+    "bypass_unparsed": False,
 }
 _PLACEMENT = {"client": "node1", "server": "node1", "chain": "node1"}
 _NODE = {"name": "node1", "vcpus": None, "memory_mib": None}

@@ -10,6 +10,8 @@ import jsonschema
 import pytest
 from support.engine import Bench
 
+from sfcperf.workflow.topology import DESCRIPTIONS
+
 Command = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
 
@@ -119,7 +121,7 @@ def test_show_a_topology_as_a_workflow_would_write_it(
 ) -> None:
     assert sfcperf("show", "topology", "T2") == 0
     title, _, text = capsys.readouterr().out.partition("\n")
-    assert title == "topology T2: client and server on one node, the chain on another"
+    assert title == f"topology T2: {DESCRIPTIONS['T2']}"
     assert sfcperf("validate", bench.write(**json.loads(text))) == 0
     assert sfcperf("show", "topology", "T9") == 2
 

@@ -18,6 +18,7 @@ from support.schemas import validator
 
 from sfcperf.errors import InputError
 from sfcperf.package.read_json import parse_json
+from sfcperf.package.readme import readme_text
 from sfcperf.package.unpack import unpack
 from sfcperf.package.verify import Verification, verify
 from sfcperf.package.verify.hashes import check_hashes
@@ -285,6 +286,7 @@ def test_nothing_of_a_package_is_imported_or_run(package: Path, tmp_path: Path) 
     path = package
     files = {
         "package.json": json.dumps(document).encode(),
+        "README.md": readme_text(document).encode(),
         f"{folder}/evil.py": module,
         f"{folder}/sitecustomize.py": module,
         f"{folder}/evil-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: evil\n",
