@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sfcperf.elasticsearch import mappings, trial_rows
 from sfcperf.elasticsearch.levels import Scenarios
 from sfcperf.presentation.wording import run_s, trial_s
-from sfcperf.results.attempts import attempt_counts
+from sfcperf.results.attempts import AttemptCounts, attempt_counts
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
@@ -73,7 +73,7 @@ class Documents:
     # Streams
 
     def _runs(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-        facts = _run_facts(self.manifest)
+        facts = _run_facts(self.manifest, attempt_counts(self._trials))
         content = {parent: _taken(mappings.RUNS, parent, facts) for parent in ("run", "host")}
         yield (), {"@timestamp": self.manifest["started_at"], **content}
 
@@ -147,7 +147,7 @@ def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict
     }
 
 
-def _run_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _run_facts(manifest: Mapping[str, Any], attempts: AttemptCounts) -> dict[str, Any]:
     """The manifest with what is made from it; what changes while a run is published is left out."""
     return {
         **manifest,
@@ -155,7 +155,8 @@ def _run_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "scenarios": len(manifest["scenarios"]),
         "probes": [probe["label"] for probe in manifest["probes"]],
         "monitors": [monitor["monitor"] for monitor in manifest["monitors"]],
-        "crashed_functions": list(manifest.get("attempts", {}).get("crashed_functions", ())),
+        "attempts": attempts.document(),
+        "crashed_functions": list(attempts.crashed),
         "variants": [variant["name"] for variant in manifest.get("variants") or []],
     }
 
