@@ -56,7 +56,7 @@ def from_schema(schema: Schema, root: Schema, known_names: list[str]) -> st.Sear
         result = {key: draw(build(properties[key])) for key in sorted(required | chosen)}
         more = schema.get("additionalProperties")
         if isinstance(more, dict):
-            names = build(schema["propertyNames"])
+            names = build(schema.get("propertyNames", {"type": "string"}))
             result |= draw(st.dictionaries(names, build(more), min_size=1, max_size=3))
         return result
 

@@ -40,5 +40,5 @@ def test_suricata_gets_no_damaged_capture(tmp_path: Path, monkeypatch: pytest.Mo
     pcap = tmp_path / "t.pcap"
     pcap.write_bytes(traces.pcap(frames) + b"\xff" * 16 + traces.pcap(frames))
     with pytest.raises(InputError) as caught:
-        suricata.rows(pcap)
+        suricata.alerts(pcap)
     assert caught.value.where == f"{pcap}, byte {24 + 9 * 76}"
