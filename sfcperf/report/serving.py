@@ -148,14 +148,29 @@ class _Server(http.server.ThreadingHTTPServer):
         self._open: dict[socket.socket, bool] = {}
         """Connections, the oldest first -> whether it waits for a request."""
         self._idle = Idle[socket.socket](longest_idle_s)
+        self._room = threading.Semaphore(MOST_THREADS)
         super().__init__(*args)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """As ThreadingHTTPServer does, in a bounded number of threads."""
-        if len(self._open) >= MOST_THREADS:
-            _end(next(iter(self._open)))
+        """As ThreadingHTTPServer does, in a bounded number of threads: the oldest connection gives
+        way."""
+        if not self._room.acquire(blocking=False):
+            for oldest in list(self._open)[:1]:
+                _end(oldest)
+            self._room.acquire()
         self._open[request] = True
-        super().process_request(request, client_address)
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # there is no room for another thread
+            self._room.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """As ThreadingHTTPServer does."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
 
     def asked(self, request: socket.socket) -> None:
         """The request is there."""

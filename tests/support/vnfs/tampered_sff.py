@@ -37,7 +37,7 @@ def begin_with_si_200(driver: LocalDriver, deployment: Deployment) -> None:
     def flows(layout: Layout) -> list[str]:
         mac = layout.functions[0].ingress.mac
         return [
-            "table=0,priority=100,in_port=1,ip,actions=encap(nsh(md_type=1)),"
+            "table=0,priority=200,in_port=1,ip,actions=encap(nsh(md_type=1)),"
             "set_field:0x2a->nsh_spi,set_field:200->nsh_si,resubmit(,10)",
             "table=10,packet_type=(1,0x894f),nsh_spi=0x2a,nsh_si=200,"
             f"actions=encap(ethernet),set_field:{mac}->eth_dst,output:110",
