@@ -220,7 +220,8 @@ def classifier_bench(
         )
         rules = stack.enter_context(rule_server(folder / "rules", **knobs))
         context = new_context(folder / "classifier", {"kafka": own}, tag)
-        given = {"training": training, "share": 0.5, **parameters}
+        # Rules outlast the test on a busy machine, too.
+        given = {"training": training, "share": 0.5, "ttl_s": 600, **parameters}
         running = stack.enter_context(started(context, "classifier", **given))
         bench = ClassifierBench(running, own, rules)
         running.chain_deployed(*chain(bench))
