@@ -179,14 +179,15 @@ class Iperf3(ServerProbe):
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Run the client. Raises MeasurementError when iperf3 does not get through the chain."""
-        arrivals = Arrivals(deployment.server.host, self.parameters["streams"])
+        udp = self.parameters["protocol"] == "udp"
+        arrivals = Arrivals(deployment.server.host, self.parameters["streams"]) if udp else None
         seen, losses = self._test.run(deployment, raw_dir)
         values: dict[str, float | None] = {
             "rate_bps": seen.received_bps,
             "sent_bps": seen.sent_bps,
             "retransmits": seen.retransmits,
         }
-        if (datagrams := seen.datagrams) is not None:
+        if arrivals is not None and (datagrams := seen.datagrams) is not None:
             unread = arrivals.unread(datagrams, losses.rcvbuf_errors)
             datagrams = replace(datagrams, unread=unread)
             seen = replace(seen, datagrams=datagrams)
