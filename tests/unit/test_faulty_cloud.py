@@ -170,7 +170,7 @@ def test_each_fault(
 def test_a_straggler_arrives_when_all_is_over(api: Api) -> None:
     with Proxy(api.endpoints) as proxy:
         things = proxy.rewritten(f"{api.url}/network/things")
-        with proxy.failing(posting(Straggle(0.3))):
+        with proxy.failing(posting(Straggle(600))):
             assert outcome(things) == "ConnectionError"
             assert api.things == []
             assert requests.post(things, data="b", timeout=10).status_code == 201

@@ -26,9 +26,10 @@ class HangUp:
 
 @dataclass(frozen=True)
 class Straggle:
-    """The connection ends at once, and the API gets the request some time afterwards."""
+    """The connection ends at once, and the API gets the request later."""
 
     seconds: float
+    """How much later, at most: what is under way when the proxy closes reaches the API then."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Coroutine, Iterable, Iterator, Set
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, web
@@ -99,11 +99,13 @@ class Proxy:
             auto_decompress=False,
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
         )
+        self._closing = asyncio.Event()
         self._runners = [await self._listen(origin) for origin in self._sockets]
 
     async def _close(self) -> None:
         for runner in self._runners:
             await runner.cleanup()
+        self._closing.set()
         await asyncio.gather(*self._stragglers)
         await self._client.close()
 
@@ -158,7 +160,8 @@ class Proxy:
     async def _ask_late(
         self, seconds: float, origin: str, incoming: web.Request, body: bytes
     ) -> None:
-        await asyncio.sleep(seconds)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), seconds)
         await self._ask(origin, incoming, body)
 
     def _passed_on(self, status: int, headers: Headers, body: bytes) -> web.Response:
