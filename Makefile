@@ -35,7 +35,7 @@ PYTEST = $(BIN)/python -m pytest $(if $(ALL),-m "" --hypothesis-profile exhausti
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-security venv host dataplanes kafka spark servers run test test-all lint format types
-.PHONY: typing imports bench docs mermaid clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
+.PHONY: imports bench docs mermaid clean distclean p4 p4-dpdk openstack openstack-up openstack-down openstack-enter test-openstack
 
 help: ## Print this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -156,17 +156,8 @@ spark: host
 	$(Q)test -e $(SPARK_STAMP) || $(INSTALL) spark
 	$(Q)touch $(SPARK_STAMP)
 
-# mypy and editors do not follow setuptools' mapping of folders into the package (docs/decisions/
-# 0001): they get the package as a folder of links.
-types: venv typing
-	$(Q)MYPYPATH=build/typing $(BIN)/mypy --strict --cache-dir build/mypy -p sfcperf
+types: venv
+	$(Q)$(BIN)/mypy --strict --cache-dir build/mypy -p sfcperf
 
-# import-linter does not follow links either: it gets a copy.
 imports: venv
-	$(Q)rm -rf build/imports && mkdir -p build/imports && cp -rl sfcperf build/imports/
-	$(Q)cp -rl $(FOLDERS) build/imports/sfcperf/
-	$(Q)cd build/imports && $(BIN)/lint-imports --no-cache --no-logo --config $(CURDIR)/pyproject.toml
-
-typing:
-	$(Q)rm -rf build/typing && mkdir -p build/typing/sfcperf
-	$(Q)ln -s $(CURDIR)/sfcperf/* $(addprefix $(CURDIR)/,$(FOLDERS)) build/typing/sfcperf/
+	$(Q)$(BIN)/lint-imports --no-cache --no-logo
