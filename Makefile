@@ -14,13 +14,13 @@ SPARK_STAMP := $(VENV)/.spark-$(call digest,playbooks/spark.pom.xml)
 HOST_STAMP := $(CURDIR)/build/stamps/host-$(call digest,playbooks/host.yml)
 CLOUD_STAMP := $(CURDIR)/build/stamps/openstack-$(call digest,playbooks/host.yml)
 
-SOURCES_C = $(shell find vnfs drivers -name '*.[ch]')
+SOURCES_C = $(shell find dataplane vnfs drivers -name '*.[ch]')
 ELASTICSEARCH := 8.19.0
 OLDEST_KERNEL := 6.1
 MERMAID := 11.14.0
 OPENSTACK := $(BIN)/python -m sfcperf.playbooks.openstack
-FOLDERS  := drivers vnfs schemas workflows playbooks
-PROSE    := README.md CONTRIBUTING.md CHANGELOG.md docs $(wildcard vnfs/*/README.md examples/*/README.md \
+FOLDERS  := dataplane drivers vnfs schemas workflows playbooks
+PROSE    := README.md CONTRIBUTING.md CHANGELOG.md docs $(wildcard dataplane/*/README.md vnfs/*/README.md examples/*/README.md \
 	    results/README.md tests/README.md)
 
 # Tests start hundreds of Python processes: without bytecode each compiles what it imports.
@@ -138,7 +138,7 @@ $(HOST_STAMP).new $(CLOUD_STAMP).new:
 	    --extra-vars stamp=$(STAMP) --tags $(TAGS) playbooks/host.yml
 
 dataplanes: host
-	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -C vnfs
+	$(Q)$(MAKE) --no-print-directory $(if $(V),,--silent) -f dataplane/Makefile
 
 servers: host kafka mermaid $(if $(ALL),spark)
 	$(Q)playbooks/elasticsearch.sh $(CURDIR)/build/servers $(ELASTICSEARCH)

@@ -24,10 +24,10 @@ from types import MappingProxyType
 from typing import Any
 
 from sfcperf.active.load import Load
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sff.process import SffProcess
 from sfcperf.drivers.local.cpus import machine_cpus
 from sfcperf.management.deployment import Deployment
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.sff.process import SffProcess
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

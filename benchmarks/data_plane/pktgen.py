@@ -18,7 +18,7 @@ from statistics import median
 
 from sfcperf.active.pktgen.load import QUANTILES
 from sfcperf.active.pktgen.output import parse_calibration
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.sketches.jhash import jhash
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 from sfcperf.vnfs.heavy_hitter.model import row_key
-from sfcperf.vnfs.sfcmon.packet import Flow
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -34,7 +34,7 @@ from statistics import median
 from engines import COLUMNS, NEVER, compiled
 
 from sfcperf import retry
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -31,11 +31,11 @@ from support.sdnmon.openflow import Connection
 from support.sdnmon.stand_in import StandIn
 from support.sdnmon.tool import switched
 
+from sfcperf.dataplane.listening import internet_socket, name_of
+from sfcperf.dataplane.sdnmon.controller.api import json_lines
+from sfcperf.dataplane.sdnmon.controller.app import SdnMon
+from sfcperf.dataplane.sdnmon.controller.osken import run_beside
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs.listening import internet_socket, name_of
-from sfcperf.vnfs.sdnmon.controller.api import json_lines
-from sfcperf.vnfs.sdnmon.controller.app import SdnMon
-from sfcperf.vnfs.sdnmon.controller.osken import run_beside
 from sfcperf.watched import Watch
 
 GOALS_MS = {7_950: 15, 100_000: 250, 1_000_000: 3_000}

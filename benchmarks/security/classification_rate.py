@@ -37,6 +37,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from scapy.utils import RawPcapWriter
 from sklearn.tree import DecisionTreeClassifier
 
+from sfcperf.dataplane import binaries
 from sfcperf.packets.pcap_file import frames
 from sfcperf.services.base import ServiceContext
 from sfcperf.services.classifier import examples as examples_made
@@ -52,7 +53,6 @@ from sfcperf.services.processes import Processes
 from sfcperf.traffic import labels as labelling
 from sfcperf.traffic.kept import kept
 from sfcperf.traffic.labels import BENIGN
-from sfcperf.vnfs import binaries
 from sfcperf.workflow.defaults import with_defaults
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

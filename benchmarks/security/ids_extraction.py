@@ -27,7 +27,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 from sfcperf.vnfs.ids.function import BINARY
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

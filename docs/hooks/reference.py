@@ -289,7 +289,7 @@ def controller_api() -> Schema:
 
 def sdnmon_api() -> Schema:
     """The OpenAPI description of the SDN-Mon controller."""
-    from sfcperf.vnfs.sdnmon.controller.api import description
+    from sfcperf.dataplane.sdnmon.controller.api import description
 
     return description()
 

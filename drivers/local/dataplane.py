@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sff.process import BINARY
 from sfcperf.drivers.local import openvswitch
 from sfcperf.environment import tools
 from sfcperf.environment.variables import without_secrets
 from sfcperf.plugins import Requirement
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon.bmv2.requirements import requirements as bmv2
-from sfcperf.vnfs.sff.process import BINARY
 
 AUTO = "auto"
 EBPF = "ebpf"

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
+from sfcperf.dataplane.nsh import ETHERTYPE, NEXT_NSH, UDP_PORT, Nsh, NshError, VxlanGpe
 from sfcperf.drivers.local.capture import Capture, Frame, send, write_pcapng
 from sfcperf.drivers.local.layout import Layout, Port
 from sfcperf.drivers.local.paths import Path, PathHop, paths
 from sfcperf.management.deployment import HopObservation, TraversalProof
 from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
-from sfcperf.vnfs.nsh import ETHERTYPE, NEXT_NSH, UDP_PORT, Nsh, NshError, VxlanGpe
 from sfcperf.workflow.model import Scenario
 
 PACKETS = 3

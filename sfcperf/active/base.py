@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.active.load import OffersLoad
+from sfcperf.dataplane import binaries
 from sfcperf.environment.tools import tool
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Instrument, Requirement
 from sfcperf.results.values import Loss, Metric, Sample
-from sfcperf.vnfs import binaries
 
 
 @dataclass(frozen=True)

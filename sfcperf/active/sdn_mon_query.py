@@ -10,13 +10,13 @@ from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
 from sfcperf.active.pktgen import MOST_FLOWS, USUAL_PORT
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sdnmon.controlled_switch import AGENT, ControlledSwitch
+from sfcperf.dataplane.sdnmon.controller.requirements import requirement
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, flag, integer, number, object_schema, port
 from sfcperf.results.values import Metric
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.sdnmon.controlled_switch import AGENT, ControlledSwitch
-from sfcperf.vnfs.sdnmon.controller.requirements import requirement
 
 _QUERY_TAKES_S = 0.05
 _LAST_PORT = 65535

@@ -15,10 +15,10 @@ from typing import Any
 
 import sfcperf
 from sfcperf import yaml_input
+from sfcperf.dataplane import binaries
 from sfcperf.environment.tools import find
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.vnfs import binaries
 
 PURPOSES = ("run", "build")
 """Tags of the playbook: what runs need, and what compiling needs."""
@@ -62,9 +62,9 @@ def compile_data_planes() -> Path:
     folder of SFCPerf cannot be written, or the compiler fails."""
     sources = binaries.SOURCES
     folder = binaries.folders()[0]
-    if not os.access(sources.parent, os.W_OK):
+    if not os.access(sources, os.W_OK):
         raise EnvironmentLacks(
-            f"{sources.parent} cannot be written",
+            f"{sources} cannot be written",
             hint="run `sfcperf setup` as the user who installed SFCPerf, or install it into a "
             "virtual environment",
         )
@@ -73,9 +73,9 @@ def compile_data_planes() -> Path:
         raise EnvironmentLacks("make is not installed", hint=_AS_ROOT)
     with tempfile.TemporaryFile("w+") as output:
         argv = [make, "--silent", f"--jobs={os.cpu_count() or 1}", "-C", str(sources)]
-        argv.append(f"OUT={folder.parent}")
+        argv += ["-f", "dataplane/Makefile", f"OUT={folder.parent}"]
         _run(argv, "the data planes could not be compiled", _COMPILE_TIMEOUT_S, {}, output)
-    if not (sources.parent / "setup.py").exists():
+    if not (sources / "setup.py").exists():
         # In a source tree, make compiles what changed, whatever the version.
         (folder / binaries.VERSION_FILE).write_text(f"{sfcperf.__version__}\n")
     return folder

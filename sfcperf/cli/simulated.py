@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.dataplane.nsh.packet import Flow, text
 from sfcperf.vnfs.heavy_hitter.model import MOST_ROWS
-from sfcperf.vnfs.sfcmon.packet import Flow, text
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
 from sfcperf.vnfs.sfcmon.simulation import End, Simulation
 

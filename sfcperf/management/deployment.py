@@ -81,7 +81,7 @@ class SffCounts:
     bypassed: int
     """Outside the chain, or in transit to another node."""
     drops: Mapping[str, int]
-    """By reason (vnfs/sff/README.md)."""
+    """By reason (dataplane/sff/README.md)."""
     lookups: tuple[LookupCounts, ...]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from sfcperf.active.mtu import check_frame
 from sfcperf.active.pktgen import BINARY, MOST_FLOWS, USUAL_PORT, parse_sent
 from sfcperf.active.tool_run import last_lines
+from sfcperf.dataplane import binaries
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import interface_counters, process_cpu_s
@@ -19,7 +20,6 @@ from sfcperf.management.observable import AskObservable
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, integer, object_schema, port, positive
 from sfcperf.results.values import Observation
-from sfcperf.vnfs import binaries
 from sfcperf.workflow.model import Scenario
 
 _LONGEST_MS = 3_600_000

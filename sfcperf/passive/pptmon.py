@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins, waiting
+from sfcperf.dataplane import binaries
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.procfs import used_cpu_s
@@ -21,7 +22,6 @@ from sfcperf.passive.pptmon_placement import OUTSIDE_HINT, Placement, place, vis
 from sfcperf.plugins import Requirement, array, choice, number, object_schema, port, positive
 from sfcperf.results.tables import MONITOR_CORES, MONITOR_COST
 from sfcperf.results.values import Observation
-from sfcperf.vnfs import binaries
 from sfcperf.workflow.model import Scenario
 
 BINARY = "pptmon"

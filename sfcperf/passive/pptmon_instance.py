@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf.dataplane.pptmon.events import Event, EventError, Failed, Ready, parse
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.procfs import used_cpu_s
 from sfcperf.passive.pptmon_placement import Placement
-from sfcperf.vnfs.pptmon.events import Event, EventError, Failed, Ready, parse
 
 _START_TIMEOUT_S = 60.0
 """The verifier looks at four programs per instance, and instances start together; a small VM's

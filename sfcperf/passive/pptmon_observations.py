@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sfcperf.dataplane.pptmon.events import Counters, Sample
 from sfcperf.passive.pptmon_instance import Ended
 from sfcperf.passive.pptmon_placement import Direction
 from sfcperf.results.values import Observation
-from sfcperf.vnfs.pptmon.events import Counters, Sample
 
 CHAIN = "chain"
 """Source of what is observed of the whole path."""

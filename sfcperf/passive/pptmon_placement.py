@@ -70,7 +70,7 @@ class Placement:
         return self.mode in ("sink", "source-sink")
 
     def options(self, parameters: Mapping[str, Any]) -> list[str]:
-        """Command line behind the program's name (vnfs/pptmon/README.md)."""
+        """Command line behind the program's name (dataplane/pptmon/README.md)."""
         options = ["--mode", self.mode, "--vnf-id", str(self.function.position)]
         options += ["--ingress", self.ingress, "--egress", self.egress]
         options += ["--host-side"] if self.host_side else []

@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import retry
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sdnmon import fields
+from sfcperf.dataplane.sdnmon.bpf_file_system import BpfFileSystem
+from sfcperf.dataplane.sdnmon.switch import BINARY, MonitoredSwitch, Table
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, Switch
@@ -21,10 +25,6 @@ from sfcperf.passive.sdn_mon_exports import KINDS, ExportingSwitch
 from sfcperf.plugins import Requirement, array, choice, integer, number, object_schema
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.sdnmon import fields
-from sfcperf.vnfs.sdnmon.bpf_file_system import BpfFileSystem
-from sfcperf.vnfs.sdnmon.switch import BINARY, MonitoredSwitch, Table
 from sfcperf.workflow.model import Scenario
 
 FIVE_TUPLE = ("ipv4_src", "ipv4_dst", "ip_proto", "tp_src", "tp_dst")
@@ -77,7 +77,8 @@ class SdnMonMonitor(Monitor):
     title = "SDN-Mon: flows, or a sample of them, at the ports of each SFF"
     cost = (
         "each frame that arrives at a port takes some 50 ns longer if its flow is not sampled, and "
-        "up to 400 ns if it is one of 200,000 (vnfs/sdnmon/README.md); tables are read afterwards"
+        "up to 400 ns if it is one of 200,000 (dataplane/sdnmon/README.md); tables are read "
+        "afterwards"
     )
     parameters = object_schema(
         {

@@ -6,10 +6,10 @@ import heapq
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sfcperf.dataplane.sdnmon.switch import Entry, Table
 from sfcperf.results import flows
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
-from sfcperf.vnfs.sdnmon.switch import Entry, Table
 
 _CHANCE = 1 - 1e-6
 _NS_PER_S = 1e9

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment, FlowReporter, FlowWatch, FlowWindow
 from sfcperf.management.observable import AskObservable
@@ -15,7 +16,6 @@ from sfcperf.plugins import Requirement, array, choice, object_schema
 from sfcperf.results import flows
 from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon import sketch_parameters
 from sfcperf.vnfs.sfcmon.running import BINARY
 from sfcperf.workflow.model import Scenario

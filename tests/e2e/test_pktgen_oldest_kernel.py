@@ -9,7 +9,7 @@ from support.oldest_kernel.kernel import required
 from support.oldest_kernel.machine import Machine
 
 from sfcperf.active.pktgen.output import parse_calibration
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.server]
 

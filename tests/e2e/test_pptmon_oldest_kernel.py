@@ -25,7 +25,7 @@ from support.oldest_kernel.network import (
     send,
 )
 
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.server]
 

@@ -13,8 +13,8 @@ from support.oldest_kernel.network import send
 from support.oldest_kernel.sff_chain import make_network
 from support.sdnmon.frames import udp_flow
 
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.sdnmon.fields import NAMES
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sdnmon.fields import NAMES
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.server]
 

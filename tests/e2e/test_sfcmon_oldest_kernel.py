@@ -11,7 +11,7 @@ from support.oldest_kernel.kernel import required
 from support.oldest_kernel.machine import Machine
 from support.oldest_kernel.sff_chain import end, make_network, pings, start, start_sff
 
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.server]
 

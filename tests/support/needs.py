@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sfcperf.dataplane import binaries
 from sfcperf.plugins import Requirement
-from sfcperf.vnfs import binaries
 
 
 def skip_unless(*needs: Requirement) -> None:

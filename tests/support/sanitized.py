@@ -13,12 +13,12 @@ _TIMEOUT_S = 1200
 
 def built(*tools: str) -> Path:
     """The folder of these tools, or of all; compiled if a source has changed since."""
-    make_vnfs("SANITIZE=1", *(str(_OUT / tool) for tool in tools))
+    make_tools("SANITIZE=1", *(str(_OUT / tool) for tool in tools))
     return _OUT
 
 
-def make_vnfs(*arguments: str) -> None:
+def make_tools(*arguments: str) -> None:
     """Run make for the C tools. Raises CalledProcessError."""
-    argv = ["make", "--silent", "-C", str(_ROOT / "vnfs"), *arguments]
+    argv = ["make", "--silent", "-C", str(_ROOT), "-f", "dataplane/Makefile", *arguments]
     clean = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
     subprocess.run(argv, check=True, capture_output=True, timeout=_TIMEOUT_S, env=clean)

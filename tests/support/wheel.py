@@ -11,7 +11,7 @@ from support.ended import ended
 
 TREE = Path(__file__).resolve().parents[2]
 SOURCES = [
-    *("sfcperf", "drivers", "vnfs", "schemas", "workflows", "playbooks"),
+    *("sfcperf", "drivers", "vnfs", "dataplane", "schemas", "workflows", "playbooks"),
     *("setup.py", "pyproject.toml", "README.md", "LICENSE"),
 ]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]

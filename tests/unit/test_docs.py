@@ -20,7 +20,12 @@ PAGES = [
     "CHANGELOG.md",
     *(
         str(page.relative_to(TREE))
-        for pattern in ("docs/**/*.md", "vnfs/*/README.md", "examples/*/README.md")
+        for pattern in (
+            "docs/**/*.md",
+            "dataplane/*/README.md",
+            "vnfs/*/README.md",
+            "examples/*/README.md",
+        )
         for page in TREE.glob(pattern)
     ),
 ]

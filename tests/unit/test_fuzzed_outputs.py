@@ -18,13 +18,13 @@ from sfcperf.active.httperf import output as httperf_output
 from sfcperf.active.iperf3 import output as iperf3_output
 from sfcperf.active.ping import output as ping_output
 from sfcperf.active.pktgen import output as pktgen_output
+from sfcperf.dataplane.pptmon import events
 from sfcperf.errors import MeasurementError
 from sfcperf.packets import tcpdump_output
 from sfcperf.packets.identity import identity
 from sfcperf.packets.marked import mark_of
 from sfcperf.packets.pcap_file import recorded
 from sfcperf.vnfs.dpi import ndpi_output
-from sfcperf.vnfs.pptmon import events
 
 GOLDEN = Path(__file__).parent / "active" / "golden"
 WORDS = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TREES = ("sfcperf", "drivers", "vnfs", "playbooks", "benchmarks", "examples")
+TREES = ("sfcperf", "drivers", "vnfs", "dataplane", "playbooks", "benchmarks", "examples")
 
 REPLACED = {
     "demolition": "cleanup",

@@ -15,11 +15,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../common/cpus.h"
-#include "../common/options.h"
-#include "../common/report.h"
-#include "../common/signals.h"
-#include "../common/stats.h"
+#include "../../dataplane/common/cpus.h"
+#include "../../dataplane/common/options.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/common/signals.h"
+#include "../../dataplane/common/stats.h"
 #include "forward.h"
 
 const char tool_name[] = "sfc-delay";

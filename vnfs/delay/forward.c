@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../common/clock.h"
-#include "../common/counter.h"
-#include "../common/report.h"
+#include "../../dataplane/common/clock.h"
+#include "../../dataplane/common/counter.h"
+#include "../../dataplane/common/report.h"
 #include "forward.h"
 
 #define NS_PER_S 1000000000ULL

@@ -7,14 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.stats_process import StatsProcess
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import interface_counters
 from sfcperf.plugins import Requirement, integer, object_schema
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.base import Attachment
+from sfcperf.vnfs.base import Attachment, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import COMMAND_TIMEOUT_S, KernelForwarding, KernelFunction
-from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-delay"
 TUN = "sfc-delay0"
@@ -25,7 +25,7 @@ TABLE = "1533"
 _TUN_DEVICE = Path("/dev/net/tun")
 
 
-class _Process(StatsProcess):
+class _Process(StatsProcess, RunningFunction):
     """An sfc-delay process."""
 
     binary = BINARY

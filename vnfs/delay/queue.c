@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "queue.h"
 
 #define ROOM (sizeof(struct packet) + PACKET_BYTES)

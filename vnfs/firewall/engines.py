@@ -9,9 +9,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs import iptables, nftables
-from sfcperf.vnfs.firewall import rules
-
-TABLE = "sfcperf-firewall"
+from sfcperf.vnfs.packet_filter import rules
 
 
 class Nftables(nftables.Table):
@@ -20,7 +18,7 @@ class Nftables(nftables.Table):
     def __init__(self, host: Host, count: int, default: str) -> None:
         """`default` is `accept` or `drop`."""
         filters = rules.nftables_rules(count, default)
-        super().__init__(host, TABLE, rules.nftables(), {rules.FORWARD: filters})
+        super().__init__(host, rules.TABLE, rules.nftables(), {rules.FORWARD: filters})
 
 
 class Iptables(iptables.Chains):

@@ -8,16 +8,14 @@ from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
-from sfcperf.management.deployment import RuleInterface
 from sfcperf.plugins import Requirement, choice, integer, object_schema
 from sfcperf.vnfs.base import Attachment, RunningFunction
-from sfcperf.vnfs.firewall.engines import ENGINES, TABLE
-from sfcperf.vnfs.firewall.rules import LAST, nftables_rules
-from sfcperf.vnfs.firewall.sets import DROPS, Sets
+from sfcperf.vnfs.firewall.engines import ENGINES
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding, KernelFunction
+from sfcperf.vnfs.packet_filter.rest import RunningRestFirewall
+from sfcperf.vnfs.packet_filter.rules import LAST
 from sfcperf.vnfs.rule_interface import policy, running
-from sfcperf.vnfs.rule_interface.policy import KNOBS, Policy
-from sfcperf.vnfs.rule_interface.running import RunningRules
+from sfcperf.vnfs.rule_interface.policy import KNOBS
 
 MAX_RULES = 100_000
 
@@ -48,61 +46,6 @@ class RunningFirewall(KernelForwarding):
             "dropped_by_rules": dropped,
             "passed_all_rules": last - dropped,
         }
-
-
-class RunningRestFirewall(KernelForwarding):
-    """A host whose kernel filters and forwards, by rules that others set."""
-
-    rules_gone = "the firewall's rules are gone"
-    _engine: Sets
-
-    def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
-        super().__init__(host, attachment, knobs)
-        given = Policy.of(knobs)
-        more = nftables_rules(int(knobs["rules"]), "accept")
-        self._engine = Sets(host, TABLE, more, fail_closed=given.fail_closed)
-        self._rules = RunningRules(attachment.name, given, self._engine, attachment.outputs)
-
-    def set_up(self) -> None:
-        """Load the sets, then take rules. Raises MeasurementError, DeploymentError."""
-        super().set_up()
-        self._rules.start()
-
-    def facts(self) -> Mapping[str, Any]:
-        """The engine, which for the type `nsh_firewall` depends on the infrastructure."""
-        return {"engine": "nftables"}
-
-    def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding; `dropped_by_flow_rule`, `dropped_by_source_rule`,
-        `dropped_while_failed` (fail-closed); `passed_all_rules`: packets that reached the last
-        rule. `rule_interface_restarts`: how often its process was started again. Raises
-        MeasurementError.
-        """
-        kernel = super().counters()
-        own = self._engine.counters()
-        drops = {f"dropped_{cause}": own[counter] for cause, counter in DROPS.items()}
-        return {
-            **kernel,
-            **drops,
-            # Some kernels count before the rules.
-            "forwarded": min(kernel["forwarded"], own[LAST]),
-            "dropped": kernel["dropped"] + sum(drops.values()),
-            "passed_all_rules": own[LAST],
-            "rule_interface_restarts": self._rules.restarts,
-        }
-
-    def problem(self) -> str | None:
-        """Also when the rule interface works no longer."""
-        return super().problem() or self._rules.problem()
-
-    def rule_interface(self) -> RuleInterface | None:
-        """See RunningFunction.rule_interface."""
-        return self._rules.interface()
-
-    def take_away(self) -> None:
-        """The rule interface, then the sets."""
-        self._rules.stop()
-        super().take_away()
 
 
 class Firewall(KernelFunction):

@@ -2,13 +2,13 @@
 /* sfc-forwarder: an NSH service function that decrements the SI and returns the packet. */
 #include <stdbool.h>
 
-#include "../common/libbpf_log.h"
-#include "../common/options.h"
-#include "../common/report.h"
-#include "../common/signals.h"
-#include "../common/stats.h"
-#include "counters.h"
-#include "engine.h"
+#include "../../dataplane/common/libbpf_log.h"
+#include "../../dataplane/common/options.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/common/signals.h"
+#include "../../dataplane/common/stats.h"
+#include "../../dataplane/forwarding/counters.h"
+#include "../../dataplane/forwarding/engine.h"
 
 struct options {
 	const struct engine *engine;

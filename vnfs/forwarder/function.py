@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement, choice, commands, object_schema
-from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
-from sfcperf.vnfs.stats_process import StatsProcess
+from sfcperf.vnfs.nsh_forwarding import NshForwarding
 
 BINARY = "sfc-forwarder"
 ATTACH_TIMEOUT_S = 10.0
@@ -35,31 +36,10 @@ def attach_pass(host: Host, interfaces: list[str]) -> None:
         ) from error
 
 
-class RunningForwarder(StatsProcess):
-    """An sfc-forwarder process and its stats file."""
+class RunningForwarder(NshForwarding):
+    """An sfc-forwarder process."""
 
     binary = BINARY
-
-    def counters(self) -> Mapping[str, int]:
-        """Packets since the start, now.
-
-        `received`, `forwarded` and `dropped` count NSH packets sent to this function; `passed`
-        are frames left to the kernel; `dropped_REASON` per reason; `forwarded_spiN_siM` per path,
-        with the SI as the packet arrived; `forwarded_workerN` per thread of engine `userspace`.
-        Raises MeasurementError.
-        """
-        return self.forwarded(self.fresh())
-
-    @staticmethod
-    def forwarded(event: Mapping[str, Any]) -> dict[str, int]:
-        """Counters of an event of the tool."""
-        counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
-        counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
-        for path in event["paths"]:
-            counters[f"forwarded_spi{path['spi']}_si{path['si']}"] = path["packets"]
-        for number, forwarded in enumerate(event["workers"]):
-            counters[f"forwarded_worker{number}"] = forwarded
-        return counters
 
 
 class PlainForwarder(KernelForwarding):

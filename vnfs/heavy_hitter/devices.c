@@ -14,8 +14,8 @@
 #include <rte_bus_vdev.h>
 #include <rte_ethdev.h>
 
-#include "../common/packet_ring.h"
-#include "../common/report.h"
+#include "../../dataplane/common/packet_ring.h"
+#include "../../dataplane/common/report.h"
 #include "devices.h"
 
 #define FRAMES 2048 /* of a packet socket's ring, as of the forwarder */

@@ -6,7 +6,7 @@
 
 #include <rte_mempool.h>
 
-#include "../common/interface.h"
+#include "../../dataplane/common/interface.h"
 
 enum device_kind { DEVICE_AF_PACKET, DEVICE_AF_XDP, DEVICE_VHOST_USER };
 

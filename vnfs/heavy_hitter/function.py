@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.merging import Merging
 from sfcperf.plugins import Requirement, choice, flag, integer, number, object_schema
-from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 from sfcperf.vnfs.heavy_hitter.cpu import lacking
 from sfcperf.vnfs.heavy_hitter.model import MOST_ROWS, Action
 from sfcperf.vnfs.heavy_hitter.running import BINARY, RunningHeavyHitter
 from sfcperf.vnfs.kernel_settings import KernelSettings
-from sfcperf.vnfs.sfcmon import sketch_parameters
 
 ENGINES = ("swx", "native")
 MOST_COLUMNS = 1 << 24
@@ -186,7 +186,7 @@ def _check_cpu(host: Host, name: str) -> None:
 
 def _options(knobs: Mapping[str, Any]) -> list[str]:
     options = ["--engine", str(knobs["engine"]), "--window-ms"]
-    options += [str(sketch_parameters.window_ms(knobs))]
+    options += [str(round(1000 * float(knobs["window_s"])))]
     options += ["--rows", str(int(knobs["hash_functions"]))]
     for name in ("columns", "seed", "threshold", "mark_dscp", "flows", "expiry_s"):
         options += [f"--{name.replace('_', '-')}", str(int(knobs[name]))]

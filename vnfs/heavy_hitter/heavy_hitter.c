@@ -9,11 +9,11 @@
 #include <rte_eal.h>
 #include <rte_log.h>
 
-#include "../common/options.h"
-#include "../common/report.h"
-#include "../common/signals.h"
-#include "../common/stats.h"
-#include "../common/vxlan_gpe_port.h"
+#include "../../dataplane/common/options.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/common/signals.h"
+#include "../../dataplane/common/stats.h"
+#include "../../dataplane/common/vxlan_gpe_port.h"
 #include "serve.h"
 #include "swx.h"
 #include "tool.h"

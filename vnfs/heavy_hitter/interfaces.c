@@ -3,7 +3,7 @@
 
 #include <rte_ethdev.h>
 
-#include "../common/counter.h"
+#include "../../dataplane/common/counter.h"
 #include "interfaces.h"
 #include "live.h"
 

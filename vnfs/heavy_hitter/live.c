@@ -19,9 +19,9 @@
 #include <rte_pause.h>
 #include <rte_ring.h>
 
-#include "../common/clock.h"
-#include "../common/packet_ring.h"
-#include "../common/report.h"
+#include "../../dataplane/common/clock.h"
+#include "../../dataplane/common/packet_ring.h"
+#include "../../dataplane/common/report.h"
 #include "distributor.h"
 #include "live.h"
 

@@ -2,7 +2,7 @@
 /* Threads that take frames from interfaces through an engine each. */
 #pragma once
 
-#include "../common/cpus.h"
+#include "../../dataplane/common/cpus.h"
 #include "interfaces.h"
 #include "tool.h"
 

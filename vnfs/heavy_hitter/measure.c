@@ -8,8 +8,8 @@
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
-#include "../common/clock.h"
-#include "../common/report.h"
+#include "../../dataplane/common/clock.h"
+#include "../../dataplane/common/report.h"
 #include "../sfcmon/simulator/trace.h"
 #include "distributor.h"
 #include "tool.h"

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from sfcperf.dataplane.nsh.frame import ETHERNET_BYTES, IPV4, IPV6, Unparsed, parse_ip
+from sfcperf.dataplane.nsh.header import ETHERTYPE as NSH
+from sfcperf.dataplane.nsh.packet import Flow
+from sfcperf.dataplane.nsh.vxlan_gpe import UDP_PORT as VXLAN_GPE
 from sfcperf.sketches.count_min import CountMin
 from sfcperf.sketches.jhash import jhash
-from sfcperf.vnfs.nsh.header import ETHERTYPE as NSH
-from sfcperf.vnfs.nsh.vxlan_gpe import UDP_PORT as VXLAN_GPE
-from sfcperf.vnfs.sfcmon.frame import ETHERNET_BYTES, IPV4, IPV6, Unparsed, parse_ip
-from sfcperf.vnfs.sfcmon.packet import Flow
 
 COUNTER_BITS = 32
 MOST_ROWS = 8

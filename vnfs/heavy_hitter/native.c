@@ -9,8 +9,8 @@
 #include <rte_prefetch.h>
 #include <rte_swx_table_learner.h>
 
-#include "../common/report.h"
-#include "../nsh/nsh.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/nsh/nsh.h"
 #include "engine.h"
 #include "parse.h"
 #include "rows.h"

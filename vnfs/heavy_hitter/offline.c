@@ -5,7 +5,7 @@
 
 #include <rte_mempool.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "../sfcmon/simulator/left_out.h"
 #include "../sfcmon/simulator/trace.h"
 #include "score.h"

@@ -5,8 +5,8 @@
 #include <linux/in.h>
 #include <rte_byteorder.h>
 
-#include "../common/ip.h"
-#include "../nsh/nsh.h"
+#include "../../dataplane/common/ip.h"
+#include "../../dataplane/nsh/nsh.h"
 #include "parse.h"
 
 #define ETHERNET_BYTES 14

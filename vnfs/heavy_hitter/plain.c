@@ -8,7 +8,7 @@
 #include <rte_byteorder.h>
 #include <rte_ip.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "plain.h"
 
 #define MOST_ADDRESSES 32

@@ -7,7 +7,7 @@
 
 #include <rte_mbuf.h>
 
-#include "../common/interface.h"
+#include "../../dataplane/common/interface.h"
 
 struct plain_end {
 	uint8_t own[6]; /* MAC address */

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from sfcperf.dataplane.printed_windows import PrintedWindows
+from sfcperf.dataplane.stats_process import StatsProcess
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import FlowReporter, FlowWindow
 from sfcperf.results.flows import FlowCount
 from sfcperf.sketches.listing import Certainty
-from sfcperf.vnfs.printed_windows import PrintedWindows
-from sfcperf.vnfs.stats_process import StatsProcess
+from sfcperf.vnfs.base import RunningFunction
 
 BINARY = "sfc-heavy-hitter"
 _NAMES = ("received", "forwarded", "dropped", "passed", "counted", "heavy", "unmonitored")
 
 
-class RunningHeavyHitter(StatsProcess):
+class RunningHeavyHitter(StatsProcess, RunningFunction):
     """An sfc-heavy-hitter process, its stats file and the file of its windows."""
 
     binary = BINARY

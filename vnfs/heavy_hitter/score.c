@@ -5,9 +5,9 @@
 #include <linux/in.h>
 #include <rte_jhash.h>
 
-#include "../common/ip.h"
-#include "../common/report.h"
-#include "../nsh/nsh.h"
+#include "../../dataplane/common/ip.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/nsh/nsh.h"
 #include "parse.h"
 #include "score.h"
 

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../common/clock.h"
-#include "../common/report.h"
-#include "../common/signals.h"
-#include "../common/stats.h"
+#include "../../dataplane/common/clock.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/common/signals.h"
+#include "../../dataplane/common/stats.h"
 #include "serve.h"
 
 #define NS_PER_MS 1000000LL

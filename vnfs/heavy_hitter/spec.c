@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "spec.h"
 
 #define MOST_WORDS 16

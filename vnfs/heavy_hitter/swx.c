@@ -8,7 +8,7 @@
 #include <rte_swx_pipeline.h>
 #include <rte_swx_port_ring.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "spec.h"
 #include "swx.h"
 

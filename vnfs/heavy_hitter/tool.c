@@ -5,7 +5,7 @@
 
 #include <rte_mempool.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "../sfcmon/simulator/frame.h"
 #include "rows.h"
 #include "tool.h"

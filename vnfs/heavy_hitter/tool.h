@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "../common/cpus.h"
+#include "../../dataplane/common/cpus.h"
 #include "../sfcmon/simulator/trace.h"
 #include "engine.h"
 

@@ -3,7 +3,7 @@
  * looked at. */
 #include <inttypes.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "../sfcmon/simulator/left_out.h"
 #include "../sfcmon/simulator/trace.h"
 #include "capture.h"

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../common/cpus.h"
-#include "../common/report.h"
+#include "../../dataplane/common/cpus.h"
+#include "../../dataplane/common/report.h"
 #include "exporter.h"
 #include "record.h"
 #include "ring.h"

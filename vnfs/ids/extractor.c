@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stddef.h>
 
-#include "../common/counter.h"
+#include "../../dataplane/common/counter.h"
 #include "extractor.h"
 
 #define CACHE_LINE 64

@@ -7,16 +7,17 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.stats_process import StatsProcess
 from sfcperf.errors import DeploymentError, InputError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.merging import Merging
 from sfcperf.plugins import Requirement, commands, integer, number, object_schema
-from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
-from sfcperf.vnfs.forwarder.function import RunningForwarder
 from sfcperf.vnfs.ids.features import MOST_EARLY_FLOWS, MOST_EARLY_PACKETS, PLACES
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
-from sfcperf.vnfs.stats_process import StatsProcess
+from sfcperf.vnfs.nsh_forwarding import NshForwarding
 
 BINARY = "sfc-ids"
 _ADDRESS = r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-fA-F:]+\]):[0-9]{1,5}"
@@ -35,7 +36,7 @@ def _records(event: Mapping[str, Any]) -> dict[str, int]:
     return counters | {f"records_lost_{reason}": count for reason, count in lost.items()}
 
 
-class RunningIds(RunningForwarder):
+class RunningIds(NshForwarding):
     """An sfc-ids process that forwards NSH packets."""
 
     binary = BINARY
@@ -51,7 +52,7 @@ class RunningIds(RunningForwarder):
         return {**self.forwarded(event), **_records(event)}
 
 
-class _Observer(StatsProcess):
+class _Observer(StatsProcess, RunningFunction):
     """An sfc-ids process that observes what the kernel forwards."""
 
     binary = BINARY

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/cpus.h"
-#include "../common/libbpf_log.h"
-#include "../common/options.h"
-#include "../common/report.h"
-#include "../common/signals.h"
-#include "../common/stats.h"
-#include "../forwarder/counters.h"
+#include "../../dataplane/common/cpus.h"
+#include "../../dataplane/common/libbpf_log.h"
+#include "../../dataplane/common/options.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/common/signals.h"
+#include "../../dataplane/common/stats.h"
+#include "../../dataplane/forwarding/counters.h"
 #include "exporter.h"
 #include "live.h"
 #include "observer.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../common/clock.h"
-#include "../common/counter.h"
-#include "../common/cpus.h"
-#include "../common/report.h"
+#include "../../dataplane/common/clock.h"
+#include "../../dataplane/common/counter.h"
+#include "../../dataplane/common/cpus.h"
+#include "../../dataplane/common/report.h"
 #include "exporter.h"
 #include "live.h"
 

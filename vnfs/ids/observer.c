@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../common/counter.h"
-#include "../common/packet_ring.h"
-#include "../common/report.h"
+#include "../../dataplane/common/counter.h"
+#include "../../dataplane/common/packet_ring.h"
+#include "../../dataplane/common/report.h"
 #include "observer.h"
 
 #define BATCH 64

@@ -3,8 +3,8 @@
  * at either. */
 #pragma once
 
-#include "../common/interface.h"
-#include "../forwarder/engine.h"
+#include "../../dataplane/common/interface.h"
+#include "../../dataplane/forwarding/engine.h"
 
 /* Start. 0, or -1 after complain(). */
 int observer_start(const struct interface interfaces[2], const struct inspector *inspector);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/clock.h"
-#include "../common/report.h"
+#include "../../dataplane/common/clock.h"
+#include "../../dataplane/common/report.h"
 #include "capture.h"
 #include "offline.h"
 #include "record.h"

@@ -8,9 +8,9 @@
 #include <linux/tcp.h>
 #include <linux/udp.h>
 
-#include "../common/ip.h"
-#include "../common/ipv6_extensions.h"
-#include "../nsh/nsh.h"
+#include "../../dataplane/common/ip.h"
+#include "../../dataplane/common/ipv6_extensions.h"
+#include "../../dataplane/nsh/nsh.h"
 #include "packet.h"
 
 #define VLAN_BYTES 4

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "record.h"
 
 static bool put_name(FILE *out, const char *name)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "sink.h"
 
 static struct sink_counters *counters;

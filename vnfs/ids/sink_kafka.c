@@ -4,7 +4,7 @@
 
 #include <librdkafka/rdkafka.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "sink.h"
 
 static const char *const properties[][2] = {

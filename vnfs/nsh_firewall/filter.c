@@ -6,7 +6,7 @@
 
 #include <bpf/bpf.h>
 
-#include "../common/report.h"
+#include "../../dataplane/common/report.h"
 #include "filter.h"
 #include "filter_user.h"
 

@@ -6,8 +6,8 @@
 #include <linux/in6.h>
 #include <linux/ipv6.h>
 
-#include "../common/table.bpf.h"
-#include "../forwarder/xdp.bpf.h"
+#include "../../dataplane/common/table.bpf.h"
+#include "../../dataplane/forwarding/xdp.bpf.h"
 #include "filter.h"
 
 #define MOST_VLAN_TAGS 2

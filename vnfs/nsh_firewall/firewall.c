@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/libbpf_log.h"
-#include "../common/options.h"
-#include "../common/percpu.h"
-#include "../common/report.h"
-#include "../forwarder/drops.h"
+#include "../../dataplane/common/libbpf_log.h"
+#include "../../dataplane/common/options.h"
+#include "../../dataplane/common/percpu.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/forwarding/drops.h"
 #include "rules.h"
 #include "table.h"
 

@@ -5,7 +5,7 @@
 #include <linux/in.h>
 #include <linux/types.h>
 
-#include "../forwarder/forwarder.h"
+#include "../../dataplane/forwarding/forwarder.h"
 
 /* Why a packet that the forwarder would return was dropped. */
 enum fw_cause {

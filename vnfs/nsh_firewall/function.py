@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import RuleInterface
 from sfcperf.plugins import Requirement, commands, object_schema
-from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
-from sfcperf.vnfs.firewall.function import RunningRestFirewall
 from sfcperf.vnfs.nftables import Table
 from sfcperf.vnfs.nsh_firewall.tool import BINARY, Tool
+from sfcperf.vnfs.packet_filter.rest import RunningRestFirewall
 from sfcperf.vnfs.rule_interface import policy, running
 from sfcperf.vnfs.rule_interface.policy import KNOBS, Policy
 from sfcperf.vnfs.rule_interface.running import RunningRules

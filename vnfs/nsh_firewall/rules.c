@@ -6,8 +6,8 @@
 
 #include <bpf/bpf.h>
 
-#include "../common/clock.h"
-#include "../common/options.h"
+#include "../../dataplane/common/clock.h"
+#include "../../dataplane/common/options.h"
 #include "filter_user.h"
 #include "rules.h"
 

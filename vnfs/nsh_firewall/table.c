@@ -7,9 +7,9 @@
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 
-#include "../common/libbpf_log.h"
-#include "../common/report.h"
-#include "../common/xdp.h"
+#include "../../dataplane/common/libbpf_log.h"
+#include "../../dataplane/common/report.h"
+#include "../../dataplane/common/xdp.h"
 #include "filter_user.h"
 #include "firewall.skel.h"
 #include "table.h"

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "../common/interface.h"
+#include "../../dataplane/common/interface.h"
 #include "firewall.h"
 
 enum table_map {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Conversation, ConversationOver, Host
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.rule_interface.policy import Policy
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule
 from sfcperf.vnfs.rule_interface.table import Operation, Put, RuleTable

@@ -9,9 +9,9 @@ from ipaddress import ip_address
 from socket import IPPROTO_TCP, IPPROTO_UDP
 from typing import Any
 
+from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.errors import InputError
 from sfcperf.plugins import array, choice, integer, object_schema, port
-from sfcperf.vnfs.sfcmon.packet import Flow
 
 PARAMETER = "table_entries"
 _PROTOCOLS = {"udp": IPPROTO_UDP, "tcp": IPPROTO_TCP}

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfcperf.dataplane import binaries
 from sfcperf.environment import tools
 from sfcperf.errors import InputError
 from sfcperf.hosts.base import Host
 from sfcperf.plugins import Requirement, choice, integer, object_schema
-from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
 from sfcperf.vnfs.sfcmon import entries, sketch_parameters
 from sfcperf.vnfs.sfcmon.running import BINARY, RunningSfcmon

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sfcperf.dataplane.nsh.frame import Reason, Unparsed, parse
+from sfcperf.dataplane.nsh.packet import KEY_BYTES, Packet, unpadded
 from sfcperf.sketches.bloom import BloomFilter
 from sfcperf.sketches.count_min import CountMin
 from sfcperf.sketches.iblt import Iblt
 from sfcperf.sketches.listing import Listing, listing
-from sfcperf.vnfs.sfcmon.frame import Reason, Unparsed, parse
-from sfcperf.vnfs.sfcmon.packet import KEY_BYTES, Packet, unpadded
 from sfcperf.vnfs.sfcmon.settings import (
     BLOOM_SEED,
     CMS_SEED,

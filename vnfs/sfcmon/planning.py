@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from sfcperf.dataplane.nsh.packet import KEY_BYTES
 from sfcperf.sketches.bloom import bits_for, false_positive_rate
 from sfcperf.sketches.count_min import columns_for, rows_for
 from sfcperf.sketches.peeling import Success, cells_for, simulated, threshold
-from sfcperf.vnfs.sfcmon.packet import KEY_BYTES
 from sfcperf.vnfs.sfcmon.settings import COUNTER_BITS, MOST_BLOOM_HASHES, MOST_CMS_ROWS, Sizes
 
 _IBLT_CELL_BYTES = KEY_BYTES + 4 + 4 + 4 + 8

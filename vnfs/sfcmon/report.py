@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sfcperf.dataplane.nsh.frame import Reason
+from sfcperf.dataplane.nsh.packet import unpadded
 from sfcperf.sketches.iblt import Iblt
 from sfcperf.sketches.listing import Listing, listing
-from sfcperf.vnfs.sfcmon.frame import Reason
-from sfcperf.vnfs.sfcmon.packet import unpadded
 from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes, Thresholds
 
 METRICS = ("accuracy", "precision", "recall", "fpr")

@@ -7,21 +7,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from sfcperf.dataplane.nsh.frame import Reason
+from sfcperf.dataplane.nsh.packet import Flow, unpadded
+from sfcperf.dataplane.printed_windows import PrintedWindows
+from sfcperf.dataplane.stats_process import StatsProcess
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import FlowReporter, FlowWindow
 from sfcperf.results.flows import FlowCount
 from sfcperf.sketches.iblt import Cells
 from sfcperf.sketches.listing import Certainty, ListedFlow, listing
-from sfcperf.vnfs.printed_windows import PrintedWindows
-from sfcperf.vnfs.sfcmon.frame import Reason
-from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
+from sfcperf.vnfs.base import RunningFunction
 from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes
-from sfcperf.vnfs.stats_process import StatsProcess
 
 BINARY = "sfc-sfcmon"
 
 
-class RunningSfcmon(StatsProcess):
+class RunningSfcmon(StatsProcess, RunningFunction):
     """An sfc-sfcmon process, or one that prints the same, its stats file and the file of its
     windows."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from sfcperf.dataplane.nsh.packet import KEY_BYTES
 from sfcperf.sketches.iblt import Shape
-from sfcperf.vnfs.sfcmon.packet import KEY_BYTES
 
 CMS_SEED, BLOOM_SEED, IBLT_SEED, CHECKSUM_SEED = 1, 9, 16, 22
 """First seed of each structure: with the largest ones, all 22 seeds of the paper are used once."""

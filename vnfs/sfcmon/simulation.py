@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import IO
 
 from sfcperf import waiting
+from sfcperf.dataplane import binaries
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import InputError, SfcperfError, system_errors_as
 from sfcperf.packets.left_out import LeftOut
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon.report import Window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 

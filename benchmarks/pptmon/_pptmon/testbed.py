@@ -16,11 +16,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.pptmon.events import Sample, parse
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
-from sfcperf.vnfs.pptmon.events import Sample, parse
 
 CLIENT, SERVER = "198.18.0.2", "198.18.1.2"  # RFC 2544
 GATEWAYS = ("198.18.0.1", "198.18.1.1")

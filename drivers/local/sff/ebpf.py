@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from threading import Lock
 
+from sfcperf.dataplane.sff.process import TAP_HEADER_BYTES, SffProcess
 from sfcperf.drivers.local import network
 from sfcperf.drivers.local.layout import Layout, NodeLayout
 from sfcperf.drivers.local.paths import ways
@@ -13,7 +14,6 @@ from sfcperf.drivers.local.sff.ebpf_tables import TAP, sff_tables
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import LookupCounts, SffCounts
-from sfcperf.vnfs.sff.process import TAP_HEADER_BYTES, SffProcess
 from sfcperf.workflow.model import Scenario
 
 

@@ -1,4 +1,4 @@
-"""Tables of sfc-sff: ports, paths and classifier rules of one node (vnfs/sff/README.md).
+"""Tables of sfc-sff: ports, paths and classifier rules of one node (dataplane/sff/README.md).
 
 They say the same as the OpenFlow rules of `flows`, so that nodes with different data planes form
 one chain.

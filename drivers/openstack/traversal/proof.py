@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import waiting
+from sfcperf.dataplane import binaries
 from sfcperf.drivers.openstack.traversal import captures
 from sfcperf.drivers.openstack.traversal.captures import Capture, CapturePoint, capturing
 from sfcperf.drivers.openstack.traversal.evaluation import (
@@ -29,7 +30,6 @@ from sfcperf.errors import DeploymentError, MeasurementError, errors_as
 from sfcperf.management.deployment import Endpoint, ServiceFunction, TraversalProof
 from sfcperf.packets.marked import MarkedPacket, Side, marked_packet, sides
 from sfcperf.plugins import Requirement
-from sfcperf.vnfs import binaries
 from sfcperf.workflow.model import Match, Scenario
 
 SENDER = "sfc-send"

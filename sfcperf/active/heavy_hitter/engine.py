@@ -12,13 +12,13 @@ from statistics import fmean
 from typing import Any, ClassVar
 
 from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.dataplane import binaries
 from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts import process
 from sfcperf.management.deployment import Deployment
 from sfcperf.packets.left_out import LeftOut
 from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
 from sfcperf.vnfs.heavy_hitter.running import BINARY

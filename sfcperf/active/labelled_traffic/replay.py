@@ -16,6 +16,7 @@ from typing import Any
 
 from sfcperf.active.labelled_traffic.replay_plan import Key, Replayed, ReplayPlan, replayed, seen
 from sfcperf.active.tool_run import run_tool
+from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts.merging import Merging
 from sfcperf.management.deployment import Deployment, Endpoint, Hop
@@ -27,7 +28,6 @@ from sfcperf.passive.tcpdump import (
     TcpdumpMonitor,
     buffer_kib,
 )
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.kernel_settings import KernelSettings
 from sfcperf.workflow.defaults import with_defaults
 
@@ -112,7 +112,7 @@ class Replay:
         return self._folder / f"tcpdump-{hop}.pcap"
 
     def _write(self, path: Path, macs: bytes) -> None:
-        """The input of sfc-send (vnfs/send/README.md)."""
+        """The input of sfc-send (dataplane/send/README.md)."""
         packets = self.plan.packets
         with (
             system_errors_as(MeasurementError, "the packets cannot be written", where=path),

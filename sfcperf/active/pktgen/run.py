@@ -22,13 +22,13 @@ from sfcperf.active.pktgen.output import (
     parse_sent,
 )
 from sfcperf.active.tool_run import last_lines, run_tool
+from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Host, Process
 from sfcperf.hosts.procfs import interface_counters
 from sfcperf.management.deployment import Deployment, Hop
 from sfcperf.plugins import array, choice, integer, number, object_schema, positive
-from sfcperf.vnfs import binaries
 
 BINARY = "sfc-pktgen"
 IMIX = "imix"

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import InputError
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.packets.left_out import LeftOut
@@ -29,7 +30,6 @@ from sfcperf.services.classifier.features import EARLY, FEATURES, seen
 from sfcperf.services.classifier.records import Record
 from sfcperf.traffic.labels import Labels
 from sfcperf.traffic.split import trains
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.ids.features import COLUMNS
 from sfcperf.vnfs.ids.function import BINARY
 

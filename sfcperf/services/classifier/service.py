@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.dataplane import binaries
 from sfcperf.environment import tools
 from sfcperf.plugins import Requirement
 from sfcperf.services.base import RunningService, Service, ServiceContext
 from sfcperf.services.classifier import settings
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.ids.function import BINARY
 
 if TYPE_CHECKING:

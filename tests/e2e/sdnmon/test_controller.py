@@ -18,9 +18,9 @@ from support.sdnmon.network import Network, network
 from support.sdnmon.strangers import send, sent_by_strangers
 from support.sdnmon.tool import FIVE_TUPLE
 
+from sfcperf.dataplane.sdnmon.controller.flows import layout_of
+from sfcperf.dataplane.sdnmon.model import Monitor, counts, is_sampled
 from sfcperf.hosts.process import inside
-from sfcperf.vnfs.sdnmon.controller.flows import layout_of
-from sfcperf.vnfs.sdnmon.model import Monitor, counts, is_sampled
 
 pytestmark = [pytest.mark.root, pytest.mark.server]
 HASH_KEY = 0x0123456789ABCDEF

@@ -13,8 +13,8 @@ from support.records.scenarios import scenario
 
 from sfcperf.active.base import ProbeResult
 from sfcperf.active.heavy_hitter import HeavyHitterMitigation
+from sfcperf.dataplane import binaries
 from sfcperf.management.deployment import Deployment
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.running import BINARY
 
 pytestmark = [

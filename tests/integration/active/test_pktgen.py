@@ -16,9 +16,9 @@ from support.probing import made, measure, measure_while, values
 
 from sfcperf.active.base import ProbeResult
 from sfcperf.active.pktgen import Pktgen, PktgenLoad
+from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
-from sfcperf.vnfs import binaries
 
 pytestmark = [
     pytest.mark.root,

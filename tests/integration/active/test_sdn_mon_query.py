@@ -14,11 +14,11 @@ from support.records.scenarios import scenario
 from support.sfcmon.frames import udp4
 
 from sfcperf.active.sdn_mon_query import SdnMonQuery
+from sfcperf.dataplane.sdnmon.controller.flows import key_of, layout_of
+from sfcperf.dataplane.sdnmon.controller.questions import FIELDS, FIRST_PORT, PORTS, udp_keys
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import CannotBeMeasured, InputError
 from sfcperf.management.deployment import Deployment
-from sfcperf.vnfs.sdnmon.controller.flows import key_of, layout_of
-from sfcperf.vnfs.sdnmon.controller.questions import FIELDS, FIRST_PORT, PORTS, udp_keys
 
 pytestmark = pytest.mark.root
 ENTRIES, SENT, EACH = 40, 60, 3

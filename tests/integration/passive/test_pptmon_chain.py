@@ -17,12 +17,12 @@ from support.local import local_driver
 from support.probing import of
 from support.records.scenarios import scenario
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.pptmon import PptmonMonitor
 from sfcperf.passive.transit_time import TransitTimeMonitor
-from sfcperf.vnfs import binaries
 from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = [

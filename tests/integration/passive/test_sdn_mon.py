@@ -158,8 +158,8 @@ _MONITOR_AND_WAIT = """
 import time
 from pathlib import Path
 from sfcperf.hosts.namespace import LocalHost
-from sfcperf.vnfs.sdnmon.bpf_file_system import BpfFileSystem
-from sfcperf.vnfs.sdnmon.switch import MonitoredSwitch
+from sfcperf.dataplane.sdnmon.bpf_file_system import BpfFileSystem
+from sfcperf.dataplane.sdnmon.switch import MonitoredSwitch
 files = BpfFileSystem()
 MonitoredSwitch(LocalHost(Path("/")), files.folder / "0").on(["--fields", "ipv4_src"], [])
 print("ready", flush=True)

@@ -22,13 +22,13 @@ from support.network.wires import Wire, eventually
 from support.records.scenarios import scenario, topology
 from support.sfcmon.frames import tcp6, udp4
 
+from sfcperf.dataplane.nsh import Nsh
+from sfcperf.dataplane.nsh.header import ETHERTYPE, ContextHeader
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
 from sfcperf.results.flows import FlowRecord
-from sfcperf.vnfs.nsh import Nsh
-from sfcperf.vnfs.nsh.header import ETHERTYPE, ContextHeader
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Match, MonitorSpec, Scenario
 

@@ -31,7 +31,7 @@ from support.pptmon_model.errors import FormatError
 from support.pptmon_model.format import Format, Header, Hop, Metric
 from support.pptmon_model.layers import Kind, walk
 
-from sfcperf.vnfs.pptmon.events import Flow, Sample
+from sfcperf.dataplane.pptmon.events import Flow, Sample
 
 pytestmark = pytest.mark.root
 

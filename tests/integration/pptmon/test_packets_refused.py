@@ -27,7 +27,7 @@ from support.pptmon.zoo import (
 from support.pptmon_model import packet
 from support.pptmon_model.format import Format, Header, Hop
 
-from sfcperf.vnfs.nsh import ContextHeader
+from sfcperf.dataplane.nsh import ContextHeader
 
 pytestmark = pytest.mark.root
 

@@ -20,9 +20,9 @@ from support.network.wires import Lab, Port, eventually, ip, space
 from support.pptmon.hooks import children, clsact, is_alive, qdiscs, tcx
 from support.pptmon.process import BINARY, Pptmon
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.pptmon.events import Counters, Failed, Ready
 from sfcperf.hosts.process import inside
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.pptmon.events import Counters, Failed, Ready
 
 pytestmark = pytest.mark.root
 

@@ -11,9 +11,9 @@ from support.pptmon.bench import Chain
 from support.pptmon.process import BINARY
 from support.pptmon.zoo import FRAMES
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.pptmon.events import Counters, parse
 from sfcperf.hosts.process import inside
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.pptmon.events import Counters, parse
 
 pytestmark = pytest.mark.root
 

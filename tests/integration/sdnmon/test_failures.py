@@ -23,9 +23,9 @@ from support.sdnmon.controller import Controller, path
 from support.sdnmon.stand_in import EXPERIMENTER, Answer, StandIn
 from support.vnfs.rest_controller import REQUEST_S
 
-from sfcperf.vnfs.sdnmon.controller import messages
-from sfcperf.vnfs.sdnmon.controller.messages import Kind, Status
-from sfcperf.vnfs.sdnmon.fields import Layout
+from sfcperf.dataplane.sdnmon.controller import messages
+from sfcperf.dataplane.sdnmon.controller.messages import Kind, Status
+from sfcperf.dataplane.sdnmon.fields import Layout
 
 SETTINGS = {"fields": "ipv4_src,tp_dst"}
 LAYOUT = Layout({"ipv4_src": 0xFFFFFFFF, "tp_dst": 0xFFFF})

@@ -15,9 +15,9 @@ from support.sfcmon.ebpf_tool import Tool, start
 from support.sfcmon.hostile import SIZES, Trace, misreported, model, trace
 from support.sfcmon.traces import pcap
 
+from sfcperf.dataplane.nsh.frame import Reason
+from sfcperf.dataplane.nsh.packet import KEY_BYTES
 from sfcperf.sketches.listing import Certainty, Listing
-from sfcperf.vnfs.sfcmon.frame import Reason
-from sfcperf.vnfs.sfcmon.packet import KEY_BYTES
 from sfcperf.vnfs.sfcmon.simulation import End, Simulation, simulate
 
 __all__ = ["lab"]

@@ -14,7 +14,7 @@ from support.command import SFCPERF
 from support.sfcmon import traces
 from support.sfcmon.traces import Row
 
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 from sfcperf.vnfs.sfcmon.simulation import TOOL
 
 pytestmark = pytest.mark.skipif(

@@ -22,9 +22,9 @@ from support.sfcmon.traces import Row
 from sfcperf import waiting
 from sfcperf.active.base import ProbeResult
 from sfcperf.active.sfcmon_simulation import SfcmonSimulation
+from sfcperf.dataplane import binaries
 from sfcperf.errors import InputError, MeasurementError, SfcperfError
 from sfcperf.management.deployment import Deployment
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon import simulation
 from sfcperf.vnfs.sfcmon.settings import Thresholds
 from sfcperf.vnfs.sfcmon.simulation import TOOL, Simulation, simulate

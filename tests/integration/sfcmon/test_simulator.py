@@ -23,10 +23,10 @@ from support.sfcmon.traces import Row
 from support.sfcmon.vectors import TCP4, TCP6, many
 from support.tiers import examples
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.nsh.packet import text
 from sfcperf.errors import InputError
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon.model import Bank
-from sfcperf.vnfs.sfcmon.packet import text
 from sfcperf.vnfs.sfcmon.report import Window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate

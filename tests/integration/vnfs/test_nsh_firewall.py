@@ -47,8 +47,8 @@ from support.vnfs.firewall_bench import (
 )
 from support.vnfs.malformed import damaged
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import DeploymentError
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.forwarder.function import attach_pass
 from sfcperf.vnfs.nsh_firewall.function import NshFirewall
 from sfcperf.vnfs.nsh_firewall.tool import BINARY

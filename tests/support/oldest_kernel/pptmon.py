@@ -6,7 +6,7 @@ import itertools
 import json
 from typing import Any
 
-from sfcperf.vnfs.pptmon.events import Counters, Event, Ready, Sample, parse
+from sfcperf.dataplane.pptmon.events import Counters, Event, Ready, Sample, parse
 from support.oldest_kernel.machine import Machine
 
 READY_WITHIN_S = 90

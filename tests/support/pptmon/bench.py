@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sfcperf.dataplane.pptmon.events import Sample
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs.pptmon.events import Sample
 from support.network.wires import Lab, Port, ip, space
 from support.pptmon.process import Pptmon
 from support.pptmon.tap import Offload, Tap, mark_frame

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.pptmon.events import Counters, Event, Ready, Sample, parse
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.pptmon.events import Counters, Event, Ready, Sample, parse
 from support.network.wires import eventually
 
 BINARY = "pptmon"

@@ -16,7 +16,7 @@ from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs.nsh import ContextHeader, Nsh
+from sfcperf.dataplane.nsh import ContextHeader, Nsh
 
 SENDER_MAC, RECEIVER_MAC = "02:00:00:00:aa:01", "02:00:00:00:bb:02"
 SENDER_4, RECEIVER_4 = "198.18.1.2", "198.18.2.2"

@@ -1,1 +1,1 @@
-"""Model of PPTMon's formats (vnfs/pptmon/README.md): the oracle for its BPF programs."""
+"""Model of PPTMon's formats (dataplane/pptmon/README.md): the oracle for its BPF programs."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from sfcperf.vnfs.nsh import ETHERTYPE as ETHERTYPE_NSH
-from sfcperf.vnfs.nsh import NEXT_NSH, UDP_PORT, NextProtocol, Nsh, NshError, VxlanGpe
+from sfcperf.dataplane.nsh import ETHERTYPE as ETHERTYPE_NSH
+from sfcperf.dataplane.nsh import NEXT_NSH, UDP_PORT, NextProtocol, Nsh, NshError, VxlanGpe
 from support.pptmon_model.errors import FormatError
 
 _ETHERTYPES_VLAN = (0x8100, 0x88A8)

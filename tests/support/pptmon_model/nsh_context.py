@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfcperf.vnfs.nsh import ContextHeader
+from sfcperf.dataplane.nsh import ContextHeader
 from support.pptmon_model.errors import FormatError
 from support.pptmon_model.format import Header, Hop, decode_type
 from support.pptmon_model.value import decode_float, encode_float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from sfcperf.vnfs.nsh import Nsh, NshError
+from sfcperf.dataplane.nsh import Nsh, NshError
 from support.pptmon_model import tcp_options
 from support.pptmon_model.checksum import ones_complement_sum
 from support.pptmon_model.errors import FormatError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sfcperf.dataplane import binaries
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.vnfs import binaries
 from support.network.wires import eventually
 
 TOOL = "sfc-sdnmon-agent"

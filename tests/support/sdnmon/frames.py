@@ -19,7 +19,7 @@ from scapy.layers.sctp import SCTP, SCTPChunkData
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs.nsh import Nsh, VxlanGpe
+from sfcperf.dataplane.nsh import Nsh, VxlanGpe
 from support.sfcmon.frames import MACS, over_ethernet, over_vxlan_gpe
 
 ETHERNET = Ether(**MACS)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sfcperf.vnfs.sdnmon.fields import FIELDS
+from sfcperf.dataplane.sdnmon.fields import FIELDS
 
 EXPERIMENTER = 0x004E534D
 VERSION_1_3, VERSION_1_5 = 4, 6

@@ -16,9 +16,9 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import MAIN_DISPATCHER, set_ev_cls
 from os_ken.lib import hub
 
-from sfcperf.vnfs.sdnmon.controller.errors import Refused
-from sfcperf.vnfs.sdnmon.controller.events import EventSendToController, EventSwitch
-from sfcperf.vnfs.sdnmon.controller.messages import status_request
+from sfcperf.dataplane.sdnmon.controller.errors import Refused
+from sfcperf.dataplane.sdnmon.controller.events import EventSendToController, EventSwitch
+from sfcperf.dataplane.sdnmon.controller.messages import status_request
 
 _TIMEOUT_S = 10
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from sfcperf.vnfs.sdnmon.controller.messages import Kind
+from sfcperf.dataplane.sdnmon.controller.messages import Kind
 from support.sdnmon import wire
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, EXPERIMENTER = 0, 1, 2, 3, 4

@@ -11,9 +11,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sdnmon.fields import FIELDS, Layout
 from sfcperf.hosts.base import Host
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.sdnmon.fields import FIELDS, Layout
 from support.sdnmon.kernel import Program
 
 HASH_KEY = 0x0123456789ABCDEF

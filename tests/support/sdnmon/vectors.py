@@ -1,4 +1,4 @@
-"""Makes vnfs/sdnmon/vectors.json: frames of all forms, and their keys.
+"""Makes dataplane/sdnmon/vectors.json: frames of all forms, and their keys.
 
 PYTHONPATH=tests python -m support.sdnmon.vectors
 """
@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sfcperf.vnfs.sdnmon.fields import NAMES
-from sfcperf.vnfs.sdnmon.frame import MalformedError, read
-from sfcperf.vnfs.sdnmon.model import hash64
+from sfcperf.dataplane.sdnmon.fields import NAMES
+from sfcperf.dataplane.sdnmon.frame import MalformedError, read
+from sfcperf.dataplane.sdnmon.model import hash64
 from support.sdnmon.frames import forms
 from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, layout_of
 
@@ -41,7 +41,7 @@ def vectors() -> dict[str, Any]:
 
 def main() -> None:
     """Write it."""
-    path = Path(str(files("sfcperf.vnfs.sdnmon") / "vectors.json"))
+    path = Path(str(files("sfcperf.dataplane.sdnmon") / "vectors.json"))
     path.write_text(json.dumps(vectors(), indent=0) + "\n")
 
 

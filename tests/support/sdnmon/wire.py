@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sfcperf.vnfs.sdnmon.controller.messages import MODES, TOTALS, Status
-from sfcperf.vnfs.sdnmon.fields import FIELDS, Layout
+from sfcperf.dataplane.sdnmon.controller.messages import MODES, TOTALS, Status
+from sfcperf.dataplane.sdnmon.fields import FIELDS, Layout
 
 EXPERIMENTER = 0x004E534D
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfcperf.vnfs.sfcmon.packet import KEY_BYTES
+from sfcperf.dataplane.nsh.packet import KEY_BYTES
 from sfcperf.vnfs.sfcmon.settings import COUNTER_BITS, Sizes, Thresholds
 
 _NR_BPF = 321

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.sff.process import SffProcess
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sff.process import SffProcess
 from support.network.wires import Lab, Port, Wire, eventually, space
 from support.sfcmon.ebpf_registers import processed
 

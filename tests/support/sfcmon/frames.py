@@ -9,8 +9,8 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs.nsh import Nsh, VxlanGpe
-from sfcperf.vnfs.nsh.header import ETHERTYPE, NextProtocol
+from sfcperf.dataplane.nsh import Nsh, VxlanGpe
+from sfcperf.dataplane.nsh.header import ETHERTYPE, NextProtocol
 
 MACS = {"dst": "02:00:00:00:00:02", "src": "02:00:00:00:00:01"}
 GPE_PORT = 4790

@@ -21,11 +21,11 @@ import mmh3
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 
+from sfcperf.dataplane.nsh import Nsh
+from sfcperf.dataplane.nsh.frame import Unparsed, parse
+from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.sketches.listing import Certainty, Listing
-from sfcperf.vnfs.nsh import Nsh
-from sfcperf.vnfs.sfcmon.frame import Unparsed, parse
 from sfcperf.vnfs.sfcmon.model import Bank
-from sfcperf.vnfs.sfcmon.packet import Flow
 from sfcperf.vnfs.sfcmon.settings import BLOOM_SEED, CMS_SEED, Sizes, Thresholds
 from support.sfcmon.frames import over_ethernet, over_vxlan_gpe, random_frames, tcp6, udp4
 

@@ -13,7 +13,7 @@ from struct import pack
 import pyarrow as pa
 import pyarrow.parquet
 
-from sfcperf.vnfs.sfcmon.packet import Flow, Packet
+from sfcperf.dataplane.nsh.packet import Flow, Packet
 from sfcperf.vnfs.sfcmon.report import Score
 
 COLUMNS = ("ts_ns", "src_ip", "dst_ip", "proto", "src_port", "dst_port", "size_bytes")

@@ -18,10 +18,10 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
+from sfcperf.dataplane.nsh import ContextHeader, Nsh
+from sfcperf.dataplane.nsh.frame import parse
+from sfcperf.dataplane.nsh.header import NextProtocol
 from sfcperf.sketches.hashing import hash32
-from sfcperf.vnfs.nsh import ContextHeader, Nsh
-from sfcperf.vnfs.nsh.header import NextProtocol
-from sfcperf.vnfs.sfcmon.frame import parse
 from sfcperf.vnfs.sfcmon.model import Bank
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 from support.sfcmon.frames import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 from sfcperf.vnfs.heavy_hitter import compile as compiling
 from sfcperf.vnfs.heavy_hitter.model import HeavyHitters, Settings
 

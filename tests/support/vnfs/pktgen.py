@@ -17,7 +17,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapReader
 
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 from support.needs import compiled
 from support.network.wires import Lab, Port, eventually, ip, space
 

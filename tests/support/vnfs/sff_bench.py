@@ -14,7 +14,7 @@ from scapy.layers.l2 import Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
-from sfcperf.vnfs.sff.process import BINARY, SffProcess
+from sfcperf.dataplane.sff.process import BINARY, SffProcess
 from support.needs import compiled
 from support.network.wires import InLab, Port, Wire, ip, space
 

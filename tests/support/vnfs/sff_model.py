@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scapy.contrib.nsh import NSH
 from scapy.utils import checksum
 
-from sfcperf.vnfs.nsh.header import Nsh, NshError
+from sfcperf.dataplane.nsh.header import Nsh, NshError
 from support.vnfs.sff_bench import (
     CLIENT,
     FAR_ADDRESS,

@@ -10,8 +10,8 @@ import pytest
 
 import sfcperf
 from sfcperf.cli import preparing
+from sfcperf.dataplane import binaries
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.vnfs import binaries
 
 NEEDED = {"run": ["ping", "socat"], "build": ["clang"], "test": ["tshark"]}
 OF_DEBIAN = {"run": ["iperf3"], "build": [], "test": []}

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from support.records.scenarios import scenario, topology
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.sff.process import BINARY
 from sfcperf.drivers.local import dataplane
 from sfcperf.drivers.local.layout import Layout, lay_out
 from sfcperf.drivers.local.sff.ebpf_tables import sff_tables
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.sff.process import BINARY
 from sfcperf.workflow.model import Link, Match, Node, Scenario, Topology
 
 LINE = Topology(

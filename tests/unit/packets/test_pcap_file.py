@@ -15,9 +15,9 @@ from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 from support.sfcmon import traces
 
+from sfcperf.dataplane import binaries
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.packets.pcap_file import frames, recorded
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.sfcmon.settings import Thresholds
 from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from support.records.scenarios import scenario
 
+from sfcperf.dataplane.sdnmon.switch import MonitoredSwitch, Table, Window
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Completed
 from sfcperf.hosts.namespace import LocalHost
 from sfcperf.management.observable import Observable
 from sfcperf.passive import sdn_mon_counts
 from sfcperf.passive.sdn_mon import SdnMonMonitor
-from sfcperf.vnfs.sdnmon.switch import MonitoredSwitch, Table, Window
 from sfcperf.workflow.defaults import with_defaults
 
 FLOW = {"ipv4_src": "10.0.0.1", "ipv4_dst": "10.0.0.2", "ip_proto": 17, "tp_src": 7, "tp_dst": 9}

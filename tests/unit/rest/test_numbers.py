@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from sfcperf.dataplane.sdnmon.controller.models import Which
 from sfcperf.rest.numbers import from_text
 from sfcperf.results.documents import at_path
 from sfcperf.vnfs.rule_interface.api import Paging, _PathPort, _PathProtocol
-from sfcperf.vnfs.sdnmon.controller.models import Which
 from sfcperf.workflow.document import pointer
 
 WRONG = ["1_0", "٦", "²", " 1", "1 ", "+1", "-1", "1.0", "1e1", "0x1", "", "\n1", "1" * 5000]

@@ -7,8 +7,8 @@ from types import ModuleType
 import pytest
 from support.heavy import imports
 
+from sfcperf.dataplane.sdnmon.controller import requirements as of_sdnmon
 from sfcperf.environment import tools
-from sfcperf.vnfs.sdnmon.controller import requirements as of_sdnmon
 from sfcperf.vnfs.sfcmon.controller import requirements as of_sfcmon
 
 

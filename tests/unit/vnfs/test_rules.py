@@ -7,9 +7,9 @@ import ipaddress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.vnfs.firewall import rules as firewall
 from sfcperf.vnfs.firewall.function import MAX_RULES
 from sfcperf.vnfs.ips import rules as ips
+from sfcperf.vnfs.packet_filter import rules as firewall
 
 RESERVED = ipaddress.IPv4Network("240.0.0.0/4")
 BROADCAST = ipaddress.IPv4Address("255.255.255.255")

@@ -15,12 +15,12 @@ from scapy.layers.l2 import Ether
 from support.sfcmon import vectors
 from support.tiers import examples
 
+from sfcperf.dataplane.nsh import Nsh
+from sfcperf.dataplane.nsh.frame import Reason, Unparsed, parse
+from sfcperf.dataplane.nsh.packet import Flow, unpadded
 from sfcperf.sketches.iblt import Iblt
 from sfcperf.sketches.listing import listing
-from sfcperf.vnfs.nsh import Nsh
-from sfcperf.vnfs.sfcmon.frame import Reason, Unparsed, parse
 from sfcperf.vnfs.sfcmon.model import Bank
-from sfcperf.vnfs.sfcmon.packet import Flow, unpadded
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
 TEXT = (files("sfcperf.vnfs.sfcmon") / "vectors.json").read_text()

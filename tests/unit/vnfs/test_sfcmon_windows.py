@@ -11,14 +11,14 @@ from typing import Any, cast
 import pytest
 from support.sfcmon.frames import over_ethernet, tcp6, udp4
 
+from sfcperf.dataplane import printed_windows
+from sfcperf.dataplane.nsh import Nsh
+from sfcperf.dataplane.nsh.frame import parse
+from sfcperf.dataplane.printed_windows import PrintedWindows
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import FlowWindow
-from sfcperf.vnfs import printed_windows
-from sfcperf.vnfs.nsh import Nsh
-from sfcperf.vnfs.printed_windows import PrintedWindows
 from sfcperf.vnfs.sfcmon import running
-from sfcperf.vnfs.sfcmon.frame import parse
 from sfcperf.vnfs.sfcmon.model import Bank
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 

@@ -12,15 +12,16 @@ import jsonschema
 import pytest
 
 from sfcperf import plugins
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.environment import tools
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
 from sfcperf.hosts.namespace import LocalHost
-from sfcperf.vnfs import binaries, kernel_forwarding
+from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
 from sfcperf.vnfs.router.function import Router
 from sfcperf.vnfs.sfcmon.entries import entries as sfcmon_entries
-from sfcperf.vnfs.sfcmon.packet import Flow
 from sfcperf.workflow.defaults import with_defaults
 
 SHIPPED = (

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sfcperf.dataplane.nsh.packet import KEY_BYTES, Flow
 from sfcperf.vnfs.sfcmon.bmv2.banks import UNPARSED_REASONS, Bank, window
 from sfcperf.vnfs.sfcmon.bmv2.reading import read
 from sfcperf.vnfs.sfcmon.entries import entries
-from sfcperf.vnfs.sfcmon.packet import KEY_BYTES, Flow
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
 if TYPE_CHECKING:

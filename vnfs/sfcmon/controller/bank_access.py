@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sfcperf.dataplane.nsh.packet import unpadded
 from sfcperf.sketches.iblt import Cells
 from sfcperf.sketches.listing import listing
 from sfcperf.vnfs.sfcmon.bmv2.banks import Bank
 from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
 from sfcperf.vnfs.sfcmon.controller import model
 from sfcperf.vnfs.sfcmon.controller.window import FoundFlows, OpenWindow
-from sfcperf.vnfs.sfcmon.packet import unpadded
 from sfcperf.vnfs.sfcmon.settings import Thresholds
 
 T = TypeVar("T")

@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfcperf.dataplane.listening import listening, url_of
 from sfcperf.environment.variables import forget_proxies
 from sfcperf.rest.access import read_token
 from sfcperf.rest.server import Server
-from sfcperf.vnfs.listening import listening, url_of
 from sfcperf.vnfs.sfcmon.controller.api import SETTLE_S, application
 from sfcperf.vnfs.sfcmon.controller.fleet import Fleet
 from sfcperf.vnfs.sfcmon.controller.store import Store

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.vnfs.sfcmon.bmv2.banks import window
-from sfcperf.vnfs.sfcmon.packet import Flow
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
 if TYPE_CHECKING:

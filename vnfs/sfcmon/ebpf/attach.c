@@ -5,8 +5,8 @@
 #include <bpf/bpf.h>
 #include <linux/if_link.h>
 
-#include "../../common/report.h"
-#include "../../common/tc_filter.h"
+#include "../../../dataplane/common/report.h"
+#include "../../../dataplane/common/tc_filter.h"
 #include "attach.h"
 #include "engine.h"
 #include "ebpf/sfcmon.skel.h"

@@ -4,7 +4,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "../../common/interface.h"
+#include "../../../dataplane/common/interface.h"
 #include "engine.h"
 #include "places.h"
 

@@ -8,4 +8,4 @@
 
 #define SFF_SHOW(ctx, path) observe(ctx, path)
 
-#include "../../sff/sff.bpf.c"
+#include "../../../dataplane/sff/sff.bpf.c"

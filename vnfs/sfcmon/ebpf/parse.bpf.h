@@ -11,8 +11,8 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "../../common/ip.h"
-#include "../../nsh/nsh.h"
+#include "../../../dataplane/common/ip.h"
+#include "../../../dataplane/nsh/nsh.h"
 #include "engine.h"
 
 #define SFCMON_PARSED SFCMON_REASONS /* the frame is a packet */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../common/options.h"
+#include "../../../dataplane/common/options.h"
 #include "places.h"
 
 #define MOST_SPI 0xffffff

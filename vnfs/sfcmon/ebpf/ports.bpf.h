@@ -10,9 +10,9 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "../../common/ip.h"
-#include "../../common/table.bpf.h"
-#include "../../nsh/nsh.h"
+#include "../../../dataplane/common/ip.h"
+#include "../../../dataplane/common/table.bpf.h"
+#include "../../../dataplane/nsh/nsh.h"
 #include "ports.h"
 
 #define PORTS_HEADERS 1024 /* bytes: more than all headers that are read */

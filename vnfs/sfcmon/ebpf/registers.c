@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "../../common/report.h"
+#include "../../../dataplane/common/report.h"
 #include "registers.h"
 #include "table.h"
 

@@ -7,8 +7,8 @@
 #include <bpf/bpf.h>
 #include <linux/if_link.h>
 
-#include "../../common/report.h"
-#include "../../sff/sff.h"
+#include "../../../dataplane/common/report.h"
+#include "../../../dataplane/sff/sff.h"
 #include "engine.h"
 #include "ebpf/monitored_sff.skel.h"
 #include "running_sff.h"

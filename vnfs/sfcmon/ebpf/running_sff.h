@@ -6,7 +6,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "../../common/interface.h"
+#include "../../../dataplane/common/interface.h"
 
 /* Open the program that monitors, for the sfc-sff at this interface. NULL after complain(). */
 struct bpf_object *open_sff(const struct interface *port);

@@ -2,7 +2,7 @@
 /* SFCMon as a function, and at the ports of an SFF: one of the programs is loaded. */
 #include <linux/pkt_cls.h>
 
-#include "../../forwarder/xdp.bpf.h"
+#include "../../../dataplane/forwarding/xdp.bpf.h"
 #include "ports.bpf.h"
 #include "table.bpf.h"
 #include "update.bpf.h"

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "../../common/table.bpf.h"
+#include "../../../dataplane/common/table.bpf.h"
 #include "engine.h"
 #include "parse.bpf.h"
 

@@ -7,8 +7,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "../../common/options.h"
-#include "../../common/report.h"
+#include "../../../dataplane/common/options.h"
+#include "../../../dataplane/common/report.h"
 #include "table.h"
 
 #define MOST_COUNT 65536

@@ -183,7 +183,7 @@ const unparsed_t UNPARSED_IP = 3;
 const unparsed_t UNPARSED_TRUNCATED = 4;
 const unparsed_t PARSED = 5;
 
-// Why the switch drops a packet, with the names of vnfs/sff.
+// Why the switch drops a packet, with the names of dataplane/sff.
 typedef bit<8> drop_t;
 const drop_t KEEP = 0;
 const drop_t DROP_TRUNCATED = 1;

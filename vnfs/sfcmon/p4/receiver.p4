@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a frame what its port expects? The checks are those of vnfs/sff, in the same order.
+// Is a frame what its port expects? The checks are those of dataplane/sff, in the same order.
 #ifndef SFCMON_RECEIVER
 #define SFCMON_RECEIVER
 

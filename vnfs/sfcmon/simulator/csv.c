@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "trace.h"
-#include "../../common/report.h"
+#include "../../../dataplane/common/report.h"
 
 #define LONGEST_LINE 16384
 #define MOST_FIELDS (LONGEST_LINE + 1)

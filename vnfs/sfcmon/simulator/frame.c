@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "frame.h"
-#include "../../common/ip.h"
-#include "../../nsh/nsh.h"
+#include "../../../dataplane/common/ip.h"
+#include "../../../dataplane/nsh/nsh.h"
 
 #define ETH_BYTES 14
 #define ETH_IPV4 0x0800

@@ -7,7 +7,7 @@
 
 #include "input.h"
 #include "sketch.h"
-#include "../../common/report.h"
+#include "../../../dataplane/common/report.h"
 
 #define CAPACITY (1 << 20)
 

@@ -4,8 +4,8 @@
 #include <netinet/in.h>
 
 #include "left_out.h"
-#include "../../common/ip.h"
-#include "../../nsh/nsh.h"
+#include "../../../dataplane/common/ip.h"
+#include "../../../dataplane/nsh/nsh.h"
 
 #define ETH_IPV4 0x0800
 #define ETH_IPV6 0x86dd

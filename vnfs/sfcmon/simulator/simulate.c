@@ -6,8 +6,8 @@
 #include "left_out.h"
 #include "trace.h"
 #include "window.h"
-#include "../../common/clock.h"
-#include "../../common/options.h"
+#include "../../../dataplane/common/clock.h"
+#include "../../../dataplane/common/options.h"
 
 const char tool_name[] = "sfcmon-simulate";
 

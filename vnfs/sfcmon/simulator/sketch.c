@@ -5,7 +5,7 @@
 #include "lanes.h"
 #include "sketch.h"
 #include "../murmur.h"
-#include "../../common/report.h"
+#include "../../../dataplane/common/report.h"
 
 enum { V4, V6, VERSIONS };
 

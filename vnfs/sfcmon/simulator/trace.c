@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "trace.h"
-#include "../../common/report.h"
+#include "../../../dataplane/common/report.h"
 
 #define MAGIC_PCAPNG 0x0a0d0d0a /* the same in both byte orders */
 #define MAGIC_GZIP 0x8b1f

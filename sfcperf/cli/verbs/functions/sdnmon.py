@@ -46,10 +46,10 @@ def controller(
 ) -> None:
     """Run the SDN-Mon controller, until SIGTERM. It takes requests by REST, and controls
     switches by OpenFlow, through the agents of SDN-Mon."""
-    from sfcperf.vnfs.sdnmon.controller.requirements import requirement
+    from sfcperf.dataplane.sdnmon.controller.requirements import requirement
 
     requirement().demand()
-    from sfcperf.vnfs.sdnmon.controller.daemon import Options, serve
+    from sfcperf.dataplane.sdnmon.controller.daemon import Options, serve
 
     def ready(openflow: str, interface: str) -> None:
         print(json.dumps({"event": "ready", "openflow": openflow, "rest": interface}), flush=True)

@@ -20,11 +20,11 @@ from scapy.packet import Packet, Raw
 from support.network.wires import Lab, Port, Wire, eventually, ip, lab, space
 from support.vnfs.attached import behind_sff
 
+from sfcperf.dataplane.nsh import UDP_PORT, VxlanGpe
 from sfcperf.errors import DeploymentError, InputError, MeasurementError
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import FlowReporter, FlowWindow
 from sfcperf.vnfs.base import Attachment
-from sfcperf.vnfs.nsh import UDP_PORT, VxlanGpe
 from sfcperf.vnfs.sfcmon.bmv2.running import RunningBmv2
 from sfcperf.vnfs.sfcmon.function import Sfcmon
 from sfcperf.workflow.defaults import with_defaults

@@ -16,12 +16,12 @@ from support.sfcmon.ebpf_registers import Registers
 from support.sfcmon.ebpf_tool import PLACES, Place, Tool, from_both_cpus, start
 from support.sfcmon.frames import over_ethernet, random_frames, udp4
 
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.nsh import Nsh
+from sfcperf.dataplane.nsh.packet import unpadded
 from sfcperf.sketches.iblt import Cells
 from sfcperf.sketches.listing import listing
-from sfcperf.vnfs import binaries
-from sfcperf.vnfs.nsh import Nsh
 from sfcperf.vnfs.sfcmon import model
-from sfcperf.vnfs.sfcmon.packet import unpadded
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
 VECTORS = json.loads((Path(model.__file__).parent / "vectors.json").read_text())

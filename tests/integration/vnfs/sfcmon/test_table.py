@@ -13,11 +13,11 @@ from support.network.wires import Lab, eventually, lab
 from support.sfcmon.ebpf_tool import from_both_cpus, start
 from support.sfcmon.frames import over_ethernet, random_frames, udp4
 
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.nsh import Nsh
+from sfcperf.dataplane.nsh.frame import Unparsed, parse
+from sfcperf.dataplane.nsh.packet import KEY_BYTES
 from sfcperf.vnfs.forwarder.function import attach_pass
-from sfcperf.vnfs.nsh import Nsh
-from sfcperf.vnfs.sfcmon.frame import Unparsed, parse
-from sfcperf.vnfs.sfcmon.packet import KEY_BYTES
 
 BURST = 2000
 NSH = Nsh(spi=1, si=255, next_protocol=1)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from sfcperf.dataplane.listening import listening
 from sfcperf.errors import InputError, SfcperfError
-from sfcperf.vnfs.listening import listening
 from sfcperf.vnfs.sfcmon.controller.daemon import Options, serve
 from sfcperf.vnfs.sfcmon.controller.model import State
 from sfcperf.vnfs.sfcmon.controller.references import problems

@@ -31,8 +31,8 @@ from support.vnfs.heavy_hitter import (
 )
 
 from sfcperf import waiting
+from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.vnfs.heavy_hitter.model import Action, Dropped, Settings, parse
-from sfcperf.vnfs.sfcmon.packet import Flow
 
 VECTORS = json.loads((files("sfcperf.vnfs.heavy_hitter") / "vectors.json").read_text())
 MAC, CLIENT = "02:00:00:00:00:01", "02:00:00:00:00:02"

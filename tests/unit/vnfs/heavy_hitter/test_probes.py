@@ -24,11 +24,11 @@ from support.vnfs.heavy_hitter import write_pcap
 
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.active.heavy_hitter import HeavyHitterAccuracy, HeavyHitterThroughput
+from sfcperf.dataplane import binaries
+from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
-from sfcperf.vnfs import binaries
 from sfcperf.vnfs.heavy_hitter.model import Action, HeavyHitters, Settings, row_key
-from sfcperf.vnfs.sfcmon.packet import Flow
 
 NO_CHAIN = cast(Deployment, None)
 """It is not looked at."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.vnfs.heavy_hitter import write_pcap
 
-from sfcperf.vnfs import binaries
+from sfcperf.dataplane import binaries
 from sfcperf.vnfs.heavy_hitter import compile as compiling
 
 SPEC = compiling.SPEC.read_text()

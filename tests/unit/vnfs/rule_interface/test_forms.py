@@ -15,8 +15,8 @@ from support.tiers import examples
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Completed, Host
 from sfcperf.vnfs.firewall.function import Firewall
-from sfcperf.vnfs.firewall.sets import Sets
 from sfcperf.vnfs.nsh_firewall.function import NshFirewall
+from sfcperf.vnfs.packet_filter.sets import Sets
 from sfcperf.vnfs.rule_interface import policy
 from sfcperf.vnfs.rule_interface.keeper import RuleKeeper, decoded
 from sfcperf.vnfs.rule_interface.rules import Flow, Source, canonical, flow

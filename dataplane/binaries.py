@@ -1,0 +1,59 @@
+"""Where the compiled data planes are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import sfcperf
+from sfcperf.errors import EnvironmentLacks
+from sfcperf.plugins import Requirement
+
+OVERRIDE = "SFCPERF_VNF_BIN"
+"""Environment variable: a folder to look in, instead of the usual ones."""
+
+VERSION_FILE = "version"
+"""Beside the tools that `sfcperf setup` compiled: the version of SFCPerf that they are of."""
+
+SOURCES = Path(__file__).resolve().parents[1]
+"""`make -f dataplane/Makefile` compiles the data planes here: the source tree, or the installed
+package."""
+_REMEDY = "`sfcperf setup` compiles it"
+
+
+def folders() -> tuple[Path, ...]:
+    """Folders that are searched: the override alone, else the source tree's build and the
+    installed package."""
+    if override := os.environ.get(OVERRIDE):
+        return (Path(override),)
+    return (SOURCES / "build" / "dataplane" / "bin", SOURCES / "dataplane" / "bin")
+
+
+def requirement(name: str) -> Requirement:
+    """Whether a compiled tool is there."""
+    for folder in folders():
+        path = folder / name
+        if os.access(path, os.X_OK):
+            if other := _other_version(folder):
+                detail = f"{path} is of SFCPerf {other}, this is {sfcperf.__version__}"
+                return Requirement(name, False, detail, _REMEDY)
+            return Requirement(name, True, str(path))
+    places = " or ".join(map(str, folders()))
+    return Requirement(name, False, f"it is not in {places}", _REMEDY)
+
+
+def _other_version(folder: Path) -> str:
+    """Of tools that an older or newer SFCPerf left; empty if there is none."""
+    try:
+        version = (folder / VERSION_FILE).read_text().strip()
+    except OSError:
+        return ""  # of the source tree, whose make compiles what changed
+    return version if version != sfcperf.__version__ else ""
+
+
+def find(name: str) -> Path:
+    """Path of a compiled tool. Raises EnvironmentLacks when it has not been built."""
+    found = requirement(name)
+    if not found.met:
+        raise EnvironmentLacks(f"{name} is missing: {found.detail}", hint=_REMEDY)
+    return Path(found.detail)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz.h"
+#include "../../vnfs/nsh_firewall/rules.c"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *line = fuzz_text(data, size);
+	const char *duration;
+	union key key;
+	long ms;
+	int map = parse_line(line, &key, &duration);
+
+	if (map >= 0) {
+		hash_of(map, &key);
+		parse_integer(duration, 0, LONGEST_MS, &ms);
+	}
+	free(line);
+	return 0;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz.h"
+#include "../../vnfs/sfcmon/ebpf/places.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *volatile text = fuzz_text(data, size);
+	struct place place = { 0 };
+
+	if (setjmp(fuzz_refused) == 0)
+		read_place(text, &place);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,330 @@
+"""The application SdnMon of os-ken: the paper's calls, by their names.
+
+It touches no flow and no port, and works beside any other application. A call waits for the
+switch's answer. Make calls from a thread of your own (`os_ken.lib.hub.spawn`), not from a handler
+of events: while a handler waits, the queue of its application fills, and os-ken then reads no
+further messages of the switch, among them the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, ClassVar, TypeVar
+
+from os_ken.base.app_manager import OSKenApp
+from os_ken.controller import ofp_event
+from os_ken.controller.handler import (
+    DEAD_DISPATCHER,
+    HANDSHAKE_DISPATCHER,
+    MAIN_DISPATCHER,
+    set_ev_cls,
+)
+from os_ken.lib import hub
+
+from sfcperf.dataplane.sdnmon.controller import messages
+from sfcperf.dataplane.sdnmon.controller.calls import Answer
+from sfcperf.dataplane.sdnmon.controller.errors import (
+    CallError,
+    NoSuchSwitch,
+    Reason,
+    Refused,
+    WrongAnswer,
+)
+from sfcperf.dataplane.sdnmon.controller.events import EventSendToController, EventSwitch
+from sfcperf.dataplane.sdnmon.controller.flows import Fields, Flow, key_of, layout_of
+from sfcperf.dataplane.sdnmon.controller.messages import (
+    EXPERIMENTER,
+    Changed,
+    Features,
+    Off,
+    Overflow,
+    Pruned,
+    Request,
+    Settings,
+    Status,
+)
+from sfcperf.dataplane.sdnmon.controller.notifications import Notifications
+from sfcperf.dataplane.sdnmon.controller.statistics import Statistics
+from sfcperf.dataplane.sdnmon.controller.switches import Switch
+
+A = TypeVar("A")
+TIMEOUT_S = 5.0
+"""Without a message."""
+_WATCH_S = 0.2
+
+
+class SdnMon(OSKenApp):
+    """Monitors switches that an agent of SDN-Mon stands before.
+
+    Switches are named by their datapath ID. Every call can raise CallError: NoSuchSwitch,
+    SwitchLeft, NoAnswer (after `timeout_s` without a message), NoAgent, Refused with the agent's
+    reason, WrongAnswer. InputError: a value is wrong, and nothing was sent.
+    """
+
+    _EVENTS: ClassVar = [EventSendToController, EventSwitch]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.notifications = Notifications()
+        """The latest of all switches."""
+        self._switches: dict[int, Switch] = {}
+        self._connections: set[Any] = set()
+
+    def start(self) -> None:
+        """As os-ken calls it."""
+        super().start()
+        self.threads.append(hub.spawn(self._end_closed_connections))
+
+    @property
+    def switches(self) -> dict[int, Switch]:
+        """Those that are connected, by datapath ID."""
+        return dict(self._switches)
+
+    def switch(self, switch_id: int) -> Switch:
+        """Raises NoSuchSwitch."""
+        found = self._switches.get(switch_id)
+        if found is None:
+            raise NoSuchSwitch("no switch with this ID is connected", where=f"{switch_id:016x}")
+        return found
+
+    # --- the paper's calls ---
+
+    def sendToSwitch(self, message: Request, switch_id: int) -> Future[Answer]:
+        """Send a message. Gives a future of its answer, which can be a CallError; it has no
+        timeout. Raises NoSuchSwitch, SwitchLeft."""
+        return self.switch(switch_id).calls.begin(message).answer
+
+    def sendToController(self, message: Overflow, switch_id: int) -> None:
+        """A switch sent a message on its own: it is kept in `notifications`, and applications that
+        observe EventSendToController get it."""
+        self.notifications.add(switch_id, message)
+        self.send_event_to_observers(EventSendToController(switch_id, message))
+
+    def setMonitoringModeOn(
+        self,
+        fields: Fields,
+        counter_buffer_size: int,
+        query_interval_ms: int,
+        switch_id: int,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        **options: Any,
+    ) -> None:
+        """Begin to monitor: match fields as `ipv4_src/24,tp_dst` or as a mapping of masks, S_b
+        slots, ΔT_q in ms. `options`: `mode`, `ratio`, `secret`, `capacity`, `limit`, `threshold` of
+        Settings."""
+        settings = Settings(layout_of(fields), counter_buffer_size, query_interval_ms, **options)
+        self.call(messages.mode_on(settings), switch_id, timeout_s)
+
+    def setMonitoringModeOff(self, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> None:
+        """End, and remove everything."""
+        self.call(messages.mode_off(), switch_id, timeout_s)
+
+    def resetMonitoringTable(
+        self,
+        fields: Fields,
+        counter_buffer_size: int,
+        query_interval_ms: int,
+        switch_id: int,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        **options: Any,
+    ) -> None:
+        """An empty table with other settings, as setMonitoringModeOn has them. Without `secret`, it
+        stays."""
+        settings = Settings(layout_of(fields), counter_buffer_size, query_interval_ms, **options)
+        self.call(messages.reset_table(settings), switch_id, timeout_s)
+
+    def addMonitoringEntry(
+        self, flow: Flow | Sequence[Flow], switch_id: int, *, timeout_s: float = TIMEOUT_S
+    ) -> Changed:
+        """Monitor a flow or several, whatever sampling says: `ipv4_src=10.0.0.1,tp_dst=53`, or a
+        mapping. Flows are read before the first one is added."""
+        keys = self._keys(flow, switch_id, timeout_s)
+        return self._change(messages.add_entries(keys), switch_id, timeout_s)
+
+    def removeMonitoringEntry(
+        self, flow: Flow | Sequence[Flow], switch_id: int, *, timeout_s: float = TIMEOUT_S
+    ) -> Changed:
+        """Monitor a flow or several no longer."""
+        keys = self._keys(flow, switch_id, timeout_s)
+        return self._change(messages.remove_entries(keys), switch_id, timeout_s)
+
+    def setSamplingRatio(
+        self, ratio: float, switch_id: int, *, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        """Share of the flows that are monitored, 0 to 1."""
+        self.call(messages.set_sampling_ratio(ratio), switch_id, timeout_s)
+
+    def setQueryTimeInterval(
+        self, query_interval_ms: int, switch_id: int, *, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        """ΔT_q, the time that counter buffers cover, in ms."""
+        self.call(messages.set_query_time_interval(query_interval_ms), switch_id, timeout_s)
+
+    def setOverflowNotificationThreshold(
+        self, entries: int, switch_id: int, *, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        """Notify when there are more entries; 0: never."""
+        request = messages.set_overflow_notification_threshold(entries)
+        self.call(request, switch_id, timeout_s)
+
+    # --- calls that the paper does not name ---
+
+    def setLimit(self, entries: int, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> None:
+        """Entries, at most; no more than the capacity."""
+        self.call(messages.set_limit(entries), switch_id, timeout_s)
+
+    def prune(self, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> int:
+        """Remove entries that are sampled no longer; gives how many."""
+        answer = self.call(messages.prune(), switch_id, timeout_s)
+        return _expect(Pruned, answer, switch_id).removed
+
+    def requestStatus(self, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> Status | None:
+        """Settings and totals; None: monitoring is off."""
+        answer = self.call(messages.status_request(), switch_id, timeout_s)
+        return None if isinstance(answer, Off) else _expect(Status, answer, switch_id)
+
+    def requestStatistics(
+        self, switch_id: int, *, buffers: bool = True, timeout_s: float = TIMEOUT_S
+    ) -> Statistics:
+        """All entries of the table. `buffers`: with counter buffers. A million entries with 5 slots
+        take 120 MB. Several that ask at the same time wait for one another."""
+        switch = self.switch(switch_id)
+        with switch.reading:
+            # Both at once: the agent answers one after the other.
+            about = switch.calls.begin(messages.status_request())
+            asked = switch.calls.begin(messages.statistics_request(buffers))
+            try:
+                parts = switch.calls.wait(asked, timeout_s)
+                status = switch.calls.wait(about, timeout_s)
+            finally:
+                switch.calls.forget(about, asked)
+        if isinstance(status, Off) or not isinstance(parts, list):
+            raise WrongAnswer("the answer is no statistics", where=switch.name)
+        return _statistics(_expect(Status, status, switch_id), parts, switch.name)
+
+    # --- how calls are made ---
+
+    def call(self, request: Request, switch_id: int, timeout_s: float = TIMEOUT_S) -> Answer:
+        """Send a message and wait for its answer."""
+        calls = self.switch(switch_id).calls
+        return calls.wait(calls.begin(request), timeout_s)
+
+    def _keys(self, flow: Flow | Sequence[Flow], switch_id: int, timeout_s: float) -> list[bytes]:
+        """For the fields that the table has now."""
+        status = self.requestStatus(switch_id, timeout_s=timeout_s)
+        if status is None:
+            raise Refused(Reason.OFF, "monitoring is off", where=f"{switch_id:016x}")
+        flows = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
+        return [key_of(status.layout, each) for each in flows]
+
+    def _change(self, requests: list[Request], switch_id: int, timeout_s: float) -> Changed:
+        calls = self.switch(switch_id).calls
+        begun = [calls.begin(request) for request in requests]
+        parts = [_expect(Changed, calls.wait(each, timeout_s), switch_id) for each in begun]
+        return Changed(
+            sum(part.done for part in parts),
+            sum(part.unchanged for part in parts),
+            sum(part.no_room for part in parts),
+        )
+
+    # --- events of os-ken ---
+
+    @set_ev_cls(
+        ofp_event.EventOFPStateChange, [HANDSHAKE_DISPATCHER, MAIN_DISPATCHER, DEAD_DISPATCHER]
+    )
+    def _state_changed(self, event: Any) -> None:
+        datapath = event.datapath
+        if event.state == HANDSHAKE_DISPATCHER:
+            self._connections.add(datapath)
+        elif event.state == MAIN_DISPATCHER:
+            self._connections.add(datapath)
+            self._connected(Switch(datapath))
+        else:
+            self._connections.discard(datapath)
+            switch = self._switches.get(datapath.id)
+            if switch is not None and switch.datapath is datapath:
+                self._left(switch)
+
+    def _connected(self, switch: Switch) -> None:
+        before = self._switches.get(switch.id)
+        if before is not None:
+            self._left(before)
+        self._switches[switch.id] = switch
+        try:
+            # The agent sends notifications to whom has asked it.
+            call = switch.calls.begin(messages.features_request())
+        except CallError as error:
+            switch.problem = error
+            return
+        call.answer.add_done_callback(lambda answer: self._learnt(switch, answer))
+
+    def _learnt(self, switch: Switch, answer: Future[Answer]) -> None:
+        error = answer.exception()
+        found = None if error else answer.result()
+        if isinstance(found, Features) and found.version == messages.FORMATS:
+            switch.features = found
+            self.send_event_to_observers(EventSwitch(switch.id, found))
+        elif isinstance(error, CallError):
+            switch.problem = error
+        else:
+            words = f"the agent speaks another version of SDN-Mon's messages: {found}"
+            switch.problem = WrongAnswer(words, where=switch.name)
+
+    def _left(self, switch: Switch) -> None:
+        del self._switches[switch.id]
+        switch.calls.end()
+        if switch.features is not None:
+            self.send_event_to_observers(EventSwitch(switch.id, None))
+
+    @set_ev_cls(ofp_event.EventOFPExperimenter, MAIN_DISPATCHER)
+    def _experimenter(self, event: Any) -> None:
+        message = event.msg
+        switch = self._switch_of(message.datapath)
+        if switch is None or message.experimenter != EXPERIMENTER:
+            return
+        found = switch.received(message)
+        if isinstance(found, Overflow):
+            self.sendToController(found, switch.id)
+
+    @set_ev_cls(ofp_event.EventOFPErrorMsg, MAIN_DISPATCHER)
+    def _error(self, event: Any) -> None:
+        switch = self._switch_of(event.msg.datapath)
+        if switch is not None:
+            switch.refused(event.msg)
+
+    def _switch_of(self, datapath: Any) -> Switch | None:
+        switch = self._switches.get(datapath.id)
+        return switch if switch is not None and switch.datapath is datapath else None
+
+    def _end_closed_connections(self) -> None:
+        """With native threads, os-ken 4.2 does not notice that a switch left: its sender waits for
+        something to send. An empty message with which the connection ends wakes it."""
+        while self.is_active:
+            for datapath in list(self._connections):
+                if datapath.socket.fileno() < 0:
+                    self._connections.discard(datapath)
+                    # Its sender may end just now, and takes the queue away.
+                    with suppress(AttributeError):
+                        datapath.send(b"", close_socket=True)
+            hub.sleep(_WATCH_S)
+
+
+def _expect(kind: type[A], answer: Answer, switch_id: int) -> A:
+    if isinstance(answer, kind):
+        return answer
+    name = type(answer).__name__
+    raise WrongAnswer(f"the answer is {name}, not {kind.__name__}", where=f"{switch_id:016x}")
+
+
+def _statistics(status: Status, parts: list[Any], name: str) -> Statistics:
+    key_bytes = len(status.layout.key({}, ()))
+    entries = parts[0].entries.dtype
+    slots = entries["slots"].shape[0] if "slots" in entries.names else status.counter_buffer_size
+    if (entries["key"].itemsize, slots) != (key_bytes, status.counter_buffer_size):
+        raise WrongAnswer("the table was reset while its statistics were read", where=name)
+    interval_ms = status.query_interval_ms / status.counter_buffer_size
+    return Statistics(status.layout, status.ratio, interval_ms, parts)

@@ -1,0 +1,148 @@
+"""Requests to a switch that wait for their answers."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from sfcperf.dataplane.sdnmon.controller.errors import (
+    CallError,
+    NoAnswer,
+    SwitchLeft,
+    TooMuch,
+    WrongAnswer,
+)
+from sfcperf.dataplane.sdnmon.controller.messages import MOST_ENTRIES, Kind, Message, Request
+from sfcperf.dataplane.sdnmon.controller.statistics import Part
+
+Answer = Message | list[Part]
+"""All parts of a statistics reply are one answer."""
+MOST_XID = (1 << 32) - 1
+_MOST_IN_REPLY = 2 * MOST_ENTRIES
+"""Entries and messages of a statistics reply: more than flows that come and go can make of it."""
+MOST_REPLY_BYTES = 256 << 20
+"""Memory that a statistics reply may take. A million entries with 5 slots take half of it."""
+_PART_BYTES = 1000
+"""That a message of a reply takes besides its entries."""
+
+
+@dataclass
+class Call:
+    """A request whose answer is awaited."""
+
+    kind: Kind
+    xid: int
+    answer: Future[Answer] = field(default_factory=Future)
+    parts: list[Part] = field(default_factory=list)
+    taken: int = 0
+    """Entries and messages in `parts`."""
+    taken_bytes: int = 0
+    """Memory of `parts`."""
+    heard_at_s: float = field(default_factory=time.monotonic)
+    """When the request was sent, or the last part of its answer came."""
+
+
+class Calls:
+    """Those of one connection. Threads may share it."""
+
+    def __init__(self, name: str, send: Callable[[Request, int], bool]) -> None:
+        """`name`: of the switch. `send` sends a request with an xid; False: the connection ends."""
+        self._name = name
+        self._send = send
+        self._lock = threading.Lock()
+        self._waiting: dict[int, Call] = {}
+        # 0 is that of messages that are no answers.
+        self._xids = itertools.count(random.randint(1, MOST_XID))
+        self._ended = False
+
+    def begin(self, request: Request) -> Call:
+        """Send a request. Raises SwitchLeft."""
+        with self._lock:
+            call = Call(request.kind, next(self._xids) % MOST_XID + 1)
+            if not self._ended:
+                self._waiting[call.xid] = call
+        try:
+            if self._ended or not self._send(request, call.xid):
+                raise SwitchLeft("the switch is not connected any more", where=self._name)
+        except BaseException:
+            self.forget(call)
+            raise
+        return call
+
+    def wait(self, call: Call, timeout_s: float) -> Answer:
+        """Its answer, of which some part must come every `timeout_s`. Raises CallError."""
+        while True:
+            left_s = call.heard_at_s + timeout_s - time.monotonic()
+            try:
+                return call.answer.result(max(left_s, 0))
+            except FutureTimeoutError:
+                if call.heard_at_s + timeout_s > time.monotonic():
+                    continue
+                self.forget(call)
+                raise NoAnswer(
+                    f"no answer to {call.kind.name} for {timeout_s:g} s", where=self._name
+                ) from None
+
+    def answered(self, xid: int, message: Message) -> None:
+        """A message came. What nobody waits for is nobody's."""
+        call = self._waiting.get(xid)
+        if call is None:
+            return
+        call.heard_at_s = time.monotonic()
+        if not isinstance(message, Part):
+            self._resolve(call, message)
+            return
+        first = call.parts[0] if call.parts else message
+        if (first.epoch, first.entries.dtype) != (message.epoch, message.entries.dtype):
+            self.failed(xid, WrongAnswer("parts of a reply differ in what their entries are"))
+            return
+        call.parts.append(message)
+        call.taken += len(message.entries) + 1
+        call.taken_bytes += message.entries.nbytes + _PART_BYTES
+        if call.taken_bytes > MOST_REPLY_BYTES:
+            self.failed(
+                xid,
+                TooMuch(
+                    f"the statistics are larger than {MOST_REPLY_BYTES >> 20} MiB",
+                    hint="ask without counter buffers, or use fewer slots or match fields",
+                ),
+            )
+        elif call.taken > _MOST_IN_REPLY:
+            self.failed(xid, WrongAnswer("the reply has more entries than a table"))
+        elif not message.more:
+            self._resolve(call, call.parts)
+
+    def failed(self, xid: int, error: CallError) -> None:
+        """A request was not fulfilled."""
+        call = self._waiting.get(xid)
+        if call is not None:
+            error.where = self._name
+            self.forget(call)
+            with suppress(InvalidStateError):
+                call.answer.set_exception(error)
+
+    def end(self) -> None:
+        """The connection ended."""
+        with self._lock:
+            self._ended = True
+            waiting = list(self._waiting)
+        for xid in waiting:
+            self.failed(xid, SwitchLeft("the connection ended before the switch answered"))
+
+    def _resolve(self, call: Call, answer: Answer) -> None:
+        self.forget(call)
+        with suppress(InvalidStateError):
+            call.answer.set_result(answer)
+
+    def forget(self, *calls: Call) -> None:
+        """Nobody waits for their answers any more."""
+        with self._lock:
+            for call in calls:
+                self._waiting.pop(call.xid, None)

@@ -1,0 +1,32 @@
+"""What applications of os-ken observe (`set_ev_cls`): switches, and what they send on their own.
+
+Whoever observes an event has the application SdnMon loaded with it.
+"""
+
+from __future__ import annotations
+
+from os_ken.controller.event import EventBase
+from os_ken.controller.handler import register_service
+
+from sfcperf.dataplane.sdnmon.controller.messages import Features, Overflow
+
+
+class EventSendToController(EventBase):
+    """A switch used the paper's sendToController on its own: an overflow notification."""
+
+    def __init__(self, switch_id: int, message: Overflow) -> None:
+        super().__init__()
+        self.switch_id = switch_id
+        self.message = message
+
+
+class EventSwitch(EventBase):
+    """A switch has an agent and is ready for calls, or (`features` None) it left."""
+
+    def __init__(self, switch_id: int, features: Features | None) -> None:
+        super().__init__()
+        self.switch_id = switch_id
+        self.features = features
+
+
+register_service("sfcperf.dataplane.sdnmon.controller.app")

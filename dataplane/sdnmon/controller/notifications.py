@@ -1,0 +1,36 @@
+"""The latest overflow notifications of all switches."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from sfcperf.dataplane.sdnmon.controller.messages import Overflow
+
+KEPT = 1000
+
+
+@dataclass(frozen=True)
+class Notification:
+    """One of them, numbered from 1 since the controller was started."""
+
+    number: int
+    switch_id: int
+    overflow: Overflow
+
+
+class Notifications:
+    """Keeps the latest. One thread adds, others may read."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Notification] = deque(maxlen=KEPT)
+        self._count = 0
+
+    def add(self, switch_id: int, overflow: Overflow) -> None:
+        """Another one came."""
+        self._count += 1
+        self._kept.append(Notification(self._count, switch_id, overflow))
+
+    def after(self, number: int) -> list[Notification]:
+        """Those that are kept and have greater numbers, in order."""
+        return [each for each in self._kept.copy() if each.number > number]

@@ -1,0 +1,159 @@
+"""os-ken as a part of a process that has other work too.
+
+os-ken's native threads take each exception for the order to end (`hub.TaskExit` is Exception), and
+say nothing: one in a handler would end all events of its application, and one in the thread that
+takes connections would end these. So the order gets a type of its own. Exceptions of handlers are
+then logged, and the next event is handled.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any, ClassVar
+
+from os_ken import cfg
+from os_ken.base.app_manager import AppManager
+from os_ken.controller import ofp_event
+from os_ken.controller.handler import CONFIG_DISPATCHER, set_ev_handler
+from os_ken.controller.ofp_handler import OFPHandler
+from os_ken.lib import hub
+
+from sfcperf.dataplane.sdnmon.controller import bounded_parsing
+from sfcperf.dataplane.sdnmon.controller.app import SdnMon
+from sfcperf.dataplane.sdnmon.controller.connections import Connections
+from sfcperf.dataplane.sdnmon.controller.errors import WrongAnswer
+from sfcperf.errors import InputError
+from sfcperf.watched import Watch
+
+_HANDLER = "os_ken.controller.ofp_handler"
+_AGAIN_S = 0.2
+"""After a connection that could not be taken."""
+_LOOK_S = 0.5
+_LONGEST_LINE = 500
+"""os-ken quotes whole messages of switches."""
+_LINES_PER_S = 20
+"""In the log, at most: whoever reads it may be slower than strangers are."""
+
+
+class _TaskExit(BaseException):
+    """The order to end; nobody gives it."""
+
+
+hub.TaskExit = _TaskExit
+
+
+class _Handler(OFPHandler):
+    """os-ken's own, at a socket that listens already: os-ken's would only log that it cannot, and
+    knows no port 0."""
+
+    opened: ClassVar[socket.socket]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._connections = Connections()
+
+    def start(self) -> Any:
+        """As os-ken calls it."""
+        super(OFPHandler, self).start()
+        self.threads += [hub.spawn(self._connections.end_idle), hub.spawn(self._accept)]
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                self._take(*self.opened.accept())
+            except (OSError, RuntimeError) as error:
+                # There are too many files or threads, for now.
+                self.logger.warning("a connection cannot be taken: %s", error)
+                time.sleep(_AGAIN_S)
+
+    def _take(self, connection: socket.socket, address: Any) -> None:
+        try:
+            hub.spawn(self._connections.serve, connection, address)
+        except BaseException:
+            connection.close()
+            raise
+
+    @set_ev_handler(ofp_event.EventOFPPortDescStatsReply, CONFIG_DISPATCHER)
+    def multipart_reply_handler(self, ev: Any) -> None:
+        """As os-ken's, which takes it for the end of the handshake whatever came before."""
+        if ev.msg.datapath.id is None:
+            raise WrongAnswer("the switch describes its ports before it says which switch it is")
+        super().multipart_reply_handler(ev)
+
+
+class _OneLine(logging.Formatter):
+    """What went wrong, without a traceback: mostly that a switch sent something wrong."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        lines = record.getMessage().strip().splitlines() or [""]
+        if record.exc_info and record.exc_info[1]:
+            lines.append(repr(record.exc_info[1]))
+        return f"{record.name}: {lines[-1]}"[:_LONGEST_LINE]
+
+
+class _FewLines(logging.Filter):
+    """No more lines in a second than somebody can read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = self._lines = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """See logging.Filter. Two threads at a time may let one line more through."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._lines = second, 0
+        self._lines += 1
+        return self._lines <= _LINES_PER_S
+
+
+def run_beside(opened: socket.socket, modules: Sequence[str], watch: Watch) -> SdnMon:
+    """Take switches' connections from a socket, with SdnMon and the applications in these modules,
+    in threads that end with the process; `watch` watches those that are in `threads` of an
+    application when it has started. Raises InputError for a module that is none."""
+    warnings = logging.StreamHandler(sys.stderr)
+    warnings.setFormatter(_OneLine())
+    warnings.setLevel(logging.WARNING)
+    warnings.addFilter(_FewLines())
+    logging.getLogger().addHandler(warnings)
+    cfg.CONF([], project="os_ken", default_config_files=[])
+    bounded_parsing.bound()
+    manager = AppManager.get_instance()
+    for module in modules:
+        _load(manager, module)
+    manager.load_apps([SdnMon.__module__, _HANDLER])
+    _Handler.opened = opened
+    manager.applications_cls[_HANDLER] = _Handler
+    started: Future[SdnMon] = Future()
+    # Threads of os-ken never end by themselves. Those that a daemon starts are daemons.
+    watch.thread("os-ken", lambda: _run(manager, started))
+    return started.result()
+
+
+def _load(manager: Any, module: str) -> None:
+    try:
+        found = manager.load_app(module)
+    except Exception as error:
+        # Whatever a module of somebody else does when it is imported.
+        problem = f"{module} cannot be loaded: {error!r}"
+        raise InputError(problem, where="--app", allowed="a module of Python's path") from error
+    if found is None:
+        raise InputError(f"{module} has no application of os-ken", where="--app")
+    manager.load_apps([module])
+
+
+def _run(manager: Any, started: Future[SdnMon]) -> None:
+    try:
+        manager.instantiate_apps(**manager.create_contexts())
+        started.set_result(manager.applications[SdnMon.__name__])
+    except BaseException as error:
+        started.set_exception(InputError(f"os-ken does not start: {error!r}", where="--app"))
+        return
+    applications = manager.applications.values()
+    while all(thread.is_alive() for app in applications for thread in app.threads):
+        time.sleep(_LOOK_S)

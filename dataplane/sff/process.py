@@ -1,0 +1,82 @@
+"""A running sfc-sff: its tables, and what it counts."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from sfcperf import retry
+from sfcperf.dataplane.stats_process import StatsProcess
+from sfcperf.errors import DeploymentError
+from sfcperf.hosts.base import Host, Process
+
+BINARY = "sfc-sff"
+TAP_HEADER_BYTES = 16
+"""In front of a frame that goes round by the tap (sff.h)."""
+RELOAD_TIMEOUT_S = 5.0
+_POLL_S = 0.0005
+
+
+class SffProcess(StatsProcess):
+    """An sfc-sff in a node's network namespace. Its programs leave with it."""
+
+    binary = BINARY
+
+    def __init__(self, name: str, host: Host, stats: Path, process: Process) -> None:
+        super().__init__(name, host, stats, process)
+        self._tables = _tables_file(name, host)
+
+    @classmethod
+    def launch(cls, name: str, host: Host, tables: str) -> Self:
+        """Start it with these tables (README.md) and wait until it forwards. Raises
+        DeploymentError."""
+        file = _tables_file(name, host)
+        file.write_text(tables)
+        running = cls.spawn(name, host, ["--tables", str(file)])
+        try:
+            running.wait_ready()
+        except BaseException:
+            running.stop()
+            raise
+        return running
+
+    def change(self, tables: str) -> None:
+        """Use these tables from now on: all of them at once, or none. Raises DeploymentError,
+        MeasurementError."""
+        before = self.fresh()["loads"]
+        self._tables.write_text(tables)
+        self._process.send_signal(signal.SIGHUP)
+        event = None
+
+        def loaded() -> bool:
+            nonlocal event
+            event = self._counted()
+            ended = self._process.poll() is not None
+            return ended or (event is not None and event["loads"] > before)
+
+        retry.until(loaded, timeout_s=RELOAD_TIMEOUT_S, period_s=_POLL_S)
+        if event is None or event["loads"] == before:
+            raise DeploymentError(f"{self._name}: {self.binary} does not take new tables")
+        if event["refused"]:
+            raise DeploymentError(f"{self._name}: {event['refused']}")
+
+    def counters(self) -> Mapping[str, int]:
+        """Frames since the start, now.
+
+        `received` at all ports; `forwarded` along paths; `bypassed`, between endpoints or in
+        transit; `dropped`, and `dropped_REASON` per reason; `hop_spiN_siM` and
+        `hop_spiN_siM_bytes` per SPI and SI, as they came in. Raises MeasurementError.
+        """
+        event = self.fresh()
+        counters = {name: event[name] for name in ("received", "forwarded", "bypassed", "dropped")}
+        counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
+        for hop in event["hops"]:
+            name = f"hop_spi{hop['spi']}_si{hop['si']}"
+            counters |= {name: hop["packets"], f"{name}_bytes": hop["bytes"]}
+        return counters
+
+
+def _tables_file(name: str, host: Host) -> Path:
+    return host.workdir / f"{name}.tables"

@@ -1,0 +1,213 @@
+"""The reference model of SDN-Mon: against golden vectors, scapy and statistics."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import subprocess
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Packet
+from scapy.utils import wrpcap
+from scipy.stats import binom, chisquare
+from support.sdnmon.frames import ETHERNET, forms, random_frames
+from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, layout_of
+from support.tiers import examples
+
+from sfcperf.dataplane.sdnmon import model
+from sfcperf.dataplane.sdnmon.fields import FIELDS, HEADERS, NAMES, Layout
+from sfcperf.dataplane.sdnmon.frame import MalformedError, read
+from sfcperf.dataplane.sdnmon.model import Monitor, hash64, is_sampled
+
+VECTORS = json.loads((Path(model.__file__).parent / "vectors.json").read_text())
+ALL = layout_of(",".join(NAMES))
+
+
+@pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["fields"])
+def test_golden_vectors(case: dict[str, Any]) -> None:
+    layout = layout_of(case["fields"])
+    for vector in case["frames"]:
+        try:
+            key = read(bytes.fromhex(vector["frame"]), layout)
+        except MalformedError as problem:
+            assert str(problem) == vector["total"]
+        else:
+            assert key.hex() == vector["key"]
+            assert f"{hash64(key, int(VECTORS['hash_key'], 16)):016x}" == vector["hash"]
+
+
+def test_every_total_and_header_is_in_the_vectors() -> None:
+    totals = {f["total"] for case in VECTORS["cases"] for f in case["frames"] if "total" in f}
+    assert totals == {
+        "malformed_truncated", "malformed_ip", "malformed_transport", "malformed_nsh",
+        "too_many_headers", "without_fields",
+    }  # fmt: skip
+
+
+def _fields_of_scapy(packet: Packet) -> dict[str, int]:
+    """What scapy reads in a frame without tunnels."""
+    found = {
+        "eth_dst": int(packet[Ether].dst.replace(":", ""), 16),
+        "eth_src": int(packet[Ether].src.replace(":", ""), 16),
+        "eth_type": packet[Dot1Q].type if Dot1Q in packet else packet[Ether].type,
+    }
+    if Dot1Q in packet:
+        found |= {"vlan_vid": packet[Dot1Q].vlan | 0x1000, "vlan_pcp": packet[Dot1Q].prio}
+    if IP in packet:
+        ip = packet[IP]
+        addresses = {f"ipv4_{n}": ip.getfieldval(n) for n in ("src", "dst")}
+        numbers = {k: int.from_bytes(map(int, v.split(".")), "big") for k, v in addresses.items()}
+        found |= {**numbers, "ip_proto": ip.proto, "ip_dscp": ip.tos >> 2, "ip_ecn": ip.tos & 3}
+    if IPv6 in packet:
+        raw, six = bytes(packet[IPv6]), packet[IPv6]
+        found |= {"ipv6_src": int.from_bytes(raw[8:24], "big"), "ip_proto": six.nh}
+        found |= {"ipv6_dst": int.from_bytes(raw[24:40], "big")}
+        found |= {"ip_dscp": six.tc >> 2, "ip_ecn": six.tc & 3}
+    for layer in (UDP, TCP):
+        if layer in packet:
+            found |= {"tp_src": packet[layer].sport, "tp_dst": packet[layer].dport}
+    if TCP in packet:
+        found["tcp_flags"] = int(packet[TCP].flags)
+    return found
+
+
+@pytest.mark.parametrize("name", ["udp", "tcp", "udp over IPv6", "tcp over IPv6", "tag"])
+def test_scapy_reads_the_same(name: str) -> None:
+    frame = forms()[name]
+    headers = {
+        "udp": "ip ipv4 ports", "tcp": "ip ipv4 ports tcp", "udp over IPv6": "ip ipv6 ports",
+        "tcp over IPv6": "ip ipv6 ports tcp", "tag": "vlan ip ipv4 ports",
+    }  # fmt: skip
+    found = _fields_of_scapy(Ether(frame))
+    assert read(frame, ALL) == ALL.key(found, headers[name].split())
+
+
+TSHARK = {
+    "nsh.spi": "nsh_spi", "nsh.si": "nsh_si", "vxlan.vni": "tunnel_id", "ip.src": "ipv4_src",
+    "ip.dst": "ipv4_dst", "ipv6.src": "ipv6_src", "ipv6.dst": "ipv6_dst", "udp.srcport": "tp_src",
+    "udp.dstport": "tp_dst", "tcp.srcport": "tp_src", "tcp.dstport": "tp_dst",
+    "sctp.srcport": "tp_src", "sctp.dstport": "tp_dst", "tcp.flags": "tcp_flags",
+    "icmp.type": "icmp_type", "icmp.code": "icmp_code", "icmpv6.type": "icmp_type",
+    "icmpv6.code": "icmp_code", "vlan.id": "vlan_vid",
+}  # fmt: skip
+"""Of a packet in a packet tshark lists both values; ours is the last one, and of tags the first."""
+JUDGED = (
+    "udp", "tcp", "sctp", "icmp", "udp over IPv6", "icmpv6", "extensions", "tag",
+    "vxlan", "vxlan over IPv6", "nsh", "nsh with metadata of type 2", "nsh with Ethernet",
+    "nsh in vxlan-gpe", "nsh in vxlan-gpe over IPv6",
+)  # fmt: skip
+
+
+def _number(text: str) -> int:
+    if "." in text or ("::" in text):
+        return int(ip_address(text))
+    return int(text, 0)
+
+
+def test_tshark_reads_the_same(tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: apt-get install tshark")
+    capture = tmp_path / "frames.pcap"
+    wrpcap(str(capture), [Ether(forms()[name]) for name in JUDGED])
+    argv = ["tshark", "-r", str(capture), "-T", "json", *(w for f in TSHARK for w in ("-e", f))]
+    packets = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
+    assert len(packets) == len(JUDGED)
+    for name, packet in zip(JUDGED, packets, strict=True):
+        key = read(forms()[name], ALL)
+        for field, values in packet["_source"]["layers"].items():
+            ours = TSHARK[field]
+            if field.startswith("udp.") and "tcp.srcport" in packet["_source"]["layers"]:
+                continue  # that of the tunnel
+            if ours.startswith("ipv") and not _has(key, ours):
+                continue  # likewise
+            seen = _number(values[0]) | 0x1000 if ours == "vlan_vid" else _number(values[-1])
+            assert _value(key, ours) == seen, (name, field)
+
+
+def _value(key: bytes, name: str) -> int:
+    """Of a field in a key of all fields."""
+    at = 0
+    for field in ALL.fields:
+        if field.name == name:
+            return int.from_bytes(key[at : at + field.bytes], "big")
+        at += field.bytes
+    raise KeyError(name)
+
+
+def _has(key: bytes, name: str) -> bool:
+    """Whether the packet has this version of IP."""
+    return bool(_value(key, "presence") >> HEADERS.index(name[:4]) & 1)
+
+
+@given(st.sets(st.sampled_from(NAMES), min_size=1), st.integers(0, 2**32))
+@examples(200)
+def test_a_key_of_fewer_fields_is_a_part_of_the_longer_one(names: set[str], seed: int) -> None:
+    """If no field of a tunnel is there, all fields but those inside are the same."""
+    layout = layout_of(",".join(names))
+    for frame in random_frames(seed, 5):
+        try:
+            key = read(frame, layout)
+        except MalformedError:
+            continue
+        assert len(key) % 4 == 0
+        assert len(key) - 4 < sum(field.bytes for field in layout.fields) <= len(key)
+        monitor = Monitor(layout, seed)
+        monitor.receive(frame)
+        assert set(monitor.table) == {key}
+
+
+@given(st.integers(0, 2**64 - 1), st.binary(min_size=16, max_size=16))
+@examples(200)
+def test_a_greater_ratio_samples_more(secret: int, key: bytes) -> None:
+    sampled = [is_sampled(key, secret, ratio / 20) for ratio in range(21)]
+    assert sampled == sorted(sampled)
+    assert sampled[0] is False
+    assert sampled[20] is True
+
+
+@pytest.mark.parametrize("step", [1, 256, 65536])
+def test_flows_that_follow_each_other_are_sampled_as_if_at_random(step: int) -> None:
+    """The number that is sampled has the binomial distribution over secrets."""
+    layout = layout_of("ipv4_src")
+    keys = [layout.key({"ipv4_src": n * step}, ("ipv4",)) for n in range(200)]
+    share = [
+        binom.cdf(sum(is_sampled(key, secret, 0.5) for key in keys), 200, 0.5)
+        for secret in range(400)
+    ]
+    # Bounds of about a quarter each, as the distribution is one of whole numbers.
+    edges = [binom.cdf(limit, 200, 0.5) for limit in (94, 99, 104)]
+    observed = [0, 0, 0, 0]
+    for value in share:
+        observed[sum(value > edge for edge in edges)] += 1
+    bounds = [0.0, *edges, 1.0]
+    expected = [400 * (high - low) for low, high in itertools.pairwise(bounds)]
+    assert chisquare(observed, expected).pvalue > 1e-4
+
+
+def test_masked_bits_do_not_tell_flows_apart() -> None:
+    layout = Layout({"ipv4_src": 0xFFFFFF00, "tcp_flags": 0x002})
+    keys = {
+        read(bytes(ETHERNET / IP(src=f"10.0.0.{n}", dst="10.1.0.1") / TCP(flags=flags)), layout)
+        for n in (1, 2)
+        for flags in ("S", "SA")
+    }
+    assert len(keys) == 1
+
+
+def test_fields_of_every_layout_are_aligned() -> None:
+    widths = {field.name: field.bytes for field in FIELDS}
+    for fields in (FIVE_TUPLE, ",".join(NAMES)):
+        at = 0
+        for field in layout_of(fields).fields:
+            assert at % min(widths[field.name] & -widths[field.name], 8) == 0
+            at += field.bytes
+    assert HASH_KEY.bit_length() <= 64
