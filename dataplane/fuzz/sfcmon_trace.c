@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (trace_open(&trace, name, path, false))
 		while (trace.next(&trace, &packet) == TRACE_PACKET)
 			;
-	free(trace.input.buffer);
-	close(trace.input.fd);
+	free(trace.capture.input.buffer);
+	close(trace.capture.input.fd);
 	close(fd);
 	return 0;
 }

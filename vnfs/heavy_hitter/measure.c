@@ -10,7 +10,6 @@
 
 #include "../../dataplane/common/clock.h"
 #include "../../dataplane/common/report.h"
-#include "../sfcmon/simulator/trace.h"
 #include "distributor.h"
 #include "tool.h"
 
@@ -26,7 +25,7 @@ struct frames {
 	size_t count, room;
 };
 
-static struct trace trace;
+static struct capture capture;
 
 static int add(struct frames *frames, const struct kept *one)
 {
@@ -55,24 +54,24 @@ static int keep(struct frames *frames, const struct taken *frame, uint32_t least
 static int read_frames(const struct work *work, struct frames *frames)
 {
 	const char *name = work->trace;
-	enum trace_status status;
-	struct packet packet;
+	enum capture_status status;
+	struct frame read;
 	struct taken frame;
 
-	if (!trace_open(&trace, name, (struct path){ 0, 0 }, true))
+	if (!capture_open(&capture, name))
 		return -1;
-	while ((status = trace.next(&trace, &packet)) == TRACE_PACKET &&
+	while ((status = capture.next(&capture, &read)) == CAPTURE_FRAME &&
 	       frames->count < work->most_frames) {
-		if (!frame_take(&trace, &frame))
+		if (!frame_take(&capture, &read, &frame))
 			return -1;
 		if (keep(frames, &frame, work->frame_bytes)) {
 			complain("no memory for the frames of %s", name);
 			return -1;
 		}
 	}
-	if (status == TRACE_TRUNCATED)
-		trace_cut_off(&trace);
-	if (status == TRACE_TRUNCATED || status == TRACE_DAMAGED)
+	if (status == CAPTURE_TRUNCATED)
+		capture_cut_off(&capture);
+	if (status == CAPTURE_TRUNCATED || status == CAPTURE_DAMAGED)
 		return -1;
 	if (!frames->count)
 		complain("%s has no frames", name);

@@ -6,8 +6,7 @@
 #include <rte_mempool.h>
 
 #include "../../dataplane/common/report.h"
-#include "../sfcmon/simulator/left_out.h"
-#include "../sfcmon/simulator/trace.h"
+#include "../../dataplane/capture/left_out.h"
 #include "score.h"
 #include "tool.h"
 
@@ -26,7 +25,7 @@ struct run {
 	struct left_out left_out; /* of the scores */
 };
 
-static struct trace trace;
+static struct capture capture;
 
 /* --- what leaves the engine --- */
 
@@ -128,12 +127,12 @@ static int enter_epoch(struct run *run, uint64_t time_ns)
 	return 0;
 }
 
-static int put(struct run *run)
+static int put(struct run *run, const struct frame *read)
 {
 	struct rte_mbuf *frame;
 	struct taken taken;
 
-	if (!frame_take(&trace, &taken))
+	if (!frame_take(&capture, read, &taken))
 		return -1;
 	if (run->work->score && score_count(&taken, run->work->settings.nsh_only, &run->left_out))
 		return -1;
@@ -150,20 +149,20 @@ static int put(struct run *run)
 
 static int read_trace(struct run *run)
 {
-	struct packet packet;
+	struct frame frame;
 
 	for (;;) {
 		if (run->put == run->work->most_frames)
 			return drain(run);
-		switch (trace.next(&trace, &packet)) {
-		case TRACE_PACKET:
-			if (enter_epoch(run, packet.ts_ns) || put(run))
+		switch (capture.next(&capture, &frame)) {
+		case CAPTURE_FRAME:
+			if (enter_epoch(run, frame.time_ns) || put(run, &frame))
 				return -1;
 			break;
-		case TRACE_TRUNCATED:
-			trace_cut_off(&trace);
+		case CAPTURE_TRUNCATED:
+			capture_cut_off(&capture);
 			return -1;
-		case TRACE_END:
+		case CAPTURE_END:
 			return drain(run);
 		default:
 			return -1;
@@ -208,7 +207,7 @@ static int open_files(struct run *run)
 {
 	const struct work *work = run->work;
 
-	if (!trace_open(&trace, work->trace, (struct path){ 0, 0 }, true))
+	if (!capture_open(&capture, work->trace))
 		return -1;
 	if (!work->output)
 		return 0;

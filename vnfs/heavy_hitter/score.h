@@ -2,7 +2,7 @@
 /* How right a sketch is: against the exact number of packets of each flow. */
 #pragma once
 
-#include "../sfcmon/simulator/left_out.h"
+#include "../../dataplane/capture/left_out.h"
 #include "engine.h"
 #include "tool.h"
 

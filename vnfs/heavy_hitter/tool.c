@@ -6,7 +6,6 @@
 #include <rte_mempool.h>
 
 #include "../../dataplane/common/report.h"
-#include "../sfcmon/simulator/frame.h"
 #include "rows.h"
 #include "tool.h"
 
@@ -76,23 +75,23 @@ void print_counters(FILE *out, const struct engine_type *type, struct engine *en
 	fprintf(out, "}");
 }
 
-bool frame_take(const struct trace *trace, struct taken *frame)
+bool frame_take(const struct capture *capture, const struct frame *read, struct taken *frame)
 {
 	static uint8_t room[MOST_FRAME_BYTES];
 	const struct ether_header none = { 0 };
-	struct network network = frame_network(&trace->frame);
+	struct network network = frame_network(read);
 	rte_be16_t type = rte_cpu_to_be_16(network.ethertype);
 
 	frame->data = room;
-	if (trace->frame.link_type == LINK_ETHERNET && trace->frame.bytes <= MOST_FRAME_BYTES) {
-		frame->bytes = (uint32_t)trace->frame.bytes;
-		memcpy(room, trace->frame.data, frame->bytes);
+	if (read->link_type == LINK_ETHERNET && read->bytes <= MOST_FRAME_BYTES) {
+		frame->bytes = (uint32_t)read->bytes;
+		memcpy(room, read->data, frame->bytes);
 		return true;
 	}
 	/* Captures of backbone links begin with IP. */
 	if (!network.data || network.bytes + sizeof(none) > MOST_FRAME_BYTES) {
-		trace_damaged(trace, "a frame that is cut off, or longer than %d bytes",
-			      MOST_FRAME_BYTES);
+		capture_damaged(capture, "a frame that is cut off, or longer than %d bytes",
+				MOST_FRAME_BYTES);
 		return false;
 	}
 	frame->bytes = (uint32_t)(sizeof(none) + network.bytes);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "../../dataplane/common/cpus.h"
-#include "../sfcmon/simulator/trace.h"
+#include "../../dataplane/capture/capture.h"
 #include "engine.h"
 
 struct work {
@@ -51,9 +51,9 @@ struct taken {
 	uint32_t bytes;
 };
 
-/* The frame that was read; with a header of Ethernet, of addresses 0, if it has another one or none.
+/* A frame that was read; with a header of Ethernet, of addresses 0, if it has another one or none.
  * False after complain(). */
-bool frame_take(const struct trace *trace, struct taken *frame);
+bool frame_take(const struct capture *capture, const struct frame *read, struct taken *frame);
 
 /* A frame of its own. NULL after complain(). */
 struct rte_mbuf *frame_create(struct rte_mempool *pool, const uint8_t *data, uint32_t bytes);

@@ -5,7 +5,7 @@
 
 #include "../../dataplane/common/clock.h"
 #include "../../dataplane/common/report.h"
-#include "capture.h"
+#include "frames.h"
 #include "offline.h"
 #include "record.h"
 
@@ -45,9 +45,9 @@ static enum capture_status extract(struct extractor *extractor)
 	struct captured frame;
 	struct packet packet;
 
-	while ((status = capture_next(&frame)) == CAPTURE_FRAME) {
+	while ((status = frames_next(&frame)) == CAPTURE_FRAME) {
 		if (parse(&frame, &packet) != PARSED) {
-			capture_leave_out();
+			frames_leave_out();
 			continue;
 		}
 		/* The records of windows that end come before those of the packet. */
@@ -76,7 +76,7 @@ int offline_print(const char *capture, const struct extractor_settings *settings
 	struct extractor extractor;
 	enum capture_status status;
 
-	if (!record_head(&output.head, source, run) || !capture_open(capture) ||
+	if (!record_head(&output.head, source, run) || !frames_open(capture) ||
 	    !open_extractor(&extractor, settings, &outlet))
 		return 1;
 	status = extract(&extractor);
@@ -87,7 +87,7 @@ int offline_print(const char *capture, const struct extractor_settings *settings
 	}
 	if (status != CAPTURE_END)
 		return 1;
-	capture_print_end(stderr);
+	frames_print_end(stderr);
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static bool read_all(struct memory *memory)
 	enum capture_status status;
 	struct captured frame;
 
-	while ((status = capture_next(&frame)) == CAPTURE_FRAME)
+	while ((status = frames_next(&frame)) == CAPTURE_FRAME)
 		if (!keep(memory, &frame))
 			return false;
 	if (status == CAPTURE_END && memory->count)
@@ -197,7 +197,7 @@ int offline_measure(const char *capture, const struct extractor_settings *settin
 	uint64_t packets, cpu_ns;
 	int status = 1;
 
-	if (!capture_open(capture) || !read_all(&memory))
+	if (!frames_open(capture) || !read_all(&memory))
 		goto cleanup;
 	if (!open_extractor(&extractor, settings, &outlet))
 		goto cleanup;

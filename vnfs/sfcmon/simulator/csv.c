@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "trace.h"
 #include "../../../dataplane/common/report.h"
+#include "trace.h"
 
 #define LONGEST_LINE 16384
 #define MOST_FIELDS (LONGEST_LINE + 1)
@@ -26,7 +26,8 @@ static struct field fields[MOST_FIELDS];
 
 static enum trace_status complain_of(const struct trace *trace, const char *what)
 {
-	complain("%s: line %llu %s", trace->input.name, (unsigned long long)trace->line, what);
+	complain("%s: line %llu %s", trace->capture.input.name, (unsigned long long)trace->line,
+		 what);
 	return TRACE_DAMAGED;
 }
 
@@ -62,7 +63,7 @@ static const char *take_field(const char *text, const char *end, struct field *f
 /* Takes the fields of the next line; what it has is skipped by the caller. */
 static enum trace_status read_line(struct trace *trace, int *count, size_t *bytes)
 {
-	struct input *input = &trace->input;
+	struct input *input = &trace->capture.input;
 	const char *text, *end, *at;
 	bool whole;
 
@@ -141,7 +142,7 @@ static int take_address(struct field field, uint8_t *address)
 static enum trace_status bad_value(const struct trace *trace, enum column column,
 				   struct field field, const char *allowed)
 {
-	complain("%s: line %llu: %s is '%.*s'; allowed: %s", trace->input.name,
+	complain("%s: line %llu: %s is '%.*s'; allowed: %s", trace->capture.input.name,
 		 (unsigned long long)trace->line, names[column],
 		 (int)(field.length < 64 ? field.length : 64), field.text, allowed);
 	return TRACE_DAMAGED;
@@ -198,14 +199,14 @@ static enum trace_status take_fields(struct trace *trace, struct packet *packet)
 /* Go on behind the line; a quoted field may have had ends of lines in it. */
 static void skip_line(struct trace *trace, size_t bytes)
 {
-	const char *text = (const char *)input_peek(&trace->input, bytes);
+	const char *text = (const char *)input_peek(&trace->capture.input, bytes);
 	const char *last = text + bytes - 1;
 
 	while ((text = memchr(text, '\n', (size_t)(last - text)))) {
 		trace->line++;
 		text++;
 	}
-	input_skip(&trace->input, bytes);
+	input_skip(&trace->capture.input, bytes);
 }
 
 static enum trace_status next_csv(struct trace *trace, struct packet *packet)
@@ -220,8 +221,9 @@ static enum trace_status next_csv(struct trace *trace, struct packet *packet)
 			continue;
 		}
 		if (count != trace->column_count) {
-			complain("%s: line %llu has %d fields instead of %d", trace->input.name,
-				 (unsigned long long)trace->line, count, trace->column_count);
+			complain("%s: line %llu has %d fields instead of %d",
+				 trace->capture.input.name, (unsigned long long)trace->line, count,
+				 trace->column_count);
 			return TRACE_DAMAGED;
 		}
 		status = take_fields(trace, packet);
@@ -243,7 +245,7 @@ static bool find_column(struct trace *trace, enum column column)
 		if (!is_named(&fields[i], names[column]))
 			continue;
 		if (trace->columns[column] >= 0) {
-			complain("%s: line 1 names the column %s twice", trace->input.name,
+			complain("%s: line 1 names the column %s twice", trace->capture.input.name,
 				 names[column]);
 			return false;
 		}
@@ -252,15 +254,15 @@ static bool find_column(struct trace *trace, enum column column)
 	if (trace->columns[column] < 0)
 		complain("%s: line 1 names no column %s; a CSV file has the columns "
 			 "ts_ns,src_ip,dst_ip,proto,src_port,dst_port,size_bytes",
-			 trace->input.name, names[column]);
+			 trace->capture.input.name, names[column]);
 	return trace->columns[column] >= 0;
 }
 
 /* Anything but text has bytes that text has not. */
 static bool is_text(const struct trace *trace)
 {
-	const uint8_t *text = trace->input.buffer + trace->input.start;
-	size_t bytes = input_available(&trace->input);
+	const uint8_t *text = trace->capture.input.buffer + trace->capture.input.start;
+	size_t bytes = input_available(&trace->capture.input);
 
 	if (bytes > LONGEST_LINE)
 		bytes = LONGEST_LINE;
@@ -274,13 +276,13 @@ bool csv_open(struct trace *trace)
 {
 	size_t bytes;
 
-	if (memcmp(input_peek(&trace->input, 3), BYTE_ORDER_MARK, 3) == 0)
-		input_skip(&trace->input, 3);
-	input_peek(&trace->input, LONGEST_LINE);
+	if (memcmp(input_peek(&trace->capture.input, 3), BYTE_ORDER_MARK, 3) == 0)
+		input_skip(&trace->capture.input, 3);
+	input_peek(&trace->capture.input, LONGEST_LINE);
 	if (!is_text(trace)) {
 		complain("%s: not a trace; allowed: pcap, pcapng, or CSV with a line of column "
 			 "names",
-			 trace->input.name);
+			 trace->capture.input.name);
 		return false;
 	}
 	if (read_line(trace, &trace->column_count, &bytes) != TRACE_PACKET)

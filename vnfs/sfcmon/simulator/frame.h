@@ -2,7 +2,7 @@
 /* From a captured frame to a packet. */
 #pragma once
 
-#include "link.h"
+#include "../../../dataplane/capture/link.h"
 #include "packet.h"
 
 /* Where the classifier puts packets that come without an NSH. */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "left_out.h"
+#include "../../../dataplane/capture/left_out.h"
 #include "trace.h"
 #include "window.h"
 #include "../../../dataplane/common/clock.h"
@@ -171,10 +171,7 @@ static bool process_batch(struct simulation *simulation, const struct packet *ba
 
 static void leave_out(struct simulation *simulation)
 {
-	struct network network = frame_network(&simulation->trace.frame);
-
-	network_skip_tags(&network);
-	left_out_count(&simulation->left_out, &network);
+	left_out_count_frame(&simulation->left_out, &simulation->trace.frame);
 }
 
 static enum trace_status read_batch(struct simulation *simulation, struct packet *batch,

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdarg.h>
 #include <string.h>
 
-#include "trace.h"
 #include "../../../dataplane/common/report.h"
-
-#define MAGIC_PCAPNG 0x0a0d0d0a /* the same in both byte orders */
-#define MAGIC_GZIP 0x8b1f
-#define MAGIC_ZSTD 0xfd2fb528
+#include "trace.h"
 
 /* A packet as a program writes it, in the machine's byte order. */
 struct record {
@@ -19,44 +14,31 @@ struct record {
 	uint8_t src[16], dst[16]; /* IPv4: the first 4 bytes */
 };
 
-enum trace_status trace_damaged(const struct trace *trace, const char *format, ...)
+static enum trace_status next_captured(struct trace *trace, struct packet *packet)
 {
-	char what[128];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(what, sizeof(what), format, arguments);
-	va_end(arguments);
-	complain("%s: at byte %llu, %s", trace->input.name, (unsigned long long)trace->input.used,
-		 what);
-	return TRACE_DAMAGED;
-}
-
-void trace_cut_off(const struct trace *trace)
-{
-	trace_damaged(trace, "a packet that the end cuts off");
-}
-
-enum trace_status trace_frame(struct trace *trace, const struct frame *frame, struct packet *packet)
-{
-	if (!frame_link_known(frame->link_type))
-		return trace_damaged(trace,
-				     "a frame of link type %u; allowed: Ethernet, raw IP, Linux "
-				     "cooked",
-				     frame->link_type);
-	trace->frame = *frame;
-	frame_parse(frame, trace->nsh_only ? NULL : &trace->path, packet);
-	return TRACE_PACKET;
+	switch (trace->capture.next(&trace->capture, &trace->frame)) {
+	case CAPTURE_FRAME:
+		packet->ts_ns = trace->frame.time_ns;
+		frame_parse(&trace->frame, trace->nsh_only ? NULL : &trace->path, packet);
+		return TRACE_PACKET;
+	case CAPTURE_END:
+		return TRACE_END;
+	case CAPTURE_TRUNCATED:
+		return TRACE_TRUNCATED;
+	default:
+		return TRACE_DAMAGED;
+	}
 }
 
 static enum trace_status next_record(struct trace *trace, struct packet *packet)
 {
-	const struct record *record = (const void *)input_peek(&trace->input, sizeof(*record));
+	const struct record *record =
+		(const void *)input_peek(&trace->capture.input, sizeof(*record));
 	uint8_t *key = (uint8_t *)packet->key;
 	size_t address;
 
 	if (!record)
-		return input_available(&trace->input) ? TRACE_TRUNCATED : TRACE_END;
+		return input_available(&trace->capture.input) ? TRACE_TRUNCATED : TRACE_END;
 	address = record->version == 6 ? 16 : 4;
 	packet->ts_ns = record->ts_ns;
 	packet->size = record->size;
@@ -67,46 +49,36 @@ static enum trace_status next_record(struct trace *trace, struct packet *packet)
 			 __builtin_bswap16(record->src_port);
 	memcpy(key + 4UL * SFCMON_SOURCE_WORD, record->src, address);
 	memcpy(key + 4UL * SFCMON_SOURCE_WORD + address, record->dst, address);
-	input_skip(&trace->input, sizeof(*record));
+	input_skip(&trace->capture.input, sizeof(*record));
 	return TRACE_PACKET;
 }
 
-bool records_open(struct trace *trace)
+static bool records_open(struct trace *trace)
 {
-	input_skip(&trace->input, strlen(RECORDS_MAGIC));
+	input_skip(&trace->capture.input, strlen(RECORDS_MAGIC));
 	trace->next = next_record;
 	return true;
 }
 
-static bool refuse_compressed(const char *name, const char *tool)
-{
-	complain("%s is compressed: decompress it, for instance `%s FILE | ... -`", name, tool);
-	return false;
-}
-
 bool trace_open(struct trace *trace, const char *name, struct path path, bool nsh_only)
 {
+	struct input *input = &trace->capture.input;
 	const uint8_t *head;
-	uint32_t magic;
 
 	*trace = (struct trace){ .path = path, .nsh_only = nsh_only };
-	if (!input_open(&trace->input, name))
+	if (!input_open(input, name))
 		return false;
-	name = trace->input.name;
-	head = input_peek(&trace->input, strlen(RECORDS_MAGIC));
+	head = input_peek(input, strlen(RECORDS_MAGIC));
 	if (head && memcmp(head, RECORDS_MAGIC, strlen(RECORDS_MAGIC)) == 0)
 		return records_open(trace);
-	head = input_peek(&trace->input, sizeof(magic));
-	if (!head) {
-		complain("%s: not a trace, %zu bytes long", name, input_available(&trace->input));
+	if (input_available(input) < sizeof(uint32_t)) {
+		complain("%s: not a trace, %zu bytes long", input->name, input_available(input));
 		return false;
 	}
-	memcpy(&magic, head, sizeof(magic));
-	if ((magic & 0xffff) == MAGIC_GZIP)
-		return refuse_compressed(name, "zcat");
-	if (magic == MAGIC_ZSTD)
-		return refuse_compressed(name, "zstdcat");
-	if (magic == MAGIC_PCAPNG)
-		return pcapng_open(trace);
-	return pcap_recognised(head) ? pcap_open(trace) : csv_open(trace);
+	if (capture_is_compressed(&trace->capture))
+		return false;
+	if (!capture_recognised(&trace->capture))
+		return csv_open(trace);
+	trace->next = next_captured;
+	return capture_begin(&trace->capture);
 }

@@ -2,7 +2,7 @@
 #include <netinet/in.h>
 
 #include "link.h"
-#include "../../../dataplane/common/ip.h"
+#include "../common/ip.h"
 
 #define ETH_BYTES 14
 #define ETH_IPV4 0x0800

@@ -4,8 +4,8 @@
 #include <netinet/in.h>
 
 #include "left_out.h"
-#include "../../../dataplane/common/ip.h"
-#include "../../../dataplane/nsh/nsh.h"
+#include "../common/ip.h"
+#include "../nsh/nsh.h"
 
 #define ETH_IPV4 0x0800
 #define ETH_IPV6 0x86dd
@@ -29,6 +29,14 @@ void left_out_count(struct left_out *left_out, const struct network *reached)
 		left_out->reasons[LEFT_OUT_HEADERS]++;
 	else
 		left_out->ethertypes[reached->ethertype]++;
+}
+
+void left_out_count_frame(struct left_out *left_out, const struct frame *frame)
+{
+	struct network network = frame_network(frame);
+
+	network_skip_tags(&network);
+	left_out_count(left_out, &network);
 }
 
 void left_out_print(FILE *out, const struct left_out *left_out)

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "input.h"
-#include "sketch.h"
-#include "../../../dataplane/common/report.h"
+#include "../common/report.h"
 
 #define CAPACITY (1 << 20)
 
@@ -18,9 +17,13 @@ bool input_open(struct input *input, const char *name)
 	*input = (struct input){
 		.name = standard ? "standard input" : name,
 		.fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC),
-		.buffer = allocate(1, CAPACITY),
+		.buffer = malloc(CAPACITY),
 		.capacity = CAPACITY,
 	};
+	if (!input->buffer) {
+		complain("no memory to read %s", name);
+		return false;
+	}
 	if (input->fd < 0)
 		complain("%s: %s", name, strerror(errno));
 	return input->fd >= 0;

@@ -13,6 +13,7 @@ struct frame {
 	const uint8_t *data;
 	size_t bytes;
 	uint32_t link_type; /* of pcap */
+	uint64_t time_ns; /* Unix time */
 };
 
 /* What is behind its link layer. */

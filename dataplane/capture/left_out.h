@@ -21,5 +21,8 @@ struct left_out {
 /* Count a frame of which a tool could not read more than up to there. */
 void left_out_count(struct left_out *left_out, const struct network *reached);
 
+/* The same of a whole frame: its VLAN tags could be read. */
+void left_out_count_frame(struct left_out *left_out, const struct frame *frame);
+
 /* "left_out": {...}: numbers by reason, such as `ethertype_0x8847`; without those that are 0. */
 void left_out_print(FILE *out, const struct left_out *left_out);
