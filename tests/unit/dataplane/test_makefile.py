@@ -10,7 +10,8 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_archive_keeps_no_object_whose_source_is_gone(tmp_path: Path) -> None:
-    archive, gone = tmp_path / "common.a", tmp_path / "gone.o"
+    archive, gone = tmp_path / "dataplane" / "common.a", tmp_path / "gone.o"
+    archive.parent.mkdir()
     gone.write_bytes(b"of an earlier version")
     subprocess.run(["ar", "rcS", archive, gone], check=True, capture_output=True)
     os.utime(archive, (0, 0))  # older than the sources

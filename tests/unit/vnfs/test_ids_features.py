@@ -278,7 +278,7 @@ def test_more_flows_than_the_table_has_room_for() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "not a trace"),
+        (b"", "has no frames"),
         (b"\x1f\x8b" + bytes(30), "is compressed"),
         (b"time,src,dst\n" * 3, "standard input"),
     ],
