@@ -125,8 +125,8 @@ class Parts:
 def extracted(
     pcap: Path, how: Extraction, captured: CapturedFrames | None = None
 ) -> Iterator[Record]:
-    """The records of a capture; at the end, `captured` is filled. Raises InputError for a file that is
-    no capture or is damaged."""
+    """The records of a capture; at the end, `captured` is filled. Raises InputError for a file that
+    is no capture or is damaged."""
     command = [str(binaries.find(BINARY)), "--pcap", str(pcap)]
     command += ["--window-ms", str(how.window_ms), "--early-packets", str(how.early_packets)]
     command += ["--early-flows", str(how.early_flows)]

@@ -320,7 +320,7 @@ def test_help_needs_no_database() -> None:
 
 def test_files_that_wait_to_be_read_hold_no_descriptor(run: Path) -> None:
     """Of many runs, there would be more files than descriptors."""
-    before = os.listdir("/proc/self/fd")
+    before = list(Path("/proc/self/fd").iterdir())
     held = [arrow_dataset(run / "telemetry.parquet") for _ in range(20)]
-    assert len(os.listdir("/proc/self/fd")) <= len(before) + 2
+    assert len(list(Path("/proc/self/fd").iterdir())) <= len(before) + 2
     assert all(each.count_rows() for each in held)

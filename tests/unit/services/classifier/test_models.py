@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import struct
 import os
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
