@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(spec: ReplaySpec) -> int:
     """Run or resume; gives the exit code of `sfcperf run`."""
     from sfcperf import plugins
-    from sfcperf.cli.outcome import counts_text, warnings
+    from sfcperf.cli.outcome import counts_text, failures, warnings
     from sfcperf.cli.terminal.lines import say
     from sfcperf.cli.terminal.progress import progress
     from sfcperf.package.replay.describe import module_lines
@@ -49,7 +49,8 @@ def run(spec: ReplaySpec) -> int:
         listener.started = started  # type: ignore[method-assign]
         outcome = _resume(spec, listener) if spec.resume is not None else _start(spec, listener)
     answer.write_bytes(os.fsencode(outcome.store.folder))
-    for line in warnings(outcome.store.trials()):
+    trials = outcome.store.trials()
+    for line in (*failures(trials), *warnings(trials)):
         say(line)
     if not spec.quiet:
         say(counts_text(outcome.trials))

@@ -14,6 +14,7 @@ from sfcperf.presentation.wording import count_text
 
 CHANGED = ("worse", "different", "better")
 _MOST_NAMED = 3
+_OFTEN = {"worse": "more", "better": "less"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ def headline(comparison: Comparison) -> str:
             if (number := sum(row.verdict == name for row in more))
         )
         parts.append(f"{count_text(len(more), 'smaller change')} ({counts})")
-    found = "; ".join(filter(None, [_joined(parts), _rest(rest, elsewhere=bool(parts))]))
+    found = "; ".join(
+        filter(None, [_joined(parts), _rest(rest, elsewhere=bool(parts)), *_crashes(comparison)])
+    )
     text = f"{wording.scope(comparison)}{found}"
     # A label is the user's word: no capital.
     return text if text.startswith(tuple(parts) or "\0") else text[:1].upper() + text[1:]
@@ -126,6 +129,18 @@ def _rest(rows: Sequence[Row], *, elsewhere: bool) -> str:
     shown = "no change shown elsewhere" if elsewhere else "no change shown"
     counts = [f"{equal} equal within the margin"] * bool(equal)
     return f"{shown} ({', '.join([*counts, f'{undecided} undecided'])})"
+
+
+def _crashes(comparison: Comparison) -> Iterator[str]:
+    """`functions crashed (B more often)`: of the runs, not of a row."""
+    if comparison.crashes:
+        titles = wording.side_titles(comparison)
+        often = [
+            f"{titles[each.candidate]} {_OFTEN[each.verdict]} often"
+            for each in comparison.crashes
+            if each.verdict in _OFTEN
+        ]
+        yield f"functions crashed ({', '.join(often) or 'undecided where more often'})"
 
 
 def _all(number: int, noun: str) -> str:

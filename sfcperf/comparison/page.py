@@ -119,9 +119,10 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
 def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
     """Colour of the verdict."""
     counts = comparison.counts()
-    if counts["worse"]:
+    if counts["worse"] or any(each.verdict == "worse" for each in comparison.crashes):
         return "not"
-    return "care" if counts["undecided"] or counts["different"] else "trustworthy"
+    care = counts["undecided"] or counts["different"] or comparison.crashes
+    return "care" if care else "trustworthy"
 
 
 def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:

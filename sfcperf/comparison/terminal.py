@@ -82,7 +82,9 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
         "change": wording.change_text(row),
         wording.interval_title(comparison): wording.interval_text(row.relative),
         "p (Holm)": wording.p_text(row.p_holm),
-        _RUNS if row.replication else "trials": wording.number_text(row),
+        # A table has one of the two.
+        "trials": wording.number_text(row),
+        _RUNS: wording.number_text(row),
         "verdict": verdict,
         _BETWEEN_RUNS: wording.dispersion_text(row, "between", scale),
         _BETWEEN_ROUNDS: wording.dispersion_text(row, "within", scale),

@@ -64,10 +64,12 @@ class ExportingSwitch:
             return
         self._stopped = True
         self._watch.over()
-        self._exporter.end()
-        self._ended.set()
-        self._thread.join()
-        self._socket.close()
+        try:
+            self._exporter.end()
+        finally:
+            self._ended.set()
+            self._thread.join()
+            self._socket.close()
         if self._watch.problem is not None:
             raise MeasurementError(str(self._watch.problem))
 

@@ -131,7 +131,7 @@ def run_beside(opened: socket.socket, modules: Sequence[str], watch: Watch) -> S
     manager.applications_cls[_HANDLER] = _Handler
     started: Future[SdnMon] = Future()
     # Threads of os-ken never end by themselves. Those that a daemon starts are daemons.
-    watch.thread("os-ken", lambda: _run(manager, started))
+    watch.thread("os-ken", lambda: _run(manager, started, watch))
     return started.result()
 
 
@@ -147,13 +147,14 @@ def _load(manager: Any, module: str) -> None:
     manager.load_apps([module])
 
 
-def _run(manager: Any, started: Future[SdnMon]) -> None:
+def _run(manager: Any, started: Future[SdnMon], watch: Watch) -> None:
     try:
         manager.instantiate_apps(**manager.create_contexts())
         started.set_result(manager.applications[SdnMon.__name__])
     except BaseException as error:
+        watch.over()  # whoever waits for the start has the reason, and ends
         started.set_exception(InputError(f"os-ken does not start: {error!r}", where="--app"))
         return
-    applications = manager.applications.values()
-    while all(thread.is_alive() for app in applications for thread in app.threads):
+    threads = [thread for app in manager.applications.values() for thread in app.threads]
+    while all(thread.is_alive() for thread in threads):
         time.sleep(_LOOK_S)

@@ -30,5 +30,8 @@ def arrow_dataset(path: Path) -> pyarrow.dataset.Dataset:
     from pyarrow import dataset
 
     parquet = dataset.ParquetFileFormat()
+    if str(path).isprintable():
+        return dataset.dataset(str(path.absolute()), format=parquet)
+    # An open file works with any name, at the price of a descriptor as long as the rows are used.
     whole = parquet.make_fragment(arrow_input(path))
     return dataset.FileSystemDataset([whole], whole.physical_schema, parquet)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +102,15 @@ def joined(found: Sequence[Examples]) -> Examples:
     )
 
 
+@dataclass
+class CapturedFrames:
+    """The frames of a capture, as the IDS counts them."""
+
+    number: int = 0
+    left_out: LeftOut = field(default_factory=LeftOut)
+    """Those that are in no record."""
+
+
 @dataclass(frozen=True)
 class Parts:
     """The examples of a trace."""
@@ -109,13 +118,15 @@ class Parts:
     training: Examples
     test: Examples
     """Of flows that do not train, in windows as the chain has them."""
-    left_out: LeftOut
-    """Frames of the trace that are in no record."""
+    captured: CapturedFrames
+    """The frames of the trace."""
 
 
-def extracted(pcap: Path, how: Extraction, left_out: LeftOut | None = None) -> Iterator[Record]:
-    """The records of a capture. At the end, `left_out` gets the frames that are in none. Raises
-    InputError for a file that is no capture or is damaged."""
+def extracted(
+    pcap: Path, how: Extraction, captured: CapturedFrames | None = None
+) -> Iterator[Record]:
+    """The records of a capture; at the end, `captured` is filled. Raises InputError for a file that
+    is no capture or is damaged."""
     command = [str(binaries.find(BINARY)), "--pcap", str(pcap)]
     command += ["--window-ms", str(how.window_ms), "--early-packets", str(how.early_packets)]
     command += ["--early-flows", str(how.early_flows)]
@@ -128,16 +139,18 @@ def extracted(pcap: Path, how: Extraction, left_out: LeftOut | None = None) -> I
         said = process.stderr.read().decode(errors="replace").strip()
     if process.returncode != 0:
         raise InputError(f"no records can be made of the capture: {said}", where=str(pcap))
-    if left_out is not None:
-        left_out |= json.loads(said.splitlines()[-1])["left_out"]
+    if captured is not None:
+        end = json.loads(said.splitlines()[-1])
+        captured.number = end["frames"]
+        captured.left_out |= end["left_out"]
 
 
 def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) -> Parts:
     """The examples of a trace, `share` (0 to 1) of its flows being those that train. With a share
     of 1, the test is empty. Raises InputError for damaged files."""
     start_ns = next((time_ns for time_ns, _ in frames(pcap)), 0)
-    training, left_out = _Collected(labels, start_ns), LeftOut()
-    for record in _that_train(pcap, how, left_out):
+    training, captured = _Collected(labels, start_ns), CapturedFrames()
+    for record in _that_train(pcap, how, captured):
         flow = flow_of(record)
         if trains(flow, seed, share):
             training.add(record, flow)
@@ -146,13 +159,13 @@ def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) 
         flow = flow_of(record)
         if not trains(flow, seed, share):
             test.add(record, flow)
-    return Parts(_rounded(training.examples()), test.examples(), left_out)
+    return Parts(_rounded(training.examples()), test.examples(), captured)
 
 
-def _that_train(pcap: Path, how: Extraction, left_out: LeftOut) -> Iterator[Record]:
+def _that_train(pcap: Path, how: Extraction, captured: CapturedFrames) -> Iterator[Record]:
     """Records of overlapping windows. A flow of a burst (`early_flows`) has its early record before
     it has `early_packets`; alone it would have had another one, which is an example as well."""
-    yield from extracted(pcap, how.overlapping, left_out)
+    yield from extracted(pcap, how.overlapping, captured)
     if how.early_flows:
         alone = extracted(pcap, replace(how, early_flows=0))
         yield from (record for record in alone if record.kind == EARLY)

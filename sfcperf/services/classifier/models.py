@@ -116,15 +116,22 @@ def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str]
         except InputError as error:
             say(f"the stored model is not used: {error.message}")
             shutil.rmtree(folder)
-    _train(engine, source, how, inputs, folder)
+    _train(engine, source, how, inputs, folder, say)
     return load(folder)
 
 
 def _train(
-    engine: Engine, source: Source, how: Extraction, inputs: Mapping[str, Any], folder: Path
+    engine: Engine,
+    source: Source,
+    how: Extraction,
+    inputs: Mapping[str, Any],
+    folder: Path,
+    say: Callable[[str], None],
 ) -> None:
     labels = labelling.read(source.labels)
     found = parts(source.pcap, labels, how, source.seed, source.share)
+    for line in found.captured.left_out.lines(found.captured.number):
+        say(f"{source.pcap.name}: {line}")
     further = [
         parts(pcap, labelling.read(file), how, source.seed, 1).training
         for pcap, file in source.further
@@ -148,7 +155,7 @@ def _train(
             "features": FEATURES,
             "sha256": _digests(made),
             "facts": dict(facts),
-            "packets_left_out": found.left_out,
+            "packets_left_out": found.captured.left_out,
             "training_records": {
                 str(label): int((training.labels == label).sum()) for label in present
             },

@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 
 from sfcperf.analysis.telemetry import MergeAnalysis
 from sfcperf.query.engine import VIEWS
+from sfcperf.results.tables.arrow_files import arrow_dataset
 
 Ask = Callable[..., "Answer"]
 
@@ -315,3 +316,11 @@ def test_help_needs_no_database() -> None:
     assert shown.exit_code == 0
     assert "SQL" in shown.output
     assert imports("import sfcperf.cli.verbs.results.query", ["duckdb", "pyarrow"]) == ""
+
+
+def test_files_that_wait_to_be_read_hold_no_descriptor(run: Path) -> None:
+    """Of many runs, there would be more files than descriptors."""
+    before = list(Path("/proc/self/fd").iterdir())
+    held = [arrow_dataset(run / "telemetry.parquet") for _ in range(20)]
+    assert len(list(Path("/proc/self/fd").iterdir())) <= len(before) + 2
+    assert all(each.count_rows() for each in held)

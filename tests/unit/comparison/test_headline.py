@@ -10,7 +10,7 @@ import pytest
 from support.records.comparisons import row
 
 from sfcperf.analysis.comparison import Comparison, Options, Row
-from sfcperf.analysis.comparison.result import SideFacts
+from sfcperf.analysis.comparison.result import Crashes, SideFacts
 from sfcperf.comparison import headline
 
 A = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2]
@@ -35,10 +35,11 @@ def found(
     return replace(ONE, **known, scenario=scenario or {}, candidate=candidate, paired=True)
 
 
-def said(rows: Sequence[Row]) -> str:
+def said(rows: Sequence[Row], crashes: Sequence[Crashes] = ()) -> str:
     names = ["old", *dict.fromkeys(row.candidate for row in rows)]
     base, *others = (SideFacts(name, name, None, "w", "", "complete", {}) for name in names)
-    return headline(Comparison(base, tuple(others), Options(), tuple(rows), (), (), ()))
+    compared = Comparison(base, tuple(others), Options(), tuple(rows), (), (), ())
+    return headline(replace(compared, crashes=tuple(crashes)))
 
 
 def test_a_large_change_and_nothing_else() -> None:
@@ -118,3 +119,14 @@ def test_a_baseline_of_0_has_no_ratio() -> None:
     text = said([replace(lost, verdict="worse", paired=True)])
     assert "rose (0" in text
     assert "worse" in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [("worse", "(new more often)"), ("better", "(new less often)"), ("undecided", "(undecided")],
+)
+def test_crashes_are_no_matter_of_a_row(verdict: Any, words: str) -> None:
+    crashes = Crashes("new", "attempt", 0, 24, 12, 24, 0.0, 0.0, verdict)
+    text = said([found("equivalent", 1.01)], [crashes])
+    assert "equal within the margin" in text
+    assert f"functions crashed {words}" in text

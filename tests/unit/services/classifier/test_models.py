@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +63,17 @@ def test_flows_that_train_are_not_tested(source: Source) -> None:
     everything = parts(source.pcap, labels.read(source.labels), HOW, 1, 1)
     assert len(everything.test.labels) == 0
     assert len(everything.training.labels) > len(records)  # windows overlap
+
+
+def test_frames_that_train_nothing_are_told(engine: ScikitEngine, source: Source) -> None:
+    mpls = b"\2" * 12 + b"\x88\x47" + bytes(50)
+    with source.pcap.open("ab") as trace:
+        for _ in range(7):
+            trace.write(struct.pack("<4I", 2**31, 0, len(mpls), len(mpls)) + mpls)
+    said: list[str] = []
+    model = models.trained(engine, source, HOW, said.append)
+    assert model.manifest["packets_left_out"] == {"ethertype_0x8847": 7}
+    assert any("trace.pcap: 7 of " in line for line in said)
 
 
 @pytest.mark.parametrize(
