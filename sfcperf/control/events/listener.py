@@ -40,11 +40,5 @@ class Listener:
     def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """A trial is recorded."""
 
-    def phase_started(self, name: str) -> None:
-        """From now on, time counts for a phase (sfcperf.control.events.phases). Phases nest."""
-
-    def phase_ended(self, name: str) -> None:
-        """Time counts for the phase around it again."""
-
     def message(self, text: str) -> None:
         """Something that the user should know now."""
