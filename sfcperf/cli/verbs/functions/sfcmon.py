@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfcperf.cli.arguments import JsonOption, TraceDurationOption, group, seed_option
 from sfcperf.cli.verbs.functions.rest_options import TokenFileOption, rest_address
 from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
     from sfcperf.vnfs.sfcmon.settings import Sizes
 
-app = typer.Typer(
-    help="Plan and simulate SFCMon, or control its switches.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
+app = group("Plan and simulate SFCMon, or control its switches.")
 
 ThresholdOption = Annotated[
     float,
@@ -30,7 +26,6 @@ ThresholdOption = Annotated[
         help="Share of the packets from which a source is a heavy hitter, such as 0.001.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("simulate")
@@ -168,9 +163,7 @@ def plan(
             "--iblt-hashes", metavar="K", min=3, max=6, help="Cells of a flow in the IBLT."
         ),
     ] = 3,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Seed of the simulated IBLTs.")
-    ] = 1,
+    seed: Annotated[int, seed_option("Seed of the simulated IBLTs.")] = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Compute the sizes of CMS, Bloom filter and IBLT. Checks them by simulation."""
@@ -192,12 +185,8 @@ def generate_trace(
             metavar="OUT", help="pcap file to write; `-` is stdout.", show_default=False
         ),
     ],
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same file.")
-    ] = 1,
-    duration_s: Annotated[
-        float, typer.Option("--duration-s", metavar="S", help="Length of the trace, seconds.")
-    ] = 60.0,
+    seed: Annotated[int, seed_option("The same seed gives the same file.")] = 1,
+    duration_s: TraceDurationOption = 60.0,
     packets_per_minute: Annotated[
         int, typer.Option("--packets-per-minute", metavar="N", min=60, help="Mean rate.")
     ] = 10_000_000,
