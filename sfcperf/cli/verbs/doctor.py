@@ -29,8 +29,8 @@ def doctor(
     from sfcperf.environment.gather import (
         each_once,
         infrastructures_elsewhere,
+        of_installed,
         of_services,
-        requirements_for,
     )
     from sfcperf.environment.tools import versions
     from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
@@ -46,7 +46,7 @@ def doctor(
     if driver is not None and driver not in (known := plugins.names("driver")):
         raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
     with versions():
-        needed = requirements_for(None, driver, config)
+        needed = of_installed(driver, config)
         services = of_services()
     table = Table("", "needed", "found", box=None, pad_edge=False)
     # Only workflows that ask for them need these.
