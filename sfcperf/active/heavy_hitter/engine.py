@@ -197,9 +197,6 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
         {
             **HeavyHitterEngine.trace_parameters,
             "threshold": HeavyHitter.parameters["properties"]["threshold"],
-            "window_s": number(
-                "Width of a window, seconds; 0: the whole trace is one.", (0, 86_400), default=0
-            ),
         }
     )
 
@@ -212,8 +209,6 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
         """Compare. Raises MeasurementError for a trace without flows."""
         asked = self.parameters
         words: list[object] = ["--score", "--action", "report", "--threshold", asked["threshold"]]
-        if asked["window_s"]:
-            words += ["--window-ms", max(1, round(asked["window_s"] * 1000))]
         events = self.events(raw_dir, *words)
         end = events[-1]
         left_out = LeftOut(end["left_out"])
