@@ -157,12 +157,6 @@ def plan(
             "threshold too high: P for each of the three.",
         ),
     ] = 0.99,
-    iblt_hashes: Annotated[
-        int,
-        typer.Option(
-            "--iblt-hashes", metavar="K", min=3, max=6, help="Cells of a flow in the IBLT."
-        ),
-    ] = 3,
     seed: Annotated[int, seed_option("Seed of the simulated IBLTs.")] = 1,
     as_json: JsonOption = False,
 ) -> None:
@@ -173,7 +167,7 @@ def plan(
     _check_share(threshold)
     if not 0.5 <= success <= 0.9999:
         raise InputError(f"{success} is out of range", where="--success", allowed="0.5 to 0.9999")
-    found = planned(packets, flows, threshold, success, iblt_hashes=iblt_hashes, seed=seed)
+    found = planned(packets, flows, threshold, success, seed=seed)
     print(json.dumps(asdict(found), indent=2) if as_json else "\n".join(plan_lines(found)))
 
 
@@ -187,21 +181,6 @@ def generate_trace(
     ],
     seed: Annotated[int, seed_option("The same seed gives the same file.")] = 1,
     duration_s: TraceDurationOption = 60.0,
-    packets_per_minute: Annotated[
-        int, typer.Option("--packets-per-minute", metavar="N", min=60, help="Mean rate.")
-    ] = 10_000_000,
-    sources: Annotated[
-        int,
-        typer.Option(
-            "--sources", metavar="N", min=1, max=2**24, help="Source addresses in each minute."
-        ),
-    ] = 230_000,
-    exponent: Annotated[
-        float,
-        typer.Option(
-            "--zipf-exponent", metavar="S", help="How unequal sources are (0: all send as much)."
-        ),
-    ] = 0.9,
     on_s: Annotated[
         float,
         typer.Option(
@@ -222,11 +201,9 @@ def generate_trace(
         raise InputError(
             f"{duration_s} is no length", where="--duration-s", allowed="more than 0, up to 86400"
         )
-    if not 0 <= exponent <= 4:
-        raise InputError(f"{exponent} is out of range", where="--zipf-exponent", allowed="0 to 4")
     if not 0.1 <= on_s <= 60:
         raise InputError(f"{on_s} is out of range", where="--on-s", allowed="0.1 to 60")
-    trace = SyntheticTrace(seed, duration_s, packets_per_minute, sources, exponent, on_s)
+    trace = SyntheticTrace(seed, duration_s, on_s=on_s)
     if out == "-":
         try:
             for part in trace.pcap():

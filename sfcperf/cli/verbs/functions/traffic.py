@@ -69,12 +69,6 @@ def label(
             show_default=False,
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="Configuration of Suricata.", show_default=False
-        ),
-    ] = None,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -96,7 +90,7 @@ def label(
     if output.exists():
         raise InputError("there is something already", where=str(output), allowed="a new file")
     known = None if truth is None else labels.read(truth)
-    found = suricata.alerts(pcap, rules or (suricata.RULES,), config or suricata.CONFIG)
+    found = suricata.alerts(pcap, rules or (suricata.RULES,))
     labels.write(output, found.rows)
     print(f"{output}: {len(found.rows) - 1} flows are attacks")
     if found.without_flow:
