@@ -31,9 +31,6 @@ class Listener:
     def trial_group_started(self, group: TrialGroup) -> None:
         """The trials of one scenario in a round begin."""
 
-    def trial_group_ended(self, group: TrialGroup) -> None:
-        """They have ended, and their deployment is removed."""
-
     def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
         """An attempt at a trial begins; the first is 1."""
 

@@ -80,7 +80,6 @@ class TrialGroupRunner:
                 return [self._traced_trial(trial) for trial in self._group.trials]
             finally:
                 self._chain.remove()
-                self._listener.trial_group_ended(self._group)
 
     def _traced_trial(self, trial: PlannedTrial) -> TrialRecord:
         self._run.interrupts.check()
