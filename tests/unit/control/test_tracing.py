@@ -77,6 +77,7 @@ def test_a_run_is_one_tree(bench: Bench, received: list[ExportTraceServiceReques
     paths = {path(spans, span) for span in spans.values()}
     assert len({span.trace_id for span in spans.values()}) == 1
     assert [names for names in paths if len(names) == 1] == [("run",)]
+    assert [span.name for span in spans.values()].count("round 1") == 1
     measured = {names for names in paths if names[-1] in ("measuring", "warmup")}
     assert measured == {
         ("run", round_, f"scenario {scenario}", "trial a", kind)
