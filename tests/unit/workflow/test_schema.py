@@ -191,17 +191,6 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"topology": {"nodes": {"n": {"cpu": 1}}}}, "/topology/nodes/n/cpu", "known", "vcpus"),
         ({"topology": {"nodes": {}}}, "/topology/nodes", "at least 1", ""),
         (
-            {
-                "topology": {
-                    "nodes": {"a": {}},
-                    "links": [{"between": ["a", "b"], "burst_bytes": 9999}],
-                }
-            },
-            "/topology/links/0",
-            "rate_bps",
-            "",
-        ),
-        (
             {"endpoints": {"client": {"address": "10.0.0.300"}}},
             "/endpoints/client/address",
             "ipv4",
