@@ -1,0 +1,85 @@
+"""Check: what does not fit the schema, with its place in the document.
+
+What says how a document is changed or expanded (`presets`, `variants`, `factors`) is checked when
+it is followed; all other sections are checked once, in every form that they take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.workflow.document import Findings
+from sfcperf.workflow.expand import Expansion, Form
+from sfcperf.workflow.noise_gate import sentinel_probe
+from sfcperf.workflow.schema import SLOTS, Schema, Slot, own_schema
+from sfcperf.workflow.validate import Validator
+
+
+def check_section(
+    document: Mapping[str, Any], section: str, findings: Findings, schema: Schema | None = None
+) -> None:
+    """Find what does not fit in one section, if the document has it. `schema`: that of the
+    workflow; without one, that of sections without plug-ins."""
+    if section in document:
+        validator = _of_sections(schema) if schema else _without_plugins()
+        findings.add_misfits(validator.misfits({section: document[section]}))
+
+
+def check_outline(document: Mapping[str, Any], findings: Findings) -> None:
+    """Find top-level keys that are unknown or missing. Raises WorkflowError if the factors, which
+    are expanded next, do not fit."""
+    schema = own_schema()
+    outline = {**schema, "properties": dict.fromkeys(schema["properties"], True)}
+    findings.add_misfits(Validator(outline).misfits(document))
+    mistakes = Findings()
+    check_section(document, "factors", mistakes)
+    findings.raise_with(mistakes)
+
+
+def check_sections(expansion: Expansion, schema: Schema, findings: Findings) -> None:
+    """Check every form of every section. Raises WorkflowError with everything that was found."""
+    validator = _of_sections(schema)
+    for section, forms in expansion.forms.items():
+        for form in forms.values():
+            for misfit in validator.misfits({section: form.value}):
+                where, levels = expansion.locate(misfit.path, form.levels)
+                findings.add(where, misfit.message + levels, misfit.allowed, misfit.hint)
+            if findings.are_many:
+                break
+    findings.raise_any()
+
+
+def _of_sections(schema: Schema) -> Validator:
+    """Of documents with any of the sections."""
+    return Validator({key: schema[key] for key in ("$schema", "properties", "$defs")})
+
+
+@cache
+def _without_plugins() -> Validator:
+    return _of_sections(own_schema())
+
+
+def named_plugins(expansion: Expansion) -> set[tuple[str, str]]:
+    """(kind, name) of the installed plug-ins that a document, which may have errors, names."""
+    named = {("probe", _name(sentinel_probe(expansion.document), "probe"))}
+    for slot in SLOTS:
+        for form in expansion.forms.get(slot.section, {}).values():
+            named |= {(slot.kind, _name(entry, slot.selector)) for entry in _entries(slot, form)}
+    return {(kind, name) for kind, name in named if name in plugins.names(kind)}
+
+
+def _entries(slot: Slot, form: Form) -> Iterable[Any]:
+    """What chooses a plug-in in a section: the section itself, its items, or its values."""
+    if slot.kind == "driver":
+        return [form.value]
+    if isinstance(form.value, dict):
+        return form.value.values()
+    return form.value if isinstance(form.value, list) else []
+
+
+def _name(entry: Any, selector: str) -> str:
+    name = entry.get(selector) if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else ""
