@@ -31,9 +31,7 @@ def check_section(
 def check_outline(document: Mapping[str, Any], findings: Findings) -> None:
     """Find top-level keys that are unknown or missing. Raises WorkflowError if the factors, which
     are expanded next, do not fit."""
-    schema = own_schema()
-    outline = {**schema, "properties": dict.fromkeys(schema["properties"], True)}
-    findings.add_misfits(Validator(outline).misfits(document))
+    findings.add_misfits(_outline().misfits(document))
     mistakes = Findings()
     check_section(document, "factors", mistakes)
     findings.raise_with(mistakes)
@@ -52,14 +50,21 @@ def check_sections(expansion: Expansion, schema: Schema, findings: Findings) -> 
     findings.raise_any()
 
 
-def _of_sections(schema: Schema) -> Validator:
-    """Of documents with any of the sections."""
-    return Validator({key: schema[key] for key in ("$schema", "properties", "$defs")})
+@cache
+def _outline() -> Validator:
+    """Of top-level keys, whatever their values are."""
+    schema = own_schema()
+    return Validator({**schema, "properties": dict.fromkeys(schema["properties"], True)})
 
 
 @cache
 def _without_plugins() -> Validator:
     return _of_sections(own_schema())
+
+
+def _of_sections(schema: Schema) -> Validator:
+    """Of documents with any of the sections."""
+    return Validator({key: schema[key] for key in ("$schema", "properties", "$defs")})
 
 
 def named_plugins(expansion: Expansion) -> set[tuple[str, str]]:

@@ -21,7 +21,6 @@ from sfcperf.workflow.validate import Validator
 from sfcperf.workflow.varying import with_references, without_references
 
 Schema = dict[str, Any]
-_META = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
 
 
 @dataclass(frozen=True)
@@ -120,9 +119,14 @@ def parameters_with_defaults(kind: str, name: str, given: Mapping[str, Any]) -> 
 
 
 @cache
+def _metaschema() -> Validator:
+    return Validator({"$ref": "https://json-schema.org/draft/2020-12/schema"})
+
+
+@cache
 def _check(plugin: Any, kind: str, name: str) -> None:
     """Raises SfcperfError when a plug-in's schema is none."""
-    for wrong in Validator(_META).misfits(plugin.parameters):
+    for wrong in _metaschema().misfits(plugin.parameters):
         raise SfcperfError(
             f"the {kind} plug-in {name!r} declares a wrong schema: {wrong.message}",
             where=f"{plugin.__name__}.parameters{pointer.to_pointer(wrong.path)}",

@@ -114,6 +114,13 @@ def test_a_level_that_does_not_fit_names_the_place_and_the_level(refused: Any) -
     }
 
 
+def test_a_mistake_in_all_forms_of_a_section_is_one_error(refused: Any) -> None:
+    functions = [{"vnf": "fwd", "count": "${n}"}, {"vnf": 3}]
+    chain = {"functions": functions, "spi": "${spi}"}
+    error = refused(chain=chain, factors={"n": [*range(30)], "spi": [1, 2]})
+    assert (error.where, error.others, error.more) == ("/chain/functions/1/vnf", (), 0)
+
+
 def test_a_mistake_inside_a_level_points_into_the_factor(refused: Any) -> None:
     bad = {"name": "bad", "nodes": {"a": {"cpus": 1}}}
     error = refused(topology="${t}", factors={"t": ["T1", bad]})
