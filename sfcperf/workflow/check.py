@@ -11,30 +11,28 @@ from functools import cache
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.workflow.document import Findings
+from sfcperf.workflow.document import Findings, Misfit
 from sfcperf.workflow.expand import Expansion, Form
 from sfcperf.workflow.noise_gate import sentinel_probe
 from sfcperf.workflow.schema import SLOTS, Schema, Slot, own_schema
 from sfcperf.workflow.validate import Validator
 
 
-def check_section(
-    document: Mapping[str, Any], section: str, findings: Findings, schema: Schema | None = None
-) -> None:
-    """Find what does not fit in one section, if the document has it. `schema`: that of the
-    workflow; without one, that of sections without plug-ins."""
-    if section in document:
-        validator = _of_sections(schema) if schema else _without_plugins()
-        findings.add_misfits(validator.misfits({section: document[section]}))
+def section_misfits(document: Mapping[str, Any], section: str) -> list[Misfit]:
+    """What does not fit in a section that names no plug-in; nothing if the document lacks it."""
+    if section not in document:
+        return []
+    return _without_plugins().misfits({section: document[section]})
 
 
 def check_outline(document: Mapping[str, Any], findings: Findings) -> None:
     """Find top-level keys that are unknown or missing. Raises WorkflowError if the factors, which
     are expanded next, do not fit."""
     findings.add_misfits(_outline().misfits(document))
-    mistakes = Findings()
-    check_section(document, "factors", mistakes)
-    findings.raise_with(mistakes)
+    wrong = section_misfits(document, "factors")
+    findings.add_misfits(wrong)
+    if wrong:
+        findings.raise_any()
 
 
 def check_sections(expansion: Expansion, schema: Schema, findings: Findings) -> None:

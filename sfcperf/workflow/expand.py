@@ -144,9 +144,11 @@ def expand(document: Mapping[str, Any], findings: Findings, variants: int = 1) -
     _check_names(factors, mistakes)
     _check_references(document, factors, mistakes)
     _check_count(factors, mistakes)
-    findings.raise_with(mistakes)
-    _check_size(document, factors, variants, mistakes)
-    findings.raise_with(mistakes)
+    if not mistakes:
+        _check_size(document, factors, variants, mistakes)
+    if mistakes:
+        findings.add_error(mistakes.error())
+        findings.raise_any()
     return Expansion(document, factors)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfcperf.errors import InputError
-from sfcperf.workflow.check import check_section
+from sfcperf.workflow.check import check_sections, named_plugins
 from sfcperf.workflow.document import Findings
+from sfcperf.workflow.expand import Expansion
 from sfcperf.workflow.model import Infrastructure
 from sfcperf.workflow.overrides import customise, parse_override
 from sfcperf.workflow.profile import Profile
@@ -37,12 +38,6 @@ def load_infrastructure(
                 where=override.source,
                 allowed="--set infrastructure.config.KEY=VALUE",
             )
-    document = customise({}, overrides, driver, profile)
-    section = document["infrastructure"]
-    findings = Findings()
-    # The driver's own schema can be composed only if the driver exists.
-    for used in ([], ["driver"]):
-        schema = compose([(kind, section[kind]) for kind in used])
-        check_section(document, "infrastructure", findings, schema)
-        findings.raise_any()
-    return build_infrastructure(section)
+    expansion = Expansion(customise({}, overrides, driver, profile), {})
+    check_sections(expansion, compose(named_plugins(expansion)), Findings())
+    return build_infrastructure(expansion.document["infrastructure"])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow.check import check_section
+from sfcperf.workflow.check import section_misfits
 from sfcperf.workflow.document import Findings, choices, listing, pointer
 from sfcperf.workflow.document.reader import clean, parse
 from sfcperf.workflow.profile import Profile
@@ -60,7 +60,7 @@ def customise(
     """
     findings = Findings()
     for key in ("presets", _PRESET):
-        check_section(document, key, findings)
+        findings.add_misfits(section_misfits(document, key))
     findings.raise_any()
     parsed = [parse_override(text) for text in overrides]
     presets = document.get("presets", {})

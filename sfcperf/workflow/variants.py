@@ -10,7 +10,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import InputError, WorkflowError, errors_as
-from sfcperf.workflow.check import check_section
+from sfcperf.workflow.check import section_misfits
 from sfcperf.workflow.document import Findings, listing, pointer
 from sfcperf.workflow.document.limits import MAX_EXPANDED, size
 from sfcperf.workflow.expand import MAX_SCENARIOS, VARYING
@@ -35,7 +35,7 @@ def read_variants(document: Mapping[str, Any]) -> tuple[Variant, ...]:
     """The variants of a document, the first of which is the baseline; empty without an interleaved
     comparison. Raises WorkflowError, also if they would have too many scenarios or values."""
     findings = Findings()
-    check_section(document, "variants", findings)
+    findings.add_misfits(section_misfits(document, "variants"))
     findings.raise_any()
     changes_of = document.get("variants", {})
     factors = document.get("factors")

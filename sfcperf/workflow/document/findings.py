@@ -88,12 +88,6 @@ class Findings:
         if self._found:
             raise self.error()
 
-    def raise_with(self, further: Findings) -> None:
-        """Raise all errors if there are further ones, together with them."""
-        if further:
-            self.add_error(further.error())
-            self.raise_any()
-
 
 class Choices(TypedDict):
     """What an error about an unknown name says besides."""
