@@ -39,7 +39,7 @@ def doctor(
     config = None
     if profile is not None or set_:
         from sfcperf.cli.inputs import open_profile
-        from sfcperf.workflow.load import load_infrastructure
+        from sfcperf.workflow.infrastructure import load_infrastructure
 
         chosen = load_infrastructure(set_ or (), driver, open_profile(profile))
         driver, config = chosen.driver, chosen.config

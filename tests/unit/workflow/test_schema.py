@@ -145,6 +145,7 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"name": ""}, "/name", "required pattern", "Letters"),
         ({"probes": []}, "/probes", "at least 1", ""),
         ({"probes": [{"probe": "ecco"}]}, "/probes/0/probe", "not known", "'echo'"),
+        ({"probes": [{"probe": ["echo"]}]}, "/probes/0/probe", "must be a string", "Name"),
         ({"probes": [{"probe": "echo", "cuont": 1}]}, "/probes/0/cuont", "not known", "'count'"),
         ({"probes": [{"probe": "echo", "count": "1"}]}, "/probes/0/count", "an integer", ""),
         ({"probes": [{"probe": "echo", "count": 0}]}, "/probes/0/count", "at least 1", ""),
