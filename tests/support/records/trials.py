@@ -8,15 +8,10 @@ from typing import Any
 
 from sfcperf.results.records import TrialRecord, TrialStatus
 from sfcperf.results.store import RunStore
+from support.records.manifests import metric as metric_entry
 from support.records.manifests import run_manifest
 
-RTT = {
-    "name": "rtt_us",
-    "unit": "us",
-    "description": "round-trip time",
-    "better": "lower",
-    "primary": True,
-}
+RTT = metric_entry("rtt_us", "us", "round-trip time", better="lower", primary=True)
 
 
 def trial(
@@ -50,6 +45,13 @@ def trial(
         "packets": {"fwd-1": 40},
         "notes": {"sender": "idle"},
         "raw": f"raw/{trial_id}",
+        "rerun_of": "",
+        "series": {},
+        "noise": {},
+        "duration_s": 1.5,
+        "series_step_s": None,
+        "failed_attempts": (),
+        "loss": None,
     }
     return TrialRecord(**(known | more))
 
