@@ -10,6 +10,7 @@ from sfcperf.results.records import TrialRecord, TrialStatus
 from sfcperf.results.store import RunStore
 from support.records.manifests import metric as metric_entry
 from support.records.manifests import run_manifest
+from support.records.plans import made_up_plan
 
 RTT = metric_entry("rtt_us", "us", "round-trip time", better="lower", primary=True)
 
@@ -63,7 +64,10 @@ def run_folder(folder: Path, trials: Sequence[TrialRecord] = (), **manifest: Any
     store.write_workflow({"sfcperf": 1, "name": "small"}, folder.parent)
     known = run_manifest(folder.name)
     design = known["design"] | manifest.pop("design", {})
-    store.write_manifest(known | manifest | {"design": design})
+    document = known | manifest | {"design": design}
+    store.write_manifest(document)
+    ids = {entry["id"] for entry in document["scenarios"]} | {one.scenario_id for one in trials}
+    store.write_plan(made_up_plan(sorted(ids) or ["s000"]))
     for record in trials:
         store.append_trial(record)
     return store
