@@ -136,8 +136,6 @@ def _described(found: Description) -> dict[str, Any]:
         **_estimated(found.mean, "mean", "ci_", "method"),
         **_estimated(found.median, "median", "median_ci_", "median_method"),
         **{f"p{percent}": value for percent, value in found.percentiles.items()},
-        "normality_p": found.normality.p,
-        "normality_method": found.normality.method,
     }
 
 

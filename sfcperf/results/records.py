@@ -152,9 +152,6 @@ class Summary:
     """Planned trials of the row, one per round."""
     centre: str
     """`mean` or `median`: which of them the workflow declares to describe the trials."""
-    normality_p: float | None
-    """Of the test for normality of the trials; None for fewer than three, or equal ones."""
-    normality_method: str
     p5: float | None
     """This and the next three: percentiles of the trials; None for too few (n < 19 for p5 and p95,
     n < 3 for p25 and p75)."""
