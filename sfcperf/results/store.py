@@ -47,7 +47,6 @@ class RunFile(StrEnum):
     JOINED = "joined.parquet"
     CORRELATIONS = "correlations.json"
     TAGS = "tags.json"
-    STEADY = "steady.json"
     ATTRIBUTION = "attribution.json"
     LOCK = "lock"
     PACKAGE = "package.zip"
@@ -62,7 +61,6 @@ SCHEMAS = {
     RunFile.SUMMARY: "summary",
     RunFile.TAGS: "tags",
     RunFile.CORRELATIONS: "correlations",
-    RunFile.STEADY: "steady",
     RunFile.ATTRIBUTION: "attribution",
 }
 """Documents -> their schemas, which they match whenever they are read."""
@@ -344,7 +342,7 @@ class RunStore:
         return self.folder / RunFile.JOINED
 
     def write_document(self, name: RunFile, document: Mapping[str, Any]) -> None:
-        """What an analysis found: CORRELATIONS, STEADY, ATTRIBUTION or TAGS."""
+        """What an analysis found: CORRELATIONS, ATTRIBUTION or TAGS."""
         self._write_versioned(name, document)
 
     def document(self, name: RunFile) -> dict[str, Any] | None:

@@ -124,9 +124,7 @@ def test_a_forged_trial_shows_in_the_summary(package: Path, tmp_path: Path) -> N
     assert "by the trials" in findings(verify(path), "summaries")
 
 
-@pytest.mark.parametrize(
-    "name", ["tags.json", "correlations.json", "steady.json", "attribution.json"]
-)
+@pytest.mark.parametrize("name", ["tags.json", "correlations.json", "attribution.json"])
 def test_a_damaged_analysis_is_found(package: Path, tmp_path: Path, name: str) -> None:
     path = sealed(package, tmp_path / "p.zip", f"{RUN}/{name}", b'{"schema_version": 1}')
     assert name in findings(verify(path), "documents")

@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-from support.records.runs import RunOptions, build_run
 from support.records.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
-from sfcperf.analysis.telemetry import SteadyAnalysis
 from sfcperf.presentation.units import Scale
 from sfcperf.report.publisher import ReportPublisher
 from sfcperf.report.result_tables import details, results
-from sfcperf.report.telemetry_analyses import unsteady
 from sfcperf.results.store import RunStore
-from sfcperf.results.values import Observation
 
 MS = Scale(1e-3, "ms")
 
@@ -51,23 +46,3 @@ def test_the_declared_centre_and_the_warnings_reach_the_report(new_run: RunStore
     page = new_run.report.read_text()
     assert '<th scope="col" class="num">Median</th><th scope="col" class="num">95 % CI' in page
     assert '<div class="reason">The trials drift.</div>' in page
-
-
-def test_telemetry_that_moves_is_in_the_report(tmp_path_factory: pytest.TempPathFactory) -> None:
-    options = RunOptions(telemetry=False, topologies=("T1",), chain_lengths=(1,))
-    store = build_run(tmp_path_factory.mktemp("steady") / "run", options)
-    for record in store.trials():
-        observations = [
-            Observation(10**9 * record.round + place, "fwd-1", "cpu_cores", "1", float(place > 9))
-            for place in range(40)
-        ]
-        store.write_trial_telemetry(record, observations)
-    store.merge_telemetry()
-    assert unsteady(store) is None
-    SteadyAnalysis({}).analyse(store)
-    found = unsteady(store)
-    assert found is not None
-    assert {series for series, *_ in found["rows"]} == {"fwd-1 cpu_cores"}
-    assert found["judged"] == len(found["rows"]) == 4
-    ReportPublisher({"formats": []}).publish(store)
-    assert "Steadiness within the trials" in store.report.read_text()

@@ -24,7 +24,6 @@ NAMES = (
     "telemetry",
     "flows",
     "comparison",
-    "steady",
     "gate",
     "attribution",
     "search",
