@@ -21,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from support.records.manifests import run_manifest
+from support.records.trials import trial
 
 from sfcperf.results.documents import trial_document
 from sfcperf.results.records import TrialRecord
@@ -94,23 +95,18 @@ def _trial(number: int, rng: random.Random) -> TrialRecord:
     }
     minute, second = divmod(number, 60)
     hour, minute = divmod(minute, 60)
-    return TrialRecord(
-        trial_id=f"r{round_number:03d}-s{scenario:03d}-{label}",
-        scenario_id=f"s{scenario:03d}",
-        scenario={"chain_length": scenario},
-        round=round_number,
+    return trial(
+        round_number,
+        f"s{scenario:03d}",
+        label,
         probe=label.partition("-")[0],
-        label=label,
-        status="valid",
-        reasons=(),
         started_at=f"2026-01-31T{hour:02d}:{minute:02d}:{second:02d}.000000+00:00",
         ended_at=f"2026-01-31T{hour:02d}:{minute:02d}:{second:02d}.900000+00:00",
         samples=tuple(
             {"metric": name, "unit": "us" if name.endswith("us") else "1", "value": value}
             for name, value in values.items()
         ),
-        attempts=1,
-        deployment={},
+        duration_s=0.9,
         series={"rtt_us": echoes},
     )
 

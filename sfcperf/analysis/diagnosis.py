@@ -42,8 +42,8 @@ class Diagnosis:
     samples: dict[int, float | None]
     """SAMPLE_PERCENTILES of the samples of all trials."""
     typical: dict[int, Estimate]
-    """TYPICAL_PERCENTILES of the samples within a typical trial; empty if trials have no samples
-    within them."""
+    """TYPICAL_PERCENTILES of the samples within a typical trial; without values if trials have no
+    samples within them."""
     warnings: tuple[str, ...]
 
 
@@ -67,7 +67,7 @@ def diagnose(
         samples=dict(percentiles(samples, SAMPLE_PERCENTILES)),
         typical=typical_percentiles(all_series, TYPICAL_PERCENTILES, rules, metric.tick)
         if samples
-        else {},
+        else dict.fromkeys(TYPICAL_PERCENTILES, Estimate(None, None, "")),
         warnings=tuple(_warnings(len(values), ids, order, within)),
     )
 

@@ -40,13 +40,9 @@ class LineFit:
     """Confidence interval of the slope; None for n < 3, and if a single round or trial decides
     whether there is a slope."""
     slope_high: float | None
-    slope_method: str
-    """How it was made; empty without one."""
     confidence: float
     n: int
     """Trials; each valid trial is one point."""
-    x_levels: int
-    """Distinct values of x; with two, R^2 says nothing about linearity."""
 
 
 def fit_lines(
@@ -82,10 +78,8 @@ def fit_lines(
                 r_squared_means=_r_squared_of_means(x, y, confidence),
                 slope_low=interval.low if interval else None,
                 slope_high=interval.high if interval else None,
-                slope_method=interval.method if interval else "",
                 confidence=confidence,
                 n=line.n,
-                x_levels=len(set(x)),
             )
         )
     return fits

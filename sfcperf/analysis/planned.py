@@ -66,7 +66,7 @@ def planned_measurements(
                 where=f"run.json#/probes, {label}",
             )
     finished: dict[tuple[str, str], list[TrialRecord]] = {key: [] for key in declared}
-    rounds = dict.fromkeys(scenarios, int(manifest.get("design", {}).get("rounds", 0)))
+    rounds = dict.fromkeys(scenarios, manifest["design"]["rounds"])
     for record in sorted(trials, key=lambda r: (r.round, r.started_at)):
         finished.setdefault((record.scenario_id, record.label), []).append(record)
         rounds[record.scenario_id] = max(rounds[record.scenario_id], record.round)
@@ -88,25 +88,17 @@ def planned_measurements(
 
 
 def rules_of(store: RunStore) -> Rules:
-    """What the run declared about its intervals.
-
-    From run.json, or from workflow.json (which may leave it to the defaults) for a run folder whose
-    manifest has no design.
-    """
-    design = _design(store)
-    known = {"confidence": float, "centre": str, "rarest_mode": float}
-    given = {name: kind(design[name]) for name, kind in known.items() if name in design}
+    """What the run declared about its intervals."""
+    design = store.manifest()["design"]
+    given = {name: design[name] for name in ("confidence", "centre", "rarest_mode")}
     return Rules(**given, first_look=first_look_in(design))
 
 
 def first_look_in(design: Mapping[str, Any]) -> int | None:
     """Rounds after which sequential stopping first looked, by a design as in run.json; None for a
     fixed number of rounds."""
-    stop_when = design.get("stop_when")
-    if not isinstance(stop_when, dict):
-        return None
-    rounds = int(design.get("rounds", 0))
-    return first_look(rounds, int(stop_when.get("max_rounds", rounds + 1)))
+    stop_when = design["stop_when"]
+    return None if stop_when is None else first_look(design["rounds"], stop_when["max_rounds"])
 
 
 def first_look(rounds: int, max_rounds: int) -> int | None:
@@ -114,26 +106,18 @@ def first_look(rounds: int, max_rounds: int) -> int | None:
     return rounds if max_rounds > rounds else None
 
 
-def _design(store: RunStore) -> Mapping[str, Any]:
-    design = store.manifest().get("design")
-    if isinstance(design, dict):
-        return design
-    found = store.workflow()[0].get("design", {})
-    return found if isinstance(found, dict) else {}
-
-
 def _scenarios(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord]
 ) -> dict[str, Mapping[str, Any]]:
     """Scenario id -> levels."""
-    planned = {entry["id"]: entry["levels"] for entry in manifest.get("scenarios", [])}
+    planned = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
     found = {r.scenario_id: r.scenario for r in sorted(trials, key=lambda r: r.scenario_id)}
     return {**planned, **found}
 
 
 def _probes(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> dict[str, str]:
     """Label -> name of the probe plug-in."""
-    declared = {entry["label"]: entry["probe"] for entry in manifest.get("probes", [])}
+    declared = {entry["label"]: entry["probe"] for entry in manifest["probes"]}
     return {**declared, **{record.label: record.probe for record in trials}}
 
 
@@ -141,7 +125,7 @@ def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], tupl
     """(Scenario id, label) -> metrics."""
     return {
         (scenario_id, entry["label"]): tuple(Metric(**metric) for metric in entry["metrics"])
-        for entry in manifest.get("probes", [])
+        for entry in manifest["probes"]
         for scenario_id in entry["scenarios"]
     }
 

@@ -136,8 +136,6 @@ def _described(found: Description) -> dict[str, Any]:
         **_estimated(found.mean, "mean", "ci_", "method"),
         **_estimated(found.median, "median", "median_ci_", "median_method"),
         **{f"p{percent}": value for percent, value in found.percentiles.items()},
-        "normality_p": found.normality.p,
-        "normality_method": found.normality.method,
     }
 
 
@@ -183,11 +181,11 @@ def _typical(found: Diagnosis) -> dict[str, Any]:
 
 def _stop_reason(manifest: Mapping[str, Any], measurement: PlannedMeasurement) -> str:
     """As recorded in the manifest, or for a run that ended early by its trials."""
-    recorded = manifest.get("stopping", {}).get(measurement.scenario_id)
+    recorded = manifest["stopping"].get(measurement.scenario_id)
     if recorded is not None:
         return str(recorded)
     done = measurement.rounds - len(measurement.missing_rounds)
-    adaptive = manifest.get("design", {}).get("stop_when") is not None
+    adaptive = manifest["design"]["stop_when"] is not None
     if adaptive or measurement.missing_rounds:
         return f"the run ended early, after {done} of {measurement.rounds} rounds"
     return PLANNED_ROUNDS_DONE

@@ -184,7 +184,7 @@ def _named(results: Path, campaign: str) -> str:
 
 def _is_done(store: RunStore) -> bool:
     manifest = store.manifest()
-    return (manifest["status"], manifest.get("state")) == ("complete", "done")
+    return (manifest["status"], manifest["state"]) == ("complete", "done")
 
 
 def _repeat(store: RunStore) -> Repeat:

@@ -131,7 +131,7 @@ def picture(
 
 def state_text(live: LiveRun) -> str:
     """`20261124-...: measuring, for 2 min`."""
-    run_id, state = live.manifest["run_id"], live.manifest.get("state", "starting")
+    run_id, state = live.manifest["run_id"], live.manifest["state"]
     if live.status == "running":
         return f"{run_id}: {state}, for {duration_text(live.elapsed_s)}"
     return f"{run_id}: {ended_text(live)}"
@@ -140,7 +140,7 @@ def state_text(live: LiveRun) -> str:
 def ended_text(live: LiveRun) -> str:
     """How a run ended, for people."""
     if live.status == "complete":
-        done = live.manifest.get("state", "done") == "done"
+        done = live.manifest["state"] == "done"
         return "the run is complete" if done else "all trials are done, but not all was published"
     how = {"killed": "was killed", "interrupted": "was interrupted", "failed": "failed"}
     return f"the run {how[live.status]}"

@@ -76,7 +76,7 @@ class RunContext:
 
     def enter(self, state: str) -> None:
         """Move the run's state machine to `state`, and note it in run.json."""
-        if self.manifest.document.get("state") != state:
+        if self.manifest.document["state"] != state:
             # Only information: a full disk must not prevent the tear-down, and shows where trials
             # are recorded.
             with suppress(OSError, EnvironmentLacks):

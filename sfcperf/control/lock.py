@@ -46,7 +46,7 @@ def take(folder: Path, run_id: str) -> int:
         descriptor = os.open(path, flags, 0o600)
     try:
         if os.fstat(descriptor).st_uid == os.geteuid():
-            # It may have been copied, or be of an older release; FAT knows no modes.
+            # It may have been copied; FAT knows no modes.
             with suppress(PermissionError):
                 os.fchmod(descriptor, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

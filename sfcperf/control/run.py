@@ -120,7 +120,7 @@ def resume(
         workflow = workflow_of(store)
         loaded(workflow)
         complete = ProgressState(workflow, store.trials()).is_complete()
-        if complete and (document["status"], document.get("state")) == ("complete", "done"):
+        if complete and (document["status"], document["state"]) == ("complete", "done"):
             raise InputError(
                 "this run is complete; there is nothing to resume",
                 where=str(store.folder),
@@ -159,7 +159,7 @@ def workflow_of(store: RunStore) -> Workflow:
     """The workflow of a run, as it was when it began. Raises InputError when it changed since."""
     workflow = load_document(*store.workflow())
     check_unchanged(store.resolved(), workflow, str(store.folder))
-    check_descriptors(store.manifest().get("vnfds", ()), workflow.vnfds, str(store.folder))
+    check_descriptors(store.manifest()["vnfds"], workflow.vnfds, str(store.folder))
     return workflow
 
 

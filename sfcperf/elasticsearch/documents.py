@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sfcperf.elasticsearch import mappings, trial_rows
 from sfcperf.elasticsearch.levels import Scenarios
-from sfcperf.presentation.wording import run_s, trial_s
+from sfcperf.presentation.wording import run_s
 from sfcperf.results.attempts import AttemptCounts, attempt_counts
 from sfcperf.results.documents import at_path
 from sfcperf.results.records import TrialRecord
@@ -139,8 +139,8 @@ def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict
     """(Probe label, metric) -> what the probe declared of it."""
     return {
         (probe["label"], metric["name"]): {
-            "better": metric.get("better"),
-            "primary": metric.get("primary"),
+            "better": metric["better"],
+            "primary": metric["primary"],
         }
         for probe in manifest["probes"]
         for metric in probe["metrics"]
@@ -172,7 +172,6 @@ def _trial_facts(record: TrialRecord, *, first: bool) -> dict[str, Any]:
         "crashes": counts.crashes,
         "loss": None if loss is None else {**vars(loss), "ratio": loss.ratio},
         "first": first,
-        "duration_s": trial_s(record),
         "rerun_of": record.rerun_of or None,
         "raw": record.raw or None,
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfcperf.errors import InputError
 from sfcperf.presentation.levels import is_number, level_text
 from sfcperf.results.store import RunStore
 
@@ -48,13 +47,7 @@ def field_name(factor: str) -> str:
 
 
 def _lengths(store: RunStore) -> dict[str, int]:
-    """Scenario -> number of its SFs, as it was resolved; empty for a plan that does not say."""
-    try:
-        resolved = store.resolved()
-    except InputError:
-        return {}
+    """Scenario -> number of its SFs, as it was resolved."""
     return {
-        name: len(scenario["chain"]["functions"])
-        for name, scenario in resolved.items()
-        if isinstance(scenario, dict) and "functions" in (scenario.get("chain") or {})
+        name: len(scenario["chain"]["functions"]) for name, scenario in store.resolved().items()
     }

@@ -86,7 +86,7 @@ def timed_parts(member: Document) -> list[tuple[str, Document]]:
     """(Name, time) of the VNFs whose time is known, and then of the other parts; those of a path
     add up to its end-to-end time less the residual."""
     functions = [(f["name"], f["time"]) for f in member["functions"] if f["time"] is not None]
-    return [*functions, *((part["name"], part["time"]) for part in member.get("parts", ()))]
+    return [*functions, *((part["name"], part["time"]) for part in member["parts"])]
 
 
 def attribution_file_name(label: str, direction: str) -> str:
@@ -119,7 +119,7 @@ def _parts(member: Document) -> Iterator[tuple[str, str, Document | None]]:
     for function in member["functions"]:
         kind = function["type"] if function["seen"] else f"{function['type']} (not seen)"
         yield function["name"], kind, function["time"]
-    for part in member.get("parts", ()):
+    for part in member["parts"]:
         yield part["name"], "", part["time"]
     for key in ("sum", "end_to_end", "residual"):
         yield key, "", member[key]

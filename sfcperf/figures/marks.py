@@ -243,6 +243,6 @@ def _error(point: Point, plot: Plot) -> tuple[float, float]:
     if found is None or found.value is None or found.low is None or found.high is None:
         return float("nan"), float("nan")
     scale = plot.spec.y_scale
-    # The interval of another location, in files of old, need not hold the value.
+    # A file may say anything: its interval need not hold the value.
     below, above = found.value - found.low, found.high - found.value
     return max(below, 0.0) * scale, max(above, 0.0) * scale

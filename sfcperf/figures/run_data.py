@@ -64,11 +64,10 @@ class RunData:
 
     @cached_property
     def scenarios(self) -> list[Levels]:
-        """Levels of all planned scenarios, of the workflow, else the manifest, else the trials."""
+        """Levels of all planned scenarios, of the workflow, else the manifest."""
         if self.workflow is not None:
             return [scenario.levels for scenario in self.workflow.scenarios]
-        planned = [entry["levels"] for entry in self.store.manifest().get("scenarios") or ()]
-        return planned or list({r.scenario_id: r.scenario for r in self.trials}.values())
+        return [entry["levels"] for entry in self.store.manifest()["scenarios"]]
 
     @property
     def figures(self) -> tuple[FigureSpec, ...]:
@@ -139,13 +138,11 @@ def letter_of(number: int) -> str:
 
 def _automatic_labels(stores: Sequence[RunStore]) -> list[str]:
     manifests = [store.manifest() for store in stores]
-    ids = [store.run_id for store in stores]
-    names = [str(m.get("name") or run) for m, run in zip(manifests, ids, strict=True)]
+    names = [str(m["name"]) for m in manifests]
     if len(set(names)) == len(names):
         return names
-    starts = [date_and_time(str(m.get("started_at") or ""))[:16] for m in manifests]
-    dated = [f"{name} {start}".strip() for name, start in zip(names, starts, strict=True)]
-    return dated if len(set(dated)) == len(dated) else ids
+    dated = [f"{m['name']} {date_and_time(m['started_at'])[:16]}" for m in manifests]
+    return dated if len(set(dated)) == len(dated) else [store.run_id for store in stores]
 
 
 def resolve_figure(

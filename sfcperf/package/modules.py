@@ -51,12 +51,12 @@ def used_plugins(
             for entry in applied.get(section, ())
             if isinstance(entry, dict) and isinstance(entry.get(key), str)
         }
-    used |= {
-        (entry["kind"], entry["name"])
-        for entry in manifest.get("modules", ())
-        if entry.get("kind") in GROUPS
+    used |= {(entry["kind"], entry["name"]) for entry in manifest["modules"]}
+    return used | {
+        ("vnf", function["type"])
+        for scenario in plan["resolved"].values()
+        for function in scenario["chain"]["functions"]
     }
-    return used | {("vnf", name) for name in _vnf_types(plan.get("resolved"))}
 
 
 def third_party(used: Iterable[tuple[str, str]]) -> list[Module]:
@@ -84,18 +84,6 @@ def third_party(used: Iterable[tuple[str, str]]) -> list[Module]:
         )
         for name, (dist, points, provides) in sorted(found.items())
     ]
-
-
-def _vnf_types(value: Any) -> Iterator[str]:
-    """Types of the functions in a plan's resolved scenarios."""
-    if isinstance(value, dict):
-        if isinstance(value.get("vnf"), str) and isinstance(value.get("type"), str):
-            yield value["type"]
-        for item in value.values():
-            yield from _vnf_types(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _vnf_types(item)
 
 
 def _entry_point(installed: Iterable[EntryPoint], kind: str, name: str) -> EntryPoint:

@@ -173,7 +173,7 @@ def _changed_modules(runs: Sequence[PackedRun], modules: Sequence[Module]) -> li
     changed = {
         file["path"]
         for run in runs
-        for module in run.run.manifest.get("modules", ())
+        for module in run.run.manifest["modules"]
         for file in module.get("files", ())
         if file["path"] in here and hash_file(here[file["path"]]).sha256 != file["sha256"]
     }

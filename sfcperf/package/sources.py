@@ -32,12 +32,9 @@ class WorkflowFiles:
 
 def workflow_files(store: RunStore) -> WorkflowFiles:
     """The files of a run's workflow, as they were when the run began."""
-    document, folder = store.workflow()
+    _, folder = store.workflow()
     base = Path(os.path.normpath(folder.absolute()))
-    entries = store.manifest().get("vnfds")
-    if entries is None:
-        lacks = _names_files(document)
-        return WorkflowFiles(".", {}, ("copies of its VNF descriptors",) if lacks else ())
+    entries = store.manifest()["vnfds"]
     missing = tuple(reason for entry in entries for reason in _missing(store, entry))
     places: dict[Path, Path] = {}
     for entry in entries:
@@ -52,7 +49,7 @@ def workflow_files(store: RunStore) -> WorkflowFiles:
 
 def _missing(store: RunStore, entry: Mapping[str, Any]) -> list[str]:
     name = entry["path"]
-    found = [f"{file}, which {name} imports" for file in entry["not_kept"]]
+    found = []
     if Path(name).is_absolute():
         found.append(f"a relative path to the VNF descriptor {name}")
     if _sha256(store.folder / entry["file"]) != entry["sha256"]:
@@ -70,12 +67,6 @@ def _places(store: RunStore, base: Path, entry: Mapping[str, Any]) -> dict[Path,
     copies = store.folder / root
     files = (path for path in sorted(copies.rglob("*")) if path.is_file())
     return {original_root / path.relative_to(copies): path for path in files}
-
-
-def _names_files(value: Any) -> bool:
-    if isinstance(value, dict):
-        return "vnfd" in value or any(_names_files(item) for item in value.values())
-    return isinstance(value, list) and any(_names_files(item) for item in value)
 
 
 def _common(base: Path, files: set[Path]) -> Path | None:

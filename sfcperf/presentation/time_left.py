@@ -159,7 +159,7 @@ def _to_come_s(live: LiveRun, workflow: Workflow, ended: Sequence[TrialRecord]) 
     warmups = range(1, workflow.design.warmup_rounds + 1)
     groups = [group for n in range(1, last + 1) for group in trial_groups(workflow, n)]
     groups += [group for n in warmups for group in trial_groups(workflow, n, warmup=True)]
-    stopped = live.manifest.get("stopping", {})
+    stopped = live.manifest["stopping"]
     # A session warms up once, before its first trial that counts.
     is_warm = any(record.trial_id.startswith("r") for record in ended)
     for group in groups:

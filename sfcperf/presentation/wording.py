@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sfcperf.results.records import TrialRecord
+    pass
 
 _FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 
@@ -63,13 +63,6 @@ def time_of_day(moment: str) -> str:
 def date_and_time(moment: str) -> str:
     """`2026-01-02 12:34:56`."""
     return moment[:19].replace("T", " ")
-
-
-def trial_s(record: TrialRecord) -> float:
-    """How long a trial took [s]."""
-    if record.duration_s is not None:
-        return record.duration_s
-    return seconds_between(record.started_at, record.ended_at)
 
 
 def run_s(manifest: Mapping[str, Any]) -> float | None:

@@ -110,7 +110,7 @@ def attribution_section(run: RunStore) -> AttributionSection | None:
         method=document["method"],
         groups=tuple(_group(run, *group) for group in attribution_groups(document)),
         sampled=any(map(is_sampled, document["paths"])),
-        parts=any(path.get("parts") for path in document["paths"]),
+        parts=any(path["parts"] for path in document["paths"]),
     )
 
 
@@ -217,7 +217,7 @@ class _BarLayout:
         end = member["end_to_end"]
         if member["residual"] is not None and end["mean_us"] > 0:
             parts[-1] += _share(member["residual"], end)
-            if member.get("parts") and member["sum"] is not None:
+            if member["parts"] and member["sum"] is not None:
                 parts[0] += _share(member["sum"], end)
         return ", ".join(parts)
 

@@ -45,7 +45,7 @@ def table_rows(member: Document, scale: units.Scale) -> Iterator[Row]:
             continue
         captured, difference = (_estimate(function[k], scale) for k in ("captured", "difference"))
         yield _row(name, kind, function["time"], scale, captured, difference)
-    others = member.get("parts", ())
+    others = member["parts"]
     for part in others:
         yield _row(part["name"], "", part["time"], scale)
     if member["sum"] is not None or not others:

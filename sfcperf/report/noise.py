@@ -111,8 +111,8 @@ def noise_section(
 
 def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
     """The gate's limits; None when the run had no gate."""
-    given = manifest.get("design", {}).get("noise_gate")
-    if not isinstance(given, Mapping):
+    given = manifest["design"].get("noise_gate")
+    if given is None:
         return None
     limits: dict[str, Any] = {limit: given.get(limit) for *_, limit in _WATCHED if limit}
     return NoiseGate(**limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfcperf.presentation.wording import date_and_time, run_s, trial_s
+from sfcperf.presentation.wording import date_and_time, run_s
 from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
@@ -39,7 +39,7 @@ def monitors(
 ) -> list[tuple[str, str, str]]:
     """(Monitor, its stated cost, what it used). `cpu_s` and `cores` are those of
     sfcperf.results.tables.telemetry."""
-    in_trials_s = sum(map(trial_s, trials))
+    in_trials_s = sum(record.duration_s for record in trials)
     stated = {m["monitor"]: m for m in manifest["monitors"]}
     rows = []
     for name in dict.fromkeys([*stated, *cpu_s]):

@@ -97,8 +97,7 @@ def _trials(row: Summary) -> Text:
     warned = "".join(f" {mark}" for mark in (*("!" if row.warnings else ""), *_marks(row)))
     if row.valid:
         return Text(f"{row.n} ✓{warned}", style="yellow" if warned else "green")
-    planned = row.planned or row.n + len(row.excluded)
-    of_all = f" of {planned}" if planned > row.n else ""
+    of_all = f" of {row.planned}" if row.planned > row.n else ""
     return Text(f"{row.n}{of_all} ✗{warned}", style="bold yellow")
 
 

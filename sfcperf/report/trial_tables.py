@@ -10,7 +10,6 @@ from typing import Any
 
 from sfcperf import strict_json
 from sfcperf.presentation import units
-from sfcperf.presentation.wording import trial_s
 from sfcperf.report.verdict import traversal
 from sfcperf.results.kinds import kind_of
 from sfcperf.results.records import TrialRecord
@@ -65,7 +64,7 @@ def trial_row(
     }
     return TrialRow(
         record,
-        f"{trial_s(record):.1f}",
+        f"{record.duration_s:.1f}",
         tuple(first or values.values()),
         tuple(others),
         record.raw if record.raw and (folder / record.raw).is_dir() else None,

@@ -107,7 +107,7 @@ def cost_section(run: RunStore) -> CostSection | None:
         return None
     groups, centres = [], set()
     for label, direction, members in attribution_groups(document):
-        ranked = [member for member in members if member.get("ranking") is not None]
+        ranked = [member for member in members if member["ranking"] is not None]
         if ranked:
             groups.append(_group(label, direction, ranked))
             centres |= {member["ranking"]["centre"] for member in ranked}
@@ -272,8 +272,8 @@ class _Layout:
         if end is None or total is None or member["residual"] is None or end["mean_us"] <= 0:
             return "", ()
         parts = [("VNFs", "vnf", total["mean_us"])]
-        parts += [(p["name"], "part", p["time"]["mean_us"]) for p in member.get("parts", ())]
-        others = "" if member.get("parts") else " of SFFs, links and queues"
+        parts += [(p["name"], "part", p["time"]["mean_us"]) for p in member["parts"]]
+        others = "" if member["parts"] else " of SFFs, links and queues"
         parts.append((f"residual{others}", "residual", member["residual"]["mean_us"]))
         scale = units.scale_for([end["mean_us"]], "us")
         shares = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from pathlib import PurePath
 from typing import Any, TypeVar, get_args
@@ -72,8 +72,7 @@ def parse(content: bytes, where: str) -> dict[str, Any]:
 
 
 def check_version(document: Mapping[str, Any], where: str) -> None:
-    """Raises InputError for a document of a schema version that this SFCPerf does not read. There
-    is only one version so far; upgrades of older documents belong here."""
+    """Raises InputError for a document of a schema version that this SFCPerf does not read."""
     version = document.get("schema_version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise damaged(f"schema_version is {version!r}", where)
@@ -196,25 +195,21 @@ _INNER: Mapping[str, type[Any]] = {"tuple[FailedAttempt, ...]": FailedAttempt, "
 """Annotation of an attribute -> the record that its JSON objects are."""
 
 
-def read_record(
-    record: type[T], row: Mapping[str, Any], where: str, *, complete: bool = False
-) -> T:
-    """A record (a dataclass whose attributes have the types in `_JSON_TYPES`) from a JSON object;
-    unknown keys are ignored. `complete`: keys of attributes with a default are required, too.
-    Raises InputError."""
+def read_record(record: type[T], row: Mapping[str, Any], where: str) -> T:
+    """A record (a dataclass whose attributes have the types in `_JSON_TYPES`) from a JSON object
+    with a key for each attribute; other keys are ignored. Raises InputError."""
     values: dict[str, Any] = {}
-    for name, types, strings, inner, required in _attributes_of(record):  # type: ignore[arg-type]
-        if name in row:
-            value: Any = row[name]
-            # JSON values are of exactly these types, and true is not a number.
-            kind = type(value)
-            if kind not in types or (strings and not all(type(item) is str for item in value)):
-                raise damaged(f"{name} is {value!r}", where)
-            if inner is not None and value:
-                value = _inner(inner, name, value, where)
-            values[name] = tuple(value) if kind is list else value
-        elif required or complete:
+    for name, types, strings, inner in _attributes_of(record):  # type: ignore[arg-type]
+        if name not in row:
             raise damaged(f"{name} is missing", where)
+        value: Any = row[name]
+        # JSON values are of exactly these types, and true is not a number.
+        kind = type(value)
+        if kind not in types or (strings and not all(type(item) is str for item in value)):
+            raise damaged(f"{name} is {value!r}", where)
+        if inner is not None and value:
+            value = _inner(inner, name, value, where)
+        values[name] = tuple(value) if kind is list else value
     return record(**values)
 
 
@@ -230,16 +225,15 @@ def _inner(record: type[Any], name: str, value: Any, where: str) -> Any:
 @cache
 def _attributes_of(
     record: Any,
-) -> tuple[tuple[str, tuple[type, ...], bool, type[Any] | None, bool], ...]:
+) -> tuple[tuple[str, tuple[type, ...], bool, type[Any] | None], ...]:
     """Name, types of the JSON value, whether it is a list of strings, the record that it consists
-    of, whether it is required. Determined once, not for each of thousands of lines."""
+    of. Determined once, not for each of thousands of lines."""
     return tuple(
         (
             field.name,
             _JSON_TYPES[str(field.type)],
             field.type == "tuple[str, ...]",
             _INNER.get(str(field.type)),
-            field.default is MISSING and field.default_factory is MISSING,
         )
         for field in fields(record)
     )

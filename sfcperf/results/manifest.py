@@ -9,7 +9,7 @@ from typing import Any
 
 import sfcperf
 from sfcperf import plugins
-from sfcperf.results.attempts import attempt_counts
+from sfcperf.results.attempts import NO_ATTEMPTS, attempt_counts
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.noise_gate import without_replaced
 from sfcperf.results.records import RunStatus, TrialRecord, utc_now
@@ -59,9 +59,12 @@ def new_manifest(
         "infrastructure": {},
         "stopping": {},
         "trials": counts(()),
+        "attempts": NO_ATTEMPTS.document(),
         "problems": [],
         "vnfds": [dict(entry) for entry in vnfds],
         "modules": [dict(entry) for entry in modules],
+        "state": "checking",
+        "phases": {},
     }
     if repeat is not None:
         manifest["repeat"] = asdict(repeat)
@@ -92,7 +95,7 @@ def resumed(
     changes = [
         *_machine_changes(manifest["host"], host),
         *_version_changes(sessions[-1]["versions"], versions),
-        *_module_changes(manifest.get("modules", ()), modules),
+        *_module_changes(manifest["modules"], modules),
     ]
     return {
         **manifest,
@@ -118,12 +121,12 @@ def finish(
     that it used, seconds.
     """
     used = monitor_cpu_s or {}
-    monitors = [{**m, "cpu_s": used.get(m["monitor"])} for m in manifest.get("monitors", [])]
+    monitors = [{**m, "cpu_s": used.get(m["monitor"])} for m in manifest["monitors"]]
     return {
         **manifest,
         "status": status,
         "ended_at": utc_now(),
-        "stopping": {**manifest.get("stopping", {}), **stopping},
+        "stopping": {**manifest["stopping"], **stopping},
         "trials": counts(trials),
         "attempts": attempt_counts(trials).document(),
         "monitors": monitors,

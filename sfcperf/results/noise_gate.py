@@ -67,7 +67,7 @@ def gate_document(reading: Reading) -> str:
 def gate_line(row: Mapping[str, Any], where: str) -> Reading:
     """A reading from its line. Raises InputError if it is not one."""
     check_version(row, where)
-    return read_record(Reading, row, where, complete=True)
+    return read_record(Reading, row, where)
 
 
 def marked(records: Sequence[TrialRecord], readings: Iterable[Reading]) -> list[TrialRecord]:

@@ -24,8 +24,8 @@ class PlannedTrials:
             for scenario_id in entry["scenarios"]
         }
         design = manifest["design"]
-        stop = design["stop_when"] or {}
-        self._rounds = max(design["rounds"], stop.get("max_rounds", 0))
+        stop = design["stop_when"]
+        self._rounds = max(design["rounds"], stop["max_rounds"] if stop else 0)
 
     def check(self, record: TrialRecord, where: str) -> None:
         """Raises InputError for a trial that is not of this run, or whose id names another one."""

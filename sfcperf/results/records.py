@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -28,9 +28,9 @@ class FailedAttempt:
     `measurement`: the probe or a monitor failed while the chain worked."""
     reason: str
     """In words."""
-    functions: tuple[str, ...] = ()
+    functions: tuple[str, ...]
     """SFs that had crashed."""
-    deployment: str = ""
+    deployment: str
     """Id of the deployment; empty if there was none."""
 
 
@@ -59,25 +59,25 @@ class TrialRecord:
     """Number of attempts; 1 unless it failed and was retried."""
     deployment: Mapping[str, Any]
     """id, encapsulation, spi, traversal (`proven`, `method`, file of the evidence), facts."""
-    packets: Mapping[str, int] = field(default_factory=dict)
+    packets: Mapping[str, int]
     """By SF: packets that it forwarded during the trial, from its counters."""
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    raw: str = ""
+    notes: Mapping[str, Any]
+    raw: str
     """Folder of raw output, relative to the run folder."""
-    rerun_of: str = ""
+    rerun_of: str
     """Id of the trial outside the noise gate that this one replaces; empty for others."""
-    series: Mapping[str, Any] = field(default_factory=dict)
+    series: Mapping[str, Any]
     """Metric -> values behind the trial's number, in order of time, in the metric's unit: the RTT
     of each echo, the rate in each second. For percentiles and steady state, not as samples."""
-    noise: Mapping[str, Any] = field(default_factory=dict)
+    noise: Mapping[str, Any]
     """Load of the machine during the trial: the noise gate's evidence (sfcperf.control.noise)."""
-    duration_s: float | None = None
-    """From started_at to ended_at by the monotonic clock; None in folders without this number."""
-    series_step_s: float | None = None
+    duration_s: float
+    """From started_at to ended_at by the monotonic clock."""
+    series_step_s: float | None
     """Time from each value of a series to the next; None where steps are not even, or unknown."""
-    failed_attempts: tuple[FailedAttempt, ...] = ()
+    failed_attempts: tuple[FailedAttempt, ...]
     """In their order, also those before a valid one."""
-    loss: Loss | None = None
+    loss: Loss | None
     """What of the measured traffic did not come through; None where the probe does not count
     it."""
 
@@ -138,88 +138,84 @@ class Summary:
     stop_reason: str
     """Why no more rounds were run: `planned rounds done`, `half-width 0.031 <= 0.05 after 4
     rounds`, `max_rounds 20 reached at half-width 0.09 (rtt_us of ping)`."""
-    ci_withheld: str = ""
+    ci_withheld: str
     """Why the mean has no interval, as a clause; empty if it has one."""
-    median_ci_low: float | None = None
+    median_ci_low: float | None
     """Of the median's interval; None if it is withheld, for the reason in `median_ci_withheld`."""
-    median_ci_high: float | None = None
-    median_method: str = ""
-    median_ci_withheld: str = ""
-    relative_half_width: float | None = None
+    median_ci_high: float | None
+    median_method: str
+    median_ci_withheld: str
+    relative_half_width: float | None
     """Half-width of the declared centre's interval over the magnitude of the centre, a ratio; 0 for
     equal trials; None without an interval, and around 0."""
-    planned: int = 0
-    """Planned trials of the row, one per round; 0 in folders without this number."""
-    centre: str = "mean"
-    """`mean` or `median`: which of them the workflow declares to describe the trials. Older
-    releases, which showed means, did not write it."""
-    normality_p: float | None = None
-    """Of the test for normality of the trials; None for fewer than three, or equal ones."""
-    normality_method: str = ""
-    p5: float | None = None
+    planned: int
+    """Planned trials of the row, one per round."""
+    centre: str
+    """`mean` or `median`: which of them the workflow declares to describe the trials."""
+    p5: float | None
     """This and the next three: percentiles of the trials; None for too few (n < 19 for p5 and p95,
     n < 3 for p25 and p75)."""
-    p25: float | None = None
-    p75: float | None = None
-    p95: float | None = None
-    samples_n: int = 0
+    p25: float | None
+    p75: float | None
+    p95: float | None
+    samples_n: int
     """Pooled samples within the valid trials (echoes of ping); 0 if a trial has a single number.
     They are not independent: the percentiles below only describe them."""
-    samples_p5: float | None = None
+    samples_p5: float | None
     """This and the next six: percentiles of the pooled samples; None for too few."""
-    samples_p25: float | None = None
-    samples_p50: float | None = None
-    samples_p75: float | None = None
-    samples_p90: float | None = None
-    samples_p95: float | None = None
-    samples_p99: float | None = None
-    typical_p50: float | None = None
+    samples_p25: float | None
+    samples_p50: float | None
+    samples_p75: float | None
+    samples_p90: float | None
+    samples_p95: float | None
+    samples_p99: float | None
+    typical_p50: float | None
     """This and `typical_p90`, `typical_p99`: the median over the trials of each one's percentile of
     its samples, with an interval over trials; None if a trial has too few samples."""
-    typical_p50_ci_low: float | None = None
-    typical_p50_ci_high: float | None = None
-    typical_p90: float | None = None
-    typical_p90_ci_low: float | None = None
-    typical_p90_ci_high: float | None = None
-    typical_p99: float | None = None
-    typical_p99_ci_low: float | None = None
-    typical_p99_ci_high: float | None = None
-    typical_method: str = ""
+    typical_p50_ci_low: float | None
+    typical_p50_ci_high: float | None
+    typical_p90: float | None
+    typical_p90_ci_low: float | None
+    typical_p90_ci_high: float | None
+    typical_p99: float | None
+    typical_p99_ci_low: float | None
+    typical_p99_ci_high: float | None
+    typical_method: str
     """How these intervals were made; empty without one."""
-    typical_ci_withheld: str = ""
+    typical_ci_withheld: str
     """Which of them there are not, and why; empty if there are all, or no samples."""
-    outliers: tuple[str, ...] = ()
+    outliers: tuple[str, ...]
     """Ids of trials that are outliers; they are not excluded."""
-    outlier_method: str = ""
+    outlier_method: str
     """Empty if there were too few trials to look for outliers."""
-    autocorrelation: float | None = None
+    autocorrelation: float | None
     """Of successive trials (lag 1), from -1 to 1; None if it is undefined."""
-    autocorrelation_p: float | None = None
+    autocorrelation_p: float | None
     """One-sided, for positive autocorrelation: that makes intervals too narrow."""
-    trend_p: float | None = None
+    trend_p: float | None
     """Two-sided, of a monotonic trend over the rounds."""
-    drift_ratio: float | None = None
+    drift_ratio: float | None
     """Median of the last third of the rounds over that of the first, minus 1."""
-    steady: str = ""
+    steady: str
     """State of the samples within the trials: `steady`, `warm-up`, `never`, or empty for too
     few."""
-    steady_p: float | None = None
+    steady_p: float | None
     """Of a level that changes with the position in the trial."""
-    steady_after: int | None = None
+    steady_after: int | None
     """Warm-up samples at the start of a trial; they are not excluded."""
-    warmup_bias_ratio: float | None = None
+    warmup_bias_ratio: float | None
     """What the warm-up adds to the mean: mean of all over mean of the steady part, minus 1."""
-    steady_method: str = ""
-    failed_attempts: int = 0
+    steady_method: str
+    failed_attempts: int
     """At all trials of this scenario and probe, also where a later attempt was valid."""
-    crashes: int = 0
+    crashes: int
     """Failed attempts in which a function crashed."""
-    loss_ratio: float | None = None
+    loss_ratio: float | None
     """Share of the traffic of the trials that count that did not come through (`TrialRecord.loss`);
     None where the probe does not count it."""
-    loss_warning: float | None = None
+    loss_warning: float | None
     """Share above which there is a warning."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...]
     """What a reader must know about these numbers, in sentences."""
 
     @property

@@ -47,7 +47,6 @@ class RunFile(StrEnum):
     JOINED = "joined.parquet"
     CORRELATIONS = "correlations.json"
     TAGS = "tags.json"
-    STEADY = "steady.json"
     ATTRIBUTION = "attribution.json"
     LOCK = "lock"
     PACKAGE = "package.zip"
@@ -62,7 +61,6 @@ SCHEMAS = {
     RunFile.SUMMARY: "summary",
     RunFile.TAGS: "tags",
     RunFile.CORRELATIONS: "correlations",
-    RunFile.STEADY: "steady",
     RunFile.ATTRIBUTION: "attribution",
 }
 """Documents -> their schemas, which they match whenever they are read."""
@@ -193,17 +191,8 @@ class RunStore:
 
     def resolved(self) -> dict[str, Any]:
         """From plan.json: scenario id -> the resolved scenario of the start of the run."""
-        found = self.plan().get("resolved")
-        if not isinstance(found, dict):
-            raise documents.damaged("there are no scenarios in it", str(self.folder / RunFile.PLAN))
+        found: dict[str, Any] = self.plan()["resolved"]
         return found
-
-    def planned(self) -> dict[str, Any]:
-        """The same; empty for a run without a plan, or with one that does not say."""
-        if not (self.folder / RunFile.PLAN).is_file():
-            return {}
-        found = self.plan().get("resolved")
-        return found if isinstance(found, dict) else {}
 
     @property
     def vnfds(self) -> Path:
@@ -211,10 +200,8 @@ class RunStore:
         return self.folder / RunFile.VNFDS
 
     def descriptors(self) -> dict[str, Path]:
-        """VNF descriptors: path in the workflow -> the copy in this folder. Empty for runs without
-        descriptors and for those of versions that kept no copies."""
-        kept = self.manifest().get("vnfds", [])
-        return {entry["path"]: self.folder / entry["file"] for entry in kept}
+        """VNF descriptors: path in the workflow -> the copy in this folder."""
+        return {entry["path"]: self.folder / entry["file"] for entry in self.manifest()["vnfds"]}
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """run.json: versions, host facts, seeds, status."""
@@ -344,9 +331,7 @@ class RunStore:
         path = self.folder / RunFile.SUMMARY
         if not path.is_file():
             return []
-        rows = self._read_versioned(RunFile.SUMMARY).get("summaries")
-        if not isinstance(rows, list):
-            raise documents.damaged("there is no list of summaries", str(path))
+        rows = self._read_versioned(RunFile.SUMMARY)["summaries"]
         return [
             documents.summary(row, f"{path}#/summaries/{index}") for index, row in enumerate(rows)
         ]
@@ -357,7 +342,7 @@ class RunStore:
         return self.folder / RunFile.JOINED
 
     def write_document(self, name: RunFile, document: Mapping[str, Any]) -> None:
-        """What an analysis found: CORRELATIONS, STEADY, ATTRIBUTION or TAGS."""
+        """What an analysis found: CORRELATIONS, ATTRIBUTION or TAGS."""
         self._write_versioned(name, document)
 
     def document(self, name: RunFile) -> dict[str, Any] | None:

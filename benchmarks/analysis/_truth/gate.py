@@ -16,6 +16,7 @@ from math import exp, sqrt
 from typing import Any
 
 import numpy as np
+from support.records.trials import trial
 
 from _truth.judged import Judged, verdict
 from sfcperf.analysis.statistics import mean_interval
@@ -193,23 +194,17 @@ def _trial(
     }
     reasons = outside(_earlier(evidence) if kind == "earlier" else evidence, GATE)
     reasons = () if kind == "none" else reasons
-    return TrialRecord(
+    return trial(
+        int(name[1:].partition("-")[0].partition(".")[0]),
+        name.partition("-")[2],
         trial_id=name,
-        scenario_id=name.partition("-")[2],
         scenario={},
-        round=int(name[1:].partition("-")[0].partition(".")[0]),
-        probe="ping",
-        label="ping",
         status="untrusted" if reasons else "valid",
         reasons=reasons,
-        started_at="",
-        ended_at="",
         samples=tuple(
             {"metric": metric, "unit": "us", "value": value}
             for metric, value in (("rtt_us", own / (1 - lost)), ("undisturbed_rtt_us", own))
         ),
-        attempts=1,
-        deployment={},
         rerun_of=of,
     )
 

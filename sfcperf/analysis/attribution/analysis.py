@@ -180,8 +180,6 @@ def _functions(
 def _chains(run: RunStore) -> dict[str, dict[str, str]]:
     """Scenario id -> VNF -> its type, in chaining order, from plan.json."""
     return {
-        scenario_id: {
-            str(f["name"]): str(f["type"]) for f in scenario.get("chain", {}).get("functions", [])
-        }
-        for scenario_id, scenario in run.planned().items()
+        scenario_id: {f["name"]: f["type"] for f in scenario["chain"]["functions"]}
+        for scenario_id, scenario in run.resolved().items()
     }

@@ -23,7 +23,7 @@ def costs_of(sides: Sequence[Measured]) -> Costs | None:
 def _costs(side: Measured) -> Iterator[Costs]:
     for number, manifest in enumerate(side.manifests):
         trials = [r for m in side.measurements if m.run == number for r in m.trials]
-        if trials and manifest["status"] == "complete" and not manifest.get("resumed_at"):
+        if trials and manifest["status"] == "complete" and not manifest["resumed_at"]:
             yield _cost(manifest, trials)
 
 

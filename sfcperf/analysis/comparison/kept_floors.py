@@ -135,13 +135,10 @@ def read_floors(text: str, where: str) -> NoiseFloors:
 
 def setup_of(store: RunStore) -> Setup | None:
     """Runs with the same ones are A/A runs, unless somebody changed what no manifest tells. None
-    for a run without a plan."""
+    where plan or workflow cannot be read."""
     try:
-        resolved, (document, _) = store.planned(), store.workflow()
+        resolved, (document, _) = store.resolved(), store.workflow()
     except InputError:
-        # Results of others need not have either.
-        return None
-    if not resolved:
         return None
     return _machine(store.manifest()), _digest([document.get("infrastructure"), resolved])
 
@@ -153,8 +150,8 @@ def _machine(manifest: Mapping[str, Any]) -> str:
     gib = round(host["memory"]["total_bytes"] / 2**30)
     return _digest(
         [
-            [cpu.get(name) for name in ("model", "architecture", "logical", "physical")],
-            [hypervisor.get(name) for name in ("present", "type", "vendor", "product")],
+            [cpu[name] for name in ("model", "architecture", "logical", "physical")],
+            [hypervisor[name] for name in ("present", "type", "vendor", "product")],
             gib,
         ]
     )

@@ -54,7 +54,7 @@ def _sequentially_stopped(
     Pairs are robust to it: their sides stop together, and not because of the tested difference
     (docs/explanation/comparing.md has the simulated rates).
     """
-    names = [s.name for s in sides if first_look_in(s.manifest.get("design") or {}) is not None]
+    names = [s.name for s in sides if first_look_in(s.manifest["design"]) is not None]
     if not names or all(row.paired or row.replication for row in rows):
         return
     runs = f"{', '.join(names)} stopped when the results were precise enough (stop_when)"

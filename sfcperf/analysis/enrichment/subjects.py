@@ -75,8 +75,8 @@ def _sources(run: RunStore) -> list[str]:
 def _addresses(run: RunStore) -> dict[tuple[str, str], str | None]:
     """(Scenario id, endpoint) -> its address, where the workflow gives one."""
     return {
-        (scenario_id, endpoint): scenario.get(endpoint, {}).get("address")
-        for scenario_id, scenario in run.planned().items()
+        (scenario_id, endpoint): scenario[endpoint]["address"]
+        for scenario_id, scenario in run.resolved().items()
         for endpoint in ENDPOINTS
     }
 

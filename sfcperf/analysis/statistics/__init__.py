@@ -30,7 +30,6 @@ from sfcperf.analysis.statistics.intervals import (
     t_quantile,
 )
 from sfcperf.analysis.statistics.multiple_testing import at_most, holm
-from sfcperf.analysis.statistics.normality import normality
 from sfcperf.analysis.statistics.outliers import find_outliers
 from sfcperf.analysis.statistics.regression import Line, fit_line
 from sfcperf.analysis.statistics.resolution import least_to_see, rarest_mode, tick_of
@@ -68,7 +67,6 @@ __all__ = [
     "least_to_see",
     "mean_interval",
     "median_interval",
-    "normality",
     "rarest_mode",
     "relative_half_width",
     "share_interval",

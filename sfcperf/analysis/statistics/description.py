@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from sfcperf.analysis.statistics.estimates import Estimate, Rules, estimate_of
 from sfcperf.analysis.statistics.intervals import relative_half_width
-from sfcperf.analysis.statistics.normality import Normality, normality
 from sfcperf.analysis.statistics.shares import Counted
 from sfcperf.results.percentiles import percentiles
 
@@ -31,7 +30,6 @@ class Description:
     """Of the declared centre's interval; None when it is undefined."""
     percentiles: Mapping[int, float | None]
     """TRIAL_PERCENTILES; None for those that need more values."""
-    normality: Normality
 
 
 def describe(
@@ -57,5 +55,4 @@ def describe(
         max=float(max(values)) if values else None,
         relative_half_width=relative_half_width(values, declared.value, declared.interval),
         percentiles=percentiles(values, TRIAL_PERCENTILES),
-        normality=normality(values),
     )

@@ -15,7 +15,7 @@ from sfcperf.analysis.base import Analysis, list_of_names
 from sfcperf.analysis.planned import planned_measurements, rules_of
 from sfcperf.analysis.statistics import Coefficient, CoefficientName, correlation, holm
 from sfcperf.analysis.telemetry.pairs import Pair, Selection, find_pairs
-from sfcperf.plugins import choice, number, object_schema
+from sfcperf.plugins import number, object_schema
 from sfcperf.results.store import RunFile, RunStore
 
 Scope = Literal["all trials", "within scenarios", "one scenario"]
@@ -69,11 +69,6 @@ class CorrelateAnalysis(Analysis):
                 items={"type": "string", "minLength": 1},
                 default=["*"],
             ),
-            "aggregate": choice(
-                "How to reduce a series to a number per trial. `sum` is for counts.",
-                ("mean", "max", "p95", "sum"),
-                default="mean",
-            ),
             "min_coverage": number(
                 "Smallest share of a trial that a series must cover. Trials below it are left out.",
                 (0, 1),
@@ -91,7 +86,6 @@ class CorrelateAnalysis(Analysis):
         document = {
             "run_id": run.run_id,
             "confidence": confidence,
-            "aggregate": self.parameters["aggregate"],
             "correlations": [asdict(row) for row in rows],
             "notes": notes,
             "little_covered": list(found.little_covered),
@@ -114,7 +108,6 @@ class CorrelateAnalysis(Analysis):
             metrics,
             self.parameters["series"],
             self.parameters["sources"],
-            self.parameters["aggregate"],
             self.parameters["min_coverage"],
         )
 

@@ -260,8 +260,8 @@ def _omitted(store: RunStore) -> dict[tuple[str, str], int]:
     """(Scenario id, label) -> nanoseconds at the start that the probe leaves out."""
     return {
         (scenario_id, probe["label"]): int(float(probe["parameters"].get("omit_s") or 0) * 1e9)
-        for scenario_id, scenario in store.planned().items()
-        for probe in scenario.get("probes", ())
+        for scenario_id, scenario in store.resolved().items()
+        for probe in scenario["probes"]
     }
 
 

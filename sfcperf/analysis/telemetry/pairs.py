@@ -26,20 +26,18 @@ class Pair:
     metric_values: list[float] = field(default_factory=list)
     """Mean of the metric's samples in each trial, in `unit`."""
     series_values: list[float] = field(default_factory=list)
-    """Aggregate of the series during each trial, in `series_unit`."""
+    """Mean of the series during each trial, in `series_unit`."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Selects pairs, and how a series becomes one number per trial."""
+    """Selects pairs."""
 
     metrics: Mapping[str, Sequence[str]]
     """Probe label -> its metrics."""
     series: Sequence[str]
     sources: Sequence[str]
     """Patterns with `*` and `?`."""
-    aggregate: str
-    """Column of joined.parquet: mean, max, p95 or sum."""
     min_coverage: float
 
 
@@ -66,12 +64,12 @@ def find_pairs(store: RunStore, selection: Selection) -> Pairs:
                 )
             )
             for row in chosen.to_pylist():
-                if not _is_selected(row, selection) or row[selection.aggregate] is None:
+                if not _is_selected(row, selection) or row["mean"] is None:
                     continue
                 if row["coverage"] is not None and row["coverage"] < selection.min_coverage:
                     little[f"{row['trial_id']}: {row['source']} {row['series']}"] = None
                     continue
-                _add(pairs, row, row[selection.aggregate])
+                _add(pairs, row)
     return Pairs(tuple(pairs[key] for key in sorted(pairs)), tuple(little))
 
 
@@ -81,10 +79,10 @@ def _is_selected(row: Mapping[str, Any], selection: Selection) -> bool:
     )
 
 
-def _add(pairs: dict[tuple[str, ...], Pair], row: Mapping[str, Any], value: float) -> None:
+def _add(pairs: dict[tuple[str, ...], Pair], row: Mapping[str, Any]) -> None:
     names = ("label", "metric", "unit", "source", "series", "series_unit")
     key = tuple(row[name] for name in names)
     pair = pairs.setdefault(key, Pair(*key))
     pair.scenarios.append(row["scenario_id"])
     pair.metric_values.append(row["value"])
-    pair.series_values.append(value)
+    pair.series_values.append(row["mean"])

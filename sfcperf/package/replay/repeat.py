@@ -91,7 +91,7 @@ def run_or_resume(
         earlier = RunStore.open(options.resume)
         _check_is_replay(earlier, prepared.packaged)
         manifest = earlier.manifest()
-        if (manifest["status"], manifest.get("state")) == ("complete", "done"):
+        if (manifest["status"], manifest["state"]) == ("complete", "done"):
             return earlier
     missing = missing_requirements(package, prepared.modules)
     if missing:

@@ -11,7 +11,6 @@ from typing import Any
 from sfcperf.errors import InputError
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
-from sfcperf.package.verify.older_intervals import OF_DRAWINGS, is_older
 from sfcperf.package.verify.tolerance import same_table
 from sfcperf.presentation.wording import count_text
 from sfcperf.results.provenance import python_versions
@@ -79,19 +78,13 @@ def _compared(store: RunStore, packed: Mapping[str, Path], made: Mapping[str, by
     name = store.folder.name
     both = sorted(packed.keys() & made.keys())
     different = [file for file in both if packed[file].read_bytes() != made[file]]
-    older = any(is_older(row.method) for row in store.summaries())
     findings, notes = [], []
     same = len(both) - len(different)
     for file in (file for file in different if file.endswith(_TABLE)):
-        content = packed[file].read_bytes()
-        if not same_table(content, made[file], OF_DRAWINGS if older else ()):
-            findings.append(f"{name}/figures/{file} does not follow from the trials")
-        elif same_table(content, made[file]):
+        if same_table(packed[file].read_bytes(), made[file]):
             same += 1
         else:
-            notes.append(
-                f"{name}/figures/{file}: what it draws is not compared: an earlier release chose it"
-            )
+            findings.append(f"{name}/figures/{file} does not follow from the trials")
     drawings = [file for file in different if not file.endswith(_TABLE)]
     if drawings:
         then, is_known = _software(store.manifest()["sessions"][-1]["versions"])

@@ -23,9 +23,8 @@ def keep_descriptors(folder: Path, descriptors: Mapping[str, Path]) -> list[dict
     """Copy descriptors into `folder`, the run's `vnfds`, which is created only if there are any.
 
     `descriptors`: path in the workflow -> file. Returns entries for `vnfds` of run.json: `path` in
-    the workflow, `file` in the run folder, `sha256` of the descriptor, and an empty `not_kept`: in
-    runs of earlier releases, its imports by absolute paths. Raises InputError if a file cannot be
-    read.
+    the workflow, `file` in the run folder, and `sha256` of the descriptor. Raises InputError if a
+    file cannot be read.
     """
     return [_keep(folder, given, file) for given, file in descriptors.items()]
 
@@ -66,5 +65,4 @@ def _keep(folder: Path, given: str, descriptor: Path) -> dict[str, Any]:
         "path": given,
         "file": str((copies / files[0].path).relative_to(folder.parent)),
         "sha256": hashlib.sha256(files[0].content).hexdigest(),
-        "not_kept": [],
     }

@@ -10,15 +10,10 @@ from typing import Any
 
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
+from support.records.manifests import metric
 from support.records.trials import RTT, run_folder, trial
 
-LOSS = {
-    "name": "loss_ratio",
-    "unit": "1",
-    "description": "share of lost echoes",
-    "better": "lower",
-    "primary": False,
-}
+LOSS = metric("loss_ratio", "1", "share of lost echoes", better="lower")
 
 
 def ping_run(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
+
+from sfcperf.results.attempts import NO_ATTEMPTS
+from sfcperf.results.values import Metric
 
 STARTED_AT = "2026-01-31T12:00:00.000000+00:00"
 VERSIONS: dict[str, Any] = {
@@ -82,8 +86,11 @@ def run_manifest(run_id: str) -> dict[str, Any]:
             "order": "sequential",
             "seed": 1,
             "confidence": 0.95,
+            "centre": "median",
+            "rarest_mode": 0.1,
             "stop_when": None,
             "max_retries": 0,
+            "runs": 1,
         },
         "scenarios": [],
         "probes": [],
@@ -93,5 +100,15 @@ def run_manifest(run_id: str) -> dict[str, Any]:
         "infrastructure": {},
         "stopping": {},
         "trials": {"valid": 0, "untrusted": 0, "failed": 0},
+        "attempts": NO_ATTEMPTS.document(),
         "problems": [],
+        "vnfds": [],
+        "modules": [],
+        "state": "done",
+        "phases": {},
     }
+
+
+def metric(name: str, unit: str, description: str = "", **more: Any) -> dict[str, Any]:
+    """A metric of a probe in run.json."""
+    return asdict(Metric(name, unit, description or name, **more))

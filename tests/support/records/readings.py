@@ -23,5 +23,8 @@ def reading(reading_id: str = "c001", **changes: Any) -> Reading:
         "allowed_ratio": 0.2,
         "departed": False,
         "block": (),
+        "marks": "",
+        "problem": "",
+        "noise": {},
     }
     return Reading(**{**values, **changes})

@@ -27,8 +27,9 @@ from sfcperf.results.flows import FlowRecord
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
-from support.records.manifests import run_manifest
+from support.records.manifests import metric, run_manifest
 from support.records.plans import made_up_plan
+from support.records.trials import trial as trial_record
 
 MADE_RUNS = "SFCPERF_TEST_RUNS"
 """Environment variable: the folder of the runs that tests copy."""
@@ -229,18 +230,18 @@ def _record(
     length = trial["scenario"]["chain_length"]
     reasons = ("httperf: exit status 1: connection refused",) if failed else (options.reason,)
     start = START_S + number * TRIAL_S
-    return TrialRecord(
+    return trial_record(
         **trial,
         status="failed" if failed else "untrusted" if untrusted else "valid",
         reasons=reasons if failed or untrusted else (),
         started_at=_iso(start),
         ended_at=_iso(start + TRIAL_S - 1),
+        duration_s=TRIAL_S - 1.0,
         samples=() if failed else tuple(_samples(trial, rng)),
         attempts=3 if failed else 1,
         deployment=_deployment(trial, length),
         packets={f"fwd-{n}": 4000 + n for n in range(1, length + 1)},
         notes={"sender_cpu_ratio": 0.41, "packets": 1000},
-        raw=f"raw/{trial_id}",
     )
 
 
@@ -401,7 +402,16 @@ def _manifest(run_id: str, options: RunOptions) -> dict[str, Any]:
             {
                 "probe": label.partition("-")[0],
                 "label": label,
-                "metrics": [_metric(*metric) for metric in metrics],
+                "metrics": [
+                    metric(
+                        name,
+                        unit,
+                        better=better,
+                        primary=primary,
+                        out_of="packets" if name == "loss_ratio" else "",
+                    )
+                    for name, unit, better, primary in metrics
+                ],
                 "scenarios": [f"s{index:03d}" for index in range(len(scenarios))],
             }
             for label, metrics in PROBES.items()
@@ -411,17 +421,6 @@ def _manifest(run_id: str, options: RunOptions) -> dict[str, Any]:
             {"monitor": "memory", "cost": "reads one file per instance", "cpu_s": 0.2},
         ],
         "infrastructure": {"dataplane": "ovs", "offloads": "off at the endpoints"},
-    }
-
-
-def _metric(name: str, unit: str, better: str, primary: bool) -> dict[str, Any]:
-    return {
-        "name": name,
-        "unit": unit,
-        "description": name,
-        "better": better,
-        "primary": primary,
-        **({"out_of": "packets"} if name == "loss_ratio" else {}),
     }
 
 

@@ -8,15 +8,11 @@ from typing import Any
 
 from sfcperf.results.records import TrialRecord, TrialStatus
 from sfcperf.results.store import RunStore
+from support.records.manifests import metric as metric_entry
 from support.records.manifests import run_manifest
+from support.records.plans import made_up_plan
 
-RTT = {
-    "name": "rtt_us",
-    "unit": "us",
-    "description": "round-trip time",
-    "better": "lower",
-    "primary": True,
-}
+RTT = metric_entry("rtt_us", "us", "round-trip time", better="lower", primary=True)
 
 
 def trial(
@@ -50,6 +46,13 @@ def trial(
         "packets": {"fwd-1": 40},
         "notes": {"sender": "idle"},
         "raw": f"raw/{trial_id}",
+        "rerun_of": "",
+        "series": {},
+        "noise": {},
+        "duration_s": 1.5,
+        "series_step_s": None,
+        "failed_attempts": (),
+        "loss": None,
     }
     return TrialRecord(**(known | more))
 
@@ -61,7 +64,10 @@ def run_folder(folder: Path, trials: Sequence[TrialRecord] = (), **manifest: Any
     store.write_workflow({"sfcperf": 1, "name": "small"}, folder.parent)
     known = run_manifest(folder.name)
     design = known["design"] | manifest.pop("design", {})
-    store.write_manifest(known | manifest | {"design": design})
+    document = known | manifest | {"design": design}
+    store.write_manifest(document)
+    ids = {entry["id"] for entry in document["scenarios"]} | {one.scenario_id for one in trials}
+    store.write_plan(made_up_plan(sorted(ids) or ["s000"]))
     for record in trials:
         store.append_trial(record)
     return store

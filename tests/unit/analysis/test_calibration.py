@@ -20,7 +20,6 @@ from sfcperf.analysis.statistics import (
     steadiness,
 )
 from sfcperf.analysis.statistics.dependence import dependence
-from sfcperf.analysis.statistics.normality import normality
 from sfcperf.analysis.stopping import stop_reason
 from sfcperf.workflow.model import Design, StopWhen
 
@@ -109,18 +108,6 @@ def test_intervals_cover_the_median(shape: str, n: int) -> None:
 def test_intervals_of_the_mean_cover_skewed_trials_too(n: int) -> None:
     values = trials("lognormal", 0.4, (2000, n), 4)
     assert 0.93 <= covering([mean_interval(list(row), 0.95) for row in values], 1) <= 0.97
-
-
-@pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("n", [3, 5, 10, 50])
-def test_normality_is_denied_to_one_normal_row_in_twenty(n: int) -> None:
-    values = trials("normal", 0.1, (2000, n), 5)
-    assert 0.035 <= numpy.mean([normality(list(row)).rejected for row in values]) <= 0.065
-
-
-def test_normality_is_denied_to_what_is_not_normal() -> None:
-    values = numpy.random.default_rng(6).exponential(1, (300, 30))
-    assert numpy.mean([normality(list(row)).rejected for row in values]) > 0.9
 
 
 @pytest.mark.gate_runs(1)

@@ -1,8 +1,6 @@
-"""Outliers, normality, dependence and steadiness of odd and of published data."""
+"""Outliers, dependence and steadiness of odd and of published data."""
 
 from __future__ import annotations
-
-import sys
 
 import numpy
 import pytest
@@ -16,9 +14,7 @@ from support.records.trials import trial
 from sfcperf.analysis.diagnosis import diagnose
 from sfcperf.analysis.statistics import Rules, describe, find_outliers, steadiness
 from sfcperf.analysis.statistics.dependence import dependence
-from sfcperf.analysis.statistics.normality import DAGOSTINO_PEARSON, normality
 from sfcperf.analysis.statistics.outliers import _critical
-from sfcperf.analysis.statistics.scaling import scaled
 
 VALUES = st.floats(-1e100, 1e100)
 ROSNER = [
@@ -63,33 +59,8 @@ def test_neither_scale_nor_place_matters(values: list[int], scale: float) -> Non
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0], [7.0] * 30])
 def test_where_there_is_nothing_to_test(values: list[float]) -> None:
-    assert normality(values).p is None
     assert find_outliers(values) == ()
     assert dependence(values).trend_p is None
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=200))
-def test_p_of_normality_is_that_of_scipy(values: list[float]) -> None:
-    """Bit for bit: also where scipy's own routine is found without its module."""
-    deviations = scaled(values)
-    if deviations is None:
-        assert normality(values).p is None
-        return
-    assert normality(values).p == float(scipy.stats.shapiro(deviations).pvalue)
-
-
-def test_without_that_routine_scipy_itself_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = list(numpy.random.default_rng(1).normal(size=20))
-    found = normality(values)
-    module = sys.modules[normality.__module__]
-    monkeypatch.setattr(module, "_compiled_routine", lambda: None)
-    assert normality(values) == found
-
-
-def test_many_trials_are_tested_otherwise() -> None:
-    assert (
-        normality(list(numpy.random.default_rng(1).normal(size=6000))).method == DAGOSTINO_PEARSON
-    )
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=5, max_size=60, unique=True))

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from support.records.manifests import run_manifest
 from support.records.plans import made_up_plan
 from support.records.runs import build_run
+from support.records.trials import trial as made_up_trial
 from support.schemas import validator
 from support.tiers import examples
 
@@ -57,20 +58,16 @@ def iso(time_ns: int) -> str:
 
 
 def trial(number: int, samples: list[tuple[str, float]]) -> TrialRecord:
-    return TrialRecord(
-        trial_id=f"r{number:03d}-s000-tcp",
-        scenario_id="s000",
-        scenario={"length": 1},
-        round=number,
-        probe="iperf3",
+    return made_up_trial(
+        number,
         label="tcp",
+        scenario={"length": 1},
+        probe="iperf3",
         status="valid" if samples else "failed",
-        reasons=() if samples else ("no",),
         started_at=iso(START_NS),
         ended_at=iso(START_NS + SPAN_NS),
+        duration_s=SPAN_NS / 1e9,
         samples=tuple({"metric": m, "unit": "bit/s", "value": v} for m, v in samples),
-        attempts=1,
-        deployment={},
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import scipy.stats
+from support.records.manifests import metric
 from support.records.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.statistics import mean_interval, median_interval
@@ -158,8 +159,7 @@ def test_confidence_and_centre_are_the_workflows(tmp_path: Path) -> None:
 
 
 def test_packets_behind_a_share_bound_it(tmp_path: Path) -> None:
-    loss = {"name": "loss_ratio", "unit": "1", "description": "lost"}
-    loss |= {"better": "lower", "primary": True, "out_of": "transmitted"}
+    loss = metric("loss_ratio", "1", better="lower", primary=True, out_of="transmitted")
     sample = {"metric": "loss_ratio", "unit": "1", "value": 0.0}
     trials = [
         replace(trial(n, values=[]), samples=(sample,), notes={"transmitted": 500}) for n in (1, 2)
@@ -270,16 +270,3 @@ def test_what_a_row_says_of_its_trials(tmp_path: Path) -> None:
     drift, outlying = row.warnings
     assert drift.startswith("The trials drift with time: the last third of the rounds is")
     assert outlying == "1 of 24 trials is an outlier, but not excluded: r008-s000-ping."
-
-
-def test_a_folder_of_an_earlier_version_is_read(tmp_path: Path) -> None:
-    """Its rows say nothing of what was not looked at."""
-    store = run_folder(tmp_path / "run", [trial(1), trial(2)], **planned("s000"))
-    SummaryAnalysis({}).analyse(store)
-    path = store.folder / "summary.json"
-    document = json.loads(path.read_text())
-    known = [field.name for field in fields(Summary) if field.default is MISSING]
-    document["summaries"] = [{key: document["summaries"][0][key] for key in known}]
-    path.write_text(json.dumps(document))
-    [row] = store.summaries()
-    assert (row.n, row.centre, row.warnings, row.steady_p) == (2, "mean", (), None)

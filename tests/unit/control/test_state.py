@@ -53,7 +53,7 @@ def test_a_run_is_alive_until_its_process_ends(state_dir: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
-@pytest.mark.parametrize("mode", [None, 0o644], ids=["new", "of an older release"])
+@pytest.mark.parametrize("mode", [None, 0o644], ids=["new", "copied"])
 def test_others_see_whether_a_run_lives_and_cannot_hold_its_lock(
     tmp_path: Path, mode: int | None
 ) -> None:

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
-import scipy.stats
 from support.records.packages import contents, edited, resealed, sealed
 
 from sfcperf.package.verify import Verification, verify
 from sfcperf.results.provenance import versions
-from sfcperf.results.records import Summary
 
 RUN = "runs/run-1"
-FIRST_KEYS = {field.name for field in fields(Summary) if field.default is MISSING} | {
-    "median_ci_low",
-    "median_ci_high",
-    "median_method",
-    "relative_half_width",
-}
-"""Of a row of summary.json as the first release wrote it."""
 
 
 def told(verification: Verification, name: str, state: str = "ok") -> str:
@@ -33,84 +19,6 @@ def told(verification: Verification, name: str, state: str = "ok") -> str:
     (check,) = (check for check in verification.checks if check.name == name)
     assert check.state == state
     return "\n".join((check.detail, *check.findings))
-
-
-def test_a_summary_of_an_older_release_holds_and_what_it_does_not_say_is_told(
-    drawn_package: Path, tmp_path: Path
-) -> None:
-    """Rows as they were before percentiles, outliers, steadiness and the like were added."""
-    younger = {field.name for field in fields(Summary)} - FIRST_KEYS
-
-    def older(document: Any) -> None:
-        for row in document["summaries"]:
-            for name in younger:
-                del row[name]
-            row |= intervals_of_old(row)
-
-    files = contents(drawn_package)
-    name = f"{RUN}/summary.json"
-    path = sealed(drawn_package, tmp_path / "p.zip", name, edited(files[name], older))
-    then = {row["mean"]: row for row in json.loads(contents(path)[name])["summaries"]}
-    tables = [f"{RUN}/summary.csv", f"{RUN}/figures/fig8b.csv"]
-    for table in tables:
-        text = as_then(files[table], then, younger)
-        path = sealed(path, tmp_path / f"{len(text)}.zip", table, text)
-    verification = verify(path)
-    assert verification.holds, [c.findings for c in verification.checks if c.state == "failed"]
-    unsaid = told(verification, "summaries")
-    assert "intervals by an earlier release's methods" in unsaid
-    assert "outliers" in unsaid
-    assert "warnings" in unsaid
-    assert "fig8b.csv: what it draws is not compared" in told(verification, "figures")
-
-    forgeries: list[tuple[str, object]] = [
-        ("median", 1.5),
-        ("ci_high", 1.5),
-        ("relative_half_width", 0.0),
-        ("method", "t (mean, repeated looks)"),
-    ]
-    for key, value in forgeries:
-
-        def worse(document: Any, key: str = key, value: object = value) -> None:
-            older(document)
-            document["summaries"][0][key] = value
-
-        forged = sealed(path, tmp_path / f"{key}.zip", name, edited(files[name], worse))
-        assert f"{key} is {value!r}" in told(verify(forged), "summaries", "failed")
-
-    table = contents(path)[tables[1]].replace(b",3,176", b",3,175")
-    forged = sealed(path, tmp_path / "table.zip", tables[1], table)
-    assert "fig8b.csv does not follow from the trials" in told(verify(forged), "figures", "failed")
-
-
-def intervals_of_old(row: Mapping[str, Any]) -> dict[str, Any]:
-    """By scipy: Student's t, and no interval of the median of three."""
-    assert row["n"] == 3
-    half = scipy.stats.t.ppf(0.975, 2) * row["stdev"] / 3**0.5
-    ends = {"ci_low": row["mean"] - half, "ci_high": row["mean"] + half}
-    ratio = half / abs(row["mean"]) if row["mean"] else None
-    return {
-        **ends,
-        "method": "t (mean)",
-        "relative_half_width": 0.0 if half == 0 else ratio,
-        "median_ci_low": None,
-        "median_ci_high": None,
-        "median_method": "",
-    }
-
-
-def as_then(table: bytes, then: Mapping[float, Mapping[str, Any]], younger: set[str]) -> bytes:
-    """A table without younger columns, its intervals as in these rows (mean -> row)."""
-    rows = list(csv.DictReader(table.decode().splitlines()))
-    for row in rows:
-        of_row = then[float(row["mean"])]
-        row |= {key: of_row[key] for key in intervals_of_old(of_row) if key in row}
-    text = io.StringIO()
-    kept = [column for column in rows[0] if column not in younger]
-    writer = csv.DictWriter(text, kept, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 @pytest.mark.gate_runs(1)

@@ -40,7 +40,7 @@ def test_a_chart_for_what_moves_and_words_for_what_does_not(trials: list[TrialRe
 
 
 def test_without_a_gate_the_default_limits_are_drawn(trials: list[TrialRecord]) -> None:
-    section = noise_section({}, trials, [])
+    section = noise_section({"design": {}}, trials, [])
     assert section is not None
     *_, limit = section.charts[0].data["series"]
     assert (limit["name"], limit["y"]) == ("limit of a default gate", [5.0, 5.0])
@@ -92,4 +92,4 @@ def test_another_run_beside_is_said(trials: list[TrialRecord]):
 
 
 def test_a_run_of_a_version_that_did_not_watch_has_no_section(tmp_path: Path):
-    assert noise_section({}, build_run(tmp_path / "run").trials(), []) is None
+    assert noise_section({"design": {}}, build_run(tmp_path / "run").trials(), []) is None

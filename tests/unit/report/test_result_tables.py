@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-import pytest
-from support.records.runs import RunOptions, build_run
+from support.records.trials import RTT, run_folder, trial
 
-from sfcperf.analysis.telemetry import SteadyAnalysis
+from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.presentation.units import Scale
 from sfcperf.report.publisher import ReportPublisher
 from sfcperf.report.result_tables import details, results
-from sfcperf.report.telemetry_analyses import unsteady
-from sfcperf.results.records import Summary
 from sfcperf.results.store import RunStore
-from sfcperf.results.values import Observation
 
 MS = Scale(1e-3, "ms")
 
@@ -27,17 +24,13 @@ def test_every_number_has_its_unit(run: RunStore) -> None:
     assert told["percentiles of the trials"].endswith(" ms")
 
 
-def test_only_what_is_known_is_said(run: RunStore) -> None:
-    rtt = run.summaries()[0]
-    bare = Summary(**{name: getattr(rtt, name) for name in OLD})
-    assert [name for name, _ in details(bare, MS)] == ["rarest mode that would be seen"]
-
-
-OLD = (
-    *("scenario", "scenario_id", "probe", "label", "metric", "unit", "n", "mean", "median"),
-    *("stdev", "min", "max", "ci_low", "ci_high", "confidence", "method", "valid", "reasons"),
-    *("trials", "excluded", "better", "primary", "stop_reason"),
-)
+def test_only_what_is_known_is_said(tmp_path: Path) -> None:
+    """Of a row with one trial."""
+    probes = [{"probe": "ping", "label": "ping", "scenarios": ["s000"], "metrics": [RTT]}]
+    store = run_folder(tmp_path / "run", [trial(1)], probes=probes)
+    SummaryAnalysis({}).analyse(store)
+    (row,) = store.summaries()
+    assert [name for name, _ in details(row, MS)] == ["rarest mode that would be seen"]
 
 
 def test_the_declared_centre_and_the_warnings_reach_the_report(new_run: RunStore) -> None:
@@ -53,23 +46,3 @@ def test_the_declared_centre_and_the_warnings_reach_the_report(new_run: RunStore
     page = new_run.report.read_text()
     assert '<th scope="col" class="num">Median</th><th scope="col" class="num">95 % CI' in page
     assert '<div class="reason">The trials drift.</div>' in page
-
-
-def test_telemetry_that_moves_is_in_the_report(tmp_path_factory: pytest.TempPathFactory) -> None:
-    options = RunOptions(telemetry=False, topologies=("T1",), chain_lengths=(1,))
-    store = build_run(tmp_path_factory.mktemp("steady") / "run", options)
-    for record in store.trials():
-        observations = [
-            Observation(10**9 * record.round + place, "fwd-1", "cpu_cores", "1", float(place > 9))
-            for place in range(40)
-        ]
-        store.write_trial_telemetry(record, observations)
-    store.merge_telemetry()
-    assert unsteady(store) is None
-    SteadyAnalysis({}).analyse(store)
-    found = unsteady(store)
-    assert found is not None
-    assert {series for series, *_ in found["rows"]} == {"fwd-1 cpu_cores"}
-    assert found["judged"] == len(found["rows"]) == 4
-    ReportPublisher({"formats": []}).publish(store)
-    assert "Steadiness within the trials" in store.report.read_text()

@@ -124,7 +124,7 @@ def test_a_chain_without_proof(run: RunStore) -> None:
 
 def test_a_run_whose_functions_crashed_is_not_trustworthy(sound_run: RunStore) -> None:
     """Although every trial is valid."""
-    crash = FailedAttempt(1, "crash", "broke: fwd-1: it has ended", ("fwd-1",))
+    crash = FailedAttempt(1, "crash", "broke: fwd-1: it has ended", ("fwd-1",), "")
     first, *others = sound_run.trials()
     trials = [replace(first, attempts=2, failed_attempts=(crash,)), *others]
     found = verdict_of(sound_run.manifest(), trials, sound_run.summaries())

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.records.readings import reading
 from support.records.runs import build_run
+from support.records.trials import trial
 
 from sfcperf.errors import InputError
 from sfcperf.results.manifest import counts
@@ -36,10 +37,10 @@ def test_marks_reach_readers_and_the_record_of_truth_stays(tmp_path: Path):
     before = build_run(tmp_path / "before").folder / "trials.jsonl"
     store, block = store_with_marks(tmp_path / "run")
     records = {record.trial_id: record for record in store.trials()}
-    for trial in block:
-        assert records[trial].status == "untrusted"
-        assert records[trial].reasons[-1] == f"{GATE_REASON}loud"
-        assert is_outside(records[trial])
+    for marked in (records[trial_id] for trial_id in block):
+        assert marked.status == "untrusted"
+        assert marked.reasons[-1] == f"{GATE_REASON}loud"
+        assert is_outside(marked)
     assert sum(is_outside(record) for record in records.values()) == 3
     assert (store.folder / "trials.jsonl").read_text() == before.read_text()
 
@@ -54,10 +55,7 @@ def test_a_failed_trial_stays_failed(tmp_path: Path):
 def test_counts_are_of_the_trials_that_stand():
     def record(trial_id: str, status: str, rerun_of: str = "") -> TrialRecord:
         reasons = () if status == "valid" else (f"{GATE_REASON}steal",)
-        return TrialRecord(
-            trial_id, "s000", {}, 1, "ping", "ping", status, reasons, "", "", (), 1, {},
-            rerun_of=rerun_of,
-        )  # type: ignore[arg-type]  # fmt: skip
+        return trial(trial_id=trial_id, status=status, reasons=reasons, rerun_of=rerun_of)  # type: ignore[arg-type]
 
     records = [
         record("r001-s000-a", "untrusted"),

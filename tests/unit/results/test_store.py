@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -344,13 +344,17 @@ def test_failed_attempts_and_losses_come_back_as_they_were(tmp_path: Path) -> No
     assert run_folder(tmp_path / "run", [record]).trials() == [record]
 
 
+ATTEMPT = asdict(FailedAttempt(1, "crash", "fwd-1: it has ended", ("fwd-1",), "d0001"))
+LOSS = asdict(Loss(8, 100, "echo requests got no reply", "the others count", 0.01))
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"failed_attempts": [{"attempt": 1, "kind": "mood", "reason": "x"}]},
+        {"failed_attempts": [ATTEMPT | {"kind": "mood"}]},
         {"failed_attempts": ["a crash"]},
-        {"failed_attempts": [{"attempt": "1", "kind": "crash", "reason": "x"}]},
-        {"loss": {"lost": 9, "total": 8, "text": "", "effect": "", "warning_ratio": 0.01}},
+        {"failed_attempts": [ATTEMPT | {"attempt": "1"}]},
+        {"loss": LOSS | {"lost": 101}},
         {"loss": [1, 2]},
     ],
 )

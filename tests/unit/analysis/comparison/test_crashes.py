@@ -16,7 +16,7 @@ from sfcperf.results.records import FailedAttempt
 from sfcperf.results.store import RunStore
 from sfcperf.results.values import Loss
 
-CRASH = FailedAttempt(1, "crash", "fwd-1: it has ended", ("fwd-1",))
+CRASH = FailedAttempt(1, "crash", "fwd-1: it has ended", ("fwd-1",), "")
 ROUNDS = 8
 
 
