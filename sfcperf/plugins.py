@@ -123,6 +123,22 @@ class Plugin:
     `description`, a `default` where one applies, and `additionalProperties` is false."""
 
 
+class Configurable(Plugin):
+    """A probe or a service: its parameters may contradict each other, or need further plug-ins."""
+
+    @classmethod
+    def check(cls, parameters: Mapping[str, Any]) -> None:
+        """Refuse parameters that fit the schema but not each other. Raises InputError, `where`
+        being the parameter, or `PARAMETER/KEY`."""
+        return
+
+    @classmethod
+    def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """What it needs with these parameters: of a probe, names of further probes whose tools
+        `measure` calls; of a service, names of services in the workflow, listed before it."""
+        return ()
+
+
 class Instrument(Plugin, ABC):
     """A probe or a monitor: created once per trial with parameters that `parameters` validates,
     defaults filled in. It sees only the deployment and its hosts."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sfcperf.hosts.base import Host
-from sfcperf.management.deployment import FlowReporter, Hop, RuleInterface, ServiceFunction
+from sfcperf.management.deployment import FlowReporter, RuleInterface, ServiceFunction
 from sfcperf.plugins import Plugin, Requirement, commands
 from sfcperf.workflow.model import FunctionSpec
 
@@ -111,7 +111,6 @@ class RunningFunction(ABC):
         vcpus: tuple[int, ...],
         *,
         nsh_aware: bool = False,
-        outer: tuple[Hop, ...] = (),
     ) -> ServiceFunction:
         """The function for the driver's Deployment; arguments are those of ServiceFunction."""
         return ServiceFunction(
@@ -126,7 +125,6 @@ class RunningFunction(ABC):
             vcpus=vcpus,
             counters=self.counters,
             alive=self.problem,
-            outer=outer,
             flows=self.flows(),
             rule_interface=self.rule_interface(),
         )

@@ -11,7 +11,6 @@ rate computed from CPU time is 1 by it. Each in turn, several times.
 
 `veth`: with af_packet and af_xdp, beside the forwarder's engine userspace and, where it is
 installed, testpmd, which exchanges MAC addresses and does nothing else.
-`vhost`: vhost-user, whose other end is testpmd; beside testpmd in the same place.
 """
 
 from __future__ import annotations
@@ -26,14 +25,13 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from engines import COLUMNS, NEVER, compiled
 
-from sfcperf import retry
 from sfcperf.dataplane import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 
@@ -45,14 +43,13 @@ from _shared.ratio import ratio
 HERE = Path(__file__).parent / "_heavy_hitter"
 ROUNDS = 6
 MEASURED_S = 2.0
-CONNECT_S = 10.0
 MORE = 1.02
 """Times what is taken: that is more than enough."""
 BUSY = 0.9
 """Share of a CPU's time."""
 FLOWS = 1000
 ROWS_OF_SKETCH = 4
-GOALS_MPPS = {"native, af_packet": 0.35, "native, af_xdp": 0.5, "native, vhost_user": 2.5}
+GOALS_MPPS = {"native, af_packet": 0.35, "native, af_xdp": 0.5}
 NEAR, FAR = "02:00:00:00:00:01", "02:00:00:00:00:02"
 NSH = bytes.fromhex("0fc2020100002aff")
 """Without metadata (MD type 2): IPv4 fits in 64 bytes behind it."""
@@ -202,84 +199,7 @@ def namespace() -> Iterator[str]:
         output(["ip", "netns", "delete", space])
 
 
-# --- vhost-user ---
-
-
-def vhost(place: Place) -> None:
-    """Each in turn, with a socket of its own."""
-    if not shutil.which(TESTPMD):
-        print(f"vhost_user: left out, {TESTPMD} is not installed (package dpdk-dev of Debian)")
-        return
-    socket, trace = place.folder / "vhost.sock", place.folder / "frames.pcap"
-    write_trace(trace)
-    server = f"net_virtio_user0,path={socket},server=1,queues=1"
-    candidates: dict[str, list[object]] = {
-        f"{engine}, vhost_user": heavy_hitter(place, engine, "vhost_user", socket)
-        for engine in place.engines
-    }
-    candidates["testpmd, vhost_user"] = testpmd(place, place.cpu, "macswap", [server])
-    devices = [f"net_pcap0,rx_pcap={trace},infinite_rx=1", f"net_vhost0,iface={socket},client=1"]
-    sender = testpmd(place, place.others_cpu, "io", devices)
-
-    def measure(argv: list[object]) -> Cost:
-        with ExitStack() as stack:
-            process = stack.enter_context(running(argv, ready=False))
-            until(socket.exists, "the socket does not come")
-            other = stack.enter_context(running(sender, ready=False))
-            return exchanged(place, process, other)
-
-    found = in_turn(candidates, measure)
-    for engine in place.engines:
-        show_ratios(f"{engine}, vhost_user", ["testpmd, vhost_user"], found)
-
-
-def exchanged(place: Place, process: subprocess.Popen[str], other: subprocess.Popen[str]) -> Cost:
-    """What comes back to the other end, which says it each second: the first one is left out."""
-    rates: list[float] = []
-    wanted = 1 + round(MEASURED_S)
-    before = after = None
-    assert other.stdout is not None
-    ports = 0
-    deadline = time.monotonic() + CONNECT_S
-    for line in other.stdout:
-        if before is None and time.monotonic() > deadline:
-            break
-        if "Rx-pps:" not in line:
-            continue
-        ports += 1
-        if ports % 2:
-            continue  # of the port that reads the file
-        rates.append(float(line.split("Rx-pps:")[1].split()[0]))
-        after = Used.now(place.cpu, process.pid)
-        # Until it is connected, and in the second in which it is, it says less.
-        if not rates[0]:
-            rates = []
-        elif len(rates) == 1:
-            before = after
-        if len(rates) > wanted:
-            break
-    if before is None or after is None:
-        raise SystemExit("the other end of vhost_user fails")
-    other.terminate()
-    rest = other.stdout.read().split("Forward statistics for port 1")[-1]
-    sent, dropped = (
-        int(rest.split(f"TX-{name}: ")[1].split()[0]) for name in ("packets", "dropped")
-    )
-    offered = sent + dropped > MORE * sent
-    return after.since(before, sum(rates[1:]) / len(rates[1:]), offered=offered)
-
-
-def write_trace(path: Path) -> None:
-    """A frame of each flow."""
-    ethernet = bytes.fromhex((FAR + NEAR).replace(":", "") + "894f")
-    with path.open("wb") as file:
-        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 16, 1))
-        for number in range(FLOWS):
-            frame = ethernet + NSH + udp(1024 + number)
-            file.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
-
-
-# --- what both need ---
+# --- CPU time and processes ---
 
 
 def udp(source_port: int) -> bytes:
@@ -375,14 +295,14 @@ def show_ratios(name: str, peers: Sequence[str], found: Mapping[str, list[Cost]]
 
 
 @contextmanager
-def running(words: Sequence[object], *, ready: bool = True) -> Iterator[subprocess.Popen[str]]:
+def running(words: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
     """A tool, from when it says that it forwards."""
     argv = [str(word) for word in words]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=NOBODY, text=True) as process:
         try:
             assert process.stdout is not None
             signs = ("ready", "Port statistics")
-            if ready and not any(sign in line for line in process.stdout for sign in signs):
+            if not any(sign in line for line in process.stdout for sign in signs):
                 raise SystemExit(f"it does not start: {' '.join(argv)}")
             yield process
         finally:
@@ -393,19 +313,13 @@ def running(words: Sequence[object], *, ready: bool = True) -> Iterator[subproce
                 process.kill()
 
 
-def until(condition: Callable[[], bool], complaint: str) -> None:
-    """Wait for it."""
-    if not retry.until(condition, timeout_s=10, period_s=0.01):
-        raise SystemExit(complaint)
-
-
 def output(argv: Sequence[object]) -> str:
     """Run to the end."""
     words = [str(word) for word in argv]
     return subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
-ROWS: dict[str, Callable[[Place], None]] = {"veth": veth, "vhost": vhost}
+ROWS: dict[str, Callable[[Place], None]] = {"veth": veth}
 
 
 if __name__ == "__main__":

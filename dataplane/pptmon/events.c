@@ -10,7 +10,6 @@
 #include "output.h"
 
 #define FAILED_TIMEOUT_MS 1000
-#define BACKLOG_UNIT_BYTES 64
 
 static const char *const counter_names[] = {
 	[PPT_SAMPLED] = "sampled",
@@ -129,20 +128,10 @@ static void print_flow(FILE *out, const struct ppt_event *event)
 
 static void print_value(FILE *out, const struct ppt_event *event, __u32 value, __u32 first)
 {
-	switch (event->metric) {
-	case PPT_METRIC_TIME:
+	if (event->metric == PPT_METRIC_TIME)
 		fprintf(out, "\"time_us\": %u", value);
-		break;
-	case PPT_METRIC_BACKLOG:
-		fprintf(out, "\"backlog_bytes\": %u", value * BACKLOG_UNIT_BYTES);
-		break;
-	case PPT_METRIC_CPU:
-		fprintf(out, "\"cpu_percent\": %u.%02u", value / 100, value % 100);
-		break;
-	default:
+	else
 		fprintf(out, "\"delay_us\": %u", (value - first) & PPT_VALUE_MAX);
-		break;
-	}
 }
 
 /* Newest hop first in the packet, first VNF first for people. */

@@ -10,12 +10,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-VALUE_FIELDS = {
-    "time": "time_us",
-    "backlog": "backlog_bytes",
-    "cpu": "cpu_percent",
-    "delay": "delay_us",
-}
+VALUE_FIELDS = {"time": "time_us", "delay": "delay_us"}
 """Metric to the name of a hop's value, which says its unit."""
 
 
@@ -41,7 +36,7 @@ class HopValue:
 
     vnf_id: int
     value: float
-    """In the unit of the sample's metric: us, bytes, percent."""
+    """us."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ class Sample:
     flow: Flow | None
     """None when there is no IP packet inside (NSH)."""
     metric: str
-    """`time`, `backlog`, `cpu` or `delay`."""
+    """`time` or `delay`."""
     hops: tuple[HopValue, ...]
     """First VNF first."""
     own_time_ns: int | None = None

@@ -72,10 +72,8 @@ static int check_bpf(struct lacks *lacks)
 	if (fd >= 0)
 		close(fd);
 	else if (fd == -EPERM)
-		lack(lacks,
-		     "the permission to load BPF programs, although its capabilities would "
-		     "do: a container's seccomp or user namespace forbids it; run it outside, with "
-		     "--host-side");
+		lack(lacks, "the permission to load BPF programs, although its capabilities would "
+			    "do: a container's seccomp or user namespace forbids it");
 	else
 		lack(lacks,
 		     "BPF programs of traffic control (%s); its kernel needs "

@@ -48,8 +48,6 @@ const char *const carrier_names[] = {
 
 const char *const metric_names[] = {
 	[PPT_METRIC_TIME] = "time",
-	[PPT_METRIC_BACKLOG] = "backlog",
-	[PPT_METRIC_CPU] = "cpu",
 	[PPT_METRIC_DELAY] = "delay",
 	NULL,
 };
@@ -75,9 +73,7 @@ static void take_metrics(const struct tool_option *option, const char *argument)
 		int metric = find_word(metric_names, next, bytes);
 
 		if (metric < 0)
-			refuse("--metrics: time, backlog, cpu, delay, with commas between, not "
-			       "'%s'",
-			       argument);
+			refuse("--metrics: time, delay, with a comma between, not '%s'", argument);
 		for (int i = 0; i < settings->metric_count; i++)
 			if (settings->metrics[i] == metric)
 				refuse("--metrics: %s is given twice", metric_names[metric]);
@@ -100,8 +96,6 @@ static struct tool_option descriptions[] = {
 	  .required = true },
 	{ "egress", 0, "IF", "interface where they leave it; may be the same", take_text,
 	  &options.egress, .required = true },
-	{ "host-side", 0, NULL, "the interfaces are the outer ends of the VNF's links (veth, tap)",
-	  take_flag, &options.host_side },
 	{ .help = "Of a source:" },
 	{ "period-ms", 0, "MS", "time between samples; 0: every packet (default 1000)", take_text,
 	  &period },
@@ -114,8 +108,8 @@ static struct tool_option descriptions[] = {
 	{ "carrier", 0, "NAME",
 	  "auto (default: in NSH where the packet has MD type 2, else in TCP or UDP), l4 or nsh",
 	  take_word, &carrier, .words = carrier_names },
-	{ "metrics", 0, "LIST", "time (default), backlog, cpu, delay; several take turns",
-	  take_metrics, &options.settings },
+	{ "metrics", 0, "LIST", "time (default), delay; both take turns", take_metrics,
+	  &options.settings },
 	{ "choice", 0, "NAME",
 	  "which packet of a period: random (default), or first as in the paper, which is often "
 	  "the head of a burst",

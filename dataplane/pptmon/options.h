@@ -22,7 +22,6 @@ struct options {
 	const char *ingress;
 	const char *egress;
 	enum attach_kind attach;
-	bool host_side;
 	bool check; /* only say what the kernel lacks; the rest may be missing */
 };
 

@@ -9,7 +9,6 @@
 #include "../common/signals.h"
 #include "attach/attach.h"
 #include "events.h"
-#include "gauges.h"
 #include "kernel.h"
 #include "options.h"
 #include "output.h"
@@ -78,8 +77,7 @@ static enum status measure(const struct options *options, const struct hook *hoo
 	__u64 counters[PPT_COUNTERS];
 	enum outcome outcome;
 
-	/* The programs check when this process was last alive. */
-	gauges_refresh(&program->bss->gauges);
+	program_show_alive();
 	if (attach_both(bpf_program__fd(program->progs.enter),
 			bpf_program__fd(program->progs.leave)))
 		return STATUS_FAILED;
@@ -108,14 +106,12 @@ static enum status load_and_measure(const struct options *options, const struct 
 	if (lacks.count)
 		return STATUS_KERNEL;
 	settings.mtu = egress->mtu;
-	settings.resolve_offloads = !options->host_side && egress->has_device;
-	if (attach_prepare(hook_of(attach), ingress, egress, options->host_side))
+	settings.resolve_offloads = egress->has_device;
+	if (attach_prepare(hook_of(attach), ingress, egress))
 		return STATUS_FAILED;
 	if (program_load(&settings))
 		return STATUS_KERNEL;
-	/* From outside, the queue in front of the VNF is visible, and the one behind it is not. */
-	if (gauges_open(options->host_side ? ingress->index : egress->index) ||
-	    serve_open(signals, ingress, egress))
+	if (serve_open(signals, ingress, egress))
 		return STATUS_FAILED;
 	return measure(options, hook_of(attach));
 }
@@ -140,7 +136,6 @@ static enum status run(const struct options *options, const sigset_t *signals)
 		status = load_and_measure(options, &ingress, &egress, signals);
 	detach_both(NULL);
 	attach_finish();
-	gauges_close();
 	serve_close();
 	program_unload();
 	if (status != STATUS_DONE)

@@ -43,8 +43,6 @@
 /* What the values of a sample are: the low bits of the type. */
 enum ppt_metric {
 	PPT_METRIC_TIME, /* processing time, us */
-	PPT_METRIC_BACKLOG, /* queue of the interface that pptmon sends by, bytes in units of 64 */
-	PPT_METRIC_CPU, /* use of the VNF's CPUs, 1/100 % */
 	PPT_METRIC_DELAY, /* clock on arrival at the VNF, us; the sink takes differences */
 	PPT_METRICS,
 };
@@ -108,13 +106,6 @@ struct ppt_settings {
 	__u32 mtu; /* of the egress interface: bytes of its packets, without Ethernet */
 	__u64 period_ns; /* of a source: 0 samples every packet */
 	struct ppt_filter filter;
-};
-
-/* What user space measures for the programs, refreshed every few milliseconds. */
-struct ppt_gauges {
-	__u32 backlog; /* bytes in units of 64 */
-	__u32 cpu; /* 1/100 % */
-	__u64 alive_ns; /* CLOCK_MONOTONIC: when they were last refreshed */
 };
 
 /* Counters, cumulated per CPU. Counting packets that nothing happened to would cost too much. */

@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "../common/clock.h"
 #include "../common/libbpf_log.h"
 #include "../common/percpu.h"
 #include "program.h"
@@ -47,6 +48,11 @@ __u64 program_period_ns(void)
 void program_set_pick(__u32 pick)
 {
 	program->data->pick = program->rodata->settings.first ? 0xffffffff : pick;
+}
+
+void program_show_alive(void)
+{
+	program->bss->alive_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 __u64 program_counter(enum ppt_counter counter)

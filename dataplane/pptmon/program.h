@@ -17,6 +17,9 @@ __u64 program_period_ns(void); /* of a source; 0: no source, or each packet */
 /* Probability with which a packet is taken once a sample is due, in 2^-32. */
 void program_set_pick(__u32 pick);
 
+/* Tell the programs that this process lives. They insert nothing when it has not for long. */
+void program_show_alive(void);
+
 /* Sum over the CPUs. */
 __u64 program_counter(enum ppt_counter counter);
 

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include <linux/gen_stats.h>
-
 #include "../common/netlink.h"
 #include "qdisc.h"
 
@@ -21,8 +19,6 @@ static void visit(const struct nlmsghdr *answer, void *context)
 {
 	const struct tcmsg *message = NLMSG_DATA(answer);
 	const struct rtattr *kind = netlink_find(answer, sizeof(*message), TCA_KIND);
-	const struct rtattr *queue = netlink_find_in(
-		netlink_find(answer, sizeof(*message), TCA_STATS2), TCA_STATS_QUEUE);
 	const struct search *search = context;
 
 	if (message->tcm_ifindex != search->ifindex || message->tcm_parent != search->parent)
@@ -30,9 +26,6 @@ static void visit(const struct nlmsghdr *answer, void *context)
 	if (kind)
 		snprintf(search->found->kind, sizeof(search->found->kind), "%s",
 			 (const char *)RTA_DATA(kind));
-	if (queue)
-		search->found->backlog_bytes =
-			((struct gnet_stats_queue *)RTA_DATA(queue))->backlog;
 }
 
 /* By a dump of all: the answer to a request for one goes to all listeners (`tc monitor`). */

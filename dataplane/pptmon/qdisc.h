@@ -5,8 +5,7 @@
 
 struct qdisc {
 	char kind[16]; /* "": there is none */
-	__u32 backlog_bytes;
 };
 
-/* The qdisc of an interface at TC_H_ROOT or TC_H_CLSACT. 0, or -errno. */
+/* The qdisc of an interface at TC_H_CLSACT. 0, or -errno. */
 int qdisc_at(int netlink, int ifindex, __u32 parent, struct qdisc *qdisc);

@@ -10,7 +10,6 @@
 
 #include "../common/report.h"
 #include "events.h"
-#include "gauges.h"
 #include "output.h"
 #include "program.h"
 #include "serve.h"
@@ -19,6 +18,7 @@
 #define SHARE 4 /* one packet of a period is taken among the first quarter of them */
 #define PERIODS 5 /* over which the rate of packets is averaged, at least */
 #define AT_LEAST_NS 1000000000.0
+#define TICK_MS 50
 #define INTERFACES_EVERY 10 /* ticks: asking opens a socket per interface */
 
 enum { ON_SIGNAL, ON_TIMER, ON_OUTPUT, ON_EVENT, SOURCES };
@@ -52,7 +52,7 @@ int serve_open(const sigset_t *signals, const struct interface *ingress,
 	       const struct interface *egress)
 {
 	const struct itimerspec period = {
-		.it_interval.tv_nsec = GAUGES_PERIOD_MS * 1000000L,
+		.it_interval.tv_nsec = TICK_MS * 1000000L,
 		.it_value.tv_nsec = 1,
 	};
 
@@ -133,9 +133,8 @@ static int take_tick(void)
 	if (!output_full())
 		take_events();
 	if (program_period_ns())
-		program_set_pick(
-			pick_probability(program_period_ns(), ticks * GAUGES_PERIOD_MS * 1000000));
-	gauges_refresh(&program->bss->gauges);
+		program_set_pick(pick_probability(program_period_ns(), ticks * TICK_MS * 1000000));
+	program_show_alive();
 	return tick++ % INTERFACES_EVERY == 0 ? check_interfaces() : 0;
 }
 

@@ -217,7 +217,7 @@ class ScenarioDeployment:
         for link in self.layout.links:
             rate = link.link.rate_bps
             if rate is not None:
-                burst = link.link.burst_bytes or default_burst(rate, self.layout.wire_mtu)
+                burst = burst_bytes(rate, self.layout.wire_mtu)
                 for node, interface in zip(link.nodes, link.interfaces, strict=True):
                     network.shape(self.layout.nodes[node].namespace, interface, rate, burst)
 
@@ -284,6 +284,6 @@ class ScenarioDeployment:
         }
 
 
-def default_burst(rate_bps: int, wire_mtu: int) -> int:
-    """Bytes in a shaper's bucket when the workflow gives none."""
+def burst_bytes(rate_bps: int, wire_mtu: int) -> int:
+    """Bytes in a shaper's bucket."""
     return max(int(rate_bps * DEFAULT_BURST_S / 8), 10 * (wire_mtu + 14))

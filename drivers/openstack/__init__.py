@@ -8,7 +8,7 @@ Sub-packages import only those above them in this list:
 - `network`: networks and ports of a run
 - `compute`: servers, flavors, guests, diagnostics
 - `cleanup`: remove what the journal names
-- `lifecycle`: make machines and chains by nova, heat or Tacker
+- `lifecycle`: make machines and chains by nova or Tacker
 - `planning`: what scenarios need, and whether the cloud can provide it
 
 `traversal`, the proof that packets cross the functions, uses none of them. `CloudSession`,

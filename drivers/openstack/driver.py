@@ -29,7 +29,7 @@ class OpenStackDriver(Driver):
     # Methods import other modules when they run, so that commands without a cloud start fast.
 
     name = "openstack"
-    title = "VMs on OpenStack, created by Nova, Heat or Tacker and chained by networking-sfc"
+    title = "VMs on OpenStack, created by Nova or Tacker and chained by networking-sfc"
     parameters: ClassVar[Mapping[str, Any]] = PARAMETERS
     elsewhere: ClassVar[bool] = True
 

@@ -12,7 +12,7 @@ from sfcperf.active.load import OffersLoad
 from sfcperf.dataplane import binaries
 from sfcperf.environment.tools import tool
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Instrument, Requirement
+from sfcperf.plugins import Configurable, Instrument, Requirement
 from sfcperf.results.values import Loss, Metric, Sample
 
 
@@ -49,7 +49,7 @@ def samples(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> tu
     )
 
 
-class Probe(Instrument):
+class Probe(Configurable, Instrument):
     """An active measurement. One object makes one trial.
 
     The order of calls is: `check`, `metrics`, `label`, `duration_s`, `expected_packets`,
@@ -90,17 +90,6 @@ class Probe(Instrument):
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
         """What `measure` reports with these parameters. A trial may lack a sample of one."""
         return cls.reported
-
-    @classmethod
-    def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Refuse parameters that fit the schema but not each other. Raises InputError, `where`
-        being the parameter, or `PARAMETER/KEY`."""
-        return
-
-    @classmethod
-    def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """Names of further probes whose tools `measure` needs with these parameters."""
-        return ()
 
     @classmethod
     def requirements(cls) -> list[Requirement]:

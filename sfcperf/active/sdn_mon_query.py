@@ -52,10 +52,6 @@ class SdnMonQuery(Probe):
             "queries": integer("Number of queries, one after the other.", (1, 1000), default=5),
             "pause_s": number("Pause before each query, seconds.", (0, 60), default=0.2),
             "buffers": flag("Whether replies contain the counter buffers.", default=True),
-            "counter_buffer_size": integer("Slots of each entry, S_b.", (1, 64), default=5),
-            "query_interval_ms": integer(
-                "Time that the slots of an entry cover, ΔT_q, ms.", (10, 86_400_000), default=10_000
-            ),
             "port": port("Destination port of the flows.", default=USUAL_PORT),
         }
     )
@@ -98,8 +94,7 @@ class SdnMonQuery(Probe):
             )
         asked = self.parameters
         self._switch = ControlledSwitch(switches[0], raw_dir)
-        slots = {name: asked[name] for name in ("counter_buffer_size", "query_interval_ms")}
-        self._switch.ask("begin", ratio=0.0, capacity=max(asked["entries"], 1), **slots)
+        self._switch.ask("begin", ratio=0.0, capacity=max(asked["entries"], 1))
         ends = {"source": deployment.client.address, "destination": deployment.server.address}
         self._switch.ask("add", port=asked["port"], count=asked["entries"], **ends)
 

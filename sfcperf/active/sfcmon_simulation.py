@@ -9,12 +9,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.active.base import ProbeResult, samples
+from sfcperf.active.traces import TraceProbe, trace_parameters
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
-from sfcperf.vnfs.sfcmon.chunks import Chunk, check_absolute, chunk_of_files, synthetic_chunk
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
 from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, Thresholds, share_register
 from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate
@@ -42,27 +42,20 @@ _REPORTED = (
 assert tuple(metric.name for metric in _REPORTED) == METRICS
 
 
-class SfcmonSimulation(Probe):
+class SfcmonSimulation(TraceProbe):
     """Simulates SFCMon on a chunk of traffic: round N on chunk N. Nothing is sent, and the chain
     makes no difference: use one of length 0. It runs on the machine that runs sfcperf."""
 
     name = "sfcmon_simulation"
     reported = _REPORTED
     compiled = (TOOL,)
+    trace_length = "duration_s"
     title = "Accuracy, precision, recall and false positive rate of SFCMon, simulated on a trace"
     parameters = object_schema(
         {
-            "trace": {
-                "type": "string",
-                "minLength": 1,
-                "description": "Absolute path of a trace (pcap, pcapng, CSV, Parquet; .gz of "
-                "all but Parquet), or a pattern such as /data/caida/*.pcap.gz: round N simulates "
-                "file N in the order of names. Default: synthetic traces.",
-            },
-            "seed": integer(
-                "Seed of the first round's synthetic trace; each further round uses the next seed.",
-                (0, 2**32),
-                default=1,
+            **trace_parameters(
+                "Absolute path of a trace (pcap, pcapng, CSV, Parquet; .gz of all but Parquet), or "
+                "a pattern such as /data/caida/*.pcap.gz: round N simulates"
             ),
             "duration_s": number(
                 "Length of each synthetic trace, seconds.", (0.01, 3600), default=60
@@ -91,10 +84,9 @@ class SfcmonSimulation(Probe):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Looks at no file: a run can be read where its trace is not."""
-        trace = parameters.get("trace")
-        check_absolute(trace)
-        if trace is None and parameters["duration_s"] < parameters["window_s"]:
+        """A synthetic trace has a whole window."""
+        super().check(parameters)
+        if "trace" not in parameters and parameters["duration_s"] < parameters["window_s"]:
             raise InputError(
                 f"no window of {parameters['window_s']:g} s fits into a trace of "
                 f"{parameters['duration_s']:g} s",
@@ -109,20 +101,11 @@ class SfcmonSimulation(Probe):
             return _FILE_TAKES_S
         return float(parameters["duration_s"] * _SECOND_TAKES_S)
 
-    @classmethod
-    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """None is sent."""
-        return 0
-
-    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Find the trace, or generate it, unless the trial before had the same."""
-        self._chunk = self._found()
-
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Simulate. Raises MeasurementError if the chunk has no whole window, InputError if it
         cannot be read."""
         chunk = self._chunk
-        windows, end = self._simulated(chunk, raw_dir)
+        windows, end = self._simulated(chunk.source, raw_dir)
         whole = [window for window in windows if window is not windows[-1] or self._ended(window)]
         if not any(window.sources for window in whole):
             raise MeasurementError(
@@ -154,13 +137,7 @@ class SfcmonSimulation(Probe):
         given = {name: values for name, values in series.items() if values}
         return ProbeResult(samples(_REPORTED, means), _doubts(windows, end), notes, given)
 
-    def _found(self) -> Chunk:
-        asked, place = self.parameters, max(1, self.round)
-        if "trace" in asked:
-            return chunk_of_files(asked["trace"], place)
-        return synthetic_chunk(asked["seed"], asked["duration_s"], place)
-
-    def _simulated(self, chunk: Chunk, raw_dir: Path) -> tuple[list[Window], End]:
+    def _simulated(self, trace: Path, raw_dir: Path) -> tuple[list[Window], End]:
         asked = self.parameters
         simulation = Simulation(
             window_s=asked["window_s"],
@@ -170,7 +147,7 @@ class SfcmonSimulation(Probe):
         )
         windows: list[Window] = []
         with (raw_dir / "windows.jsonl").open("w") as file:
-            for result in simulate(chunk.source, simulation):
+            for result in simulate(trace, simulation):
                 if isinstance(result, End):
                     return windows, result
                 # There may be many of them.

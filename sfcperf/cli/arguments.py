@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,13 +29,15 @@ RunArgument = Annotated[
     ),
 ]
 
+
+def runs_argument(what: str, *, metavar: str = "[RUN]...") -> Any:
+    """The argument that names runs."""
+    return typer.Argument(metavar=metavar, help=what, show_default=False)
+
+
 RunsArgument = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[RUN]...",
-        help="Run folders, their names in --results, or `latest` [default: latest].",
-        show_default=False,
-    ),
+    runs_argument("Run folders, their names in --results, or `latest` [default: latest]."),
 ]
 
 ResultsOption = Annotated[
@@ -48,28 +50,58 @@ ResultsOption = Annotated[
     ),
 ]
 
-DriverOption = Annotated[
-    str | None,
-    typer.Option("--driver", metavar="NAME", help="Use this driver instead of the workflow's."),
-]
 
-ProfileOption = Annotated[
-    str | None,
-    typer.Option(
+def driver_option(use: str) -> Any:
+    """The option that names a driver; `use`: what for."""
+    return typer.Option("--driver", metavar="NAME", help=use)
+
+
+def profile_option(use: str) -> Any:
+    """The option that names a profile; `use`: what for."""
+    return typer.Option(
         "--profile",
         metavar="FILE",
-        help="Replace the workflow's infrastructure: a JSON file with a driver and its config, "
-        "or a shipped profile (local, openstack).",
-    ),
-]
+        help=f"{use}: a JSON file with a driver and its config, or a shipped profile (local, "
+        "openstack).",
+    )
 
+
+def set_option(use: str) -> Any:
+    """The option that sets values; `use`: of what."""
+    return typer.Option("--set", metavar="PATH=VALUE", help=f"{use} Repeatable.")
+
+
+DriverOption = Annotated[str | None, driver_option("Use this driver instead of the workflow's.")]
+ProfileOption = Annotated[str | None, profile_option("Replace the workflow's infrastructure")]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Override a value of the workflow, such as design.rounds=1. Repeatable.",
-    ),
+    set_option("Override a value of the workflow, such as design.rounds=1."),
+]
+
+
+def output_option(what: str, *, metavar: str = "FILE") -> Any:
+    """The option that names the file or folder to write."""
+    return typer.Option("--output", "-o", metavar=metavar, help=what)
+
+
+OutputOption = Annotated[Path | None, output_option("File to write [default: stdout].")]
+
+
+def json_option(what: str = "Print JSON.") -> Any:
+    """The option that asks for JSON on stdout."""
+    return typer.Option("--json", help=what)
+
+
+JsonOption = Annotated[bool, json_option()]
+
+
+def seed_option(effect: str) -> Any:
+    """The option that sets the seed of what is random."""
+    return typer.Option("--seed", metavar="N", min=0, help=effect)
+
+
+TraceDurationOption = Annotated[
+    float, typer.Option("--duration-s", metavar="S", help="Length of the trace, seconds.")
 ]
 
 RepeatOption = Annotated[
@@ -85,13 +117,18 @@ RepeatOption = Annotated[
     ),
 ]
 
+
+def label_option(of: str, help_: str) -> Any:
+    """The option that labels sides or runs."""
+    return typer.Option("--label", metavar=f"[{of}=]TEXT", help=help_)
+
+
 LabelOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--label",
-        metavar="[RUN=]TEXT",
-        help="Label of a run: A=TEXT for the first, B=TEXT for the second, or RUN-ID=TEXT; TEXT "
-        "alone, given once for each run, in their order.",
+    label_option(
+        "RUN",
+        "Label of a run: A=TEXT for the first, B=TEXT for the second, or RUN-ID=TEXT; TEXT alone, "
+        "given once for each run, in their order.",
     ),
 ]
 
@@ -124,6 +161,27 @@ RarestOption = Annotated[
 ]
 
 
+CaOption = Annotated[
+    Path | None,
+    typer.Option("--ca", metavar="FILE", help="Certificates of trusted authorities (PEM)."),
+]
+
+
+def stream_prefix_option(default: str = "") -> Any:
+    """The option that names the prefix of data streams."""
+    return typer.Option(
+        "--prefix", metavar="NAME", help=f"Prefix of the data streams' names.{default}"
+    )
+
+
+def group(help_: str) -> typer.Typer:
+    """A verb with verbs of its own."""
+    app = typer.Typer(help=help_, no_args_is_help=True, rich_markup_mode=None)
+    # Without a callback, typer would make a group of one verb that verb itself.
+    app.callback()(lambda: None)
+    return app
+
+
 class Test(StrEnum):
     """Tests to decide by."""
 
@@ -144,6 +202,5 @@ TestOption = Annotated[
         "trials but assume that these are near normal.",
     ),
 ]
-
 
 RESULTS = Path("results")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sfcperf.control.drivers import Drivers
-from sfcperf.control.events import Listener, Phases
+from sfcperf.control.events import Listener, Timeline
 from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.noise import NoiseWatch
 from sfcperf.control.services import Services
@@ -43,7 +43,7 @@ class RunContext:
     manifest: Manifest
     listener: Listener
     interrupts: Interrupts
-    phases: Phases
+    timeline: Timeline
     watch: NoiseWatch
     clock: ClockWatch
     problems: list[str] = field(default_factory=list)

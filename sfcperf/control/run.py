@@ -11,7 +11,7 @@ from typing import Any
 from sfcperf.control import lock
 from sfcperf.control.clean import undo_dead
 from sfcperf.control.context import Manifest
-from sfcperf.control.events import Listener, Phases, traced
+from sfcperf.control.events import Listener, Timeline, traced
 from sfcperf.control.interrupts import Interrupts
 from sfcperf.control.progress_state import ProgressState
 from sfcperf.control.resolved import check_unchanged, resolved
@@ -49,11 +49,11 @@ def start(
     runs. `repeat` is the run's place in its campaign. Raises InputError or EnvironmentLacks before
     anything is created, InterruptedRun after a signal.
     """
-    phases = Phases()
+    timeline = Timeline()
     check(workflow)
     for text in warnings(workflow):
         listener.message(text)
-    with traced(listener) as listener, Interrupts() as interrupts, ExitStack() as stack:
+    with traced(timeline, listener), Interrupts() as interrupts, ExitStack() as stack:
         states = StateDir()
         state, run_id, tag = states.create(workflow.name)
         try:
@@ -81,7 +81,7 @@ def start(
         except BaseException:
             state.remove()
             raise
-        return Session(workflow, store, state, tags, manifest, listener, interrupts, phases).run()
+        return Session(workflow, store, state, tags, manifest, listener, interrupts, timeline).run()
 
 
 def resume(
@@ -98,13 +98,13 @@ def resume(
     alive, when its folder is damaged, or when its workflow has another meaning by now;
     InterruptedRun after a signal.
     """
-    phases = Phases()
+    timeline = Timeline()
     store = RunStore.open(folder)
     store.stay()
     run_id = store.manifest()["run_id"]
     store.check_writable()
     with (
-        traced(listener) as listener,
+        traced(timeline, listener),
         Interrupts() as interrupts,
         lock.held(store.folder, run_id),
     ):
@@ -150,7 +150,7 @@ def resume(
         except BaseException:
             state.remove()
             raise
-        session = Session(workflow, store, state, tags, manifest, listener, interrupts, phases)
+        session = Session(workflow, store, state, tags, manifest, listener, interrupts, timeline)
         session.earlier_s = document.get("phases", {})
         return session.run()
 

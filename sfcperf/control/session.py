@@ -10,7 +10,7 @@ from pathlib import Path
 from sfcperf.control import publishing
 from sfcperf.control.context import Manifest, RunContext
 from sfcperf.control.drivers import Drivers
-from sfcperf.control.events import Listener, Phases
+from sfcperf.control.events import Listener, Timeline
 from sfcperf.control.faults import describe, keep_traceback
 from sfcperf.control.interrupts import Interrupted, Interrupts
 from sfcperf.control.noise import NoiseWatch
@@ -59,16 +59,19 @@ class Session:
     manifest: Manifest
     listener: Listener
     interrupts: Interrupts
-    phases: Phases
+    timeline: Timeline
     earlier_s: Mapping[str, float] = field(default_factory=dict)
     """Phases of earlier sessions of this run, seconds."""
 
     def __post_init__(self) -> None:
         self._journal = self.state.journal()
-        self.phases.listener = self.listener
 
     def run(self) -> Outcome:
         """Measure, analyse, publish. Raises InterruptedRun, or what made the run fail."""
+        with self.timeline.part("run", {"sfcperf.run_id": self.store.run_id}):
+            return self._run()
+
+    def _run(self) -> Outcome:
         try:
             self._measure()
             not_made = [*self._analyse(), *self._publish()]
@@ -107,7 +110,7 @@ class Session:
             self.manifest,
             self.listener,
             self.interrupts,
-            self.phases,
+            self.timeline,
             NoiseWatch(
                 self.store.trials(),
                 self.store.run_id,
@@ -133,7 +136,7 @@ class Session:
             self._check_recorded(rounds.measured())
         finally:
             run.enter("tearing down")
-            with self.phases("teardown"):
+            with self.timeline.phase("teardown"):
                 left = [*drivers.release(), *services.release()]
             # What a tear-down could not remove, but `release` did, is not a problem any more.
             problems = [*run.problems, *left] if left else []
@@ -147,7 +150,7 @@ class Session:
         if not specs or ProgressState(self.workflow, self.store.trials()).is_complete():
             return
         run.enter("starting services")
-        with self.phases("starting services"), self.interrupts.allowed:
+        with self.timeline.phase("starting services"), self.interrupts.allowed:
             run.services.start(
                 run_id=self.store.run_id,
                 tag=self.tags[0],
@@ -175,7 +178,7 @@ class Session:
         """Analyse; returns what failed."""
         self._drop_earlier_failures()
         self._enter("analysing")
-        with self.phases("analysing"), self.interrupts.allowed_anywhere():
+        with self.timeline.phase("analysing"), self.interrupts.allowed_anywhere():
             # The summary shows stopping reasons and trial status, which are in run.json.
             self._finish("complete")
             not_made = publishing.analyse(self.store)
@@ -186,7 +189,7 @@ class Session:
     def _publish(self) -> list[str]:
         """Publish; returns what failed."""
         self._enter("publishing")
-        with self.phases("publishing"), self.interrupts.allowed_anywhere():
+        with self.timeline.phase("publishing"), self.interrupts.allowed_anywhere():
             not_made = publishing.publish(self.store, self.workflow.publish)
             self._note(*not_made)
         return not_made
@@ -229,7 +232,7 @@ class Session:
     def _seconds(self) -> dict[str, float]:
         """Phases of this session and of those before it."""
         seconds = dict(self.earlier_s)
-        for name, value in self.phases.seconds().items():
+        for name, value in self.timeline.seconds().items():
             seconds[name] = round(seconds.get(name, 0.0) + value, 6)
         return seconds
 

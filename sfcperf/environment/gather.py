@@ -12,24 +12,24 @@ from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Scenario, Workflow
 
 
-def requirements_for(
-    workflow: Workflow | None, driver: str | None = None, config: Mapping[str, Any] | None = None
+def of_workflow(workflow: Workflow) -> list[Requirement]:
+    """What the drivers, VNF types, probes, monitors, publishers and services of a workflow need
+    with the parameters that it gives them; each thing once, in the order in which it was asked
+    for."""
+    return each_once(_of_workflow(workflow))
+
+
+def of_installed(
+    driver: str | None = None, config: Mapping[str, Any] | None = None
 ) -> list[Requirement]:
-    """What the environment must offer, each thing once, in the order in which it was asked for.
-
-    With a workflow: what its driver, VNF types, probes, monitors and services need with the
-    parameters that it gives them. Without: what every installed plug-in but services needs with
-    default parameters; the driver with `config` when there is one, validated and with its defaults.
-    `driver` takes the place of the workflow's driver, or limits the check to one driver; a
-    workflow's configuration belongs to its own driver and is not handed to another one.
-    """
-    asked = _of_all(driver, config) if workflow is None else _of(workflow, driver)
-    return each_once(asked)
+    """What every installed plug-in but services needs with default parameters, each thing once.
+    `driver`: only this one, with `config` when there is one, validated and with its defaults."""
+    return each_once(_of_installed(driver, config))
 
 
-def check(workflow: Workflow, driver: str | None = None) -> None:
+def check(workflow: Workflow) -> None:
     """The check before a run. Raises EnvironmentLacks that names all that is missing."""
-    refuse_unmet(requirements_for(workflow, driver))
+    refuse_unmet(of_workflow(workflow))
 
 
 def refuse_unmet(requirements: Iterable[Requirement]) -> None:
@@ -42,20 +42,16 @@ def refuse_unmet(requirements: Iterable[Requirement]) -> None:
         )
 
 
-def _of(workflow: Workflow, driver: str | None) -> Iterator[Requirement]:
-    own = [each for each in workflow.infrastructures if driver in (None, each.driver)]
-    for infrastructure in own:
-        chosen = plugins.load("driver", infrastructure.driver)
-        yield from chosen.requirements(infrastructure.config)
-    if driver is not None and not own:
-        other = plugins.load("driver", driver)
-        yield from other.requirements(with_defaults(other.parameters, {}))
+def _of_workflow(workflow: Workflow) -> Iterator[Requirement]:
+    for infrastructure in workflow.infrastructures:
+        driver = plugins.load("driver", infrastructure.driver)
+        yield from driver.requirements(infrastructure.config)
     for publisher in workflow.publish:
         yield from plugins.load("publisher", publisher.name).requirements()
     for spec in workflow.services:
         yield from plugins.load("service", spec.service).requirements(spec.parameters)
     for scenario in workflow.scenarios:
-        name = driver or workflow.infrastructure_of(scenario).driver
+        name = workflow.infrastructure_of(scenario).driver
         elsewhere = plugins.load("driver", name).elsewhere
         for need in _of_scenario(scenario):
             if not (elsewhere and need.of_this_kernel):
@@ -72,7 +68,7 @@ def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
         yield from plugins.load("monitor", monitor.monitor).requirements()
 
 
-def _of_all(driver: str | None, config: Mapping[str, Any] | None) -> Iterator[Requirement]:
+def _of_installed(driver: str | None, config: Mapping[str, Any] | None) -> Iterator[Requirement]:
     unasked = set() if driver else set(infrastructures_elsewhere())
     for name in [driver] if driver else plugins.names("driver"):
         if name not in unasked:
@@ -87,7 +83,7 @@ def _of_all(driver: str | None, config: Mapping[str, Any] | None) -> Iterator[Re
 
 def of_services() -> list[Requirement]:
     """What the installed services need with default parameters. Whoever uses none lacks nothing, so
-    that they are not part of `requirements_for` without a workflow."""
+    that they are not part of `of_installed`."""
     names = plugins.names("service")
     return each_once(need for name in names for need in _of_plugin("service", name))
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
-from pathlib import Path
 
 from sfcperf.environment.questions import ask
 from sfcperf.plugins import Requirement
@@ -83,13 +82,6 @@ def root(purpose: str) -> Requirement:
         "running as root" if met else f"running as user {os.geteuid()}: {purpose}",
         "" if met else "run it with sudo: `sudo .venv/bin/sfcperf ...`",
     )
-
-
-def built(name: str, path: Path, remedy: str = "`sfcperf setup` compiles it") -> Requirement:
-    """A file that a build makes, e.g. the binary of a data plane."""
-    if path.is_file():
-        return Requirement(name, met=True, detail=str(path))
-    return Requirement(name, met=False, detail=f"{path} is not there", remedy=remedy)
 
 
 def _version(path: str, argv: Sequence[str]) -> str:

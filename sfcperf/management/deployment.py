@@ -219,10 +219,6 @@ class ServiceFunction:
     `forwarded` and `dropped`, other names are the function's own. Raises MeasurementError."""
     alive: Callable[[], str | None]
     """None while the function works, else what is wrong with it. Raises MeasurementError."""
-    outer: tuple[Hop, ...] = ()
-    """Outer ends (veth, tap) of `interfaces`, in the same order, where tc sees packets before the
-    SFF takes them and after it sent them, so that nothing need be installed in the function to
-    observe it. Empty where the SFF bypasses tc, by packet sockets or XDP."""
     flows: FlowReporter | None = None
     """What lists its flows, for a function that does."""
     rule_interface: RuleInterface | None = None

@@ -18,8 +18,6 @@ class Observable:
     """Deployment.switches, by node."""
     exporting_switches: tuple[str, ...] = ()
     """Those of them with sFlow and IPFIX, by node."""
-    outer_ends: bool = False
-    """Whether functions have ServiceFunction.outer."""
 
 
 AskObservable = Callable[[], Observable | None]

@@ -10,15 +10,14 @@ from typing import Any
 
 from sfcperf import plugins, waiting
 from sfcperf.dataplane import binaries
-from sfcperf.errors import CannotBeMeasured, InputError, MeasurementError
+from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.procfs import used_cpu_s
 from sfcperf.management.deployment import Deployment
-from sfcperf.management.observable import AskObservable
 from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
-from sfcperf.passive.pptmon_placement import OUTSIDE_HINT, Placement, place, visible
+from sfcperf.passive.pptmon_placement import Placement, place, visible
 from sfcperf.plugins import Requirement, array, choice, number, object_schema, port, positive
 from sfcperf.results.tables import MONITOR_CORES, MONITOR_COST
 from sfcperf.results.values import Observation
@@ -76,12 +75,11 @@ class PptmonMonitor(Monitor):
                 default="auto",
             ),
             "metrics": array(
-                "What VNFs write; several alternate from sample to sample. `time`: their "
+                "What VNFs write; both alternate from sample to sample. `time`: their "
                 "processing time. `delay`: time since the first VNF received the packet, which "
                 "also gives the end-to-end time (VNFs must share a clock, so separate VMs are "
-                "rejected). `backlog`: bytes queued at the egress interface. `cpu`: use of the "
-                "VNF's CPUs.",
-                {"enum": ["time", "delay", "backlog", "cpu"]},
+                "rejected).",
+                {"enum": ["time", "delay"]},
                 minItems=1,
                 uniqueItems=True,
                 default=["time"],
@@ -106,13 +104,6 @@ class PptmonMonitor(Monitor):
                 "instances per VNF).",
                 ["forward", "reverse", "both"],
                 default="forward",
-            ),
-            "side": choice(
-                "Where to attach: `vnf`, in the VNF; `host`, at the outer ends of its links, so "
-                "that nothing is installed in it. `host` is impossible if the SFF takes packets "
-                "before tc, as on the local driver.",
-                ["vnf", "host"],
-                default="vnf",
             ),
             "drain_s": number(
                 "How long the other VNFs keep measuring after the first one stopped sampling, "
@@ -146,22 +137,6 @@ class PptmonMonitor(Monitor):
         return [built, kernel_requirement(Path(built.detail))] if built.met else [built]
 
     @classmethod
-    def check_scenario(
-        cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
-    ) -> None:
-        """See Monitor.check_scenario."""
-        if parameters["side"] != "host" or not scenario.chain.functions:
-            return
-        seen = observable()
-        if seen is not None and not seen.outer_ends:
-            raise InputError(
-                "pptmon cannot watch VNFs from outside here",
-                where="side",
-                allowed='"vnf"',
-                hint=OUTSIDE_HINT,
-            )
-
-    @classmethod
     def scenario_warnings(cls, parameters: Mapping[str, Any], scenario: Scenario) -> Sequence[str]:
         """See Monitor.scenario_warnings. NSH metadata of type 2 carries samples in any packet."""
         if parameters["carrier"] == "nsh" or not scenario.chain.functions:
@@ -192,8 +167,7 @@ class PptmonMonitor(Monitor):
         """Attach at each VNF; returns when samples are taken. Nothing stays when one fails."""
         started = time.thread_time()
         self._seen = {function.name: visible(function) for function in deployment.functions}
-        host_side = self.parameters["side"] == "host"
-        placements = place(deployment, self.parameters["direction"], host_side=host_side)
+        placements = place(deployment, self.parameters["direction"])
         unseen = [name for name, seen in self._seen.items() if not seen]
         if unseen:
             log.info("pptmon does not see %s: packets pass no tc hook there", ", ".join(unseen))
@@ -257,7 +231,7 @@ class PptmonMonitor(Monitor):
             raise CannotBeMeasured(
                 "pptmon's metric `delay` compares the clocks of the VNFs, which are machines with "
                 "clocks of their own here",
-                allowed="`time`, `backlog`, `cpu`: each VNF measures these by itself",
+                allowed="`time`: each VNF measures it by itself",
             )
 
     def _end(self) -> list[Ended]:

@@ -21,8 +21,6 @@ VISIBLE = "pptmon_visible"
 
 _PER_HOP = {
     "time": (PROCESSING_TIME, "us"),
-    "backlog": ("queue_backlog_bytes", "B"),
-    "cpu": ("cpu_percent", "%"),
     "delay": ("arrival_delay_us", "us"),
 }
 """pptmon's metric -> ours, and its unit."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sfcperf import plugins
 from sfcperf.errors import CannotBeMeasured
 from sfcperf.hosts.base import Host
-from sfcperf.management.deployment import Deployment, Hop, ServiceFunction
+from sfcperf.management.deployment import Deployment, ServiceFunction
 
 Direction = Literal["forward", "reverse"]
 DIRECTIONS: Mapping[str, tuple[Direction, ...]] = {
@@ -19,10 +19,6 @@ DIRECTIONS: Mapping[str, tuple[Direction, ...]] = {
 }
 """Parameter `direction` -> directions that are watched."""
 
-OUTSIDE_HINT = (
-    'use side "vnf"; an SFF that reads its ports by packet sockets or XDP, as those of the local '
-    "driver do, takes packets before pptmon could restore them"
-)
 _MOST_ID = 255
 _MIRRORED = {
     "source": "destination",
@@ -50,7 +46,6 @@ class Placement:
     host: Host
     ingress: str
     egress: str
-    host_side: bool
     narrowed_to: str | None
     """IPv4 address that sampled packets must come from; None: no need."""
 
@@ -73,7 +68,6 @@ class Placement:
         """Command line behind the program's name (dataplane/pptmon/README.md)."""
         options = ["--mode", self.mode, "--vnf-id", str(self.function.position)]
         options += ["--ingress", self.ingress, "--egress", self.egress]
-        options += ["--host-side"] if self.host_side else []
         if not self.samples:
             return options
         if "period_ms" in parameters:
@@ -103,12 +97,12 @@ def visible(function: ServiceFunction) -> bool:
     return bool(kind.kernel_path or (plain and kind.plain_ip_by_kernel))
 
 
-def place(deployment: Deployment, direction: str, *, host_side: bool) -> list[Placement]:
+def place(deployment: Deployment, direction: str) -> list[Placement]:
     """Instances in the order in which they have to be started, sinks first, each before the one
     whose packets it gets: no packet has a header that nobody takes out again. Empty for a chain
     without VNFs.
 
-    Raises CannotBeMeasured for a chain of which nothing can be seen, or not from this side.
+    Raises CannotBeMeasured for a chain of which nothing can be seen.
     """
     functions = [function for function in deployment.functions if visible(function)]
     if deployment.functions and not functions:
@@ -121,7 +115,7 @@ def place(deployment: Deployment, direction: str, *, host_side: bool) -> list[Pl
     placements = [
         placement
         for watched in DIRECTIONS[direction]
-        for placement in _along(deployment, functions, watched, host_side)
+        for placement in _along(deployment, functions, watched)
     ]
     if direction == "both" and any(p.ingress == p.egress for p in placements):
         raise CannotBeMeasured(
@@ -136,7 +130,6 @@ def _along(
     deployment: Deployment,
     functions: Sequence[ServiceFunction],
     direction: Direction,
-    host_side: bool,
 ) -> list[Placement]:
     """Along the path of one direction, its last VNF first."""
     path = list(functions if direction == "forward" else reversed(functions))
@@ -148,14 +141,11 @@ def _along(
             raise CannotBeMeasured(
                 f"pptmon supports at most {_MOST_ID} VNFs, so not {function.name}"
             )
-        host, interfaces = _attachment(function, host_side)
-        ends = (interfaces[0], interfaces[-1])
+        ends = (function.interfaces[0], function.interfaces[-1])
         ingress, egress = ends if direction == "forward" else ends[::-1]
         narrowed = sender.address if ingress == egress else None
         mode = _mode(place_on_path, len(path))
-        found.append(
-            Placement(function, direction, mode, host, ingress, egress, host_side, narrowed)
-        )
+        found.append(Placement(function, direction, mode, function.host, ingress, egress, narrowed))
     return found[::-1]
 
 
@@ -165,14 +155,3 @@ def _mode(place_on_path: int, length: int) -> Literal["source", "transit", "sink
     if place_on_path == 0:
         return "source"
     return "sink" if place_on_path == length - 1 else "transit"
-
-
-def _attachment(function: ServiceFunction, host_side: bool) -> tuple[Host, tuple[str, ...]]:
-    if not host_side:
-        return function.host, function.interfaces
-    outer: tuple[Hop, ...] = function.outer
-    if not outer or len({id(hop.host) for hop in outer}) != 1:
-        raise CannotBeMeasured(
-            f"pptmon cannot watch {function.name} from outside here", hint=OUTSIDE_HINT
-        )
-    return outer[0].host, tuple(hop.interface for hop in outer)

@@ -28,7 +28,7 @@ from sfcperf.passive.tcpdump import (
     TcpdumpMonitor,
     buffer_kib,
 )
-from sfcperf.plugins import Requirement, array, choice, flag, integer, object_schema
+from sfcperf.plugins import Requirement, array, choice, flag, object_schema
 from sfcperf.results.percentiles import percentiles
 from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
@@ -38,6 +38,10 @@ _PERCENTILES = (1, 50, 99)
 _NS_PER_US = 1000
 _TIMEOUT_S = 30.0
 _BUFFER_KIB = 32_768
+_MOST_PACKETS = 200_000
+"""After which each capture ends."""
+_MOST_OBSERVATIONS = 2000
+"""Packets per VNF whose times are recorded one by one."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,8 @@ class TransitTimeMonitor(Monitor):
 
     Both captures use the VNF's clock, so VNFs can be VMs.
 
-    Each VNF has `captured_processing_time_us` of single packets (`most_observations` of them,
-    evenly spread) and, over all packets, `captured_processing_time_mean_us`, `..._p1_us`,
+    Each VNF has `captured_processing_time_us` of single packets (at most 2000 of
+    them, evenly spread) and, over all packets, `captured_processing_time_mean_us`, `..._p1_us`,
     `..._p50_us`, `..._p99_us`, `..._packets`, `..._only_entered_packets` and
     `..._ambiguous_packets`. Names of the reverse direction begin with `reverse_`.
     """
@@ -93,16 +97,6 @@ class TransitTimeMonitor(Monitor):
                 '["udp"]; packets must match it on both sides of the VNFs. Empty: every packet.',
                 {"type": "string", "minLength": 1},
                 default=[],
-            ),
-            "most_packets": integer(
-                "Number of packets after which each capture ends.",
-                (10, 10_000_000),
-                default=200_000,
-            ),
-            "most_observations": integer(
-                "Number of packets per VNF whose times are recorded one by one.",
-                (10, 1_000_000),
-                default=2000,
             ),
             "keep_captures": flag(
                 "Keep the captures (some 200 bytes per packet) in the trial's raw folder."
@@ -134,7 +128,7 @@ class TransitTimeMonitor(Monitor):
         hops = tuple(hop for c in self._crossings for hop in (c.ingress, c.egress))
         ways = {c.ingress.name: "in" for c in self._crossings}
         captures = _SideCaptures(
-            {"filter": self.parameters["filter"], "most_packets": self.parameters["most_packets"]},
+            self.parameters["filter"],
             ways | {c.egress.name: "out" for c in self._crossings},
         )
         captures.start(replace(deployment, hops=hops), raw_dir)
@@ -188,7 +182,7 @@ class TransitTimeMonitor(Monitor):
         times_us = [inside_ns / _NS_PER_US for _, inside_ns in matched.crossings]
         # Both captures are of the VNF's own clock; telemetry is of ours.
         offset_ns = self._offsets_ns[source]
-        for place in _evenly(len(times_us), self.parameters["most_observations"]):
+        for place in _evenly(len(times_us), _MOST_OBSERVATIONS):
             at = matched.crossings[place][0] - offset_ns
             yield Observation(at, source, f"{prefix}{CAPTURED}", "us", times_us[place])
         stem = f"{prefix}{CAPTURED.removesuffix('_us')}"
@@ -212,13 +206,13 @@ class _SideCaptures(TcpdumpMonitor):
     tcpdump does not wake up for each of them beside the VNF."""
 
     def __init__(
-        self, parameters: Mapping[str, Any], ways: Mapping[str, Literal["in", "out"] | str]
+        self, expression: Sequence[str], ways: Mapping[str, Literal["in", "out"] | str]
     ) -> None:
         record_bytes = RECORD_HEADER_BYTES + SNAPLEN + ROUNDING_BYTES
         given = {
-            "filter": parameters["filter"],
+            "filter": expression,
             "snaplen": SNAPLEN,
-            "max_bytes": FILE_HEADER_BYTES + parameters["most_packets"] * record_bytes,
+            "max_bytes": FILE_HEADER_BYTES + _MOST_PACKETS * record_bytes,
         }
         super().__init__(with_defaults(TcpdumpMonitor.parameters, given))
         self._ways = ways

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from sfcperf.results.tables import factor_names
-from sfcperf.workflow.expand import level_text as level_text
+from sfcperf.workflow.references import level_text as level_text
 
 Levels = Mapping[str, Any]
 """Factor -> level: a scenario."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from sfcperf.drivers.base import Journal, Resource
 from sfcperf.hosts.base import Process
 from sfcperf.management.deployment import Deployment
-from sfcperf.plugins import Plugin, Requirement
+from sfcperf.plugins import Configurable, Requirement
 from sfcperf.workflow.model import Scenario
 
 
@@ -112,7 +112,7 @@ class RunningService(ABC):
         the journal."""
 
 
-class Service(Plugin, ABC):
+class Service(Configurable, ABC):
     """A kind of service. The class is never instantiated.
 
     The order of calls is: `check` and `uses` when a workflow is loaded; `requirements` before
@@ -134,17 +134,6 @@ class Service(Plugin, ABC):
     @abstractmethod
     def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:
         """What must be there on the machine that runs sfcperf."""
-
-    @classmethod
-    def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Refuse parameters that fit the schema but not each other. Raises InputError, `where`
-        being the parameter, or `PARAMETER/KEY`."""
-        return
-
-    @classmethod
-    def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """Names of services in the workflow that it needs; they are listed before it."""
-        return ()
 
     @classmethod
     @abstractmethod

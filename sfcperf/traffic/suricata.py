@@ -17,7 +17,7 @@ from sfcperf.environment.state_root import state_folder
 from sfcperf.environment.tools import tool, versions
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError, system_errors_as
-from sfcperf.input_file import open_input, read_input
+from sfcperf.input_file import read_input
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.packets.pcap_file import frames
 from sfcperf.plugins import Requirement
@@ -48,7 +48,7 @@ class Alerts:
     """Alerts that label nothing: about a packet without IP (ARP), or of an unknown protocol."""
 
 
-def alerts(pcap: Path, rules: Sequence[Path] = (RULES,), config: Path = CONFIG) -> Alerts:
+def alerts(pcap: Path, rules: Sequence[Path] = (RULES,)) -> Alerts:
     """Labels of a capture. A flow with an alert has the alert's category as its label, with dashes
     for spaces; the first alert counts. All else is benign. Raises InputError for rules or a capture
     that Suricata refuses and for a capture that is none or is damaged, EnvironmentLacks without
@@ -60,7 +60,7 @@ def alerts(pcap: Path, rules: Sequence[Path] = (RULES,), config: Path = CONFIG) 
         pass
     found: dict[Flow, str] = {}
     without_flow = 0
-    for event in _events(pcap, rules, config):
+    for event in _events(pcap, rules):
         if (flow := _flow(event)) is None:
             without_flow += 1
         else:
@@ -104,10 +104,8 @@ def _row(flow: Flow, label: str) -> Row:
     )
 
 
-def _events(pcap: Path, rules: Sequence[Path], config: Path) -> Iterator[dict[str, Any]]:
+def _events(pcap: Path, rules: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Those of alerts."""
-    if config.exists():  # else Suricata says what it lacks
-        open_input(config, "the configuration of Suricata").close()
     with tempfile.TemporaryDirectory(prefix="sfcperf-suricata-") as temporary:
         folder = Path(temporary)
         chosen = folder / "chosen.rules"
@@ -115,7 +113,7 @@ def _events(pcap: Path, rules: Sequence[Path], config: Path) -> Iterator[dict[st
         content = b"\n".join(read)  # in whatever encoding, which Suricata does not ask for either
         with system_errors_as(EnvironmentLacks, "the rules cannot be copied", where=chosen):
             chosen.write_bytes(content)
-        _run(pcap, chosen, folder, config)
+        _run(pcap, chosen, folder)
         # Bytes that are not UTF-8 keep different labels different.
         with (folder / "eve.json").open(encoding="utf-8", errors="surrogateescape") as events:
             for line in events:
@@ -124,9 +122,9 @@ def _events(pcap: Path, rules: Sequence[Path], config: Path) -> Iterator[dict[st
                     yield json.loads(line)
 
 
-def _run(pcap: Path, rules: Path, folder: Path, config: Path) -> None:
+def _run(pcap: Path, rules: Path, folder: Path) -> None:
     # Captures on a sender have checksums that its network card was to set.
-    argv = [COMMAND, "-c", str(config), "-r", str(pcap), "-S", str(rules), "-l", str(folder)]
+    argv = [COMMAND, "-c", str(CONFIG), "-r", str(pcap), "-S", str(rules), "-l", str(folder)]
     argv += ["-k", "none", "--runmode", "single", "--init-errors-fatal"]
     done = subprocess.run(
         argv,
@@ -144,7 +142,7 @@ def _run(pcap: Path, rules: Path, folder: Path, config: Path) -> None:
             hint="is it a capture, and are the rules of this version of Suricata?",
         )
     if not (folder / "eve.json").exists():
-        raise MeasurementError("Suricata wrote no eve.json", where=str(config),
+        raise MeasurementError("Suricata wrote no eve.json", where=str(CONFIG),
                                hint="its configuration must have eve-log with alerts")  # fmt: skip
 
 

@@ -1,10 +1,9 @@
-"""Expand: factors become combinations of levels, and references `${name}` become their values."""
+"""Expand: factors become combinations of levels, and each section takes a form per combination."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -12,6 +11,17 @@ from math import prod
 from typing import Any
 
 from sfcperf.workflow.document import Findings, choices, likeness, limits, pointer
+from sfcperf.workflow.references import (
+    Combination,
+    Level,
+    is_unfinished,
+    is_whole,
+    level_text,
+    names_in,
+    names_within,
+    strings,
+    substitute,
+)
 
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors", "services")
 """Sections in which factors may be used: a scenario is made of these."""
@@ -34,28 +44,14 @@ MAX_SCENARIOS = 1000
 _MAX_LABEL = 200
 """Characters by which results show a level: as many as a level of text may have."""
 
-_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
-
-
-def level_text(level: Any) -> str:
-    """A factor level as text: strings as they are, everything else as JSON."""
-    return level if isinstance(level, str) else json.dumps(level, sort_keys=True)
-
 
 @dataclass(frozen=True)
-class Level:
-    """One level of a factor."""
+class Form:
+    """A section of the document with its references replaced."""
 
-    label: Any
-    """As shown in results: a scalar."""
+    levels: Combination
+    """Levels of the factors that the section uses."""
     value: Any
-    """What `${factor}` stands for."""
-    path: pointer.Path
-    """Path of the value in the document."""
-
-
-Combination = Mapping[str, Level]
-"""Factor -> level."""
 
 
 class Expansion:
@@ -65,20 +61,26 @@ class Expansion:
         self.document = document
         self.factors = factors
 
-    def combinations(self, section: str | None = None) -> Iterator[Combination]:
-        """All combinations of levels, the last factor varying fastest; or, for each form of a
-        section, that of the factors that it uses."""
-        names = list(self.factors) if section is None else self._used[section]
-        for levels in product(*(self.factors[name] for name in names)):
-            yield dict(zip(names, levels, strict=True))
+    def combinations(self) -> Iterator[Combination]:
+        """All combinations of levels, each a scenario; the last factor varies fastest."""
+        return _combinations(self.factors, self.factors)
 
-    def variant_key(self, section: str, combination: Combination) -> tuple[Any, ...]:
+    @cached_property
+    def forms(self) -> Mapping[str, Mapping[tuple[Any, ...], Form]]:
+        """Section of the document, except `factors` -> all its forms, by their `form_key`."""
+        forms: dict[str, dict[tuple[Any, ...], Form]] = {}
+        for section in (*FIXED, *VARYING):
+            if section in self.document and section != "factors":
+                value = self.document[section]
+                forms[section] = {
+                    self.form_key(section, levels): Form(levels, substitute(value, levels))
+                    for levels in _combinations(self.factors, self._used[section])
+                }
+        return forms
+
+    def form_key(self, section: str, combination: Combination) -> tuple[Any, ...]:
         """Equal for combinations that give a section the same form."""
-        return (section, *(combination[name].path for name in self._used[section]))
-
-    def section(self, section: str, combination: Combination) -> Any:
-        """A section of the document with its references replaced; it must exist."""
-        return substitute(self.document[section], combination)
+        return tuple(combination[name].path for name in self._used[section])
 
     def locate(
         self, path: pointer.Path, combination: Combination, *, whole: bool = False
@@ -104,37 +106,49 @@ class Expansion:
     @cached_property
     def _used(self) -> dict[str, list[str]]:
         """Section -> factors that it uses, in the order of the factors."""
-        used = {}
-        for section in VARYING:
-            names = names_within(self.document.get(section))
-            used[section] = [name for name in self.factors if name in names]
-        return used
+        names = {section: names_within(self.document.get(section)) for section in VARYING}
+        return {
+            section: [name for name in self.factors if name in names.get(section, ())]
+            for section in (*FIXED, *VARYING)
+        }
 
     def _levels_text(self, names: set[str], combination: Combination) -> str:
         shown = [
-            f"{name} = {as_text(combination[name].label)}" for name in self.factors if name in names
+            f"{name} = {level_text(combination[name].label)}"
+            for name in self.factors
+            if name in names
         ]
         return f" with {', '.join(shown)}" if shown else ""
 
 
-def expand(document: Mapping[str, Any], variants: int = 1) -> Expansion:
+def _combinations(
+    factors: Mapping[str, tuple[Level, ...]], names: Iterable[str]
+) -> Iterator[Combination]:
+    for levels in product(*(factors[name] for name in names)):
+        yield dict(zip(names, levels, strict=True))
+
+
+def expand(document: Mapping[str, Any], findings: Findings, variants: int = 1) -> Expansion:
     """Factors and references of a document whose `factors` section fits the schema. `variants`: how
     many such documents the workflow has.
 
-    Raises WorkflowError: levels that look the same, references to unknown factors or in places
-    that cannot vary, unused factors, too many scenarios, sections that would be too large.
+    Raises WorkflowError, with what was found before: levels that look the same, references to
+    unknown factors or in places that cannot vary, unused factors, too many scenarios, sections
+    that would be too large.
     """
-    findings = Findings()
+    mistakes = Findings()
     factors = {
-        name: _levels(name, values, findings)
+        name: _levels(name, values, mistakes)
         for name, values in document.get("factors", {}).items()
     }
-    _check_names(factors, findings)
-    _check_references(document, factors, findings)
-    _check_count(factors, findings)
-    findings.raise_any()
-    _check_size(document, factors, variants, findings)
-    findings.raise_any()
+    _check_names(factors, mistakes)
+    _check_references(document, factors, mistakes)
+    _check_count(factors, mistakes)
+    if not mistakes:
+        _check_size(document, factors, variants, mistakes)
+    if mistakes:
+        findings.add_error(mistakes.error())
+        findings.raise_any()
     return Expansion(document, factors)
 
 
@@ -152,7 +166,7 @@ def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ..
     seen: dict[str, int] = {}
     for index, value in enumerate(values):
         level = _level(value, ("factors", name, index))
-        text = as_text(level.label)
+        text = level_text(level.label)
         if len(text) > _MAX_LABEL:
             findings.add(
                 ("factors", name, index),
@@ -199,12 +213,13 @@ def _check_references(
                 elif section in VARYING and name not in factors:
                     findings.add(path, f"there is no factor {name!r}", **choices(name, factors))
                 used.add(name)
-    for name in factors.keys() - used:
-        findings.add(
-            ("factors", name),
-            f"the factor {name!r} is not used: all its levels would measure the same",
-            hint=f"write ${{{name}}} where it belongs, or remove it",
-        )
+    for name in factors:
+        if name not in used:
+            findings.add(
+                ("factors", name),
+                f"the factor {name!r} is not used: all its levels would measure the same",
+                hint=f"write ${{{name}}} where it belongs, or remove it",
+            )
 
 
 def _check_count(factors: Mapping[str, tuple[Level, ...]], findings: Findings) -> None:
@@ -239,54 +254,3 @@ def _check_size(
             allowed=f"up to {limits.MAX_EXPANDED} in all sections",
             hint="fewer levels or smaller ones, a smaller section, or several workflows",
         )
-
-
-def names_in(text: str) -> list[str]:
-    """Names referred to in a string, as written."""
-    return _REFERENCE.findall(text)
-
-
-def is_unfinished(text: str) -> bool:
-    """Whether a `${` has no `}`, which is always a mistake."""
-    return "${" in _REFERENCE.sub("", text)
-
-
-def strings(value: Any, at: pointer.Path = ()) -> Iterator[tuple[pointer.Path, str]]:
-    """Every string in a value (not keys), with its path."""
-    if isinstance(value, str):
-        yield at, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from strings(item, (*at, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from strings(item, (*at, index))
-
-
-def names_within(value: Any) -> set[str]:
-    """Names referred to anywhere in a value."""
-    return {name for _, text in strings(value) for name in names_in(text)}
-
-
-def is_whole(text: str) -> bool:
-    """Whether a string is exactly one reference, so that it takes the level's type."""
-    return _REFERENCE.fullmatch(text) is not None
-
-
-def substitute(value: Any, levels: Combination) -> Any:
-    """A copy with references replaced: by the level's value where the string is exactly one
-    reference, else by the text of its label."""
-    if isinstance(value, str):
-        if is_whole(value):
-            return levels[names_in(value)[0]].value
-        return _REFERENCE.sub(lambda match: as_text(levels[match[1]].label), value)
-    if isinstance(value, dict):
-        return {key: substitute(item, levels) for key, item in value.items()}
-    if isinstance(value, list):
-        return [substitute(item, levels) for item in value]
-    return value
-
-
-def as_text(value: Any) -> str:
-    """A scalar as it looks inside a string: JSON, but a string without quotes."""
-    return value if isinstance(value, str) else json.dumps(value)

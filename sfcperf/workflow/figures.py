@@ -10,8 +10,8 @@ from sfcperf import plugins
 from sfcperf.workflow.document import Findings, choices, listing
 from sfcperf.workflow.document.likeness import TELL_APART, alike
 from sfcperf.workflow.document.pointer import Path
-from sfcperf.workflow.expand import Level, level_text
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureLine, FigureSpec, ProbeSpec, Scenario
+from sfcperf.workflow.references import Level, level_text
 
 _NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the probe."}
 _NEEDED_WITH_LINES = {"y_label": "Label of the y axis, with the unit."}

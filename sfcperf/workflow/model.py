@@ -27,8 +27,6 @@ class Link:
     between: tuple[str, str]
     rate_bps: int | None = None
     """Shaped to this rate; None: not shaped."""
-    burst_bytes: int | None = None
-    """Bucket of the shaper; None: the driver chooses and records it."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow.document import choices, listing, pointer
+from sfcperf.workflow.check import section_misfits
+from sfcperf.workflow.document import Findings, choices, listing, pointer
 from sfcperf.workflow.document.reader import clean, parse
 from sfcperf.workflow.profile import Profile
 from sfcperf.workflow.schema import own_schema
@@ -57,6 +58,10 @@ def customise(
     defaults, because the file's `config` is for the file's driver. Raises InputError or
     WorkflowError.
     """
+    findings = Findings()
+    for key in ("presets", _PRESET):
+        findings.add_misfits(section_misfits(document, key))
+    findings.raise_any()
     parsed = [parse_override(text) for text in overrides]
     presets = document.get("presets", {})
     wanted = document.get(_PRESET)
@@ -78,18 +83,16 @@ def customise(
     return result
 
 
-def _preset(presets: Any, wanted: Any) -> list[Override]:
-    chosen = presets.get(wanted) if isinstance(presets, dict) and isinstance(wanted, str) else None
-    if not isinstance(chosen, dict):
-        names = list(presets) if isinstance(presets, dict) else []
+def _preset(presets: Mapping[str, Mapping[str, Any]], wanted: Any) -> list[Override]:
+    if not isinstance(wanted, str) or wanted not in presets:
         raise WorkflowError(
             f"there is no preset {wanted!r}",
-            where="/presets" if names else "",
-            **choices(wanted, names),
+            where="/presets" if presets else "",
+            **choices(wanted, presets),
         )
     return [
         Override(override_path(path, f"preset {wanted}"), value, f"preset {wanted}: {path}")
-        for path, value in chosen.items()
+        for path, value in presets[wanted].items()
     ]
 
 

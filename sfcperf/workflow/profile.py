@@ -12,7 +12,7 @@ from sfcperf import plugins
 from sfcperf.errors import WorkflowError
 from sfcperf.workflow.document import Findings, Misfit, choices, pointer, read_document
 from sfcperf.workflow.schema import parameters_of, shipped_schema
-from sfcperf.workflow.validate import misfits
+from sfcperf.workflow.validate import Validator
 
 _SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)|secret|(^|_)token$|api_?key|private_?key|credential", re.IGNORECASE
@@ -42,7 +42,7 @@ def read_profile(path: Path) -> Profile:
     except WorkflowError as error:
         raise _in_file(error, path) from None
     findings = Findings()
-    findings.add_misfits(misfits(shipped_schema("profile"), document))
+    findings.add_misfits(Validator(shipped_schema("profile")).misfits(document))
     findings.add_misfits(_secrets(document.get("config"), ("config",)))
     if not findings:
         _check_driver(document, findings)
@@ -58,8 +58,8 @@ def _check_driver(document: Mapping[str, Any], findings: Findings) -> None:
     if name not in known:
         findings.add("/driver", f"there is no driver named {name!r}", **choices(name, known))
         return
-    found = misfits(parameters_of("driver", name), document.get("config", {}))
-    findings.add_misfits(found, ("config",))
+    validator = Validator(parameters_of("driver", name))
+    findings.add_misfits(validator.misfits(document.get("config", {})), ("config",))
 
 
 def _secrets(value: Any, at: pointer.Path) -> Iterator[Misfit]:

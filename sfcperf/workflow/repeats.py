@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from sfcperf.workflow.model import Workflow
 
-MOST_RUNS = 99
-"""As in the workflow schema."""
 _BITS = 53
 """Seeds are integers that every JSON reader keeps."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,15 +14,18 @@ from sfcperf.errors import InputError
 from sfcperf.workflow import chain as chains
 from sfcperf.workflow.document import Findings, pointer
 from sfcperf.workflow.document.likeness import TELL_APART, alike, check_alike
-from sfcperf.workflow.expand import Combination, Expansion
+from sfcperf.workflow.expand import Expansion
+from sfcperf.workflow.infrastructure import build_infrastructure
 from sfcperf.workflow.model import (
     EndpointSpec,
+    Infrastructure,
     MonitorSpec,
     PluginSpec,
     ProbeSpec,
     Resources,
     Scenario,
 )
+from sfcperf.workflow.references import Combination, Level
 from sfcperf.workflow.schema import parameters_with_defaults
 from sfcperf.workflow.services import build_services, check_parameters, check_references
 from sfcperf.workflow.topology import Report, build_topology
@@ -30,27 +33,49 @@ from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 T = TypeVar("T")
 
-Places = tuple[Path, Path | None]
-"""Where relative paths of the workflow start, and the folder that they must not leave (None: any
-file may be named)."""
+
+@dataclass(frozen=True)
+class ScenarioSet:
+    """The scenarios of a document, or of the documents of all variants together."""
+
+    infrastructure: Infrastructure
+    factors: Mapping[str, tuple[Level, ...]]
+    scenarios: tuple[Scenario, ...]
+    descriptors: Mapping[str, Path]
+    """VNF descriptors of the document: path as given -> file."""
 
 
-class ScenarioBuilder:
-    """Builds the scenarios of an expansion whose sections all fit the schema.
+def build_scenarios(
+    expansion: Expansion, folder: Path, within: Path | None, findings: Findings
+) -> ScenarioSet:
+    """The scenarios of an expansion whose sections all fit the schema; those with errors are left
+    out.
 
-    A section is built once for each of its forms, however many scenarios share it.
+    Relative paths start at `folder`, and lead to files `within` a folder (None: to any).
     """
+    builder = _Builder(expansion, folder, within, findings)
+    return ScenarioSet(
+        build_infrastructure(expansion.document["infrastructure"]),
+        expansion.factors,
+        builder.scenarios(),
+        builder.descriptors,
+    )
 
-    def __init__(self, expansion: Expansion, places: Places, findings: Findings) -> None:
+
+class _Builder:
+    """Builds each form of a section once, however many scenarios share it."""
+
+    def __init__(
+        self, expansion: Expansion, folder: Path, within: Path | None, findings: Findings
+    ) -> None:
         self._expansion = expansion
-        self._folder, self._within = places
+        self._folder = folder
+        self._within = within
         self._findings = findings
         self._built: dict[tuple[Any, ...], Any] = {}
         self.descriptors: dict[str, Path] = {}
-        """VNF descriptors of the workflow: path as given -> file."""
 
-    def build(self) -> tuple[Scenario, ...]:
-        """All scenarios; those with errors are reported and left out."""
+    def scenarios(self) -> tuple[Scenario, ...]:
         built = []
         for index, combination in enumerate(self._expansion.combinations()):
             scenario = self._scenario(f"s{index:03d}", combination)
@@ -67,12 +92,12 @@ class ScenarioBuilder:
         probes = self._section("probes", combination, [], _probes)
         monitors = self._section("monitors", combination, [], _monitors)
         services = self._section("services", combination, {}, build_services)
-        endpoints = self._raw("endpoints", combination, {})
+        endpoints = self._value("endpoints", combination, {})
         client = chains.build_endpoint("client", endpoints.get("client", {}), topology, report)
         server = chains.build_endpoint("server", endpoints.get("server", {}), topology, report)
-        raw_chain = self._raw("chain", combination, {})
-        functions = chains.build_functions(raw_chain, vnfs, topology, report)
-        chain = chains.build_chain(raw_chain, functions, report)
+        chain_value = self._value("chain", combination, {})
+        functions = chains.build_functions(chain_value, vnfs, topology, report)
+        chain = chains.build_chain(chain_value, functions, report)
         check_references(functions, services, report)
         if self._findings or client is None or server is None:
             return None
@@ -133,17 +158,16 @@ class ScenarioBuilder:
     def _section(
         self, name: str, combination: Combination, absent: Any, build: Callable[[Any, Report], T]
     ) -> T:
-        key = self._expansion.variant_key(name, combination)
+        key = (name, *self._expansion.form_key(name, combination))
         if key not in self._built:
-            value = self._raw(name, combination, absent)
+            value = self._value(name, combination, absent)
             self._built[key] = build(value, self._report(combination))
         built: T = self._built[key]
         return built
 
-    def _raw(self, name: str, combination: Combination, absent: Any) -> Any:
-        if name not in self._expansion.document:
-            return absent
-        return self._expansion.section(name, combination)
+    def _value(self, name: str, combination: Combination, absent: Any) -> Any:
+        forms = self._expansion.forms.get(name)
+        return forms[self._expansion.form_key(name, combination)].value if forms else absent
 
     def _report(self, combination: Combination) -> Report:
         def report(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,10 +16,11 @@ from typing import Any
 from sfcperf import plugins
 from sfcperf.errors import SfcperfError
 from sfcperf.workflow.defaults import with_defaults
+from sfcperf.workflow.document import pointer
+from sfcperf.workflow.validate import Validator
 from sfcperf.workflow.varying import with_references, without_references
 
 Schema = dict[str, Any]
-_META = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
 
 
 @dataclass(frozen=True)
@@ -118,30 +118,21 @@ def parameters_with_defaults(kind: str, name: str, given: Mapping[str, Any]) -> 
     return with_defaults(parameters_of(kind, name), given)
 
 
-def outline(schema: Schema) -> Schema:
-    """Only which top-level keys are allowed and required."""
-    return {**schema, "properties": dict.fromkeys(schema["properties"], True)}
+@cache
+def _metaschema() -> Validator:
+    return Validator({"$ref": "https://json-schema.org/draft/2020-12/schema"})
 
 
 @cache
 def _check(plugin: Any, kind: str, name: str) -> None:
-    import jsonschema_rs
-
-    # Imported in a tenth of jsonschema's time, which is only needed for its words.
-    with suppress(ValueError):  # what it cannot even read
-        if jsonschema_rs.Draft202012Validator(_META).is_valid(plugin.parameters):
-            return
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-
-    try:
-        Draft202012Validator.check_schema(plugin.parameters)
-    except SchemaError as error:
+    """Raises SfcperfError when a plug-in's schema is none."""
+    for wrong in _metaschema().misfits(plugin.parameters):
         raise SfcperfError(
-            f"the {kind} plug-in {name!r} declares a wrong schema: {error.message}",
-            where=f"{plugin.__name__}.parameters{error.json_path.removeprefix('$')}",
+            f"the {kind} plug-in {name!r} declares a wrong schema: {wrong.message}",
+            where=f"{plugin.__name__}.parameters{pointer.to_pointer(wrong.path)}",
+            allowed=wrong.allowed,
             hint="report this to its author",
-        ) from error
+        )
 
 
 def _plugin_schema(slot: Slot, name: str, own_keys: Mapping[str, Any]) -> Schema:

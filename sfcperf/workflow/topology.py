@@ -74,7 +74,7 @@ def _links(links: list[Mapping[str, Any]], names: list[str], report: Report) -> 
             report(path, "a link must join two different nodes")
         elif ends in built:
             report(path, f"{first} and {second} are already linked")
-        built[ends] = Link((first, second), link.get("rate_bps"), link.get("burst_bytes"))
+        built[ends] = Link((first, second), link.get("rate_bps"))
     return tuple(built.values())
 
 

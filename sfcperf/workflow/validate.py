@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
 from typing import Any
 
 from sfcperf.workflow.document.findings import MOST, Misfit, choices, did_you_mean, listing
@@ -42,38 +41,54 @@ _LENGTHS = {
 """Keyword without `min` or `max` -> what it counts."""
 
 
-def misfits(schema: Mapping[str, Any], value: Any) -> list[Misfit]:
-    """All misfits; for alternatives only those of the most relevant one. After the first 50 they
-    are only named by their keyword, to be counted: words take much longer than the check."""
-    if _fits(schema, value):
-        return []
-    validator = _validator()(schema, format_checker=_validator().FORMAT_CHECKER)
-    found: dict[Misfit, None] = {}
-    for error in validator.iter_errors(value):
-        if len(found) < MOST:
-            found.update(dict.fromkeys(_in_words(error)))
-        else:
-            found[Misfit(tuple(error.absolute_path), str(error.validator))] = None
-    return list(found)
+class Validator:
+    """Decides which values fit a schema, and says in words what does not.
 
+    A value is valid if jsonschema says so. jsonschema-rs, which is imported in a tenth of the time
+    and checks a thousand times faster, is asked first: what it accepts needs no words, and where
+    the two differ, it is the stricter one.
+    """
 
-def _fits(schema: Mapping[str, Any], value: Any) -> bool:
-    """What is valid needs no words: jsonschema-rs tells sooner, and is imported in a tenth of the
-    time. Where the two differ, it is the stricter one, and jsonschema decides."""
-    import jsonschema_rs
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = dict(schema)
 
-    try:
-        validator = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
-        return validator.is_valid(value)
-    except ValueError:
-        # Lone surrogates, and more levels than it follows.
-        return False
+    def misfits(self, value: Any) -> list[Misfit]:
+        """All misfits; for alternatives only those of the most relevant one. After the first 50
+        they are only named by their keyword, to be counted: words take much longer than the
+        check."""
+        if self._surely_fits(value):
+            return []
+        found: dict[Misfit, None] = {}
+        for error in self._worded.iter_errors(value):
+            if len(found) < MOST:
+                found.update(dict.fromkeys(_in_words(error)))
+            else:
+                found[Misfit(tuple(error.absolute_path), str(error.validator))] = None
+        return list(found)
+
+    def _surely_fits(self, value: Any) -> bool:
+        try:
+            return bool(self._fast.is_valid(value))
+        except ValueError:
+            # Lone surrogates, more levels than it follows, and schemas that it cannot read.
+            return False
+
+    @cached_property
+    def _fast(self) -> Any:
+        import jsonschema_rs
+
+        return jsonschema_rs.Draft202012Validator(self._schema, validate_formats=True)
+
+    @cached_property
+    def _worded(self) -> Any:
+        kind = _limited_validator()
+        return kind(self._schema, format_checker=kind.FORMAT_CHECKER)
 
 
 @cache
-def _validator() -> Any:
-    """A validator that does not look into a list or an object with too many items: that alone is
-    the error."""
+def _limited_validator() -> Any:
+    """A validator of jsonschema that does not look into a list or an object with too many items:
+    that alone is the error."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
@@ -108,24 +123,6 @@ def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
             yield error
 
     return checked
-
-
-def all_fit(schema: Mapping[str, Any], sections: Sequence[tuple[str, Any]]) -> bool:
-    """Whether values of top-level keys fit, by one look at the schema: its compilation takes longer
-    than the rest. False says nothing yet, see `section_misfits`."""
-    each = [{"$ref": f"#/$defs/{section}"} for section, _ in sections]
-    together = {"$schema": schema["$schema"], "prefixItems": each, "$defs": schema["$defs"]}
-    return not each or _fits(together, [value for _, value in sections])
-
-
-def section_misfits(schema: Mapping[str, Any], section: str, value: Any) -> list[Misfit]:
-    """All misfits of a top-level key of a workflow, with paths that begin with the key."""
-    own = {
-        "$schema": schema["$schema"],
-        "$ref": f"#/$defs/{section}",
-        "$defs": schema["$defs"],
-    }
-    return [replace(misfit, path=(section, *misfit.path)) for misfit in misfits(own, value)]
 
 
 def _in_words(error: Failure) -> Iterator[Misfit]:

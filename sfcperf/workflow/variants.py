@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import InputError, WorkflowError, errors_as
+from sfcperf.workflow.check import section_misfits
 from sfcperf.workflow.document import Findings, listing, pointer
 from sfcperf.workflow.document.limits import MAX_EXPANDED, size
-from sfcperf.workflow.expand import MAX_SCENARIOS, VARYING, Level
-from sfcperf.workflow.model import Infrastructure, ProbeSpec, Scenario, Variant
+from sfcperf.workflow.expand import MAX_SCENARIOS, VARYING
+from sfcperf.workflow.model import ProbeSpec, Variant
 from sfcperf.workflow.overrides import Override, apply, override_path
+from sfcperf.workflow.references import Level
+from sfcperf.workflow.scenarios import ScenarioSet
 
 LEVEL = "variant"
 """Name of a scenario's level that is its variant."""
@@ -23,28 +25,37 @@ LEVEL = "variant"
 SECTIONS = ("infrastructure", *VARYING)
 """Sections that may differ: those that make a scenario."""
 
+UNCHANGED = Variant("", {})
+"""The only variant of a workflow that has no variants."""
+
 _DRIVER = ("infrastructure", "driver")
 
 
-def read_variants(document: Mapping[str, Any], findings: Findings) -> tuple[Variant, ...]:
-    """The variants of a document whose `variants` fit the schema; the first is the baseline."""
-    given = document.get("variants", {})
+def read_variants(document: Mapping[str, Any]) -> tuple[Variant, ...]:
+    """The variants of a document, the first of which is the baseline; empty without an interleaved
+    comparison. Raises WorkflowError, also if they would have too many scenarios or values."""
+    findings = Findings()
+    findings.add_misfits(section_misfits(document, "variants"))
+    findings.raise_any()
+    changes_of = document.get("variants", {})
     factors = document.get("factors")
-    if given and isinstance(factors, dict) and LEVEL in factors:
+    if changes_of and isinstance(factors, dict) and LEVEL in factors:
         findings.add(
             f"/factors/{LEVEL}",
             f"with `variants`, a factor cannot be named {LEVEL!r}, which names the variants in "
             "results",
             hint="give it another name",
         )
-    for name, changes in given.items():
+    for name, changes in changes_of.items():
         _check_paths(name, changes, findings)
-    return tuple(Variant(name, changes) for name, changes in given.items())
+    findings.raise_any()
+    variants = tuple(Variant(name, changes) for name, changes in changes_of.items())
+    _check_size(document, variants)
+    return variants
 
 
-def check_size(document: Mapping[str, Any], variants: tuple[Variant, ...]) -> None:
-    """Raises WorkflowError if the variants together have too many scenarios or values; each has a
-    copy of the document."""
+def _check_size(document: Mapping[str, Any], variants: tuple[Variant, ...]) -> None:
+    """Each variant has a copy of the document."""
     factors = document.get("factors")
     levels = factors.values() if isinstance(factors, dict) else ()
     scenarios = prod(len(each) for each in levels if isinstance(each, list))
@@ -94,12 +105,16 @@ def in_shared_document(
     `errors`: name of the variant -> errors with pointers into the variant's own document. Errors
     without any change, or with all of them, are reported once, where they are in the document.
     """
+    findings = Findings()
+    if not variants:
+        for error in errors.values():
+            findings.add_error(error)
+        return findings
     keys = {
         name: {(finding.where, finding.message) for finding in error.all}
         for name, error in errors.items()
     }
     unchanged = [variant.name for variant in variants if not variant.changes]
-    findings = Findings()
     for variant in variants:
         for finding in errors[variant.name].all if variant.name in errors else ():
             key = (finding.where, finding.message)
@@ -145,6 +160,8 @@ def _place(
     if where and not where.startswith("/"):
         return where, f"{finding.message} (variant {variant.name})"
     parts = pointer.parts(where)
+    if parts[:1] == ("variants",):
+        return where, finding.message
     changes = [(text, override.path) for text, override in _overrides(variant)]
     for text, path in reversed(changes):
         if _leads_to(path, parts, document):
@@ -173,41 +190,30 @@ def _exists(document: Any, parts: tuple[str, ...]) -> bool:
     return pointer.deepest(document, parts) == parts
 
 
-@dataclass(frozen=True)
-class ExpandedDocument:
-    """The expanded document of one variant, or of all of them together."""
-
-    infrastructure: Infrastructure
-    factors: Mapping[str, tuple[Level, ...]]
-    scenarios: tuple[Scenario, ...]
-    descriptors: Mapping[str, Path]
-    """VNF descriptors of the document: path as given -> file."""
-
-
-def merge(expanded: Mapping[str, ExpandedDocument]) -> ExpandedDocument:
+def merge(sets: Mapping[str, ScenarioSet]) -> ScenarioSet:
     """The scenarios of all variants, numbered together; `variant` is the first of their levels,
     and varies slowest. The infrastructure is the baseline's."""
-    baseline = next(iter(expanded.values()))
-    variants = tuple(Level(name, name, ("variants", name)) for name in expanded)
+    baseline = next(iter(sets.values()))
+    variants = tuple(Level(name, name, ("variants", name)) for name in sets)
     scenarios = [
         replace(
-            scenario, levels={LEVEL: name, **scenario.levels}, infrastructure=one.infrastructure
+            scenario, levels={LEVEL: name, **scenario.levels}, infrastructure=own.infrastructure
         )
-        for name, one in expanded.items()
-        for scenario in one.scenarios
+        for name, own in sets.items()
+        for scenario in own.scenarios
     ]
-    return ExpandedDocument(
+    return ScenarioSet(
         baseline.infrastructure,
         {LEVEL: variants, **baseline.factors},
         tuple(replace(each, id=f"s{number:03d}") for number, each in enumerate(scenarios)),
-        {given: file for one in expanded.values() for given, file in one.descriptors.items()},
+        {path: file for own in sets.values() for path, file in own.descriptors.items()},
     )
 
 
-def check_comparable(expanded: Mapping[str, ExpandedDocument]) -> dict[str, WorkflowError]:
+def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError]:
     """Errors, by variant, of probes whose labels or metrics differ from those of the first variant.
     The scenarios are the same, because the factors are."""
-    (_, baseline), *others = expanded.items()
+    (_, baseline), *others = sets.items()
     expected = [_reported(scenario.probes) for scenario in baseline.scenarios]
     errors: dict[str, WorkflowError] = {}
     for name, one in others:

@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_bus_vdev.h>
@@ -72,22 +70,16 @@ static int arguments_of(const struct device *device, const char *where, char *wo
 	unsigned int room = device_room(&device->interface);
 	unsigned int block = RTE_MAX(room, PAGE_BYTES);
 
-	switch (device->kind) {
-	case DEVICE_AF_PACKET:
-		return snprintf(
-			words, bytes,
+	if (device->kind == DEVICE_AF_XDP)
+		return snprintf(words, bytes, "iface=%s", where);
+	return snprintf(words, bytes,
 			"iface=%s,qpairs=1,framesz=%u,blocksz=%u,framecnt=%u,qdisc_bypass=%d",
 			where, room, block, FRAMES, device->shows_sent ? 0 : 1);
-	case DEVICE_AF_XDP:
-		return snprintf(words, bytes, "iface=%s", where);
-	default:
-		return snprintf(words, bytes, "path=%s,server=1,queues=1", where);
-	}
 }
 
 static int add(struct device *device, const char *where, unsigned int number)
 {
-	static const char *const drivers[] = { "net_af_packet", "net_af_xdp", "net_virtio_user" };
+	static const char *const drivers[] = { "net_af_packet", "net_af_xdp" };
 	char words[320];
 
 	snprintf(device->name, sizeof(device->name), "%s%u", drivers[device->kind], number);
@@ -105,8 +97,7 @@ static int add(struct device *device, const char *where, unsigned int number)
 
 static int start(struct device *device, struct rte_mempool *pool)
 {
-	/* It is DPDK's interrupt of the link that notices another end of vhost-user. */
-	const struct rte_eth_conf conf = { .intr_conf.lsc = device->kind == DEVICE_VHOST_USER };
+	const struct rte_eth_conf conf = { 0 };
 	uint16_t port = device->port;
 	int status = rte_eth_dev_configure(port, 1, 1, &conf);
 
@@ -121,73 +112,26 @@ static int start(struct device *device, struct rte_mempool *pool)
 	return status;
 }
 
-/* --- the socket of vhost-user --- */
-
-static const char *awaited_at;
-
-static void give_up(int number)
-{
-	(void)number;
-	unlink(awaited_at);
-	_exit(0);
-}
-
-/* DPDK would cut off a long path, and name no path that is taken. */
-static int check_path(const char *path)
-{
-	if (strlen(path) >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
-		complain("%s: the path of a socket has less than %zu characters", path,
-			 sizeof(((struct sockaddr_un *)NULL)->sun_path));
-		return -1;
-	}
-	if (!access(path, F_OK)) {
-		complain("%s exists: end what serves it, or remove it", path);
-		return -1;
-	}
-	return 0;
-}
-
-/* DPDK does not return before the other end has connected: until then, SIGTERM and SIGINT, which
- * are blocked, end the tool at once. */
-static int await_other_end(struct device *device, const char *path, unsigned int number)
-{
-	const struct sigaction end = { .sa_handler = give_up };
-	sigset_t ending;
-	int status;
-
-	if (check_path(path))
-		return -1;
-	awaited_at = path;
-	sigaction(SIGTERM, &end, NULL);
-	sigaction(SIGINT, &end, NULL);
-	sigemptyset(&ending);
-	sigaddset(&ending, SIGTERM);
-	sigaddset(&ending, SIGINT);
-	sigprocmask(SIG_UNBLOCK, &ending, NULL);
-	status = add(device, path, number);
-	sigprocmask(SIG_BLOCK, &ending, NULL);
-	return status;
-}
-
 int device_open(struct device *device, enum device_kind kind, const char *where,
 		unsigned int number, struct rte_mempool *pool)
 {
-	static const int families[] = { AF_PACKET, AF_XDP, -1 };
+	static const int families[] = { AF_PACKET, AF_XDP };
 	struct sockets before, after;
 	const int yes = 1;
 
 	device->kind = kind;
 	device->socket = -1;
 	find_sockets(families[kind], &before);
-	if (kind == DEVICE_VHOST_USER ? await_other_end(device, where, number)
-				      : add(device, where, number))
-		return -1;
-	if (start(device, pool))
+	if (add(device, where, number) || start(device, pool))
 		return -1;
 	find_sockets(families[kind], &after);
 	for (unsigned int i = 0; i < after.count; i++)
 		if (!has(&before, after.fds[i]))
 			device->socket = after.fds[i];
+	if (device->socket < 0) {
+		complain("%s: DPDK's driver opened no socket", where);
+		return -1;
+	}
 	/* Else it would get what the host itself sends. */
 	if (kind == DEVICE_AF_PACKET)
 		return packet_option(device->socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes,
@@ -201,17 +145,12 @@ uint64_t device_lost(struct device *device)
 {
 	if (device->kind == DEVICE_AF_PACKET) {
 		device->lost += packet_drops(device->socket);
-	} else if (device->kind == DEVICE_AF_XDP) {
+	} else {
 		struct xdp_statistics all;
 		socklen_t bytes = sizeof(all);
 
 		if (!getsockopt(device->socket, SOL_XDP, XDP_STATISTICS, &all, &bytes))
 			device->lost = all.rx_dropped + all.rx_ring_full;
-	} else if (rte_eth_dev_is_valid_port(device->port)) {
-		struct rte_eth_stats all;
-
-		if (!rte_eth_stats_get(device->port, &all))
-			device->lost = all.imissed + all.ierrors + all.rx_nombuf;
 	}
 	return device->lost;
 }

@@ -38,7 +38,7 @@ static const char *const engine_names[] = { "swx", "native", NULL };
 static const struct engine_type *const engines[] = { &engine_swx, &engine_native };
 static const char *const action_names[] = { "block", "report", "mark", NULL };
 
-static const char *const device_names[] = { "af_packet", "af_xdp", "vhost_user", NULL };
+static const char *const device_names[] = { "af_packet", "af_xdp", NULL };
 
 static int engine, action, device_kind;
 static long mark_dscp = 1;
@@ -72,10 +72,8 @@ static struct tool_option descriptions[] = {
 	  "with --interface or --repeat-ms: a thread on each of these, e.g. 0,1", take_cpus,
 	  &live.cpus },
 	{ NULL, 0, NULL, "With --interface:" },
-	{ "io", 'I', "NAME",
-	  "af_packet (default), af_xdp, or vhost_user, where the name is the path of a socket that "
-	  "this tool serves",
-	  take_word, &device_kind, .words = device_names },
+	{ "io", 'I', "NAME", "af_packet (default) or af_xdp", take_word, &device_kind,
+	  .words = device_names },
 	{ "next-hops", 'N', "MAC,MAC", "of two interfaces: where client and server are reached",
 	  take_text, &next_hops },
 	{ "stats", 'S', "FILE", "write counters to FILE", take_text, &stats },
@@ -232,13 +230,19 @@ static int start_dpdk(void)
 	unsigned long megabytes = megabytes_needed();
 	char memory[24], cpu[12], folder[] = RUNTIME_FOLDER;
 	cpu_set_t allowed;
-	/* In one file: the other end of vhost-user takes 8 at most. */
 	char *pages = has_huge_pages(megabytes) ? "--in-memory" : "--no-huge";
-	char *words[] = { (char *)tool_name, pages, "--single-file-segments", "--no-shconf",
-			  "--no-pci", "--no-telemetry", "-m", memory, "-l", cpu, "--iova-mode=va",
+	char *words[] = { (char *)tool_name,
+			  pages,
+			  "--no-shconf",
+			  "--no-pci",
+			  "--no-telemetry",
+			  "-m",
+			  memory,
+			  "-l",
+			  cpu,
+			  "--iova-mode=va",
 			  "--log-level=*:error",
-			  /* It complains of other ends that come and go. */
-			  "--log-level=pmd.net.virtio*:critical", NULL };
+			  NULL };
 	int status;
 
 	if (!mkdtemp(folder)) {
@@ -263,7 +267,7 @@ static int start_serving(const sigset_t *signals)
 {
 	if (stats_open(stats))
 		return 1;
-	if (start_dpdk() || (live.kind != DEVICE_VHOST_USER && vxlan_gpe_port_open(live.where[0])))
+	if (start_dpdk() || vxlan_gpe_port_open(live.where[0]))
 		return stats_failed(true);
 	return serve_run(&work, &live, signals);
 }

@@ -27,9 +27,7 @@ int interfaces_open(struct interfaces *interfaces, const struct live *live, unsi
 	for (unsigned int i = 0; i < interfaces->count; i++) {
 		struct interface *interface = &interfaces->devices[i].interface;
 
-		if (live->kind == DEVICE_VHOST_USER)
-			interface->mtu = 1500;
-		else if (find_interface(live->where[i], interface))
+		if (find_interface(live->where[i], interface))
 			return -1;
 		room = RTE_MAX(room, device_room(interface));
 	}

@@ -291,10 +291,6 @@ static void wait_for_frames(struct worker *worker)
 	eventfd_t rung;
 
 	for (unsigned int port = 0; !worker->number && port < interfaces.count; port++) {
-		if (interfaces.devices[port].socket < 0) {
-			rte_pause();
-			return;
-		}
 		events[count++] =
 			(struct pollfd){ .fd = interfaces.devices[port].socket, .events = POLLIN };
 	}

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-IDLE_THRESHOLD_US = 1_000_000
-"""A longer gap between two packets of a flow divides it into sub-flows (flowtbag's value)."""
 MOST_EARLY_PACKETS = 100
 MOST_EARLY_FLOWS = 1000
 PLACES = 16

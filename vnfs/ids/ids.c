@@ -32,7 +32,7 @@ static struct cpu_list cpus;
 static const char *interface_name, *observed, *capture, *stats;
 static long window_ms = 2000, slide_ms, early_packets = 4, early_flows = 16, flows = 65536, repeat;
 static struct exporter_settings exporter = {
-	.sink = { .topic = "sfcperf-flow-records", .message_timeout_ms = 60000 },
+	.sink = { .topic = "sfcperf-flow-records" },
 	.source = "ids",
 	.run = "",
 };
@@ -71,10 +71,6 @@ static struct tool_option descriptions[] = {
 	{ NULL, 0, NULL, "Of records:" },
 	{ "topic", 't', "NAME", "topic of Kafka (default sfcperf-flow-records)", take_text,
 	  &exporter.sink.topic },
-	{ "message-timeout-ms", 'm', "MS",
-	  "a record that the broker has not acknowledged by then is lost, 1000 to 600000 (default "
-	  "60000)",
-	  take_integer, &exporter.sink.message_timeout_ms, .least = 1000, .most = 600000 },
 	{ "management-netns", 'n', "FILE", "network namespace from which brokers are reached",
 	  take_text, &exporter.management_netns },
 	{ "source", 'S', "NAME", "`source` of the records (default ids)", take_text,

@@ -28,7 +28,6 @@ struct sink_counters {
 struct sink_settings {
 	const char *file; /* "-": stdout; NULL: Kafka */
 	const char *brokers, *topic;
-	long message_timeout_ms;
 };
 
 /* All calls are made by the exporting thread. A record that is not sent is counted. */

@@ -20,6 +20,8 @@ static const char *const properties[][2] = {
 	{ "reconnect.backoff.max.ms", "2000" },
 	{ "socket.connection.setup.timeout.ms", "5000" },
 	{ "log.connection.close", "false" },
+	/* For an outage of the broker that is shorter than this, no record is lost. */
+	{ "message.timeout.ms", "60000" },
 	/* The topic may come later than its producer. */
 	{ "topic.metadata.refresh.fast.interval.ms", "250" },
 };
@@ -63,12 +65,8 @@ static bool set(rd_kafka_conf_t *configuration, const char *name, const char *va
 static rd_kafka_conf_t *configure(const struct sink_settings *settings)
 {
 	rd_kafka_conf_t *configuration = rd_kafka_conf_new();
-	char timeout[16];
-	bool right;
+	bool right = set(configuration, "bootstrap.servers", settings->brokers);
 
-	snprintf(timeout, sizeof(timeout), "%ld", settings->message_timeout_ms);
-	right = set(configuration, "bootstrap.servers", settings->brokers) &&
-		set(configuration, "message.timeout.ms", timeout);
 	for (size_t i = 0; right && i < sizeof(properties) / sizeof(*properties); i++)
 		right = set(configuration, properties[i][0], properties[i][1]);
 	if (!right) {

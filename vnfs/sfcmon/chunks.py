@@ -28,16 +28,6 @@ class Chunk:
     """How to get the same again."""
 
 
-def check_absolute(trace: str | None) -> None:
-    """Raises InputError for a relative path. None: there is none."""
-    if trace is not None and not Path(trace).is_absolute():
-        raise InputError(
-            f"{trace!r} is a relative path",
-            where="trace",
-            allowed="an absolute path: a run may be resumed in another folder",
-        )
-
-
 def synthetic_chunk(seed: int, duration_s: float, number: int) -> Chunk:
     """Chunk `number`, from 1: the trace of `sfcperf sfcmon generate-trace` with the seed
     `seed + number - 1`. Raises MeasurementError if there is no room for it."""

@@ -43,9 +43,7 @@ class Plan:
     """Of one bank."""
 
 
-def planned(
-    packets: int, flows: int, share: float, success: float, *, iblt_hashes: int, seed: int
-) -> Plan:
+def planned(packets: int, flows: int, share: float, success: float, *, seed: int) -> Plan:
     """Sizes for windows of so many packets, in which so many flows are reported."""
     # Heavy hitters are the sources with 1/k of the packets; epsilon is 1/(2k) (Roughgarden and
     # Valiant 2015, which the paper follows).
@@ -54,16 +52,15 @@ def planned(
         ((hashes, bits_for(flows, hashes, 1 - success)) for hashes in range(2, MOST_BLOOM_HASHES)),
         key=lambda one: one[1],
     )
-    cells, listing = cells_for(flows, iblt_hashes, success, seed)
-    c_k = threshold(iblt_hashes)
-    paper_cells = max(iblt_hashes, math.ceil(c_k * flows))
+    cells, listing = cells_for(flows, Sizes.iblt_hashes, success, seed)
+    c_k = threshold(Sizes.iblt_hashes)
+    paper_cells = max(Sizes.iblt_hashes, math.ceil(c_k * flows))
     sizes = Sizes(
         cms_rows=min(MOST_CMS_ROWS, rows_for(1 - success)),
         cms_columns=columns_for(epsilon),
         bloom_bits=bits,
         bloom_hashes=hashes,
         iblt_cells=cells,
-        iblt_hashes=iblt_hashes,
     )
     return Plan(
         packets,
@@ -78,7 +75,7 @@ def planned(
         iblt_threshold=c_k,
         listing=listing,
         paper_cells=paper_cells,
-        paper_listing=simulated(flows, paper_cells, iblt_hashes, listing.tables, seed),
+        paper_listing=simulated(flows, paper_cells, Sizes.iblt_hashes, listing.tables, seed),
         memory_bytes=memory_bytes(sizes),
     )
 

@@ -12,12 +12,11 @@ static struct place places[PROGRAMS];
 static bool attached[PROGRAMS];
 
 int attach_prepare(const struct hook *chosen, const struct interface *ingress,
-		   const struct interface *egress, bool host_side)
+		   const struct interface *egress)
 {
 	hook = chosen;
-	/* What leaves an outer end enters the VNF. */
-	places[PROGRAM_ENTER] = (struct place){ ingress, host_side ? AT_EGRESS : AT_INGRESS };
-	places[PROGRAM_LEAVE] = (struct place){ egress, host_side ? AT_INGRESS : AT_EGRESS };
+	places[PROGRAM_ENTER] = (struct place){ ingress, AT_INGRESS };
+	places[PROGRAM_LEAVE] = (struct place){ egress, AT_EGRESS };
 	return hook->prepare ? hook->prepare(places) : 0;
 }
 

@@ -46,7 +46,7 @@ int load_probe(void);
 
 /* Before anything is loaded. 0, or -1 after complain(). */
 int attach_prepare(const struct hook *hook, const struct interface *ingress,
-		   const struct interface *egress, bool host_side);
+		   const struct interface *egress);
 
 /* 0, or -1 after complain(). */
 int attach_both(int enter_fd, int leave_fd);

@@ -8,8 +8,7 @@
 static __always_inline int is_process_dead(void)
 {
 	/* Signed: it may have been written after the clock was read here. */
-	return (__s64)(bpf_ktime_get_ns() - *(volatile __u64 *)&gauges.alive_ns) >
-	       (__s64)PPT_DEAD_NS;
+	return (__s64)(bpf_ktime_get_ns() - *(volatile __u64 *)&alive_ns) > (__s64)PPT_DEAD_NS;
 }
 
 /* Transit and sink: add this VNF's hop to a packet that carries a header. */

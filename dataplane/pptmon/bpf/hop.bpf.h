@@ -11,17 +11,12 @@ static __always_inline __u32 first_value(const struct packet *packet, __u64 now_
 {
 	__u32 since;
 
-	switch (packet->metric) {
-	case PPT_METRIC_TIME:
+	if (packet->metric == PPT_METRIC_TIME)
 		return (__u32)(now_ns / 1000) & PPT_VALUE_MAX;
-	case PPT_METRIC_DELAY:
-		if (packet->carrier != PPT_CARRIER_NSH)
-			return (__u32)tai_us() & PPT_VALUE_MAX;
-		since = (__u32)tai_us() - packet->source_clock_us;
-		return to_float(since);
-	default:
-		return 0;
-	}
+	if (packet->carrier != PPT_CARRIER_NSH)
+		return (__u32)tai_us() & PPT_VALUE_MAX;
+	since = (__u32)tai_us() - packet->source_clock_us;
+	return to_float(since);
 }
 
 static __always_inline void put_hop(__u8 *hop, const struct packet *packet, __u32 value)

@@ -32,22 +32,12 @@ static __always_inline __u32 final_value(const struct packet *packet, __s64 time
 {
 	__u64 value;
 
-	switch (packet->metric) {
-	case PPT_METRIC_TIME:
-		value = time_ns < 0 ? PPT_VALUE_MAX : ((__u64)time_ns + 500) / 1000;
-		break;
-	case PPT_METRIC_BACKLOG:
-		value = gauges.backlog;
-		break;
-	case PPT_METRIC_CPU:
-		value = gauges.cpu;
-		break;
-	default:
+	if (packet->metric != PPT_METRIC_TIME)
 		return standing;
-	}
+	value = time_ns < 0 ? PPT_VALUE_MAX : ((__u64)time_ns + 500) / 1000;
 	if (value >= PPT_VALUE_MAX) {
 		value = PPT_VALUE_MAX;
-		if (packet->metric == PPT_METRIC_TIME && time_ns >= 0)
+		if (time_ns >= 0)
 			count(PPT_SATURATED);
 	}
 	return packet->carrier == PPT_CARRIER_NSH ? to_float((__u32)value) : (__u32)value;

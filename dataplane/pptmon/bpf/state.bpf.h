@@ -7,7 +7,7 @@
 #define IN_FLIGHT_SLOTS 65536
 
 const volatile struct ppt_settings settings;
-struct ppt_gauges gauges;
+__u64 alive_ns; /* CLOCK_MONOTONIC: when the process last showed itself */
 
 /* When the next sample is due, and how many there were. */
 struct {

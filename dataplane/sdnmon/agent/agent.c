@@ -34,7 +34,6 @@ static struct relays relays = { .loop = &loop, .monitoring = &monitoring };
 static struct {
 	const char *state;
 	int attach;
-	bool off_at_end;
 } options;
 
 static void take_relay(const struct tool_option *option, const char *argument)
@@ -67,8 +66,6 @@ static struct tool_option descriptions[] = {
 	  "Count packets here (may be repeated; default: at the switch's ports)", take_port },
 	{ "attach", 'a', "HOOK", "auto (default), tcx or clsact", take_word, &options.attach,
 	  .words = attachments },
-	{ "off-at-end", 'o', NULL, "Switch monitoring off at SIGTERM", take_flag,
-	  &options.off_at_end },
 	{ 0 },
 };
 
@@ -182,8 +179,6 @@ static int serve(void)
 		error = run();
 	}
 	relays_close(&relays);
-	if (options.off_at_end)
-		monitoring_remove(&monitoring);
 	monitoring_close(&monitoring);
 	return error;
 }

@@ -129,11 +129,3 @@ void monitoring_close(struct monitoring *monitoring)
 	state_close(&monitoring->state);
 	follow_state(monitoring);
 }
-
-void monitoring_remove(struct monitoring *monitoring)
-{
-	if (access(monitoring->state.folder, F_OK) || state_lock(&monitoring->state, -1))
-		return;
-	state_remove(&monitoring->state);
-	monitoring_changed(monitoring);
-}

@@ -33,6 +33,3 @@ int monitoring_begin(struct monitoring *monitoring, struct refusal *refusal);
 
 /* Find out what others changed, and attach ports that came. */
 void monitoring_follow(struct monitoring *monitoring);
-
-/* Switch it off, if it is on. */
-void monitoring_remove(struct monitoring *monitoring);

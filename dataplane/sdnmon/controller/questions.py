@@ -38,6 +38,8 @@ SWITCH_COMES_S = 30.0
 ADD_TIMEOUT_S = 30.0
 QUERY_TIMEOUT_S = 30.0
 _UDP = 17
+_SLOTS, _QUERY_INTERVAL_MS = 5, 10_000
+"""S_b and ΔT_q of section 4.1."""
 
 
 def udp_keys(layout: Layout, source: str, destination: str, port: int, count: int) -> list[bytes]:
@@ -84,9 +86,7 @@ class Questions:
         """Where the switch's agent is to connect."""
         return {"address": name_of(self._socket)}
 
-    def begin(
-        self, ratio: float, counter_buffer_size: int, query_interval_ms: int, capacity: int
-    ) -> Mapping[str, Any]:
+    def begin(self, ratio: float, capacity: int) -> Mapping[str, Any]:
         """Begin to monitor the first switch that is there."""
         if not retry.until(
             lambda: bool(self._mon.switches), timeout_s=SWITCH_COMES_S, period_s=0.02
@@ -94,8 +94,7 @@ class Questions:
             raise MeasurementError(f"no switch connected within {SWITCH_COMES_S:g} s")
         self._switch = next(iter(self._mon.switches))
         self._mon.setMonitoringModeOn(
-            FIELDS, counter_buffer_size, query_interval_ms, self._switch,
-            ratio=ratio, capacity=capacity,
+            FIELDS, _SLOTS, _QUERY_INTERVAL_MS, self._switch, ratio=ratio, capacity=capacity
         )  # fmt: skip
         return {"switch": f"{self._switch:016x}"}
 

@@ -145,7 +145,7 @@ class Cloud:
         return found
 
     def offers(self, service: str) -> bool:
-        """Whether the catalogue has an endpoint of this service type, e.g. `orchestration`."""
+        """Whether the catalogue has an endpoint of this service type, e.g. `network`."""
         config = self.connection.config
         return self.call(
             f"looking for a service of type {service}",

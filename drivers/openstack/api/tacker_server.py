@@ -67,7 +67,7 @@ class TackerServer:
         if not self.cloud.offers(SERVICE):
             raise EnvironmentLacks(
                 f"the cloud has no Tacker: no endpoint of type {SERVICE} in its catalogue",
-                hint="use the life cycle nova or heat, or another cloud",
+                hint="use the life cycle nova, or another cloud",
             )
 
         def ask() -> TackerVersions:

@@ -1,8 +1,8 @@
 """Parts of chains that use the ports of a run, whatever their names.
 
-heat and Tacker leave port pairs, groups, classifiers and chains with names of their own choice if
-they are stopped midway, and neutron keeps the ports as long as they are there. What uses ports with
-the run's names belongs to the run.
+Tacker leaves port pairs, groups, classifiers and chains with names of its own choice if it is
+stopped midway, and neutron keeps the ports as long as they are there. What uses ports with the
+run's names belongs to the run.
 """
 
 from __future__ import annotations

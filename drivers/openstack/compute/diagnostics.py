@@ -1,8 +1,7 @@
-"""Diagnostics of a VM from outside: nova's server diagnostics, or else Gnocchi's measures.
+"""Diagnostics of a VM from outside: nova's server diagnostics.
 
 nova asks the hypervisor at that moment, and by default allows only administrators (policy
-`os_compute_api:os-server-diagnostics`). Gnocchi, if Ceilometer fills it, answers a project's own
-users with what was polled minutes ago.
+`os_compute_api:os-server-diagnostics`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.errors import CloudError, cloud_errors, json_of
 from sfcperf.drivers.openstack.api.retry import INTERACTIVE
-from sfcperf.drivers.openstack.compute import gnocchi
 from sfcperf.drivers.openstack.compute.servers import Machine
 from sfcperf.drivers.openstack.model.config import Config
 from sfcperf.errors import EnvironmentLacks, MeasurementError, errors_as
@@ -75,12 +73,10 @@ def check(cloud: Cloud, config: Config, scenarios: Sequence[Scenario]) -> None:
 
 
 def requirement(cloud: Cloud) -> Requirement:
-    """Whether the user may read nova's diagnostics, or there is a Gnocchi. If nova looks for the
-    server before it checks rights, only the user's roles are known."""
+    """Whether the user may read nova's diagnostics. If nova looks for the server before it checks
+    rights, only the user's roles are known."""
 
     def look() -> str:
-        if cloud.offers(gnocchi.SERVICE):
-            return "measures of Gnocchi"
         try:
             with cloud_errors("asking for diagnostics of no server"):
                 _nova(cloud, _NOBODY)
@@ -98,21 +94,18 @@ def requirement(cloud: Cloud) -> Requirement:
 
 
 class _Source:
-    """Uses nova until nova refuses, then Gnocchi."""
+    """The diagnostics of one server."""
 
     def __init__(self, cloud: Cloud, machine: Machine) -> None:
         self._cloud = cloud
         self._server = machine.server_id
         self._name = machine.plan.name
         self._ports = {port.mac: name for name, port in machine.ports.items()}
-        taps = {gnocchi.tap(port.id): name for name, port in machine.ports.items()}
-        self._measures = gnocchi.Measures(cloud, machine.server_id, taps)
-        self._nova_refuses = False
 
     def __call__(self) -> Values:
         """Raises MeasurementError."""
         with errors_as(MeasurementError, CloudError):
-            return self._measures() if self._nova_refuses else self._diagnostics()
+            return self._diagnostics()
 
     def _diagnostics(self) -> Values:
         what = f"asking nova for diagnostics of {self._name}"
@@ -122,13 +115,10 @@ class _Source:
         except CloudError as error:
             if error.status != _FORBIDDEN:
                 raise
-            if not self._cloud.offers(gnocchi.SERVICE):
-                raise MeasurementError(
-                    f"{error.message}: nova allows only administrators by default ({POLICY})",
-                    hint=REMEDY,
-                ) from error
-            self._nova_refuses = True
-            return self._measures()
+            raise MeasurementError(
+                f"{error.message}: nova allows only administrators by default ({POLICY})",
+                hint=REMEDY,
+            ) from error
         if answer.cpu_details is None:
             raise MeasurementError(
                 f"{what}: this nova does not know microversion 2.48, before which the answer "

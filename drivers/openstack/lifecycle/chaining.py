@@ -46,7 +46,7 @@ def requirements(cloud: Cloud) -> list[Requirement]:
 def classifier(
     match: Match, source: Port, destination: Port, *, symmetric: bool, any_address: bool = False
 ) -> dict[str, Any]:
-    """Which packets the chain takes, by the names of networking-sfc's API (heat's are the same).
+    """Which packets the chain takes, by the names of networking-sfc's API.
 
     Packets enter at the port that they come from; replies, in a symmetric chain, at that of their
     sender. If the workflow names no source, the endpoints' network is matched: networking-sfc

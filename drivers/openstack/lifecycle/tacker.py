@@ -111,7 +111,7 @@ class TackerLifecycle(Lifecycle):
         if api is None:
             raise EnvironmentLacks(
                 f"this Tacker cannot be used: {self.versions}",
-                hint=f"{NEEDED}; the life cycles nova and heat need none",
+                hint=f"{NEEDED}; the life cycle nova needs none",
             )
         return api
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfcperf.drivers.openstack.compute.flavors import Placement
-from sfcperf.drivers.openstack.lifecycle import heat_template, tacker_package
+from sfcperf.drivers.openstack.lifecycle import tacker_hot, tacker_package
 from sfcperf.drivers.openstack.lifecycle.tacker_vnfs import TackerFailed, TackerVnfs
 from sfcperf.drivers.openstack.model.specs import MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks
@@ -38,7 +38,7 @@ class EtsiVnfs(TackerVnfs):
 
     def document(self, plan: MachinePlan, networks: RunNetworks, place: Placement) -> bytes:
         """See TackerVnfs.document."""
-        hot = heat_template.machine(plan, networks, place, self.context.names.tag)
+        hot = tacker_hot.machine(plan, networks, place, self.context.names.tag)
         return tacker_package.package(plan.name, plan.spec.ports, hot)
 
     def onboard(self, name: str, document: bytes) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from sfcperf.drivers.openstack.lifecycle import heat_template
+from sfcperf.drivers.openstack.lifecycle import tacker_hot
 
 FLAVOUR = "default"
 """Deployment flavour (SOL001's word, nothing to do with nova's flavors); the only one."""
@@ -32,9 +32,9 @@ def vnfd_id(name: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"sfcperf:vnfd:{name}"))
 
 
-def package(name: str, ports: Sequence[str], hot: heat_template.Template) -> bytes:
+def package(name: str, ports: Sequence[str], hot: tacker_hot.Template) -> bytes:
     """The package of the machine `name`, as a ZIP file. `ports`: names of its ports' resources."""
-    flavor = hot["resources"][heat_template.SERVER]["properties"]["flavor"]
+    flavor = hot["resources"][tacker_hot.SERVER]["properties"]["flavor"]
     import yaml
 
     meta = (
@@ -57,16 +57,16 @@ def package(name: str, ports: Sequence[str], hot: heat_template.Template) -> byt
     return buffer.getvalue()
 
 
-def _base_hot(hot: heat_template.Template) -> Template:
+def _base_hot(hot: tacker_hot.Template) -> Template:
     """With the flavor as a parameter, which Tacker fills in from the descriptor: it fails where it
     finds none. All other values are in the template already."""
-    server = hot["resources"][heat_template.SERVER]
-    flavor = {"get_param": ["nfv", "VDU", heat_template.SERVER, "computeFlavourId"]}
+    server = hot["resources"][tacker_hot.SERVER]
+    flavor = {"get_param": ["nfv", "VDU", tacker_hot.SERVER, "computeFlavourId"]}
     filled = {**server, "properties": {**server["properties"], "flavor": flavor}}
     return {
         **hot,
         "parameters": {"nfv": {"type": "json"}},
-        "resources": {**hot["resources"], heat_template.SERVER: filled},
+        "resources": {**hot["resources"], tacker_hot.SERVER: filled},
     }
 
 
@@ -86,7 +86,7 @@ def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
     vdu = {
         "type": "tosca.nodes.nfv.Vdu.Compute",
         "properties": {
-            "name": heat_template.SERVER,
+            "name": tacker_hot.SERVER,
             "description": "virtual machine of the function",
             "vdu_profile": {"min_number_of_instances": 1, "max_number_of_instances": 1},
         },
@@ -104,7 +104,7 @@ def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
         port: {
             "type": "tosca.nodes.nfv.VduCp",
             "properties": {"layer_protocols": ["ipv4"], "order": order},
-            "requirements": [{"virtual_binding": heat_template.SERVER}],
+            "requirements": [{"virtual_binding": tacker_hot.SERVER}],
         }
         for order, port in enumerate(ports)
     }
@@ -119,7 +119,7 @@ def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
             },
             "node_templates": {
                 "VNF": {"type": "sfcperf.VNF", "properties": identity},
-                heat_template.SERVER: vdu,
+                tacker_hot.SERVER: vdu,
                 **points,
             },
         },

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.drivers.openstack.compute.flavors import Placement
-from sfcperf.drivers.openstack.lifecycle.heat_template import server_properties
+from sfcperf.drivers.openstack.lifecycle.tacker_hot import server_properties
 from sfcperf.drivers.openstack.model.specs import MANAGEMENT, MachinePlan
 from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.errors import InputError

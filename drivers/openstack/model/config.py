@@ -8,7 +8,7 @@ from typing import Literal
 
 from sfcperf.plugins import array, choice, integer, number, object_schema
 
-LIFECYCLES = ("nova", "heat", "tacker")
+LIFECYCLES = ("nova", "tacker")
 
 _NAME = {"type": "string", "minLength": 1}
 PARAMETERS = object_schema(
@@ -52,8 +52,8 @@ PARAMETERS = object_schema(
             "default": "root",
         },
         "lifecycle": choice(
-            "Service that creates VNFs and chain: `nova` (with Neutron), `heat` (as stacks) or "
-            "`tacker` (as VNFs and, where Tacker has it, a VNF forwarding graph).",
+            "Service that creates VNFs and chain: `nova` (with Neutron) or `tacker` (as VNFs and, "
+            "where Tacker has it, a VNF forwarding graph).",
             LIFECYCLES,
             default="nova",
         ),
@@ -94,7 +94,7 @@ class Config:
     does not say."""
 
     ssh_user: str
-    lifecycle: Literal["nova", "heat", "tacker"]
+    lifecycle: Literal["nova", "tacker"]
     mtu: int
     provision: Literal["carry", "ansible"]
     boot_timeout_s: float

@@ -16,7 +16,7 @@ from sfcperf.input_file import with_home
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.document import pointer
 from sfcperf.workflow.model import EndpointSpec
-from sfcperf.workflow.validate import misfits
+from sfcperf.workflow.validate import Validator
 
 _NAME = {"type": "string", "minLength": 1}
 SCHEMA: Mapping[str, Any] = {
@@ -82,7 +82,7 @@ class EndpointOptions:
 def options_of(spec: EndpointSpec) -> EndpointOptions:
     """Raises WorkflowError if they do not match SCHEMA, or an existing machine has resources."""
     where = f"/endpoints/{spec.name}/options"
-    for misfit in misfits(SCHEMA, dict(spec.options)):
+    for misfit in Validator(SCHEMA).misfits(dict(spec.options)):
         raise WorkflowError(
             misfit.message,
             where=where + pointer.to_pointer(misfit.path),

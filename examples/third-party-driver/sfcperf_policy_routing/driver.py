@@ -159,7 +159,6 @@ def _function(built: ScenarioDeployment, position: int) -> ServiceFunction:
         built.hosts[spec.name],
         tuple(arm.inner for arm in arms),
         built.cpus.assigned[spec.name],
-        outer=tuple(_hop(built, arm) for arm in arms),
     )
 
 

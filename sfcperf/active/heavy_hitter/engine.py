@@ -11,7 +11,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, ClassVar
 
-from sfcperf.active.base import Probe, ProbeResult, samples
+from sfcperf.active.base import ProbeResult, samples
+from sfcperf.active.traces import TraceProbe, trace_parameters
 from sfcperf.dataplane import binaries
 from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts import process
@@ -22,7 +23,6 @@ from sfcperf.results.values import Metric
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
 from sfcperf.vnfs.heavy_hitter.running import BINARY
-from sfcperf.vnfs.sfcmon.chunks import check_absolute, chunk_of_files, synthetic_chunk
 
 _TRACE_TAKES_S = 3.0
 """Reading a trace; for plans only."""
@@ -37,24 +37,16 @@ _ENGINE = {
 }
 
 
-class HeavyHitterEngine(Probe):
-    """What both probes share: an engine, and a trace for it. Nothing is sent, and the chain makes
-    no difference: use one of length 0. They run on the machine that runs sfcperf."""
+class HeavyHitterEngine(TraceProbe):
+    """What both probes share: an engine, and a trace for it."""
 
     compiled = (BINARY,)
+    trace_length = "trace_s"
     trace_parameters: ClassVar[Mapping[str, Any]] = {
         **_ENGINE,
-        "trace": {
-            "type": "string",
-            "minLength": 1,
-            "description": "Absolute path of a capture (pcap, pcapng), or a pattern such as "
-            "/data/caida/*.pcap: round N takes file N in the order of names. Default: synthetic "
-            "traces.",
-        },
-        "seed": integer(
-            "Seed of the first round's synthetic trace; each further round uses the next seed.",
-            (0, 2**32),
-            default=1,
+        **trace_parameters(
+            "Absolute path of a capture (pcap, pcapng), or a pattern such as /data/caida/*.pcap: "
+            "round N takes"
         ),
         "trace_s": number(
             "Length of each synthetic trace, seconds, of 160,000 packets/s.", (0.01, 600), default=6
@@ -66,22 +58,9 @@ class HeavyHitterEngine(Probe):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Looks at no file: a run can be read where its trace is not."""
+        """The sketch is one that the function can have."""
         HeavyHitter.check({"columns": parameters["columns"]})
-        check_absolute(parameters.get("trace"))
-
-    @classmethod
-    def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """None is sent."""
-        return 0
-
-    def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Find the trace, or generate it, unless the trial before had the same."""
-        asked, place = self.parameters, max(1, self.round)
-        if "trace" in asked:
-            self._chunk = chunk_of_files(asked["trace"], place)
-        else:
-            self._chunk = synthetic_chunk(asked["seed"], asked["trace_s"], place)
+        super().check(parameters)
 
     def events(self, raw_dir: Path, *options: object) -> list[dict[str, Any]]:
         """What the tool prints. Raises MeasurementError."""
@@ -218,9 +197,6 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
         {
             **HeavyHitterEngine.trace_parameters,
             "threshold": HeavyHitter.parameters["properties"]["threshold"],
-            "window_s": number(
-                "Width of a window, seconds; 0: the whole trace is one.", (0, 86_400), default=0
-            ),
         }
     )
 
@@ -233,8 +209,6 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
         """Compare. Raises MeasurementError for a trace without flows."""
         asked = self.parameters
         words: list[object] = ["--score", "--action", "report", "--threshold", asked["threshold"]]
-        if asked["window_s"]:
-            words += ["--window-ms", max(1, round(asked["window_s"] * 1000))]
         events = self.events(raw_dir, *words)
         end = events[-1]
         left_out = LeftOut(end["left_out"])

@@ -16,8 +16,6 @@ _LINES = {
     rf"median {NUMBER} stddev {NUMBER}",
     "connect time": rf"Connection time \[ms\]: connect {NUMBER}",
     "reply time": rf"Reply time \[ms\]: response {NUMBER} transfer {NUMBER}",
-    "reply size": rf"Reply size \[B\]: header {NUMBER} content {NUMBER} footer {NUMBER} "
-    rf"\(total {NUMBER}\)",
     "reply status": rf"Reply status: 1xx={INTEGER} 2xx={INTEGER} 3xx={INTEGER} "
     rf"4xx={INTEGER} 5xx={INTEGER}",
     "CPU time": rf"CPU time \[s\]: user {NUMBER} system {NUMBER} "
@@ -90,7 +88,6 @@ class HttperfOutput:
     """Mean time from a request to the first byte of its reply."""
     transfer_us: float
     """Mean time from the first to the last byte of a reply."""
-    content_bytes: float
     status: Mapping[str, int]
     """Class of status code (`2xx`) -> replies."""
     client_cpu_ratio: float
@@ -119,7 +116,6 @@ def parse(text: str) -> HttperfOutput:
         connect_us=found["connect time"][0] * _US_PER_MS,
         response_us=found["reply time"][0] * _US_PER_MS,
         transfer_us=found["reply time"][1] * _US_PER_MS,
-        content_bytes=found["reply size"][1],
         status={f"{first}xx": int(count) for first, count in enumerate(status, start=1)},
         client_cpu_ratio=found["CPU time"][4] / 100,
         errors=HttperfErrors(*counts),

@@ -10,11 +10,12 @@ from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.labelled_traffic.blocking import Blocked, attacks, blocked_by_label, measures
 from sfcperf.active.labelled_traffic.replay_plan import Replayed, ReplayPlan, plan
 from sfcperf.active.labelled_traffic.replay_probe import KEEP_CAPTURES, ReplayProbe
-from sfcperf.errors import InputError, MeasurementError
+from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.kinds import PROBE, of_kind
 from sfcperf.results.values import Metric, Sample
+from sfcperf.traffic.capture_files import check_absolute, check_both
 from sfcperf.traffic.kept import kept
 from sfcperf.traffic.labels import BENIGN
 
@@ -121,18 +122,10 @@ class LabelledTraffic(ReplayProbe):
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
         """Looks at no file: a run can be read where its trace is not."""
-        for name, other in (("pcap", "labels"), ("labels", "pcap")):
-            path = parameters.get(name)
-            if path is None:
-                continue
-            if other not in parameters:
-                raise InputError(f"{other} is missing", where=name, allowed="both or none")
-            if not Path(path).is_absolute():
-                raise InputError(
-                    f"{path!r} is a relative path",
-                    where=name,
-                    allowed="an absolute path: a run may be resumed in another folder",
-                )
+        pcap, labels = parameters.get("pcap"), parameters.get("labels")
+        check_both(pcap, labels)
+        check_absolute(pcap, "pcap")
+        check_absolute(labels, "labels")
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:

@@ -45,6 +45,7 @@ _TIMEOUT_MARGIN_S = 30.0
 _POLL_S = 0.01
 _MS_PER_S = 1000
 _WARMUP_PPS = 10_000
+_WARMUP_MS = 200
 """The warm-up is for what the chain learns (flows, addresses), and is to fill no queue."""
 _CALIBRATION_MS = 200
 
@@ -105,12 +106,6 @@ PARAMETERS: Mapping[str, Any] = {
         "Results record which one it was, and why.",
         ["auto", "xdp", "packet"],
         default="auto",
-    ),
-    "warmup_s": number(
-        "How long to send packets that do not count, before the first load, seconds, at the rate "
-        f"of the load and at most {_WARMUP_PPS} per second: the chain learns flows and addresses.",
-        (0.05, 60),
-        default=0.2,
     ),
     "timeout_s": number("How long to wait for the last packets, seconds.", (0.01, 60), default=1),
 }
@@ -320,7 +315,7 @@ class PktgenRun:
         """None when packets arrive, else why not."""
         rate_pps = min(rate_pps or _WARMUP_PPS, _WARMUP_PPS)
         # At a low rate, too, one packet at least.
-        duration_ms = max(milliseconds(self._asked["warmup_s"]), ceil(_MS_PER_S / rate_pps))
+        duration_ms = max(_WARMUP_MS, ceil(_MS_PER_S / rate_pps))
         name = f"warmup-{self.engine}-"
         run = _new_run()
         with self._receiving(deployment, raw_dir, run, duration_ms, name) as receiver:

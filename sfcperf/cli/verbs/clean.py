@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sfcperf.cli.arguments import driver_option
 from sfcperf.errors import ExitCode
 
 
@@ -14,10 +15,7 @@ def clean(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list what would be removed.")
     ] = False,
-    driver: Annotated[
-        str | None,
-        typer.Option("--driver", metavar="NAME", help="Only clean runs of this driver."),
-    ] = None,
+    driver: Annotated[str | None, driver_option("Only clean runs of this driver.")] = None,
 ) -> None:
     """Remove what killed runs left behind. Follows the journals that the runs kept on this
     machine; what they name may also be on other infrastructures. Also removes the private

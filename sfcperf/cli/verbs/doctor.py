@@ -6,36 +6,19 @@ from typing import Annotated
 
 import typer
 
+from sfcperf.cli.arguments import driver_option, profile_option, set_option
 from sfcperf.errors import ExitCode, InputError
-
-DriverOption = Annotated[
-    str | None,
-    typer.Option("--driver", metavar="NAME", help="Also check the infrastructure of this driver."),
-]
-
-ProfileOption = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="FILE",
-        help="Also check this infrastructure: a JSON file with a driver and its config, or a "
-        "shipped profile (local, openstack).",
-    ),
-]
-
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Set a value of the driver's configuration: infrastructure.config.KEY=VALUE. "
-        "Repeatable.",
-    ),
-]
 
 
 def doctor(
-    driver: DriverOption = None, profile: ProfileOption = None, set_: SetOption = None
+    driver: Annotated[
+        str | None, driver_option("Also check the infrastructure of this driver.")
+    ] = None,
+    profile: Annotated[str | None, profile_option("Also check this infrastructure")] = None,
+    set_: Annotated[
+        list[str] | None,
+        set_option("Set a value of the driver's configuration: infrastructure.config.KEY=VALUE."),
+    ] = None,
 ) -> None:
     """Check this machine and say what to install. With --driver or --profile, also check that
     infrastructure. Exit code: 3 if something is missing."""
@@ -46,8 +29,8 @@ def doctor(
     from sfcperf.environment.gather import (
         each_once,
         infrastructures_elsewhere,
+        of_installed,
         of_services,
-        requirements_for,
     )
     from sfcperf.environment.tools import versions
     from sfcperf.vnfs.sfcmon.bmv2 import compile, switch
@@ -56,14 +39,14 @@ def doctor(
     config = None
     if profile is not None or set_:
         from sfcperf.cli.inputs import open_profile
-        from sfcperf.workflow.load import load_infrastructure
+        from sfcperf.workflow.infrastructure import load_infrastructure
 
         chosen = load_infrastructure(set_ or (), driver, open_profile(profile))
         driver, config = chosen.driver, chosen.config
     if driver is not None and driver not in (known := plugins.names("driver")):
         raise InputError(f"there is no driver named {driver!r}", allowed=", ".join(known))
     with versions():
-        needed = requirements_for(None, driver, config)
+        needed = of_installed(driver, config)
         services = of_services()
     table = Table("", "needed", "found", box=None, pad_edge=False)
     # Only workflows that ask for them need these.

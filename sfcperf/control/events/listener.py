@@ -31,20 +31,11 @@ class Listener:
     def trial_group_started(self, group: TrialGroup) -> None:
         """The trials of one scenario in a round begin."""
 
-    def trial_group_ended(self, group: TrialGroup) -> None:
-        """They have ended, and their deployment is removed."""
-
     def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
         """An attempt at a trial begins; the first is 1."""
 
     def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
         """A trial is recorded."""
-
-    def phase_started(self, name: str) -> None:
-        """From now on, time counts for a phase (sfcperf.control.events.phases). Phases nest."""
-
-    def phase_ended(self, name: str) -> None:
-        """Time counts for the phase around it again."""
 
     def message(self, text: str) -> None:
         """Something that the user should know now."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import sfcperf
 from sfcperf.control.events.listener import Listener
-from sfcperf.control.events.recorder import Recorder, Span
+from sfcperf.control.events.timeline import Span, Timeline
 from sfcperf.control.faults import describe
 from sfcperf.environment.variables import no_netrc
 
@@ -30,23 +30,15 @@ _MOST_SPANS = 512
 
 
 @contextmanager
-def traced(listener: Listener) -> Iterator[Listener]:
-    """What must listen inside so that the listener gets all events, and a trace is sent at the end,
-    if the environment asks for one. What cannot be sent is a message, not an error."""
+def traced(timeline: Timeline, listener: Listener) -> Iterator[None]:
+    """Send a trace of the timeline at the end, if the environment asks for one. What cannot be sent
+    is a message, not an error."""
     exporters = _exporters(listener)
-    if not exporters:
-        yield listener
-        return
-    recorder = Recorder(listener)
+    timeline.keeps_spans = bool(exporters)
     try:
-        yield recorder
-    except BaseException as error:
-        recorder.end(describe(error) or type(error).__name__)
-        raise
-    else:
-        recorder.end()
+        yield
     finally:
-        _send(recorder.spans, exporters, listener)
+        _send(timeline.spans, exporters, listener)
 
 
 def _exporters(listener: Listener) -> list[EntryPoint]:

@@ -109,7 +109,7 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     """Measure once. Raises DeploymentError when the deployment or a service is not healthy before
     or after it, MeasurementError when the measurement fails; whatever else a plug-in raises passes
     through."""
-    with run.phases("preparing"), run.interrupts.allowed:
+    with run.timeline.phase("preparing"), run.interrupts.allowed:
         recovered = run.services.recover()
     for problem in recovered:
         run.note(f"{problem}; it was brought back before {trial.trial_id}")
@@ -163,7 +163,7 @@ class _Measurement:
         """Measure between two readings of the SFs' counters. What the probe sends while it prepares
         counts neither there nor in the monitors' series."""
         run, deployment = self.run, self.deployment
-        with run.phases("preparing"):
+        with run.timeline.phase("preparing"):
             try:
                 with run.interrupts.allowed:
                     # Before the probe starts anything: what runs now does not belong to this trial.
@@ -206,7 +206,7 @@ class _Measurement:
                     monitor = plugins.load("monitor", spec.monitor)(spec.parameters)
                     monitors.append(monitor)
                     monitor.start(self.deployment, self.raw_dir)
-                with self.run.phases("warmup" if self.trial.warmup else "measuring"):
+                with self.run.timeline.phase("warmup" if self.trial.warmup else "measuring"):
                     result = self.probe.measure(self.deployment, self.raw_dir)
         finally:
             for monitor in reversed(monitors):

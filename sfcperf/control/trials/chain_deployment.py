@@ -44,10 +44,10 @@ class ChainDeployment:
         if self._proven is None:
             run, scenario = self._run, self._group.scenario
             run.enter("deploying")
-            with run.phases("deploying"), run.interrupts.allowed:
+            with run.timeline.phase("deploying"), run.interrupts.allowed:
                 self._deployment = run.driver_of(scenario).deploy(scenario)
             run.enter("verifying")
-            with run.phases("verifying"), run.interrupts.allowed:
+            with run.timeline.phase("verifying"), run.interrupts.allowed:
                 proof = run.driver_of(scenario).prove_traversal(self._deployment, scenario)
             evidence = self._keep_evidence(self._deployment, proof)
             if not proof.proven:
@@ -57,7 +57,7 @@ class ChainDeployment:
                     where=evidence,
                 )
             facts = self._facts(self._deployment, proof, evidence)
-            with run.phases("deploying"), run.interrupts.allowed:
+            with run.timeline.phase("deploying"), run.interrupts.allowed:
                 told = run.services.chain_deployed(self._deployment, scenario)
             facts |= {"services": told} if told else {}
             self._proven = ProvenChain(self._deployment, facts)
@@ -70,7 +70,7 @@ class ChainDeployment:
         if deployment is None:
             return
         self._run.enter("tearing down")
-        with self._run.phases("teardown"):
+        with self._run.timeline.phase("teardown"):
             self._run.problems += self._run.services.chain_removed()
             try:
                 self._run.driver_of(self._group.scenario).teardown(deployment)

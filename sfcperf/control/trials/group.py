@@ -72,15 +72,27 @@ class TrialGroupRunner:
 
     def run(self) -> list[TrialRecord]:
         """Run the trials in their order and return their records."""
+        scenario = self._group.scenario
+        levels = {f"sfcperf.factor.{name}": str(level) for name, level in scenario.levels.items()}
         self._listener.trial_group_started(self._group)
-        try:
-            return [self._trial(trial) for trial in self._group.trials]
-        finally:
-            self._chain.remove()
-            self._listener.trial_group_ended(self._group)
+        with self._run.timeline.part(f"scenario {scenario.id}", levels):
+            try:
+                return [self._traced_trial(trial) for trial in self._group.trials]
+            finally:
+                self._chain.remove()
+
+    def _traced_trial(self, trial: PlannedTrial) -> TrialRecord:
+        self._run.interrupts.check()
+        about = {"sfcperf.trial_id": trial.trial_id, "sfcperf.probe": trial.probe.probe}
+        with self._run.timeline.part(f"trial {trial.probe.label}", about) as span:
+            record = self._trial(trial)
+            span.attributes["sfcperf.status"] = record.status
+            span.attributes["sfcperf.attempts"] = record.attempts
+            if record.status == "failed":
+                span.error = "; ".join(record.reasons)
+        return record
 
     def _trial(self, trial: PlannedTrial) -> TrialRecord:
-        self._run.interrupts.check()
         folder = self._store.raw(trial.trial_id)
         # Each session has warm-up trials, and records of their own.
         earlier = [] if trial.warmup else _failed_before(folder / _FAILED_ATTEMPTS)

@@ -132,7 +132,10 @@ class Rounds:
 
     def _run_group(self, group: TrialGroup) -> list[TrialRecord]:
         max_retries = self._workflow.design.max_retries
-        return TrialGroupRunner(self._run, group, max_retries, self._gate).run()
+        name = f"{'warm-up' if group.warmup else 'round'} {group.round}"
+        attributes = {"sfcperf.round": group.round, "sfcperf.warmup": group.warmup}
+        with self._run.timeline.part(name, attributes, continued=True):
+            return TrialGroupRunner(self._run, group, max_retries, self._gate).run()
 
 
 def _time_s(groups: Iterable[TrialGroup]) -> float:

@@ -133,7 +133,7 @@ class Sentinel:
 
 def settle(run: RunContext, seconds: float) -> None:
     """Wait until the machine may have calmed down; a signal ends the wait."""
-    with run.phases("settling"), run.interrupts.allowed:
+    with run.timeline.phase("settling"), run.interrupts.allowed:
         waiting.sleep(seconds)
 
 

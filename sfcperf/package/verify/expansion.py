@@ -9,11 +9,11 @@ from typing import Any
 from sfcperf.errors import InputError
 from sfcperf.package.verify.same import same, shown
 from sfcperf.results.store import RunFile
+from sfcperf.workflow.check import check_outline, check_sections
 from sfcperf.workflow.document import Findings
-from sfcperf.workflow.expand import VARYING, Combination, Expansion, expand
+from sfcperf.workflow.expand import Expansion, expand
 from sfcperf.workflow.schema import own_schema
-from sfcperf.workflow.validate import section_misfits
-from sfcperf.workflow.variants import LEVEL, check_size, document_of, read_variants
+from sfcperf.workflow.variants import LEVEL, UNCHANGED, document_of, read_variants
 
 
 def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
@@ -45,44 +45,25 @@ def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) ->
 
 def _expected(applied: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """What the workflow states of each scenario, in their order, by keys of plan.json."""
-    findings = Findings()
-    variants = read_variants(applied, findings)
-    findings.raise_any()
-    if not variants:
-        yield from _scenarios(expand(applied), {})
-        return
-    check_size(applied, variants)
-    for variant in variants:
-        expansion = expand(document_of(applied, variant), len(variants))
-        yield from _scenarios(expansion, {LEVEL: variant.name})
+    variants = read_variants(applied)
+    for variant in variants or (UNCHANGED,):
+        findings = Findings()
+        own = document_of(applied, variant)
+        check_outline(own, findings)
+        expansion = expand(own, findings, max(1, len(variants)))
+        check_sections(expansion, own_schema(), findings)
+        levels = {LEVEL: variant.name} if variants else {}
+        yield from _scenarios(expansion, levels)
 
 
 def _scenarios(expansion: Expansion, levels: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    sections = {
-        (section, expansion.variant_key(section, combination)): _section(
-            expansion, section, combination
-        )
-        for section in VARYING
-        if section in expansion.document
-        for combination in expansion.combinations(section)
-    }
     for combination in expansion.combinations():
         found = {
-            section: sections[section, expansion.variant_key(section, combination)]
-            for section in VARYING
-            if section in expansion.document
+            section: forms[expansion.form_key(section, combination)].value
+            for section, forms in expansion.forms.items()
         }
         labels = {factor: level.label for factor, level in combination.items()}
         yield {"levels": {**levels, **labels}, **_stated(found)}
-
-
-def _section(expansion: Expansion, section: str, combination: Combination) -> Any:
-    """Raises WorkflowError (InputError) if it does not fit the schema."""
-    value = expansion.section(section, combination)
-    findings = Findings()
-    findings.add_misfits(section_misfits(own_schema(), section, value))
-    findings.raise_any()
-    return value
 
 
 def _stated(sections: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sfcperf.errors import InputError
 from sfcperf.plugins import array, choice, integer, number, object_schema
 from sfcperf.services.classifier.serving.policy import Limits
 from sfcperf.services.classifier.spark import settings as spark
+from sfcperf.traffic.capture_files import check_absolute, check_both
 
 ENGINES: Mapping[str, str] = {
     "scikit-learn": "sfcperf.services.classifier.scikit:ScikitEngine",
@@ -119,21 +119,13 @@ def check(parameters: Mapping[str, Any]) -> None:
     """Refuse what does not fit together. Raises InputError."""
     training = parameters["training"]
     own_labels = training["labeller"] == FILE
-    if (own_labels or training["labels"]) and bool(training["pcap"]) != bool(training["labels"]):
-        missing = "labels" if training.get("pcap") else "pcap"
-        raise InputError(
-            "a capture of your own needs both `pcap` and `labels`", where=f"training/{missing}"
-        )
-    named = {f"training/{name}": training[name] for name in ("pcap", "labels")}
+    if own_labels or training["labels"]:
+        check_both(training["pcap"], training["labels"], "training/")
+    for name in ("pcap", "labels"):
+        check_absolute(training[name], f"training/{name}")
     rules = training["suricata_rules"]
-    named |= {f"training/suricata_rules/{i}": rule for i, rule in enumerate(rules)}
-    for where, path in named.items():
-        if path and not Path(path).is_absolute():
-            raise InputError(
-                f"{path!r} is no absolute path",
-                where=where,
-                hint="a run may be resumed in another folder",
-            )
+    for index, rule in enumerate(rules):
+        check_absolute(rule, f"training/suricata_rules/{index}")
     if rules and own_labels:
         raise InputError(
             "rules are for Suricata, which does not label", where="training/suricata_rules",

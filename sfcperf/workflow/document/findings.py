@@ -45,7 +45,7 @@ class Findings:
         self.add_error(WorkflowError(message, where=where, allowed=allowed, hint=hint))
 
     def add_misfits(self, found: Iterable[Misfit], at: pointer.Path = ()) -> None:
-        """Add misfits of the value at a path of the user's document (`validate.misfits`)."""
+        """Add misfits of the value at a path of the user's document (`Validator.misfits`)."""
         for misfit in found:
             self.add((*at, *misfit.path), misfit.message, misfit.allowed, misfit.hint)
 
@@ -71,12 +71,10 @@ class Findings:
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def raise_any(self) -> None:
-        """Raise WorkflowError if there is any: the first one, with the rest in `others`."""
-        if not self._found:
-            return
+    def error(self) -> WorkflowError:
+        """The first error, with the rest in `others`; there must be one."""
         first, *others = self._found.values()
-        raise WorkflowError(
+        return WorkflowError(
             first.message,
             where=first.where,
             allowed=first.allowed,
@@ -84,6 +82,11 @@ class Findings:
             others=tuple(others),
             more=self._more,
         )
+
+    def raise_any(self) -> None:
+        """Raise all errors as one WorkflowError, if there are any."""
+        if self._found:
+            raise self.error()
 
 
 class Choices(TypedDict):

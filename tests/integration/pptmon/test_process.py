@@ -93,15 +93,6 @@ def test_programs_are_on_both_sides_while_it_runs(vnf: Vnf, hook: str) -> None:
 
 
 @BOTH
-def test_from_outside_the_directions_are_the_other_ones(vnf: Vnf, hook: str) -> None:
-    pptmon = vnf.start("--attach", hook, "--host-side")
-    pptmon.wait_ready()
-    assert vnf.attached(hook) == {"eth0 egress": ["enter"], "eth1 ingress": ["leave"]}
-    pptmon.stop()
-    assert vnf.is_clean()
-
-
-@BOTH
 def test_one_interface_may_be_both(vnf: Vnf, hook: str) -> None:
     pptmon = Pptmon(vnf.host, vnf.folder, "transit", 1, "eth0", "eth0", ("--attach", hook))
     vnf.lab.at_end(pptmon.kill)

@@ -74,30 +74,16 @@ REMOVING: Mapping[str, Rule] = {
 """Calls that remove."""
 
 
-def _heat(fault: Fault, method: str, path: str, nth: int = 1) -> Rule:
-    return Rule(fault, "orchestration", method, path, nth=nth)
-
-
 def _tacker(fault: Fault, method: str, path: str, nth: int = 1) -> Rule:
     return Rule(fault, "nfv-orchestration", method, rf"/v1\.0/{path}", nth=nth)
 
 
-OF_LIFECYCLE: Mapping[str, Mapping[str, Rule]] = {
-    "heat": {
-        "make a stack: answer lost": _heat(LOST, "POST", "/stacks$"),
-        "make a stack: 503": _heat(Answer(503), "POST", "/stacks$", nth=2),
-        "look at a stack: token expired": _heat(Answer(401), "GET", "/stacks"),
-        "look at a stack: no JSON": _heat(Garble(), "GET", "/stacks", nth=3),
-        "remove a stack: answer lost": _heat(LOST, "DELETE", "/stacks/"),
-        "remove a stack: 500": _heat(Answer(500), "DELETE", "/stacks/", nth=2),
-    },
-    "tacker": {
-        "make a VNFD: 503": _tacker(Answer(503), "POST", r"vnfds(\.json)?$"),
-        "make a VNF: answer lost": _tacker(LOST, "POST", r"vnfs(\.json)?$"),
-        "look at VNFs: token expired": _tacker(Answer(401), "GET", "vnfs"),
-        "make a forwarding graph: half an answer": _tacker(Truncate(), "POST", r"vnffgs(\.json)?$"),
-        "remove a forwarding graph: answer lost": _tacker(LOST, "DELETE", "vnffgs/"),
-        "remove a VNF: 500": _tacker(Answer(500), "DELETE", "vnfs/"),
-    },
+OF_TACKER: Mapping[str, Rule] = {
+    "make a VNFD: 503": _tacker(Answer(503), "POST", r"vnfds(\.json)?$"),
+    "make a VNF: answer lost": _tacker(LOST, "POST", r"vnfs(\.json)?$"),
+    "look at VNFs: token expired": _tacker(Answer(401), "GET", "vnfs"),
+    "make a forwarding graph: half an answer": _tacker(Truncate(), "POST", r"vnffgs(\.json)?$"),
+    "remove a forwarding graph: answer lost": _tacker(LOST, "DELETE", "vnffgs/"),
+    "remove a VNF: 500": _tacker(Answer(500), "DELETE", "vnfs/"),
 }
-"""Calls of the life cycles that do not make everything by nova and neutron themselves."""
+"""Calls of the life cycle by Tacker."""

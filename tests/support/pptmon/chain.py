@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sfcperf.hosts.namespace import NamespaceHost
-from sfcperf.management.deployment import Deployment, Endpoint, Hop, ServiceFunction
+from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction
 
 STAND_IN = r"""#!/bin/sh
 # Says what pptmon says, sees nothing. Files beside it change what it does at one VNF.
@@ -53,7 +53,6 @@ def function(
     *,
     host: NamespaceHost | None = None,
     interfaces: tuple[str, ...] = ("eth0", "eth1"),
-    outer: tuple[Hop, ...] = (),
 ) -> ServiceFunction:
     """One VNF of a chain, `router-2` at position 2."""
     return ServiceFunction(
@@ -68,7 +67,6 @@ def function(
         vcpus=(),
         counters=lambda: {},
         alive=lambda: None,
-        outer=outer,
     )
 
 

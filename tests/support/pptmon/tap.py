@@ -71,10 +71,6 @@ class Tap:
         with pinned():
             self._socket.send(offload.pack() + frame)
 
-    def send_mark(self, mark: bytes) -> None:
-        """The frame that `receive` waits for."""
-        self.send(mark_frame(mark))
-
     def receive(self, mark: bytes) -> list[bytes]:
         """Frames up to a mark; fails when that does not come."""
         return [frame for frame, _ in self.receive_with(mark)]

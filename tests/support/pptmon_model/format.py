@@ -45,11 +45,7 @@ class Metric(IntEnum):
 
     TIME = 0
     """Processing time, us."""
-    BACKLOG = 1
-    """Queue of the egress interface, in units of 64 bytes."""
-    CPU = 2
-    """Use of the VNF's CPUs, 1/100 %."""
-    DELAY = 3
+    DELAY = 1
     """Clock on arrival at the VNF, us."""
 
 

@@ -31,7 +31,6 @@ Command = Callable[..., int]
         ),
         (("plan", "--packets", "9", "--flows", "9", "--success", "1"), "--success: 1.0 is out of"),
         (("generate-trace", "t", "--duration-s", "-1"), "--duration-s: -1.0 is no length"),
-        (("generate-trace", "t", "--zipf-exponent", "5"), "--zipf-exponent: 5.0 is out of range"),
         (("generate-trace", "t", "--on-s", "61"), "--on-s: 61.0 is out of range"),
         (("generate-trace", "no/where/t"), "the trace cannot be written"),
     ],
@@ -77,7 +76,7 @@ def test_a_generated_trace(sfcperf: Command, tmp_path: Path) -> None:
     """scapy reads it; the same seed gives the same bytes, another one others."""
     sums = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        words = ("--seed", seed, "--duration-s", 0.25, "--packets-per-minute", 120_000)
+        words = ("--seed", seed, "--duration-s", 0.003)
         assert sfcperf("sfcmon", "generate-trace", tmp_path / name, *words) == 0
         sums.append(hashlib.sha256((tmp_path / name).read_bytes()).digest())
     assert sums[0] == sums[1] != sums[2]
@@ -86,7 +85,7 @@ def test_a_generated_trace(sfcperf: Command, tmp_path: Path) -> None:
     assert all(type(packet) is IP for packet in packets)
     times = [packet.time for packet in packets]
     assert times == sorted(times)
-    assert 0 <= times[0] < times[-1] < 0.25
+    assert 0 <= times[0] < times[-1] < 0.003
     assert {packet.proto for packet in packets} == {6, 17}
     assert {packet.len for packet in packets} == {40, 576, 1500}
     assert not any(int(packet.src.split(".")[0]) in (0, *range(224, 256)) for packet in packets)

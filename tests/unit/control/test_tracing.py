@@ -15,8 +15,7 @@ from support.bench import bench
 from support.engine import SMALL, Bench
 from support.network.answering import answering
 
-from sfcperf.control.events import Listener, traced, tracing
-from sfcperf.control.events.recorder import Recorder
+from sfcperf.control.events import Listener, Timeline, traced, tracing
 
 __all__ = ["bench"]
 
@@ -78,6 +77,7 @@ def test_a_run_is_one_tree(bench: Bench, received: list[ExportTraceServiceReques
     paths = {path(spans, span) for span in spans.values()}
     assert len({span.trace_id for span in spans.values()}) == 1
     assert [names for names in paths if len(names) == 1] == [("run",)]
+    assert [span.name for span in spans.values()].count("round 1") == 1
     measured = {names for names in paths if names[-1] in ("measuring", "warmup")}
     assert measured == {
         ("run", round_, f"scenario {scenario}", "trial a", kind)
@@ -97,6 +97,10 @@ def test_a_run_is_one_tree(bench: Bench, received: list[ExportTraceServiceReques
     phases = [span for span in spans.values() if span.name in bench.manifest()["phases"]]
     phases.sort(key=lambda span: (span.start_time_unix_nano, span.end_time_unix_nano))
     assert all(a.end_time_unix_nano <= b.start_time_unix_nano for a, b in pairwise(phases))
+    for name, seconds in bench.manifest()["phases"].items():
+        of_phase = [span for span in phases if span.name == name]
+        lasted_ns = sum(span.end_time_unix_nano - span.start_time_unix_nano for span in of_phase)
+        assert name == "other" or seconds == pytest.approx(lasted_ns / 1e9, abs=1e-6)
     (run,) = (span for span in spans.values() if span.name == "run")
     assert {a.key: a.value.string_value for a in run.attributes} == {
         "sfcperf.run_id": bench.folder().name
@@ -147,16 +151,20 @@ def test_without_being_asked_nothing_changes(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(tracing, "entry_points", None)
     listener = Said()
-    with traced(listener) as inside:
-        assert inside is listener
+    timeline = Timeline()
+    with traced(timeline, listener), timeline.part("run", {}):
+        pass
+    assert timeline.spans == []
     assert listener.messages == []
 
 
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "carrier-pigeon")
     listener = Said()
-    with traced(listener) as inside:
-        assert inside is listener
+    timeline = Timeline()
+    with traced(timeline, listener), timeline.part("run", {}):
+        pass
+    assert timeline.spans == []
     (message,) = listener.messages
     assert "carrier-pigeon is not installed" in message
 
@@ -169,8 +177,3 @@ def test_a_collector_that_is_not_there_fails_no_run(
     listener = Said()
     assert bench.start(listener, **SMALL).exit_code == 0
     assert any("could not be sent" in text for text in listener.messages)
-
-
-def test_no_event_is_kept_from_the_other_listener() -> None:
-    events = {name for name in vars(Listener) if not name.startswith("_")}
-    assert events <= vars(Recorder).keys()

@@ -34,19 +34,13 @@ def check(tmp_path: Path, monitor: dict[str, Any], plane: Any, driver: str = "lo
     [
         ({"monitor": "sff"}, "ovs", "/monitors/1", "no SFF of this deployment counts"),
         (
-            {"monitor": "pptmon", "side": "host"},
-            "ovs",
-            "/monitors/1/side",
-            "cannot watch VNFs from outside",
-        ),
-        (
             {"monitor": "sfcmon", "at": "sffs", "nodes": ["node1", "node3"]},
             "ebpf",
             "/monitors/1/nodes/1",
             "there is no node 'node3'",
         ),
     ],
-    ids=["sff", "pptmon", "sfcmon"],
+    ids=["sff", "sfcmon"],
 )
 def test_it_is_refused(
     tmp_path: Path, monitor: dict[str, Any], plane: str, where: str, message: str

@@ -72,7 +72,7 @@ def test_taken_out_again(layout: Format, carrier: packet.Carrier) -> None:
 @pytest.mark.parametrize("name", ["ipv4/tcp", "ipv6/tcp-timestamps", "ipv4/tcp-syn"])
 def test_scapy_reads_the_tcp_option(name: str) -> None:
     seen = Ether(packet.add(FRAMES[name], HEADER, Format.RFC))[TCP]
-    assert seen.options[0] == (254, bytes.fromhex("50540b0000050300000709001000"))
+    assert seen.options[0] == (254, bytes.fromhex("5054090000050300000709001000"))
     assert seen.options[1:] == Ether(FRAMES[name])[TCP].options
 
 

@@ -60,9 +60,8 @@ def test_a_sample_of_nsh_without_ip_inside() -> None:
 
 @pytest.mark.parametrize(
     ("metric", "field", "value"),
-    [("time", "time_us", 3), ("backlog", "backlog_bytes", 640), ("cpu", "cpu_percent", 99.25),
-     ("delay", "delay_us", 0)],
-)  # fmt: skip
+    [("time", "time_us", 3), ("delay", "delay_us", 0)],
+)
 def test_values_by_metric(metric: str, field: str, value: float) -> None:
     said = {**SAMPLE, "metric": metric, "hops": [{"vnf_id": 9, field: value}]}
     seen = parse(json.dumps(said))

@@ -12,7 +12,7 @@ from scapy.layers.l2 import Ether
 
 from sfcperf.drivers.local.cpus import CpuAssignment, usable_text
 from sfcperf.drivers.local.layout import next_hops
-from sfcperf.drivers.local.scenario_deployment import default_burst
+from sfcperf.drivers.local.scenario_deployment import burst_bytes
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.packets.marked import Side, marked_packet, sides
 from sfcperf.workflow.model import Match, Node
@@ -105,5 +105,5 @@ class TestMarkedPackets:
 
 
 def test_a_shapers_bucket_holds_some_packets_and_ten_milliseconds() -> None:
-    assert default_burst(1_000_000, 1500) == 10 * 1514
-    assert default_burst(1_000_000_000, 1500) == 1_250_000
+    assert burst_bytes(1_000_000, 1500) == 10 * 1514
+    assert burst_bytes(1_000_000_000, 1500) == 1_250_000

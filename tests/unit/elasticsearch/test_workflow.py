@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sfcperf.elasticsearch.publisher import ElasticsearchPublisher
-from sfcperf.workflow.validate import misfits
+from sfcperf.workflow.validate import Validator
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from sfcperf.workflow.validate import misfits
     ],
 )
 def test_accepted(parameters: dict[str, Any]) -> None:
-    assert misfits(ElasticsearchPublisher.parameters, parameters) == []
+    assert Validator(ElasticsearchPublisher.parameters).misfits(parameters) == []
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,6 @@ def test_accepted(parameters: dict[str, Any]) -> None:
     ],
 )
 def test_refused_without_repeating_a_secret(parameters: dict[str, Any]) -> None:
-    found = misfits(ElasticsearchPublisher.parameters, parameters)
+    found = Validator(ElasticsearchPublisher.parameters).misfits(parameters)
     assert found
     assert "geheim" not in str(found)

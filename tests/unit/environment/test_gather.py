@@ -68,17 +68,17 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Plugin]:
 BROKEN: dict[str, tuple[str, ...]] = {}
 
 
-def workflow() -> Any:
-    """A workflow on driver `here` that uses `fwd`, `ping` and `cpu`."""
+def workflow(driver: str = "here") -> Any:
+    """A workflow that uses `fwd`, `ping` and `cpu`."""
     scenario = SimpleNamespace(
         chain=SimpleNamespace(functions=(SimpleNamespace(type="fwd", knobs={"engine": "x"}),)),
         probes=(SimpleNamespace(plugins=("ping",)),),
         monitors=(SimpleNamespace(monitor="cpu"),),
     )
-    here = Infrastructure("here", {"a": 1})
+    infrastructure = Infrastructure(driver, {"a": 1})
     return SimpleNamespace(
-        infrastructures=(here,),
-        infrastructure_of=lambda scenario: here,
+        infrastructures=(infrastructure,),
+        infrastructure_of=lambda scenario: infrastructure,
         scenarios=(scenario, scenario),
         services=(ServiceSpec("store", "broker", {"size": 2}),),
         publish=(),
@@ -87,7 +87,7 @@ def workflow() -> Any:
 
 
 def test_a_workflow_asks_only_what_it_uses(installed: dict[tuple[str, str], Plugin]) -> None:
-    names = [r.name for r in gather.requirements_for(workflow())]
+    names = [r.name for r in gather.of_workflow(workflow())]
     assert names == ["root", "java", "clang", "ping"]
     assert installed["service", "broker"].asked == [({"size": 2},)]
     assert installed["driver", "here"].asked == [({"a": 1},)]
@@ -97,17 +97,9 @@ def test_a_workflow_asks_only_what_it_uses(installed: dict[tuple[str, str], Plug
 def test_whoever_uses_no_service_lacks_nothing_of_it(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
-    assert "java" not in [r.name for r in gather.requirements_for(None)]
+    assert "java" not in [r.name for r in gather.of_installed()]
     assert [r.name for r in gather.of_services()] == ["java"]
     assert installed["service", "broker"].asked == [({"speed": 3},)]
-
-
-def test_another_driver_is_not_asked_with_the_configuration_of_the_first(
-    installed: dict[tuple[str, str], Plugin],
-) -> None:
-    names = [r.name for r in gather.requirements_for(workflow(), driver="there")]
-    assert names == ["credentials", "java", "clang", "ping"]
-    assert installed["driver", "there"].asked == [({"speed": 3},)]
 
 
 def test_this_kernel_does_not_matter_where_hosts_are_other_machines(
@@ -117,16 +109,16 @@ def test_this_kernel_does_not_matter_where_hosts_are_other_machines(
     with pytest.raises(EnvironmentLacks, match="TUN"):
         gather.check(workflow())
     installed["driver", "there"].elsewhere = True
-    gather.check(workflow(), driver="there")
+    gather.check(workflow("there"))
     for driver, asked in ((None, True), ("here", True), ("there", False)):
-        names = [need.name for need in gather.requirements_for(None, driver)]
+        names = [need.name for need in gather.of_installed(driver)]
         assert ("TUN" in names) is asked
 
 
 def test_without_a_workflow_all_are_asked_with_their_defaults(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
-    names = [r.name for r in gather.requirements_for(None)]
+    names = [r.name for r in gather.of_installed()]
     assert names == ["root", "credentials", "clang", "nft", "ping", "httperf"]
     assert installed["vnf", "nat"].asked == [({"speed": 3},)]
 
@@ -134,7 +126,7 @@ def test_without_a_workflow_all_are_asked_with_their_defaults(
 def test_without_a_workflow_one_driver_can_be_chosen(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
-    names = [r.name for r in gather.requirements_for(None, driver="there")]
+    names = [r.name for r in gather.of_installed(driver="there")]
     assert "root" not in names
     assert "credentials" in names
 
@@ -142,7 +134,7 @@ def test_without_a_workflow_one_driver_can_be_chosen(
 def test_the_chosen_driver_may_have_a_configuration(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
-    gather.requirements_for(None, driver="there", config={"speed": 9})
+    gather.of_installed(driver="there", config={"speed": 9})
     assert installed["driver", "there"].asked == [({"speed": 9},)]
     assert installed["vnf", "nat"].asked == [({"speed": 3},)]
 
@@ -151,7 +143,7 @@ def test_a_plug_in_that_does_not_import_hides_nothing(
     installed: dict[tuple[str, str], Plugin], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(BROKEN, "probe", ("broken",))
-    by_name = {r.name: r for r in gather.requirements_for(None)}
+    by_name = {r.name: r for r in gather.of_installed()}
     assert not by_name["probe broken"].met
     assert by_name["probe broken"].remedy == "reinstall"
     assert "httperf" in by_name
@@ -161,7 +153,7 @@ def test_missing_wins_when_two_plug_ins_disagree(
     installed: dict[tuple[str, str], Plugin],
 ) -> None:
     installed["monitor", "cpu"].needs = [need("ping", met=False)]
-    by_name = {r.name: r for r in gather.requirements_for(workflow())}
+    by_name = {r.name: r for r in gather.of_workflow(workflow())}
     assert not by_name["ping"].met
 
 
@@ -184,7 +176,7 @@ def test_a_plug_in_that_cannot_say_what_it_needs_hides_no_other(
         raise KeyError("speed")
 
     monkeypatch.setattr(installed["probe", "http"], "requirements", broken)
-    found = {need.name: need for need in gather.requirements_for(None)}
+    found = {need.name: need for need in gather.of_installed()}
     assert not found["probe http"].met
     assert "KeyError" in found["probe http"].detail
     assert found["ping"].met
@@ -195,7 +187,7 @@ def test_an_infrastructure_elsewhere_is_checked_when_it_is_asked_for(
 ) -> None:
     installed["driver", "there"].elsewhere = True
     assert gather.infrastructures_elsewhere() == ["there"]
-    names = [each.name for each in gather.requirements_for(None)]
+    names = [each.name for each in gather.of_installed()]
     assert "root" in names and "credentials" not in names
-    names = [each.name for each in gather.requirements_for(None, "there")]
+    names = [each.name for each in gather.of_installed("there")]
     assert "credentials" in names

@@ -71,11 +71,3 @@ def test_root(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "sudo" in ordinary.remedy
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert tools.root("makes namespaces").met
-
-
-def test_built(tmp_path: Path) -> None:
-    missing = tools.built("sfc-x", tmp_path / "sfc-x")
-    assert not missing.met
-    assert "sfcperf setup" in missing.remedy
-    (tmp_path / "sfc-x").touch()
-    assert tools.built("sfc-x", tmp_path / "sfc-x").met

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support.pptmon.chain import chain, function
 
 from sfcperf.errors import MeasurementError
-from sfcperf.management.deployment import Hop
 from sfcperf.passive.pptmon_placement import Placement, place
 
 PARAMETERS = {"format": "rfc", "carrier": "auto", "metrics": ["time"]}
@@ -26,7 +25,7 @@ def options(placement: Placement, **given: Any) -> str:
 
 
 def test_three_routers_forward() -> None:
-    placements = place(chain([function(n) for n in (1, 2, 3)]), "forward", host_side=False)
+    placements = place(chain([function(n) for n in (1, 2, 3)]), "forward")
     assert told(placements) == [
         ("router-3", "sink", "eth0", "eth1"),
         ("router-2", "transit", "eth0", "eth1"),
@@ -40,7 +39,7 @@ def test_three_routers_forward() -> None:
 
 
 def test_both_directions_have_their_own_sources_started_last() -> None:
-    placements = place(chain([function(1), function(2)]), "both", host_side=False)
+    placements = place(chain([function(1), function(2)]), "both")
     assert told(placements) == [
         ("router-2", "sink", "eth0", "eth1"),
         ("router-1", "sink", "eth1", "eth0"),
@@ -51,7 +50,7 @@ def test_both_directions_have_their_own_sources_started_last() -> None:
 
 
 def test_one_vnf_is_source_and_sink() -> None:
-    (only,) = place(chain([function(1)]), "forward", host_side=False)
+    (only,) = place(chain([function(1)]), "forward")
     assert only.mode == "source-sink"
     assert only.samples
     assert only.reports
@@ -59,52 +58,41 @@ def test_one_vnf_is_source_and_sink() -> None:
 
 def test_what_is_not_seen_is_left_out_and_positions_stay() -> None:
     functions = [function(1, "forwarder"), function(2), function(3, "forwarder"), function(4)]
-    placements = place(chain(functions), "forward", host_side=False)
+    placements = place(chain(functions), "forward")
     assert [(p.mode, p.function.position) for p in placements] == [("sink", 4), ("source", 2)]
 
 
 def test_nothing_to_see() -> None:
-    assert place(chain([]), "forward", host_side=False) == []
+    assert place(chain([]), "forward") == []
     with pytest.raises(MeasurementError, match="none of the chain's VNFs: those of type forwarder"):
-        place(chain([function(1, "forwarder")]), "forward", host_side=False)
+        place(chain([function(1, "forwarder")]), "forward")
 
 
 def test_a_forwarder_in_plain_ip_is_seen() -> None:
     plain = replace(function(1, "forwarder"), nsh_aware=False)
-    (placement,) = place(chain([plain]), "forward", host_side=False)
+    (placement,) = place(chain([plain]), "forward")
     assert placement.mode == "source-sink"
 
 
 def test_heavy_hitter_takes_packets_before_tc_in_plain_ip_too() -> None:
     plain = replace(function(1, "heavy_hitter"), nsh_aware=False)
-    (placement,) = place(chain([plain, function(2)]), "forward", host_side=False)
+    (placement,) = place(chain([plain, function(2)]), "forward")
     assert placement.function.name == "router-2"
-
-
-def test_from_the_host_side() -> None:
-    with pytest.raises(MeasurementError, match="cannot watch router-1 from outside") as caught:
-        place(chain([function(1)]), "forward", host_side=True)
-    assert 'side "vnf"' in str(caught.value.hint)
-    host = cast(Any, object())
-    outer = (Hop("router-1-in", host, "tap0"), Hop("router-1-out", host, "tap1"))
-    (found,) = place(chain([function(1, outer=outer)]), "reverse", host_side=True)
-    assert (found.host, found.ingress, found.egress) == (host, "tap1", "tap0")
-    assert "--host-side" in options(found)
 
 
 def test_where_a_vnf_has_one_interface_packets_of_the_other_direction_are_not_sampled() -> None:
     single = chain([function(1, interfaces=("eth0",)), function(2)])
-    source = place(single, "forward", host_side=False)[-1]
+    source = place(single, "forward")[-1]
     assert options(source).endswith("--filter src=10.0.0.1")
     asked = {"source": "10.0.0.0/30", "protocol": "udp"}
     assert options(source, filter=asked).endswith("--filter proto=udp,src=10.0.0.0/30")
     with pytest.raises(MeasurementError, match="one interface"):
-        place(single, "both", host_side=False)
+        place(single, "both")
 
 
 def test_the_filter_is_mirrored_for_replies_and_the_period_wins() -> None:
     asked = {"source": "10.0.0.1", "destination_port": 80}
-    forward, reverse = place(chain([function(1)]), "both", host_side=False)
+    forward, reverse = place(chain([function(1)]), "both")
     assert options(forward, filter=asked).endswith("--filter src=10.0.0.1,dport=80")
     assert options(reverse, filter=asked).endswith("--filter dst=10.0.0.1,sport=80")
     assert "--period-ms 0 " in options(forward, period_ms=0)
@@ -113,7 +101,7 @@ def test_the_filter_is_mirrored_for_replies_and_the_period_wins() -> None:
 
 def test_vnf_ids_have_eight_bits() -> None:
     with pytest.raises(MeasurementError, match="at most 255 VNFs, so not router-256"):
-        place(chain([function(255), function(256)]), "forward", host_side=False)
+        place(chain([function(255), function(256)]), "forward")
 
 
 @given(
@@ -125,7 +113,7 @@ def test_no_packet_gets_a_header_that_nobody_takes_out(kinds: list[str], directi
     seen = [f for f in functions if f.type == "router"]
     if not seen:
         return
-    placements = place(chain(functions), direction, host_side=False)
+    placements = place(chain(functions), direction)
     for one in {p.direction for p in placements}:
         started = [p for p in placements if p.direction == one]
         along = sorted(started, key=lambda p: p.function.position, reverse=one == "reverse")

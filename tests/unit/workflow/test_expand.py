@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.workflows.plugins import document, findings_at, pointers
 
 from sfcperf.errors import WorkflowError
+from sfcperf.workflow.document import Findings
 from sfcperf.workflow.expand import MAX_SCENARIOS, expand
 
 CHAIN = {"functions": [{"vnf": "fwd", "count": "${n}"}]}
@@ -113,6 +114,13 @@ def test_a_level_that_does_not_fit_names_the_place_and_the_level(refused: Any) -
     }
 
 
+def test_a_mistake_in_all_forms_of_a_section_is_one_error(refused: Any) -> None:
+    functions = [{"vnf": "fwd", "count": "${n}"}, {"vnf": 3}]
+    chain = {"functions": functions, "spi": "${spi}"}
+    error = refused(chain=chain, factors={"n": [*range(30)], "spi": [1, 2]})
+    assert (error.where, error.others, error.more) == ("/chain/functions/1/vnf", (), 0)
+
+
 def test_a_mistake_inside_a_level_points_into_the_factor(refused: Any) -> None:
     bad = {"name": "bad", "nodes": {"a": {"cpus": 1}}}
     error = refused(topology="${t}", factors={"t": ["T1", bad]})
@@ -145,7 +153,7 @@ def test_too_many_scenarios_are_refused_before_any_is_made(refused: Any) -> None
 def test_combinations_are_the_cartesian_product(levels: list[list[int]]) -> None:
     factors = {f"f{i}": values for i, values in enumerate(levels)}
     chain = {"functions": [{"vnf": "fwd", "count": f"${{{name}}}"} for name in factors]}
-    expansion = expand(document(factors=factors, chain=chain))
+    expansion = expand(document(factors=factors, chain=chain), Findings())
     seen = [tuple(c[name].value for name in factors) for c in expansion.combinations()]
     positions = [
         tuple(values.index(v) for values, v in zip(levels, row, strict=True)) for row in seen
@@ -161,9 +169,9 @@ def test_combinations_are_the_cartesian_product(levels: list[list[int]]) -> None
 def test_any_text_in_a_varying_place_is_kept_or_refused_with_its_place(text: str) -> None:
     whole = document(endpoints={"client": {"address": text}})
     try:
-        expansion = expand(whole)
+        expansion = expand(whole, Findings())
     except WorkflowError as error:
         assert error.where == "/endpoints/client/address" and "${" in text
     else:
-        (combination,) = expansion.combinations()
-        assert expansion.section("endpoints", combination)["client"]["address"] == text
+        (form,) = expansion.forms["endpoints"].values()
+        assert form.value["client"]["address"] == text

@@ -11,7 +11,8 @@ import pytest
 from support.workflows.plugins import document
 
 from sfcperf.errors import InputError, WorkflowError
-from sfcperf.workflow.load import load_document, load_infrastructure
+from sfcperf.workflow.infrastructure import load_infrastructure
+from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Infrastructure, Workflow
 from sfcperf.workflow.profile import Profile, read_profile
 

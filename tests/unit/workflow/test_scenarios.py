@@ -53,10 +53,10 @@ def test_a_topology_of_ones_own(load: Any) -> None:
         **TWO,
         "name": "mine",
         "nodes": {"a": {"vcpus": 2, "memory_mib": 512}, "b": {}},
-        "links": [{"between": ["b", "a"], "rate_bps": 10**6, "burst_bytes": 3000}],
+        "links": [{"between": ["b", "a"], "rate_bps": 10**6}],
     }
     (scenario,) = load(topology=topology).scenarios
-    assert scenario.topology.links == (Link(("b", "a"), 10**6, 3000),)
+    assert scenario.topology.links == (Link(("b", "a"), 10**6),)
     assert scenario.topology.nodes[0].vcpus == 2
     assert len(load(topology=TWO).scenarios[0].topology.links) == 1
 

@@ -145,6 +145,7 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"name": ""}, "/name", "required pattern", "Letters"),
         ({"probes": []}, "/probes", "at least 1", ""),
         ({"probes": [{"probe": "ecco"}]}, "/probes/0/probe", "not known", "'echo'"),
+        ({"probes": [{"probe": ["echo"]}]}, "/probes/0/probe", "must be a string", "Name"),
         ({"probes": [{"probe": "echo", "cuont": 1}]}, "/probes/0/cuont", "not known", "'count'"),
         ({"probes": [{"probe": "echo", "count": "1"}]}, "/probes/0/count", "an integer", ""),
         ({"probes": [{"probe": "echo", "count": 0}]}, "/probes/0/count", "at least 1", ""),
@@ -190,17 +191,6 @@ def test_a_plugin_with_a_wrong_schema_or_a_clash_is_named(
         ({"topology": "T4"}, "/topology", "not allowed", "an object"),
         ({"topology": {"nodes": {"n": {"cpu": 1}}}}, "/topology/nodes/n/cpu", "known", "vcpus"),
         ({"topology": {"nodes": {}}}, "/topology/nodes", "at least 1", ""),
-        (
-            {
-                "topology": {
-                    "nodes": {"a": {}},
-                    "links": [{"between": ["a", "b"], "burst_bytes": 9999}],
-                }
-            },
-            "/topology/links/0",
-            "rate_bps",
-            "",
-        ),
         (
             {"endpoints": {"client": {"address": "10.0.0.300"}}},
             "/endpoints/client/address",

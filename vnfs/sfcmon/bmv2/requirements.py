@@ -6,7 +6,6 @@ from sfcperf.environment import tools
 from sfcperf.plugins import Requirement
 from sfcperf.vnfs.sfcmon.bmv2 import switch
 
-REMEDY = "pip install 'sfcperf[p4]'"
 _LIBRARIES = ("finsy", "pydantic", "thriftpy2")
 
 

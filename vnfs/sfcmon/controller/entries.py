@@ -22,9 +22,6 @@ DEFAULT_ACTIONS = ("node",)
 ROOM = {"rules": 65536, "returns": 128, "paths": 4096, "stations": 1024, "routes": 256, "mtus": 512}
 """Entries that each table has room for."""
 _BYTE = (1 << 8) - 1
-_ADDRESS_BITS = 128
-ANY_PORT = 0
-"""In `from`: the packet may have come in anywhere."""
 
 Key = tuple[tuple[str, int | tuple[int, int]], ...]
 """Fields by name: a number; value and mask; or first and last. Those that match all are left out.

@@ -8,26 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfcperf.cli.arguments import LATEST, RESULTS, ResultsOption, RunArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, ResultsOption, RunArgument, group
 from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
     from sfcperf.results.store import RunStore
 
-app = typer.Typer(
-    help="Compute what more CPU cores would do for heavy_hitter.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("Compute what more CPU cores would do for heavy_hitter.")
 _PROBE = "heavy_hitter_throughput"
 _FACTORS = ("cores", "frame_bytes")
 _Rates = dict[int, list[float]]
 """Cores -> packets per second in each trial."""
-
-
-@app.callback()
-def _group() -> None:
-    """Compute what more CPU cores would do for heavy_hitter."""
 
 
 @app.command("model")

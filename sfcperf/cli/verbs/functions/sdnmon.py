@@ -7,18 +7,10 @@ from typing import Annotated
 
 import typer
 
+from sfcperf.cli.arguments import group
 from sfcperf.cli.verbs.functions.rest_options import TokenFileOption, rest_address
 
-app = typer.Typer(
-    help="Control the monitoring of switches (SDN-Mon).",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-
-@app.callback()
-def _group() -> None:
-    """Control the monitoring of switches (SDN-Mon)."""
+app = group("Control the monitoring of switches (SDN-Mon).")
 
 
 @app.command("controller")

@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfcperf.cli.arguments import JsonOption, TraceDurationOption, group, seed_option
 from sfcperf.cli.verbs.functions.rest_options import TokenFileOption, rest_address
 from sfcperf.errors import InputError
 
 if TYPE_CHECKING:
     from sfcperf.vnfs.sfcmon.settings import Sizes
 
-app = typer.Typer(
-    help="Plan and simulate SFCMon, or control its switches.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
+app = group("Plan and simulate SFCMon, or control its switches.")
 
 ThresholdOption = Annotated[
     float,
@@ -30,7 +26,6 @@ ThresholdOption = Annotated[
         help="Share of the packets from which a source is a heavy hitter, such as 0.001.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("simulate")
@@ -162,15 +157,7 @@ def plan(
             "threshold too high: P for each of the three.",
         ),
     ] = 0.99,
-    iblt_hashes: Annotated[
-        int,
-        typer.Option(
-            "--iblt-hashes", metavar="K", min=3, max=6, help="Cells of a flow in the IBLT."
-        ),
-    ] = 3,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Seed of the simulated IBLTs.")
-    ] = 1,
+    seed: Annotated[int, seed_option("Seed of the simulated IBLTs.")] = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Compute the sizes of CMS, Bloom filter and IBLT. Checks them by simulation."""
@@ -180,7 +167,7 @@ def plan(
     _check_share(threshold)
     if not 0.5 <= success <= 0.9999:
         raise InputError(f"{success} is out of range", where="--success", allowed="0.5 to 0.9999")
-    found = planned(packets, flows, threshold, success, iblt_hashes=iblt_hashes, seed=seed)
+    found = planned(packets, flows, threshold, success, seed=seed)
     print(json.dumps(asdict(found), indent=2) if as_json else "\n".join(plan_lines(found)))
 
 
@@ -192,27 +179,8 @@ def generate_trace(
             metavar="OUT", help="pcap file to write; `-` is stdout.", show_default=False
         ),
     ],
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="The same seed gives the same file.")
-    ] = 1,
-    duration_s: Annotated[
-        float, typer.Option("--duration-s", metavar="S", help="Length of the trace, seconds.")
-    ] = 60.0,
-    packets_per_minute: Annotated[
-        int, typer.Option("--packets-per-minute", metavar="N", min=60, help="Mean rate.")
-    ] = 10_000_000,
-    sources: Annotated[
-        int,
-        typer.Option(
-            "--sources", metavar="N", min=1, max=2**24, help="Source addresses in each minute."
-        ),
-    ] = 230_000,
-    exponent: Annotated[
-        float,
-        typer.Option(
-            "--zipf-exponent", metavar="S", help="How unequal sources are (0: all send as much)."
-        ),
-    ] = 0.9,
+    seed: Annotated[int, seed_option("The same seed gives the same file.")] = 1,
+    duration_s: TraceDurationOption = 60.0,
     on_s: Annotated[
         float,
         typer.Option(
@@ -233,11 +201,9 @@ def generate_trace(
         raise InputError(
             f"{duration_s} is no length", where="--duration-s", allowed="more than 0, up to 86400"
         )
-    if not 0 <= exponent <= 4:
-        raise InputError(f"{exponent} is out of range", where="--zipf-exponent", allowed="0 to 4")
     if not 0.1 <= on_s <= 60:
         raise InputError(f"{on_s} is out of range", where="--on-s", allowed="0.1 to 60")
-    trace = SyntheticTrace(seed, duration_s, packets_per_minute, sources, exponent, on_s)
+    trace = SyntheticTrace(seed, duration_s, on_s=on_s)
     if out == "-":
         try:
             for part in trace.pcap():

@@ -7,17 +7,13 @@ from typing import Annotated
 
 import typer
 
+from sfcperf.cli.arguments import TraceDurationOption, group, seed_option
 from sfcperf.errors import InputError
 
 LONGEST_S = 3600.0
 SHORTEST_S = 5.0
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-
-
-@app.callback()
-def options() -> None:
-    """Make traces of attacks and benign users, with labels. Real tools use real servers."""
+app = group("Make traces of attacks and benign users, with labels. Real tools use real servers.")
 
 
 @app.command("make")
@@ -30,12 +26,8 @@ def make(
             show_default=False,
         ),
     ],
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Decides who does what, and when.")
-    ] = 1,
-    duration_s: Annotated[
-        float, typer.Option("--duration-s", metavar="S", help="Length of the trace, seconds.")
-    ] = 60.0,
+    seed: Annotated[int, seed_option("Decides who does what, and when.")] = 1,
+    duration_s: TraceDurationOption = 60.0,
 ) -> None:
     """Make a trace of benign users and attackers, with labels. Real tools use real servers, in
     namespaces of their own.
@@ -77,12 +69,6 @@ def label(
             show_default=False,
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="Configuration of Suricata.", show_default=False
-        ),
-    ] = None,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -104,7 +90,7 @@ def label(
     if output.exists():
         raise InputError("there is something already", where=str(output), allowed="a new file")
     known = None if truth is None else labels.read(truth)
-    found = suricata.alerts(pcap, rules or (suricata.RULES,), config or suricata.CONFIG)
+    found = suricata.alerts(pcap, rules or (suricata.RULES,))
     labels.write(output, found.rows)
     print(f"{output}: {len(found.rows) - 1} flows are attacks")
     if found.without_flow:

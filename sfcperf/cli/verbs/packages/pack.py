@@ -7,28 +7,14 @@ from typing import Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption
+from sfcperf.cli.arguments import RESULTS, ResultsOption, output_option, runs_argument
 
 
 def pack(
     runs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN...",
-            help="Run folders, or their names in --results.",
-            show_default=False,
-        ),
+        list[str], runs_argument("Run folders, or their names in --results.", metavar="RUN...")
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Package to write (.zip).",
-            show_default=False,
-        ),
-    ],
+    output: Annotated[Path, output_option("Package to write (.zip).")],
     license_: Annotated[
         str | None,
         typer.Option(

@@ -20,6 +20,7 @@ from sfcperf.cli.arguments import (
     SetOption,
     Test,
     TestOption,
+    json_option,
 )
 from sfcperf.cli.packaging import (
     AllowedSignersOption,
@@ -71,9 +72,7 @@ def replay(
     allowed_signers: AllowedSignersOption = None,
     public_key: PublicKeyOption = None,
     max_bytes: MaxBytesOption = MAX_BYTES,
-    json_: Annotated[
-        bool, typer.Option("--json", help="Print the verdicts as JSON, one line per run.")
-    ] = False,
+    json_: Annotated[bool, json_option("Print the verdicts as JSON, one line per run.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not show the progress of the run.")
     ] = False,

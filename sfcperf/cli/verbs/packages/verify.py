@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sfcperf.cli.arguments import json_option
 from sfcperf.cli.packaging import (
     AllowedSignersOption,
     MaxBytesOption,
@@ -20,7 +21,7 @@ def verify(
     allowed_signers: AllowedSignersOption = None,
     public_key: PublicKeyOption = None,
     max_bytes: MaxBytesOption = MAX_BYTES,
-    json_: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
+    json_: Annotated[bool, json_option("Print the checks as JSON.")] = False,
 ) -> None:
     """Check that a package is unchanged and consistent. Checks hashes, the signature, the
     documents and whether they agree, and that summaries and figures follow from the trials.

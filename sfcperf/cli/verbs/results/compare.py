@@ -16,6 +16,8 @@ from sfcperf.cli.arguments import (
     ResultsOption,
     Test,
     TestOption,
+    label_option,
+    runs_argument,
 )
 from sfcperf.errors import ExitCode
 
@@ -28,22 +30,20 @@ _OF_DIFFERENCES = {"better", "worse", "different"}
 def compare(
     runs: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SIDE...",
-            help="What to compare: a run folder or its name in --results; several runs of the same "
+        runs_argument(
+            "What to compare: a run folder or its name in --results; several runs of the same "
             "thing, RUN,RUN,RUN; a package (.zip) of such runs; or a campaign of `sfcperf run "
             "--repeat`. The first one is the baseline. With a single one, its variants are "
             "compared.",
-            show_default=False,
+            metavar="SIDE...",
         ),
     ],
     label: Annotated[
         list[str] | None,
-        typer.Option(
-            "--label",
-            metavar="[SIDE=]TEXT",
-            help="What to call a side in tables, figures and files: A=TEXT for the first, B=TEXT "
-            "for the second, or by run or variant; TEXT alone, given once for each side, in their "
+        label_option(
+            "SIDE",
+            "What to call a side in tables, figures and files: A=TEXT for the first, B=TEXT for "
+            "the second, or by run or variant; TEXT alone, given once for each side, in their "
             "order.",
         ),
     ] = None,

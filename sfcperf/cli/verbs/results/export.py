@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfcperf.cli.arguments import LATEST, RESULTS, ResultsOption, RunArgument
+from sfcperf.cli.arguments import LATEST, RESULTS, ResultsOption, RunArgument, output_option
 from sfcperf.errors import InputError, system_errors_as
 
 if TYPE_CHECKING:
@@ -28,12 +28,9 @@ def export(
     format_: Annotated[Format, typer.Option("--format", help="File format.")] = Format.CSV,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="File to write [default: samples.csv, samples.parquet or summary.prom in the run "
-            "folder].",
+        output_option(
+            "File to write [default: samples.csv, samples.parquet or summary.prom in the run "
+            "folder]."
         ),
     ] = None,
     results: ResultsOption = RESULTS,

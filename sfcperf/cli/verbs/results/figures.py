@@ -8,7 +8,14 @@ from typing import Annotated
 
 import typer
 
-from sfcperf.cli.arguments import LATEST, RESULTS, LabelOption, ResultsOption, RunsArgument
+from sfcperf.cli.arguments import (
+    LATEST,
+    RESULTS,
+    LabelOption,
+    ResultsOption,
+    RunsArgument,
+    output_option,
+)
 from sfcperf.errors import InputError
 
 
@@ -51,11 +58,9 @@ def figures(
     ] = "svg,pdf,png",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
+        output_option(
+            "Folder to write to [default: figures/, in the folder of a single run or here].",
             metavar="DIR",
-            help="Folder to write to [default: figures/, in the folder of a single run or here].",
         ),
     ] = None,
     figure: Annotated[

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption
+from sfcperf.cli.arguments import (
+    RESULTS,
+    CaOption,
+    ResultsOption,
+    runs_argument,
+    stream_prefix_option,
+)
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, SfcperfError
 
 if TYPE_CHECKING:
     from sfcperf.elasticsearch.target import Target
     from sfcperf.results.store import RunStore
 
-Runs = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[RUN]...", help="Run folders, or their names in --results.", show_default=False
-    ),
-]
+Runs = Annotated[list[str] | None, runs_argument("Run folders, or their names in --results.")]
 Urls = Annotated[
     list[str] | None,
     typer.Option(
@@ -32,18 +32,11 @@ Urls = Annotated[
         show_default=False,
     ),
 ]
-Ca = Annotated[
-    Path | None,
-    typer.Option("--ca", metavar="FILE", help="Certificates of trusted authorities (PEM)."),
-]
 Fingerprint = Annotated[
     str | None,
     typer.Option(metavar="SHA256", help="Trust the server's certificate with this fingerprint."),
 ]
-Prefix = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Prefix of the data streams' names. [default: sfcperf]"),
-]
+Prefix = Annotated[str | None, stream_prefix_option(" [default: sfcperf]")]
 Insecure = Annotated[
     bool,
     typer.Option("--insecure", help="Do not verify the server; allow secrets over plain HTTP."),
@@ -66,7 +59,7 @@ Retry = Annotated[
 def index(
     runs: Runs = None,
     url: Urls = None,
-    ca: Ca = None,
+    ca: CaOption = None,
     fingerprint: Fingerprint = None,
     prefix: Prefix = None,
     insecure: Insecure = False,

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sfcperf.cli.arguments import CaOption, OutputOption, group, stream_prefix_option
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 
-app = typer.Typer(
-    help="Import dashboards into Kibana, or export them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("Import dashboards into Kibana, or export them.")
 
-PrefixOption = Annotated[
-    str,
-    typer.Option("--prefix", metavar="NAME", help="Prefix of the data streams' names."),
-]
+PrefixOption = Annotated[str, stream_prefix_option()]
 
 
 @app.command("export")
 def export(
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write [default: stdout]."),
-    ] = None,
+    output: OutputOption = None,
     prefix: PrefixOption = "sfcperf",
 ) -> None:
     """Write data views and dashboards as NDJSON that Kibana can import."""
@@ -58,10 +48,7 @@ def import_(
             "--overwrite/--no-overwrite", help="Replace or keep objects of an earlier import."
         ),
     ] = True,
-    ca: Annotated[
-        Path | None,
-        typer.Option("--ca", metavar="FILE", help="Certificates of trusted authorities (PEM)."),
-    ] = None,
+    ca: CaOption = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Do not verify the server.")] = False,
     prefix: PrefixOption = "sfcperf",
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfcperf.cli.arguments import RESULTS, ResultsOption
+from sfcperf.cli.arguments import RESULTS, OutputOption, ResultsOption
 from sfcperf.errors import InputError, system_errors_as
 
 if TYPE_CHECKING:
@@ -40,10 +40,7 @@ def query(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Query all runs in --results.")] = False,
     format_: Annotated[Format, typer.Option("--format", help="Output format.")] = (Format.TABLE),
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write [default: stdout]."),
-    ] = None,
+    output: OutputOption = None,
     results: ResultsOption = RESULTS,
 ) -> None:
     """Query one run or many with SQL (DuckDB). A query can read nothing but these runs."""

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from sfcperf.cli.arguments import LATEST, RESULTS, LabelOption, ResultsOption, RunsArgument
+from sfcperf.cli.arguments import (
+    LATEST,
+    RESULTS,
+    LabelOption,
+    ResultsOption,
+    RunsArgument,
+    output_option,
+)
 from sfcperf.errors import EnvironmentLacks, InputError
 
 MANY = Path("runs.html")
@@ -17,10 +24,7 @@ PORT = 8644
 def report(
     runs: RunsArgument = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help=f"HTML file for several runs [default: {MANY}]."
-        ),
+        Path | None, output_option(f"HTML file for several runs [default: {MANY}].")
     ] = None,
     label: LabelOption = None,
     serve: Annotated[

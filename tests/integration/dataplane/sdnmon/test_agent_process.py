@@ -17,7 +17,7 @@ from support.sdnmon.agent import TOOL
 from support.sdnmon.five_tuple import FIVE, keys_of
 from support.sdnmon.frames import udp_flow, udp_flows
 from support.sdnmon.openflow import packed_keys
-from support.sdnmon.switch import BRIDGE, Bench, bench
+from support.sdnmon.switch import BRIDGE, Bench
 from support.sdnmon.tool import bpf_file_system
 
 from sfcperf.dataplane import binaries
@@ -58,14 +58,12 @@ def test_started_again_it_goes_on(fresh: Bench, number: int) -> None:
     assert [m for m in controller.others if m.exp_type is not None] == []
 
 
-def test_off_at_end(tmp_path: Path) -> None:
-    with bench(tmp_path, options=["--off-at-end"]) as made:
-        made.connect()
-        controller = made.accepted()
-        controller.ask(of.MODE_ON, FIVE.packed)
-        assert made.agent.signal(signal.SIGTERM) == 0
-        assert not made.tool.state.exists()
-        assert not Path(made.agent.address.removeprefix("unix:")).exists()
+def test_its_socket_goes_and_monitoring_stays(fresh: Bench) -> None:
+    fresh.connect()
+    fresh.accepted().ask(of.MODE_ON, FIVE.packed)
+    assert fresh.agent.signal(signal.SIGTERM) == 0
+    assert fresh.tool.state.exists()
+    assert not Path(fresh.agent.address.removeprefix("unix:")).exists()
 
 
 def test_the_switch_forwards_without_the_agent(fresh: Bench) -> None:

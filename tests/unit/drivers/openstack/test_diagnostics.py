@@ -1,5 +1,5 @@
-"""What nova and Gnocchi say of a VM, from a server of the test: no cloud at hand has a Gnocchi, and
-a real nova does not change its hypervisor or its policy on demand.
+"""What nova says of a VM, from a server of the test: a real nova does not change its hypervisor or
+its policy on demand.
 
 A real nova is asked in tests/openstack.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +73,8 @@ VERSION = {
 }
 
 
-def answer(path: str, body: Any, status: int = 200, method: str = "GET", times: int = -1) -> Fault:
-    return Fault(method, path, status=status, body=body, times=times)
+def answer(path: str, body: Any, status: int = 200, times: int = -1) -> Fault:
+    return Fault("GET", path, status=status, body=body, times=times)
 
 
 def nova(*told: Any, status: int = 200) -> list[Fault]:
@@ -90,52 +89,14 @@ def nova(*told: Any, status: int = 200) -> list[Fault]:
     ]
 
 
-def measures(value: float, age: timedelta = timedelta(minutes=2)) -> list[list[Any]]:
-    """As in Gnocchi's REST manual: coarse granularity first, in order of time."""
-    then = datetime.now(UTC) - age
-    earlier = then - timedelta(minutes=5)
-    return [
-        [earlier.isoformat(), 3600.0, -1.0],
-        [earlier.isoformat(), 300.0, 0.0],
-        [then.isoformat(), 300.0, value],
-    ]
-
-
-def gnocchi() -> list[Fault]:
-    interface = {
-        **{"id": "r-nic", "type": "instance_network_interface", "instance_id": SERVER},
-        "name": "tapbbbbbbbb-11",
-        "metrics": {"network.incoming.bytes": "m-in", "network.outgoing.bytes.rate": "m-rate"},
-    }
-    disks = [
-        {"id": f"r-{n}", "type": "instance_disk", "metrics": {"disk.device.read.bytes": f"m-{n}"}}
-        for n in ("vda", "vdb")
-    ]
-    instance = {
-        **{"id": SERVER, "type": "instance", "display_name": "x"},
-        "metrics": {"cpu": "m-cpu", "memory.resident": "m-rss", "vcpus": "m-vcpus"},
-    }
-    return [
-        answer(f"/v1/resource/instance/{SERVER}$", instance),
-        answer("/v1/search/resource/instance_disk$", disks, method="POST"),
-        answer("/v1/search/resource/instance_network_interface$", [interface], method="POST"),
-        answer("/v1/metric/m-cpu/measures", measures(42e9)),
-        answer("/v1/metric/m-rss/measures", measures(128.0, timedelta(minutes=1))),
-        answer("/v1/metric/m-in/measures", measures(5000.0)),
-        answer("/v1/metric/m-vd./measures", measures(7.0)),
-    ]
-
-
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     running: list[BrokenApi] = []
 
-    def begin(*faults: Fault, metric: bool = False) -> tuple[BrokenApi, Cloud]:
+    def begin(*faults: Fault) -> tuple[BrokenApi, Cloud]:
         api = BrokenApi(*faults).__enter__()
         running.append(api)
         api.services["compute"] = "/compute/v2.1"
-        if metric:
-            api.services["metric"] = "/metric"
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(api.clouds_yaml(tmp_path)))
         return api, Cloud("broken", print, retry=replace(FAST, timeout_s=1.0))
 
@@ -204,27 +165,6 @@ def test_a_server_that_is_off_is_told_once(start: Start) -> None:
     assert api.count("GET", "/diagnostics$") == 1
 
 
-def test_gnocchi_answers_who_may_not_ask_nova(start: Start) -> None:
-    api, cloud = start(*nova({"forbidden": {}}, status=403), *gnocchi(), metric=True)
-    source = diagnostics.of(cloud, {"fwd-1": MACHINE})["fwd-1"]
-    values = dict(source())
-    assert values.pop("measure_age_s") == pytest.approx(60, abs=20)
-    assert values == {
-        "cpu_s": pytest.approx(42.0),
-        "memory_bytes": 128 << 20,
-        "disk_read_bytes": 14.0,
-        "in/rx_bytes": 5000.0,
-    }
-    source()
-    assert api.count("GET", "/diagnostics$") == 1
-
-
-def test_a_vm_that_ceilometer_has_not_met_has_no_measures(start: Start) -> None:
-    missing = answer("/v1/resource/instance/", {"code": 404, "title": "Not Found"}, 404)
-    _, cloud = start(*nova({"forbidden": {}}, status=403), missing, metric=True)
-    assert ask(cloud) == {}
-
-
 class TestRequirement:
     def test_forbidden(self, start: Start) -> None:
         _, cloud = start(*nova({"forbidden": {"message": "no", "code": 403}}, status=403))
@@ -239,12 +179,8 @@ class TestRequirement:
         assert need.met
         assert "for administrators unless opened" in need.detail
 
-    def test_gnocchi(self, start: Start) -> None:
-        _, cloud = start(metric=True)
-        assert diagnostics.requirement(cloud).detail == "measures of Gnocchi"
-
     def test_a_user_for_it_alone_is_checked_without_a_workflow(self, start: Start) -> None:
-        start(metric=True)
+        start(*nova({"itemNotFound": {"message": "none", "code": 404}}, status=404))
         assert diagnostics.requirements(Config(**with_defaults(PARAMETERS, {}))) == []
         for name, met in (("broken", True), ("gone", False)):
             given = with_defaults(PARAMETERS, {"telemetry_cloud": name})

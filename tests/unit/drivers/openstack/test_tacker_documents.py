@@ -19,7 +19,7 @@ from sfcperf import plugins
 from sfcperf.drivers.openstack.compute.flavors import Placement
 from sfcperf.drivers.openstack.lifecycle import (
     chaining,
-    heat_template,
+    tacker_hot,
     tacker_package,
     tacker_vnfd,
     tacker_vnffgd,
@@ -185,7 +185,7 @@ def test_a_graph_matches_what_the_workflow_says(
 
 def package() -> bytes:
     made = plan(own_vnfd("forwarder"))
-    template = heat_template.machine(made, NETWORKS, PLACE, "abc123")
+    template = tacker_hot.machine(made, NETWORKS, PLACE, "abc123")
     return tacker_package.package(made.name, made.spec.ports, template)
 
 

@@ -31,11 +31,11 @@ def test_defaults() -> None:
 @pytest.mark.parametrize(
     ("training", "where"),
     [
-        ({"pcap": "/a.pcap"}, "training/labels"),
-        ({"labels": "/a.csv"}, "training/pcap"),
+        ({"pcap": "/a.pcap"}, "training/pcap"),
+        ({"labels": "/a.csv"}, "training/labels"),
         ({"pcap": "a.pcap", "labels": "/a.csv"}, "training/pcap"),
         ({"pcap": "/a.pcap", "labels": "a.csv"}, "training/labels"),
-        ({"labels": "/a.csv", "labeller": "suricata"}, "training/pcap"),
+        ({"labels": "/a.csv", "labeller": "suricata"}, "training/labels"),
         ({"labeller": "suricata", "suricata_rules": ["/a", "b"]}, "training/suricata_rules/1"),
         ({"suricata_rules": ["/a.rules"]}, "training/suricata_rules"),
     ],

@@ -106,17 +106,6 @@ def test_accuracy_is_that_of_the_model(tmp_path: Path, engine: str, conservative
     assert (found.notes["packets"], found.untrusted) == (3000, ())
 
 
-def test_each_window_has_a_score(tmp_path: Path) -> None:
-    sent = frames(zipf(50, 400))
-    write_pcap(tmp_path / "trace.pcap", sent, step_ns=NS_PER_MS)
-    asked = {"trace": str(tmp_path / "trace.pcap"), "columns": 16, "hash_functions": 1}
-    found = measure(HeavyHitterAccuracy, tmp_path, engine="native", window_s=0.1, **asked)
-    settings = Settings(rows=1, columns=16, action=Action.REPORT)
-    wanted = [scored(sent[n : n + 100], settings)[0] for n in range(0, 400, 100)]
-    assert found.series["average_relative_error"] == pytest.approx(wanted, rel=1e-6)
-    assert values(found)["average_relative_error"] == pytest.approx(fmean(wanted), rel=1e-6)
-
-
 @pytest.mark.exhaustive
 def test_captures_of_raw_ip_without_payload(tmp_path: Path) -> None:
     """As CAIDA's are."""

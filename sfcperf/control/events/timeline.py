@@ -1,0 +1,109 @@
+"""Timeline: where the wall-clock time of a session goes.
+
+A session has parts (run, round, scenario, trial), which nest, and in them phases (deploying,
+measuring, ...). Phases nest too, but time counts for the innermost one only. From the timeline
+come the seconds per phase in run.json and, if a trace is asked for, its spans.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic_ns, time_ns
+
+from sfcperf.control.faults import describe
+
+OTHER = "other"
+"""The phase outside of all others."""
+
+Attribute = str | bool | int | float
+
+
+@dataclass
+class Span:
+    """A part or a phase."""
+
+    name: str
+    parent: Span | None
+    """None for the run itself."""
+    start_ns: int
+    """Unix time."""
+    end_ns: int
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    error: str = ""
+    """Why it failed; empty if it did not."""
+
+
+class Timeline:
+    """Adds up the time of each phase. Keeps spans only on request: a run may have 100,000."""
+
+    def __init__(self) -> None:
+        self.keeps_spans = False
+        self.spans: list[Span] = []
+        """In the order of their start; those of the phase `other` are left out."""
+        # Spans must not jump when the wall clock is set.
+        self._clock_ns = time_ns() - monotonic_ns()
+        self._parts: list[Span] = []
+        """Those that are under way, the innermost last."""
+        self._last_part: Span | None = None
+        """The part with `continued` that ended last."""
+        self._phases = [OTHER]
+        """Those that are under way, the innermost last."""
+        self._phase = self._begin(OTHER)
+        self._ended_ns: Counter[str] = Counter()
+        """Phase -> duration of its ended spans."""
+
+    @contextmanager
+    def part(
+        self, name: str, attributes: Mapping[str, Attribute], *, continued: bool = False
+    ) -> Iterator[Span]:
+        """A part of the run, inside the one that is under way. An exception that leaves it is its
+        error. `continued`: the part is the one before it if that has the same name."""
+        last = self._last_part if continued else None
+        span = last if last is not None and last.name == name else self._begin(name, attributes)
+        self._parts.append(span)
+        try:
+            yield span
+        except BaseException as error:
+            span.error = describe(error) or type(error).__name__
+            raise
+        finally:
+            span.end_ns = self._now_ns()
+            self._parts.pop()
+            if continued:
+                self._last_part = span
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count the time spent inside for the phase `name`."""
+        self._phases.append(name)
+        self._switch()
+        try:
+            yield
+        finally:
+            self._phases.pop()
+            self._switch()
+
+    def seconds(self) -> dict[str, float]:
+        """Phase -> seconds until now; their sum is the age of this object."""
+        running = Counter({self._phase.name: self._now_ns() - self._phase.start_ns})
+        return {name: round(ns / 1e9, 6) for name, ns in (self._ended_ns + running).items()}
+
+    def _switch(self) -> None:
+        """End the span of one phase and begin that of the innermost one."""
+        ended, self._phase = self._phase, self._begin(self._phases[-1])
+        ended.end_ns = self._phase.start_ns
+        self._ended_ns[ended.name] += ended.end_ns - ended.start_ns
+
+    def _begin(self, name: str, attributes: Mapping[str, Attribute] = {}) -> Span:
+        now_ns = self._now_ns()
+        parent = self._parts[-1] if self._parts else None
+        span = Span(name, parent, now_ns, now_ns, dict(attributes))
+        if self.keeps_spans and name != OTHER:
+            self.spans.append(span)
+        return span
+
+    def _now_ns(self) -> int:
+        return self._clock_ns + monotonic_ns()

@@ -1,0 +1,88 @@
+"""Check: what does not fit the schema, with its place in the document.
+
+What says how a document is changed or expanded (`presets`, `variants`, `factors`) is checked when
+it is followed; all other sections are checked once, in every form that they take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from sfcperf import plugins
+from sfcperf.workflow.document import Findings, Misfit
+from sfcperf.workflow.expand import Expansion, Form
+from sfcperf.workflow.noise_gate import sentinel_probe
+from sfcperf.workflow.schema import SLOTS, Schema, Slot, own_schema
+from sfcperf.workflow.validate import Validator
+
+
+def section_misfits(document: Mapping[str, Any], section: str) -> list[Misfit]:
+    """What does not fit in a section that names no plug-in; nothing if the document lacks it."""
+    if section not in document:
+        return []
+    return _without_plugins().misfits({section: document[section]})
+
+
+def check_outline(document: Mapping[str, Any], findings: Findings) -> None:
+    """Find top-level keys that are unknown or missing. Raises WorkflowError if the factors, which
+    are expanded next, do not fit."""
+    findings.add_misfits(_outline().misfits(document))
+    wrong = section_misfits(document, "factors")
+    findings.add_misfits(wrong)
+    if wrong:
+        findings.raise_any()
+
+
+def check_sections(expansion: Expansion, schema: Schema, findings: Findings) -> None:
+    """Check every form of every section. Raises WorkflowError with everything that was found."""
+    validator = _of_sections(schema)
+    for section, forms in expansion.forms.items():
+        for form in forms.values():
+            for misfit in validator.misfits({section: form.value}):
+                where, levels = expansion.locate(misfit.path, form.levels)
+                findings.add(where, misfit.message + levels, misfit.allowed, misfit.hint)
+            if findings.are_many:
+                break
+    findings.raise_any()
+
+
+@cache
+def _outline() -> Validator:
+    """Of top-level keys, whatever their values are."""
+    schema = own_schema()
+    return Validator({**schema, "properties": dict.fromkeys(schema["properties"], True)})
+
+
+@cache
+def _without_plugins() -> Validator:
+    return _of_sections(own_schema())
+
+
+def _of_sections(schema: Schema) -> Validator:
+    """Of documents with any of the sections."""
+    return Validator({key: schema[key] for key in ("$schema", "properties", "$defs")})
+
+
+def named_plugins(expansion: Expansion) -> set[tuple[str, str]]:
+    """(kind, name) of the installed plug-ins that a document, which may have errors, names."""
+    named = {("probe", _name(sentinel_probe(expansion.document), "probe"))}
+    for slot in SLOTS:
+        for form in expansion.forms.get(slot.section, {}).values():
+            named |= {(slot.kind, _name(entry, slot.selector)) for entry in _entries(slot, form)}
+    return {(kind, name) for kind, name in named if name in plugins.names(kind)}
+
+
+def _entries(slot: Slot, form: Form) -> Iterable[Any]:
+    """What chooses a plug-in in a section: the section itself, its items, or its values."""
+    if slot.kind == "driver":
+        return [form.value]
+    if isinstance(form.value, dict):
+        return form.value.values()
+    return form.value if isinstance(form.value, list) else []
+
+
+def _name(entry: Any, selector: str) -> str:
+    name = entry.get(selector) if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else ""
