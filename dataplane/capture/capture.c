@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../common/report.h"
@@ -9,33 +7,6 @@
 #define MAGIC_PCAPNG 0x0a0d0d0a /* the same in both byte orders */
 #define MAGIC_GZIP 0x8b1f
 #define MAGIC_ZSTD 0xfd2fb528
-
-enum capture_status capture_damaged(const struct capture *capture, const char *format, ...)
-{
-	char what[128];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(what, sizeof(what), format, arguments);
-	va_end(arguments);
-	complain("%s: at byte %llu, %s", capture->input.name,
-		 (unsigned long long)capture->input.used, what);
-	return CAPTURE_DAMAGED;
-}
-
-void capture_cut_off(const struct capture *capture)
-{
-	capture_damaged(capture, "a packet that the end cuts off");
-}
-
-enum capture_status capture_check_link(const struct capture *capture, const struct frame *frame)
-{
-	if (frame_link_known(frame->link_type))
-		return CAPTURE_FRAME;
-	return capture_damaged(capture,
-			       "a frame of link type %u; allowed: Ethernet, raw IP, Linux cooked",
-			       frame->link_type);
-}
 
 /* The first four bytes; 0 if there are fewer. */
 static uint32_t magic_of(struct capture *capture)

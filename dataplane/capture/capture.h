@@ -44,10 +44,3 @@ bool capture_begin(struct capture *capture);
 
 /* Whether an input is compressed: complained. */
 bool capture_is_compressed(struct capture *capture);
-
-/* Complain of the place that was reached; gives CAPTURE_DAMAGED. */
-enum capture_status capture_damaged(const struct capture *capture, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Complain of an input that is CAPTURE_TRUNCATED. */
-void capture_cut_off(const struct capture *capture);

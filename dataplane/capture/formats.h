@@ -11,9 +11,6 @@ bool pcap_recognised(const uint8_t *head);
 bool pcap_begin(struct capture *capture);
 bool pcapng_begin(struct capture *capture);
 
-/* CAPTURE_FRAME, or complain of a link type that cannot be read. */
-enum capture_status capture_check_link(const struct capture *capture, const struct frame *frame);
-
 /* Numbers of the file's byte order. */
 
 static inline uint16_t capture_u16(const struct capture *capture, const uint8_t *bytes)

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
-#include <netinet/in.h>
-
 #include "left_out.h"
-#include "../common/ip.h"
-#include "../nsh/nsh.h"
+#include "../packet/headers.h"
 
-#define ETH_IPV4 0x0800
-#define ETH_IPV6 0x86dd
 #define IPV4_LENGTH_BYTES 4 /* up to the end of that field */
 
 static const char *const names[LEFT_OUT_REASONS] = {
@@ -19,13 +14,14 @@ static const char *const names[LEFT_OUT_REASONS] = {
 
 void left_out_count(struct left_out *left_out, const struct network *reached)
 {
-	bool ipv4 = reached->ethertype == ETH_IPV4;
+	bool ipv4 = reached->ethertype == ETH_P_IP;
 
 	if (reached->ethertype == NSH_ETHERTYPE)
 		left_out->reasons[LEFT_OUT_NSH]++;
-	else if (ipv4 && reached->bytes >= IPV4_LENGTH_BYTES && !be16(reached->data + 2))
+	else if (ipv4 && bytes_left(reached->cursor) >= IPV4_LENGTH_BYTES &&
+		 !be16(reached->cursor.at + 2))
 		left_out->reasons[LEFT_OUT_IPV4_LENGTH_0]++;
-	else if (!reached->data || ipv4 || reached->ethertype == ETH_IPV6)
+	else if (!reached->cursor.at || ipv4 || reached->ethertype == ETH_P_IPV6)
 		left_out->reasons[LEFT_OUT_HEADERS]++;
 	else
 		left_out->ethertypes[reached->ethertype]++;
@@ -35,7 +31,7 @@ void left_out_count_frame(struct left_out *left_out, const struct frame *frame)
 {
 	struct network network = frame_network(frame);
 
-	network_skip_tags(&network);
+	take_tags(&network.cursor, &network.ethertype, TAG_ANY, TAGS_UNLIMITED);
 	left_out_count(left_out, &network);
 }
 

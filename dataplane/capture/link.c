@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <netinet/in.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
 
 #include "link.h"
 #include "../common/ip.h"
-
-#define ETH_BYTES 14
-#define ETH_IPV4 0x0800
-#define ETH_IPV6 0x86dd
-#define ETH_VLAN 0x8100
-#define ETH_QINQ 0x88a8
-#define ETH_QINQ_OLD 0x9100 /* before IEEE 802.1ad, and still in use */
-#define VLAN_BYTES 4
 
 /* Link types of pcap (https://www.tcpdump.org/linktypes.html). */
 enum link_type {
@@ -30,7 +23,7 @@ static bool link_layout(uint32_t link_type, size_t *bytes, size_t *ethertype_at)
 {
 	switch (link_type) {
 	case LINK_ETHERNET:
-		*bytes = ETH_BYTES;
+		*bytes = ETH_HLEN;
 		*ethertype_at = 12;
 		return true;
 	case LINK_SLL:
@@ -63,32 +56,16 @@ struct network frame_network(const struct frame *frame)
 {
 	const struct network cut = { 0 };
 	const uint8_t *data = frame->data;
+	const uint8_t *end = data + frame->bytes;
 	size_t header, at;
 
 	if (link_layout(frame->link_type, &header, &at)) {
 		if (frame->bytes < header)
 			return cut;
-		return (struct network){ data + header, frame->bytes - header, be16(data + at) };
+		return (struct network){ { data + header, end }, be16(data + at) };
 	}
 	/* The version of IP says what it is. */
 	if (!frame->bytes)
 		return cut;
-	return (struct network){ data, frame->bytes, data[0] >> 4 == 6 ? ETH_IPV6 : ETH_IPV4 };
-}
-
-static bool is_tag(uint16_t ethertype)
-{
-	return ethertype == ETH_VLAN || ethertype == ETH_QINQ || ethertype == ETH_QINQ_OLD;
-}
-
-bool network_skip_tags(struct network *network)
-{
-	while (is_tag(network->ethertype)) {
-		if (network->bytes < VLAN_BYTES)
-			return false;
-		network->ethertype = be16(network->data + 2);
-		network->data += VLAN_BYTES;
-		network->bytes -= VLAN_BYTES;
-	}
-	return true;
+	return (struct network){ { data, end }, data[0] >> 4 == 6 ? ETH_P_IPV6 : ETH_P_IP };
 }

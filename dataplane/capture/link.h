@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../packet/cursor.h"
+
 #define FRAME_MOST_BYTES (1 << 18) /* what libpcap captures at most (MAXIMUM_SNAPLEN) */
 
 /* A captured frame. */
@@ -18,8 +20,7 @@ struct frame {
 
 /* What is behind its link layer. */
 struct network {
-	const uint8_t *data; /* NULL: the header of the link layer is cut off */
-	size_t bytes;
+	struct cursor cursor; /* at NULL: the header of the link layer is cut off */
 	uint16_t ethertype;
 };
 
@@ -27,6 +28,3 @@ struct network {
 bool frame_link_known(uint32_t link_type);
 
 struct network frame_network(const struct frame *frame);
-
-/* Skip VLAN tags. False: one is cut off. */
-bool network_skip_tags(struct network *network);

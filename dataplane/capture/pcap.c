@@ -2,6 +2,7 @@
 /* pcap (draft-ietf-opsawg-pcap). */
 #include <string.h>
 
+#include "damage.h"
 #include "formats.h"
 
 #define HEADER_BYTES 24

@@ -2,6 +2,7 @@
 /* pcapng (draft-ietf-opsawg-pcapng). */
 #include <string.h>
 
+#include "damage.h"
 #include "formats.h"
 
 #define BLOCK_SECTION 0x0a0d0d0a

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/types.h>
 
 /* The first half of the others is alike: what comes next, and a length. */

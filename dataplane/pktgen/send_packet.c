@@ -11,7 +11,9 @@
 #include "../common/clock.h"
 #include "../common/report.h"
 #include "packet.h"
-#include "sender.h"
+#include "engines.h"
+#include "pace.h"
+#include "settings.h"
 
 #define BATCH 32
 #define LONGEST 1514
@@ -101,17 +103,17 @@ int send_by_packet_socket(const struct job *job, const struct pktgen_settings *s
 	struct pktgen_pick *picks = calloc(PKTGEN_PICKS, sizeof(*picks));
 	struct burst *burst = make_burst();
 	struct pktgen_state *state = &sent->state;
-	bool rests = sender_rests(settings);
+	bool rests = pace_rests(settings);
 	int fd = open_socket(settings), error = fd < 0 || !picks || !burst ? -1 : 0;
 
 	state->random = (__u64)job->run << 32 | 1;
 	if (!error && settings->zipf)
 		settings_zipf(job->zipf, settings->flows, picks);
-	while (!error && !sender_stopped() && !state->ended) {
+	while (!error && !pace_stopped() && !state->ended) {
 		gather(settings, state, picks, burst);
 		error = flush(fd, burst, sent);
 		if (rests)
-			sender_rest(settings, state);
+			pace_rest(settings, state);
 	}
 	if (fd >= 0)
 		close(fd);

@@ -15,7 +15,9 @@
 
 #include "../common/libbpf_log.h"
 #include "../common/report.h"
-#include "sender.h"
+#include "engines.h"
+#include "pace.h"
+#include "settings.h"
 
 #include "send.skel.h" /* needs the types of its variables */
 
@@ -84,13 +86,13 @@ static int send_some(int program, const struct pktgen_settings *settings, int re
 
 static int send_all(int program, const struct pktgen_settings *settings, struct pktgen_state *state)
 {
-	bool rests = sender_rests(settings);
+	bool rests = pace_rests(settings);
 	int error = 0;
 
-	while (!error && !sender_stopped() && !*(volatile __u32 *)&state->ended) {
+	while (!error && !pace_stopped() && !*(volatile __u32 *)&state->ended) {
 		error = send_some(program, settings, rests ? 1 : INT_MAX);
 		if (rests)
-			sender_rest(settings, state);
+			pace_rest(settings, state);
 	}
 	return error;
 }

@@ -11,7 +11,7 @@
 #include "../common/tc_filter.h"
 #include "../common/xdp.h"
 #include "attach.h"
-#include "sff.h"
+#include "entries.h"
 
 #define FILTER_PRIORITY 0x8000 /* behind those of others: nothing comes after it */
 

@@ -2,7 +2,7 @@
 /* The programs on the interfaces of the ports. */
 #pragma once
 
-#include "sff.h"
+#include "entries.h"
 #include "sff.skel.h"
 
 /* Attach both programs to an interface, natively. If the process is killed, the tc program remains

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "sff.h"
+#include "entries.h"
 #include "sff.skel.h"
 #include "tables.h"
 

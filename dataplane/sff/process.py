@@ -14,7 +14,7 @@ from sfcperf.hosts.base import Host, Process
 
 BINARY = "sfc-sff"
 TAP_HEADER_BYTES = 16
-"""In front of a frame that goes round by the tap (sff.h)."""
+"""In front of a frame that goes round by the tap (entries.h)."""
 RELOAD_TIMEOUT_S = 5.0
 _POLL_S = 0.0005
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "../common/table.bpf.h"
-#include "sff.h"
+#include "entries.h"
 
 #define READ_ONCE(variable) (*(const volatile typeof(variable) *)&(variable))
 

@@ -5,7 +5,7 @@
 #include <net/if.h>
 #include <stdbool.h>
 
-#include "sff.h"
+#include "entries.h"
 
 struct port_line {
 	char interface[IF_NAMESIZE]; /* "": there is no such port */

@@ -9,6 +9,7 @@
 #include <rte_mempool.h>
 
 #include "../../dataplane/common/clock.h"
+#include "../../dataplane/capture/damage.h"
 #include "../../dataplane/common/report.h"
 #include "distributor.h"
 #include "tool.h"

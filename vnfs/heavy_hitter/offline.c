@@ -5,6 +5,7 @@
 
 #include <rte_mempool.h>
 
+#include "../../dataplane/capture/damage.h"
 #include "../../dataplane/common/report.h"
 #include "../../dataplane/capture/left_out.h"
 #include "score.h"

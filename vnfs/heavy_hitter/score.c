@@ -56,11 +56,10 @@ static int grow(void)
 static struct network reached(const struct taken *frame, const struct parsed *parsed)
 {
 	if (parsed->nsh || parsed->tunnel)
-		return (struct network){ .data = parsed->nsh, .ethertype = NSH_ETHERTYPE };
+		return (struct network){ .ethertype = NSH_ETHERTYPE };
 	if (!parsed->ip)
 		return (struct network){ 0 };
-	return (struct network){ parsed->ip, (size_t)(frame->data + frame->bytes - parsed->ip),
-				 be16(parsed->ip - 2) };
+	return (struct network){ { parsed->ip, frame->data + frame->bytes }, be16(parsed->ip - 2) };
 }
 
 int score_count(const struct taken *frame, bool nsh_only, struct left_out *left_out)

@@ -5,6 +5,7 @@
 
 #include <rte_mempool.h>
 
+#include "../../dataplane/capture/damage.h"
 #include "../../dataplane/common/report.h"
 #include "rows.h"
 #include "tool.h"
@@ -80,6 +81,7 @@ bool frame_take(const struct capture *capture, const struct frame *read, struct 
 	static uint8_t room[MOST_FRAME_BYTES];
 	const struct ether_header none = { 0 };
 	struct network network = frame_network(read);
+	uint32_t bytes = bytes_left(network.cursor);
 	rte_be16_t type = rte_cpu_to_be_16(network.ethertype);
 
 	frame->data = room;
@@ -89,15 +91,15 @@ bool frame_take(const struct capture *capture, const struct frame *read, struct 
 		return true;
 	}
 	/* Captures of backbone links begin with IP. */
-	if (!network.data || network.bytes + sizeof(none) > MOST_FRAME_BYTES) {
+	if (!network.cursor.at || bytes + sizeof(none) > MOST_FRAME_BYTES) {
 		capture_damaged(capture, "a frame that is cut off, or longer than %d bytes",
 				MOST_FRAME_BYTES);
 		return false;
 	}
-	frame->bytes = (uint32_t)(sizeof(none) + network.bytes);
+	frame->bytes = (uint32_t)(sizeof(none) + bytes);
 	memcpy(room, &none, sizeof(none));
 	memcpy(room + sizeof(none) - sizeof(type), &type, sizeof(type));
-	memcpy(room + sizeof(none), network.data, network.bytes);
+	memcpy(room + sizeof(none), network.cursor.at, bytes);
 	return true;
 }
 

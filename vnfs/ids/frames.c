@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
+#include "../../dataplane/capture/damage.h"
 #include "../../dataplane/capture/left_out.h"
 #include "frames.h"
 

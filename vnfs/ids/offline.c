@@ -32,8 +32,7 @@ static void print(void *context, const struct record *record)
 static enum parsed parse(const struct captured *frame, struct packet *packet)
 {
 	enum parsed parsed =
-		packet_parse_payload(frame->network.data, (uint32_t)frame->network.bytes,
-				     frame->network.ethertype, packet);
+		packet_parse_payload(frame->network.cursor, frame->network.ethertype, packet);
 
 	packet->time_ns = frame->time_ns;
 	return parsed;
@@ -114,21 +113,20 @@ static bool grow(struct memory *memory)
 
 static bool keep(struct memory *memory, const struct captured *frame)
 {
-	const size_t whole = frame->network.bytes;
-	const size_t bytes = whole < HEADERS_BYTES ? whole : HEADERS_BYTES;
+	const uint32_t whole = bytes_left(frame->network.cursor);
+	const uint32_t bytes = whole < HEADERS_BYTES ? whole : HEADERS_BYTES;
 	struct captured *kept;
-	uint8_t *copy = malloc(bytes + 1);
+	uint8_t *copy = malloc(bytes + 1U);
 
 	if (!copy || !grow(memory)) {
 		free(copy);
 		complain("not enough memory for the capture");
 		return false;
 	}
-	memcpy(copy, frame->network.data, bytes);
+	memcpy(copy, frame->network.cursor.at, bytes);
 	kept = &memory->frames[memory->count++];
 	*kept = *frame;
-	kept->network.data = copy;
-	kept->network.bytes = bytes;
+	kept->network.cursor = (struct cursor){ copy, copy + bytes };
 	return true;
 }
 
@@ -149,7 +147,7 @@ static bool read_all(struct memory *memory)
 static void forget_all(struct memory *memory)
 {
 	for (size_t i = 0; i < memory->count; i++)
-		free((void *)memory->frames[i].network.data);
+		free((void *)memory->frames[i].network.cursor.at);
 	free(memory->frames);
 }
 

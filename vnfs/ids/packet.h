@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../dataplane/packet/cursor.h"
+
 /* The two ends of a flow, the lower one first (address, then port, as bytes in network order), so
  * that both directions have one key. */
 struct flow_key {
@@ -40,5 +42,4 @@ enum parsed {
 enum parsed packet_parse(const uint8_t *frame, uint32_t bytes, struct packet *packet);
 
 /* The same of what follows a header that has this EtherType. */
-enum parsed packet_parse_payload(const uint8_t *data, uint32_t bytes, uint16_t ethertype,
-				 struct packet *packet);
+enum parsed packet_parse_payload(struct cursor cursor, uint16_t ethertype, struct packet *packet);

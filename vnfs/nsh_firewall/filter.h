@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "firewall.h"
+#include "entries.h"
 
 #define FW_FILTER_GENERATIONS 2
 #define FW_FILTER_BITS_PER_RULE 16 /* of max_rules */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "../../dataplane/common/interface.h"
-#include "firewall.h"
+#include "entries.h"
 
 enum table_map {
 	TABLE_FLOWS4,

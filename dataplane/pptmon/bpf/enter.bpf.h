@@ -2,34 +2,13 @@
 /* On the way into the VNF: insert a header, or one more hop. */
 #pragma once
 
-#include "add.bpf.h"
-#include "kernel.bpf.h"
-#include "sampling.bpf.h"
+#include "restore.bpf.h"
 
 /* Filters of clsact outlive their process; then the sink would not remove headers. */
 static __always_inline int is_process_dead(void)
 {
 	/* Signed: it may have been written after the clock was read here. */
 	return (__s64)(bpf_ktime_get_ns() - *(volatile __u64 *)&alive_ns) > (__s64)PPT_DEAD_NS;
-}
-
-static __noinline int strip_header(struct __sk_buff *skb, struct work *work);
-
-/* Find a header of ours, and prepare to change it. 0, or -1. */
-static __noinline int open_header(struct __sk_buff *skb, struct work *work)
-{
-	struct packet *packet = &work->packet;
-	int found;
-
-	if (locate(skb, packet) != LOCATED)
-		return -1;
-	found = find_ours(skb, packet);
-	if (found == FOUND_MALFORMED)
-		count(PPT_MALFORMED);
-	if (found != FOUND)
-		return -1;
-	packet->checksum_start = checksum_start(skb);
-	return open_outer(skb, work);
 }
 
 /* Transit and sink: add this VNF's hop to a packet that carries a header. */

@@ -59,7 +59,7 @@ def frames(_: Path) -> list[bytes]:
 
 
 def after(*heads: bytes) -> Callable[[Path], list[bytes]]:
-    """Frames behind what chooses how they are parsed."""
+    """Frames behind a byte that chooses how they are parsed."""
     return lambda folder: [head + frame for head in heads for frame in frames(folder)]
 
 
@@ -98,11 +98,10 @@ SEEDS: dict[str, Callable[[Path], Sequence[bytes]]] = {
     "firewall-rules": texts(
         "flow 1000 17 192.0.2.1 1 192.0.2.2 2", "source - 2001:db8::1", "lease 0"
     ),
-    "heavy-hitter-frame": after(b"\0", b"\1", b"\2"),
-    "ids-packet": frames,
+    # Each kind of VLAN tag, once; two tags; any number.
+    "packet-headers": after(b"\x11", b"\x12", b"\x14", b"\x23", b"\x87"),
     "pptmon-filter": texts("proto=tcp,src=10.0.0.0/24,dport=80", "dst=2001:db8::/32,sport=1"),
     "sdnmon-requests": requests,
-    "sfcmon-frame": after(b"\0\1", b"\0\x65", b"\0\x71", b"\1\x14"),
     "sfcmon-places": texts(
         "eth0:nsh", "eth0:underlay,address=192.0.2.1", "eth0:rule,path=1/2,protocol=tcp,source=::/0"
     ),

@@ -8,7 +8,7 @@
 #include <linux/if_link.h>
 
 #include "../../../dataplane/common/report.h"
-#include "../../../dataplane/sff/sff.h"
+#include "../../../dataplane/sff/entries.h"
 #include "engine.h"
 #include "ebpf/monitored_sff.skel.h"
 #include "running_sff.h"

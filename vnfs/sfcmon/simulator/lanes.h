@@ -2,7 +2,7 @@
 /* Hashes of many keys of one length at a time: loops that a compiler turns into vector code. */
 #pragma once
 
-#include "sketch.h"
+#include "packet.h"
 
 struct lanes {
 	unsigned int count;

@@ -10,6 +10,7 @@
 #error "words of keys are loaded as MurmurHash3 reads them on little-endian machines only"
 #endif
 
+#define BATCH 1024 /* packets that are processed at a time */
 #define NOT_PARSED 0 /* `words` of a frame that is only counted */
 
 struct packet {

@@ -9,8 +9,6 @@
 #include "../thresholds.h"
 #include "packet.h"
 
-#define BATCH 1024 /* packets */
-
 struct cell {
 	uint32_t count, checksum, packets;
 	uint32_t key_sum[SFCMON_IPV6_WORDS];

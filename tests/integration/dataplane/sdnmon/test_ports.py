@@ -25,7 +25,7 @@ from sfcperf.hosts.process import inside
 
 pytestmark = pytest.mark.root
 HOOKS = ("tcx", "clsact", "xdp")
-PASS = binaries.find("sfc-sdnmon").parents[1] / "forwarder" / "pass.bpf.o"
+PASS = binaries.find("sfc-sdnmon").parents[1] / "dataplane" / "forwarding" / "pass.bpf.o"
 """An XDP program that lets frames pass, as part of the switch."""
 
 

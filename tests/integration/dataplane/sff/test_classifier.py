@@ -353,7 +353,7 @@ def test_rules_of_refused_tables_never_hold(bench: SffBench) -> None:
 
 
 def _in_one_slot(count: int) -> list[str]:
-    """Addresses whose rules have the same place in the table (sff_hash_tuple in sff.h)."""
+    """Addresses whose rules have the same place in the table (sff_hash_tuple in entries.h)."""
     # Number of the mask (the bench's own rules have the first), port, protocol, version.
     first = int.from_bytes(bytes([1, PORT_CLIENT, 0, 4]), "little")
     start = _mixed(first)

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <time.h>
+
+#include "pace.h"
+
+#define NS_PER_S 1000000000ULL
+/* From here on (10,000 packets per second) a sender sleeps between packets; below, waking up takes
+ * too long. One that is always busy uses its CPU up, and loses turns where others want it too. */
+#define SLEEP_FROM_NS 100000ULL
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+	if (number != SIGALRM)
+		stopped = 1;
+}
+
+bool pace_stopped(void)
+{
+	return stopped;
+}
+
+bool pace_rests(const struct pktgen_settings *settings)
+{
+	return settings->interval >> PKTGEN_TICKS >= SLEEP_FROM_NS;
+}
+
+void pace_rest(const struct pktgen_settings *settings, const struct pktgen_state *state)
+{
+	__u64 due = state->start_ns + (state->next >> PKTGEN_TICKS) + 1;
+	__u64 end = state->start_ns + settings->duration_ns;
+	struct timespec until;
+
+	if (due > end)
+		due = end;
+	until.tv_sec = (time_t)(due / NS_PER_S);
+	until.tv_nsec = (long)(due % NS_PER_S);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* No SA_RESTART: a signal ends the system call in which the kernel sends. */
+void pace_watch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGALRM, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+}
