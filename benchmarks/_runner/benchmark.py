@@ -117,10 +117,10 @@ class Benchmark:
             description=self._about, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         if len(self._parts) > 1:
-            parts = "; ".join(f"{n}: {p.__doc__.splitlines()[0]}" for n, p in self._parts.items())
-            parser.add_argument(
-                "parts", nargs="*", choices=[[], *self._parts], metavar="PART", help=parts
-            )
+            parts = "; ".join(f"{name}: {_summary(part)}" for name, part in self._parts.items())
+            names = [[], *self._parts]
+            how: dict[str, Any] = {"metavar": "PART", "help": parts.replace("%", "%%")}
+            parser.add_argument("parts", nargs="*", choices=names, **how)
         else:
             parser.set_defaults(parts=[])
         counts = sorted(set(self._repetitions.values()))
@@ -129,9 +129,14 @@ class Benchmark:
         parser.add_argument("--json", type=Path, metavar="FILE", help="write all readings there")
         parser.add_argument("--no-header", dest="table", action="store_false", help="rows alone")
         for name, parameter in self._parameters.items():
-            how: dict[str, Any] = {"type": parameter.type, "metavar": name.upper()}
+            kind: dict[str, Any] = {"type": parameter.type, "metavar": name.upper()}
             if parameter.default is False:
-                how = {"action": "store_true"}
+                kind = {"action": "store_true"}
             flag = f"--{name.replace('_', '-')}"
-            parser.add_argument(flag, default=parameter.default, help=parameter.about, **how)
+            parser.add_argument(flag, default=parameter.default, help=parameter.about, **kind)
         return parser
+
+
+def _summary(part: Part) -> str:
+    """The first paragraph of its docstring."""
+    return " ".join((part.__doc__ or "").partition("\n\n")[0].split()).rstrip(".")
