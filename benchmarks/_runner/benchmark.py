@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import signal
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -86,6 +87,8 @@ class Benchmark:
     def main(self) -> None:
         """Run what the arguments ask for; exit status 1 if a budget does not hold."""
         given = self._parser().parse_args()
+        # What is deployed and started is removed before the end.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
         if given.table:
             print(f"Linux {platform.release()}, {platform.machine()}\n{header()}", flush=True)
         rows = [

@@ -141,7 +141,7 @@ def header() -> str:
 def line(name: str, cells: Sequence[str], remarks: str) -> str:
     """Cells in columns."""
     padded = (f"{cell:{width}}" for cell, (_, width) in zip(cells, COLUMNS, strict=True))
-    return f"{name:64} {' '.join(padded)} {remarks}".rstrip()
+    return f"{name:72} {' '.join(padded)} {remarks}".rstrip()
 
 
 def _list(readings: Sequence[float] | float) -> list[float]:
