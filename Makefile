@@ -88,11 +88,8 @@ p4: venv ## Compile the P4 programs anew, after a change of vnfs/sfcmon/p4 (p4c)
 p4-dpdk: venv ## The same, after a change of vnfs/heavy_hitter/p4 (p4c-dpdk)
 	$(Q)$(BIN)/python -m sfcperf.vnfs.heavy_hitter.compile
 
-bench: setup servers spark ## Run the benchmarks (not those on OpenStack); each prints its result and its budget
-	$(Q)status=0; for file in $(filter-out benchmarks/openstack/%,$(wildcard benchmarks/[a-z]*/[a-z]*.py)); do \
-	    echo "== $$file"; \
-	    $(BIN)/python $$file || status=1; \
-	done; exit $$status
+bench: setup servers spark ## Run the benchmarks (not those on OpenStack); prints one table
+	$(Q)$(BIN)/python benchmarks
 
 docs: venv mermaid ## Build the documentation into site/
 	$(Q)NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

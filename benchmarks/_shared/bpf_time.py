@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import NamedTuple
 
 from _shared.chain import output
 
 
-def totals(program: str) -> dict[int, tuple[int, int]]:
-    """Id -> run time (ns) and runs, of all programs of this name."""
+class Spent(NamedTuple):
+    """By a program, so far."""
+
+    time_ns: int
+    runs: int
+
+    def since(self, before: Spent) -> Spent:
+        """The difference."""
+        return Spent(self.time_ns - before.time_ns, self.runs - before.runs)
+
+    @property
+    def ns(self) -> float:
+        """Of a run."""
+        return self.time_ns / self.runs
+
+
+def totals(program: str) -> dict[int, Spent]:
+    """Id -> what they spent, of all programs of this name."""
     found = json.loads(output(["bpftool", "-j", "prog", "show"]))
-    return {
-        p["id"]: (p.get("run_time_ns", 0), p.get("run_cnt", 0))
-        for p in found
-        if p.get("name") == program
-    }
+    return {each["id"]: spent(each) for each in found if each.get("name") == program}
 
 
-@contextmanager
-def statistics() -> Iterator[None]:
-    """Have the kernel measure."""
-    output(["sysctl", "-q", "-w", "kernel.bpf_stats_enabled=1"])
-    try:
-        yield
-    finally:
-        output(["sysctl", "-q", "-w", "kernel.bpf_stats_enabled=0"])
+def spent(program: dict[str, int]) -> Spent:
+    """By a program as bpftool describes it."""
+    return Spent(program.get("run_time_ns", 0), program.get("run_cnt", 0))

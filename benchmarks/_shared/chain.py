@@ -1,11 +1,13 @@
-"""A scenario of the local driver without a run around it."""
+"""Chains of the local driver, without a run around them and with one."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from sfcperf.drivers.base import DriverContext
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.management.deployment import Deployment
+from sfcperf.results.store import RunStore
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
 
@@ -59,6 +62,21 @@ def local_driver(**config: str) -> Iterator[LocalDriver]:
             driver.close()
 
 
-def output(argv: list[str]) -> str:
-    """Run to the end."""
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=120).stdout
+def output(argv: Sequence[object], timeout_s: float = 120) -> str:
+    """Run to the end. Raises SystemExit with its errors if it fails."""
+    words = [str(word) for word in argv]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=timeout_s)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+@contextmanager
+def run_of(document: Mapping[str, Any]) -> Iterator[RunStore]:
+    """The results of `sfcperf run`, until the block ends."""
+    sfcperf = str(Path(sys.executable).with_name("sfcperf"))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "workflow.json"
+        file.write_text(json.dumps(document))
+        argv = [sfcperf, "run", str(file), "--quiet", "--results", folder]
+        yield RunStore(Path(output(argv, timeout_s=300).strip()))

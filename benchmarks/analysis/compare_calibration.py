@@ -6,19 +6,19 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Budget, Parameter, Row, Run
 from support.records.comparisons import NOISE, family
 
-from sfcperf.analysis.comparison import Options, Row
+from sfcperf.analysis.comparison import Options
+from sfcperf.analysis.comparison import Row as Compared
 from sfcperf.analysis.statistics import confidence_per_look, t_quantile
 from sfcperf.analysis.two_sample import PairedT, RobustRanks, SignedRank, WelchT
 
@@ -28,103 +28,66 @@ SEED = 1
 TRIALS = (3, 5, 10, 30)
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much is simulated."""
-
-    families: int
-    single: int
-    """Rows where they are looked at one by one."""
-    decided: int
-    """Rows for the power."""
-    stopped: int
-    """Pairs of runs that were ended by their results."""
-
-
-SHORT = Size(families=60, single=250, decided=120, stopped=1000)
-LONG = Size(families=300, single=1000, decided=360, stopped=10_000)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--long", action="store_true", help="as many as the docs' figures rest on")
-    size = LONG if parser.parse_args().long else SHORT
-    alarms = max(_false_alarms(size))
-    edge = max(_false_equivalence(size))
-    _coverage(size)
-    _power(size)
-    _stopped(size)
-    # Exact tests hold alpha; three standard errors are the simulation's own.
-    over = 0
-    for name, rate, count in (
-        ("false alarms in a family", alarms, size.families),
-        ("false equivalence", edge, size.single),
-    ):
-        allowed = ALPHA + 3 * (ALPHA * (1 - ALPHA) / count) ** 0.5
-        print(f"largest rate of the rank test, {name}: {rate:.1%} (budget {allowed:.1%})")
-        over += rate > allowed
-    return int(over > 0)
-
-
-def _false_alarms(size: Size) -> Iterator[float]:
-    """Prints a table per test; gives the rates of the rank test."""
-    print(f"families of {ROWS} rows without any difference: share with a false alarm (alpha 5 %)")
+def false_alarms(run: Run) -> Iterator[Row]:
+    """Share of families of rows without any difference that have an alarm, at alpha 5 %."""
+    families = 300 if run.parameters.long else run.repetitions
     for test in ("rank", "t"):
         for noise, paired in _kinds() if test == "rank" else _kinds()[:3]:
-            rates = [_any_alarm(noise, n, paired, test, size.families) for n in TRIALS]
-            print(f"  {test:4} {_name(noise, paired)} {_line(rates)}")
-            if test == "rank":
-                yield from rates
+            rates = [_any_alarm(noise, n, paired, test, families) for n in TRIALS]
+            budget = _budget(families) if test == "rank" else None
+            name = f"false alarms in a family of {ROWS}, {test}, {_name(noise, paired)}"
+            yield Row(name, max(rates), "%", budget=budget, remarks=_line(rates))
 
 
-def _false_equivalence(size: Size) -> Iterator[float]:
-    print("rows that differ by the margin itself: share called equivalent (alpha 5 %)")
+def false_equivalence(run: Run) -> Iterator[Row]:
+    """Share of rows that differ by the margin and are called equivalent, at alpha 5 %."""
+    count = 1000 if run.parameters.long else run.repetitions
     for noise, paired in _kinds():
         rates = [
-            max(_share(noise, n, paired, ratio, size.single, _equivalent) for ratio in (0.95, 1.05))
+            max(_share(noise, n, paired, ratio, count, _equivalent) for ratio in (0.95, 1.05))
             for n in TRIALS
         ]
-        print(f"  rank {_name(noise, paired)} {_line(rates)}")
-        yield from rates
+        name = f"false equivalence, {_name(noise, paired)}"
+        yield Row(name, max(rates), "%", budget=_budget(count), remarks=_line(rates))
 
 
-def _coverage(size: Size) -> None:
-    print("95 % intervals of the relative difference that hold the true 10 %")
+def coverage(run: Run) -> Iterator[Row]:
+    """Share of the 95 % intervals of the relative difference that hold the true 10 %."""
+    count = 1000 if run.parameters.long else run.repetitions
     for noise, paired in _kinds():
-        rates = [_share(noise, n, paired, 1.1, size.single, _holds) for n in TRIALS]
-        print(f"  rank {_name(noise, paired)} {_line(rates)}")
+        rates = [_share(noise, n, paired, 1.1, count, _holds) for n in TRIALS]
+        yield Row(f"covers, {_name(noise, paired)}", min(rates), "%", remarks=_line(rates))
 
 
-def _power(size: Size) -> None:
-    print("normal noise of 3 %: share of rows decided, in families of 1 and 12 alike rows")
+def power(run: Run) -> Iterator[Row]:
+    """Share of rows decided under normal noise of 3 %, in families of 1 and 12 alike rows."""
+    count = 360 if run.parameters.long else run.repetitions
     for ratio, seen in ((1.0, "equivalent"), (1.05, "worse"), (1.1, "worse")):
         for test in ("rank", "t"):
             for rows in (1, ROWS):
-                rates = [_decided(n, ratio, rows, test, seen, size.decided) for n in TRIALS]
-                print(
-                    f"  {test:4} {100 * (ratio - 1):3.0f} % {seen:10} {rows:2} rows {_line(rates)}"
-                )
+                rates = [_decided(n, ratio, rows, test, seen, count) for n in TRIALS]
+                name = f"{100 * (ratio - 1):.0f} % {seen}, {test}, families of {rows}"
+                yield Row(name, max(rates), "%", remarks=_line(rates))
 
 
-def _stopped(size: Size) -> None:
-    """Runs of the same thing that were ended by `stop_when`, tested as if they were not."""
-    print(
-        "runs of the same thing ended by stop_when (half-width 5 %, max_rounds 20): share called "
-        f"different at alpha 5 %, and at 0.42 % (the first of {ROWS} rows)"
-    )
+def stopped(run: Run) -> Iterator[Row]:
+    """Runs of the same thing that were ended by `stop_when` (half-width 5 %, max_rounds 20), tested
+    as if they were not: share called different at alpha 5 %, and as the first of 12 rows."""
+    count = 10_000 if run.parameters.long else run.repetitions
     for dispersion in (0.05, 0.1):
         for least in (3, 5, 10):
             random = numpy.random.default_rng([SEED, least, round(100 * dispersion)])
-            p_values = numpy.array(
-                [_p_of_stopped(random, dispersion, least) for _ in range(size.stopped)]
-            )
+            p_values = numpy.array([_p_of_stopped(random, dispersion, least) for _ in range(count)])
             shares = [(p_values <= alpha).mean(axis=0) for alpha in (ALPHA, ALPHA / ROWS)]
             names = ("rank", "t", "rank, pairs", "t, pairs")
-            told = "  ".join(
-                f"{name}: {one:.1%}, {many:.2%}"
-                for name, one, many in zip(names, *shares, strict=True)
-            )
-            print(f"  dispersion {dispersion:3.0%}, at least {least:2} rounds  {told}")
+            for name, one, many in zip(names, *shares, strict=True):
+                case = f"stopped, dispersion {dispersion:.0%}, from {least} rounds, {name}"
+                yield Row(case, one, "%", remarks=f"at {ALPHA / ROWS:.2%}: {many:.2%}")
+
+
+def _budget(count: int) -> Budget:
+    """Exact tests hold alpha; three standard errors are the simulation's own."""
+    return Budget(high=ALPHA + 3 * (ALPHA * (1 - ALPHA) / count) ** 0.5)
 
 
 def _p_of_stopped(random: numpy.random.Generator, dispersion: float, least: int) -> list[float]:
@@ -174,7 +137,7 @@ def _any_alarm(noise: str, n: int, paired: bool, test: str, families: int) -> fl
 
 
 def _share(
-    noise: str, n: int, paired: bool, ratio: float, count: int, seen: Callable[[Row], bool]
+    noise: str, n: int, paired: bool, ratio: float, count: int, seen: Callable[[Compared], bool]
 ) -> float:
     rows = family(_random(noise, n), noise, n, [ratio] * count, paired=paired)
     return sum(map(seen, rows)) / count
@@ -198,11 +161,11 @@ def _random(noise: str, n: int) -> numpy.random.Generator:
     return numpy.random.default_rng([SEED, list(NOISE).index(noise), n])
 
 
-def _equivalent(row: Row) -> bool:
+def _equivalent(row: Compared) -> bool:
     return row.tost_p is not None and row.tost_p <= ALPHA
 
 
-def _holds(row: Row) -> bool:
+def _holds(row: Compared) -> bool:
     found = row.relative
     return (
         found is not None
@@ -213,12 +176,16 @@ def _holds(row: Row) -> bool:
 
 
 def _name(noise: str, paired: bool) -> str:
-    return f"{noise:9} {'paired  ' if paired else 'unpaired'}"
+    return f"{noise}, {'paired' if paired else 'unpaired'}"
 
 
 def _line(rates: Sequence[float]) -> str:
-    return "  ".join(f"n={n}: {rate:6.1%}" for n, rate in zip(TRIALS, rates, strict=True))
+    return "  ".join(f"n={n}: {rate:.1%}" for n, rate in zip(TRIALS, rates, strict=True))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    Benchmark(
+        __doc__,
+        {false_alarms: 60, false_equivalence: 250, coverage: 250, power: 120, stopped: 1000},
+        {"long": Parameter(False, "as many as the docs' figures rest on")},
+    ).main()

@@ -2,26 +2,26 @@
 
 .venv/bin/python benchmarks/analysis/interval_coverage.py
 
-docs/explanation/statistics.md shows what this prints. Some minutes.
+The figures are those of docs/explanation/statistics.md. Some minutes.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy
+from _runner import Benchmark, Row, Run
 from scipy.special import stdtrit
 from support.records.sequential import Array, Cell, grid, median_of, trials
 
 from sfcperf.analysis.statistics import find_outliers, mean_interval, median_interval, steadiness
 from sfcperf.analysis.statistics.dependence import dependence
 
-RUNS = 20_000
-ROWS = 3_000
 CONFIDENCE = 0.95
 DISPERSIONS = (0.02, 0.05, 0.10, 0.20, 0.40)
 MINIMA = (6, 10, 20)
@@ -29,27 +29,15 @@ TARGETS = (0.02, 0.05, 0.10)
 MAXIMA = (20, 100)
 
 
-def main() -> None:
-    """Print all tables."""
-    by_trial, by_sample = _replicated()
-    print(f"three trials of twenty samples: by trial {by_trial:.1%}, by sample {by_sample:.1%}\n")
-    _sequential()
-    _shapes()
-    _outlier_rules()
-    _dependence()
-    _warm_up()
-
-
-def _replicated() -> tuple[float, float]:
-    """Coverage when trials are counted, and when their samples are."""
+def replicated(run: Run) -> Iterator[Row]:
+    """Coverage when three trials are counted, and when their twenty samples are."""
     random = numpy.random.default_rng(1)
-    between = random.normal(100, 5, size=(RUNS, 3, 1))
-    samples = between + random.normal(0, 5, size=(RUNS, 3, 20))
-    by_trial, by_sample = (
-        float((abs(values.mean(axis=1) - 100) <= _half_widths(values)).mean())
-        for values in (samples.mean(axis=2), samples.reshape(RUNS, 60))
-    )
-    return by_trial, by_sample
+    between = random.normal(100, 5, size=(run.repetitions, 3, 1))
+    samples = between + random.normal(0, 5, size=(run.repetitions, 3, 20))
+    by = {"trial": samples.mean(axis=2), "sample": samples.reshape(run.repetitions, 60)}
+    for name, values in by.items():
+        covers = (abs(values.mean(axis=1) - 100) <= _half_widths(values)).mean()
+        yield Row(f"three trials of twenty samples, by {name}: covers", float(covers), "%")
 
 
 def _half_widths(values: Array) -> Array:
@@ -57,79 +45,88 @@ def _half_widths(values: Array) -> Array:
     return stdtrit(n - 1, (1 + CONFIDENCE) / 2) * values.std(axis=1, ddof=1) / numpy.sqrt(n)
 
 
-def _sequential() -> None:
-    print(f"sequential stopping, nominal {CONFIDENCE:.0%}: lowest ... highest coverage over")
-    print(f"dispersions {DISPERSIONS}, targets {TARGETS}, max_rounds {MAXIMA}")
-    print("trials     minimum   plain              for repeated looks   rounds (worst case)")
+def sequential(run: Run) -> Iterator[Row]:
+    """Coverage of runs that stop by their results: with plain intervals, and with those for
+    repeated looks. Lowest and highest over dispersions, targets and max_rounds; then one by one at
+    target 5 %, max_rounds 20."""
     for shape in ("normal", "lognormal"):
         for minimum in MINIMA:
-            plain, adjusted = (_cells(shape, minimum, looks) for looks in (False, True))
+            plain, looks = (
+                list(
+                    grid(shape, DISPERSIONS, [minimum], TARGETS, MAXIMA, runs=run.repetitions,
+                         adjusted=adjusted)
+                )
+                for adjusted in (False, True)
+            )  # fmt: skip
             worst = min(range(len(plain)), key=lambda i: plain[i].coverage)
-            before, after = plain[worst].needed, adjusted[worst].needed
-            print(
-                f"{shape:10} {minimum:7}   {_span(plain)}    {_span(adjusted)}      "
-                f"{before:.1f} -> {after:.1f}"
+            rounds = (
+                f"rounds in the worst case {plain[worst].needed:.1f} -> {looks[worst].needed:.1f}"
             )
-    print("\nthe same at target 5 %, max_rounds 20, normal: coverage plain -> adjusted (rounds)")
+            yield Row(
+                f"stopping, {shape}, at least {minimum} trials: lowest", _least(looks), "%",
+                "plain", _least(plain),
+                remarks=f"highest {_most(looks):.1%}, plain {_most(plain):.1%}; {rounds}",
+            )  # fmt: skip
     for dispersion in DISPERSIONS:
-        pairs = zip(*(_row(dispersion, looks) for looks in (False, True)), strict=True)
-        row = [
-            f"{a.coverage:.1%} -> {b.coverage:.1%} ({a.needed:.1f} -> {b.needed:.1f})"
-            for a, b in pairs
-        ]
-        print(f"  {dispersion:4.0%}: {'   '.join(row)}")
-    print()
+        plain, looks = (
+            grid(
+                "normal",
+                [dispersion],
+                MINIMA,
+                [0.05],
+                [20],
+                runs=run.repetitions,
+                adjusted=adjusted,
+            )
+            for adjusted in (False, True)
+        )
+        for minimum, a, b in zip(MINIMA, plain, looks, strict=True):
+            name = f"stopping, dispersion {dispersion:.0%}, at least {minimum} trials: covers"
+            rounds = f"rounds {a.needed:.1f} -> {b.needed:.1f}"
+            yield Row(name, b.coverage, "%", "plain", a.coverage, remarks=rounds)
 
 
-def _cells(shape: str, minimum: int, adjusted: bool) -> list[Cell]:
-    return list(grid(shape, DISPERSIONS, [minimum], TARGETS, MAXIMA, runs=RUNS, adjusted=adjusted))
+def _least(cells: Sequence[Cell]) -> float:
+    return min(cell.coverage for cell in cells)
 
 
-def _row(dispersion: float, adjusted: bool) -> list[Cell]:
-    return list(grid("normal", [dispersion], MINIMA, [0.05], [20], runs=RUNS, adjusted=adjusted))
+def _most(cells: Sequence[Cell]) -> float:
+    return max(cell.coverage for cell in cells)
 
 
-def _span(cells: Sequence[Cell]) -> str:
-    coverages = [cell.coverage for cell in cells]
-    return f"{min(coverages):.1%} ... {max(coverages):.1%}"
-
-
-def _shapes() -> None:
-    print("fixed n: coverage of the mean (Student's t, skewness-corrected t) and of the median")
-    print("trials          n      t     corrected   median")
+def shapes(run: Run) -> Iterator[Row]:
+    """Fixed n: coverage of the mean (skewness-corrected and Student's t), and of the median."""
     for shape, dispersion in (("normal", 0.1), ("lognormal", 0.2), ("lognormal", 0.4)):
         for n in (6, 10, 20, 50, 100):
-            values = trials(shape, dispersion, (ROWS, n), 2)
+            values = trials(shape, dispersion, (run.repetitions, n), 2)
             rows = [list(row) for row in values]
             plain = float((abs(values.mean(axis=1) - 1) <= _half_widths(values)).mean())
             corrected = _covering(rows, 1, lambda row: mean_interval(row, CONFIDENCE))
             centre = median_of(shape, dispersion)
             median = _covering(rows, centre, lambda row: median_interval(row, CONFIDENCE))
-            print(f"{shape:9} {dispersion:4.0%} {n:4}  {plain:.1%}   {corrected}   {median}")
-    print()
+            case = f"{shape} {dispersion:.0%}, n = {n}"
+            yield Row(f"{case}, mean: covers", corrected, "%", "Student's t", plain)
+            yield Row(f"{case}, median: covers", median, "%")
 
 
-def _covering(rows: Sequence[list[float]], truth: float, interval: Callable[..., object]) -> str:
+def _covering(rows: Sequence[list[float]], truth: float, interval: Callable[..., Any]) -> float:
     found = [interval(row) for row in rows]
-    return f"{numpy.mean([i.low <= truth <= i.high for i in found]):.1%}"  # type: ignore[attr-defined]
+    return float(numpy.mean([i.low <= truth <= i.high for i in found]))
 
 
-def _outlier_rules() -> None:
-    print("rows in which a good trial is marked; rows in which one (two) 6 s off are marked, all")
-    print("trials          n    generalized ESD   modified z > 3.5   Tukey's fences")
+def outlier_rules(run: Run) -> Iterator[Row]:
+    """Rows in which a good trial is marked; remarks: in which one (two) 6 s off are marked."""
+    rules = {"generalized ESD": find_outliers, "modified z > 3.5": _modified_z, "fences": _fences}
     for shape, dispersion in (("normal", 0.1), ("lognormal", 0.2)):
         for n in (5, 10, 20, 30):
-            clean = trials(shape, dispersion, (ROWS, n), 4)
+            clean = trials(shape, dispersion, (run.repetitions, n), 4)
             one, two = clean.copy(), clean.copy()
             one[:, :1] += 6 * dispersion
             two[:, :2] += 6 * dispersion
-            cells = [
-                f"{_marking(rule, clean, 0):.1%} {_marking(rule, one, 1):.0%} "
-                f"({_marking(rule, two, 2):.0%})"
-                for rule in (find_outliers, _modified_z, _fences)
-            ]
-            print(f"{shape:9} {dispersion:4.0%} {n:4}    {'    '.join(cells)}")
-    print()
+            for name, rule in rules.items():
+                marked = f"{_marking(rule, one, 1):.0%} ({_marking(rule, two, 2):.0%})"
+                case = f"outliers, {shape} {dispersion:.0%}, n = {n}, {name}"
+                yield Row(case, _marking(rule, clean, 0), "%", remarks=marked)
 
 
 def _marking(rule: Callable[[Array], Sequence[int]], rows: Array, spoiled: int) -> float:
@@ -151,57 +148,65 @@ def _fences(row: Array) -> Sequence[int]:
     return [int(i) for i in numpy.flatnonzero((row < low - reach) | (row > high + reach))]
 
 
-def _dependence() -> None:
-    print("trials in an order of no meaning: rows with a warning; of AR(1) 0.6; of a drift of 2 s")
+def dependent(run: Run) -> Iterator[Row]:
+    """Rows of trials in an order of no meaning, and of others, with a warning."""
     random = numpy.random.default_rng(5)
     for n in (6, 10, 20, 50):
-        kinds = (
-            random.normal(size=(ROWS, n)),
-            _autoregressive(random, n, 0.6),
-            random.normal(size=(ROWS, n)) + numpy.linspace(-1, 1, n),
-        )
-        cells = []
-        for rows in kinds:
+        size = (run.repetitions, n)
+        kinds = {
+            "no meaning": random.normal(size=size),
+            "AR(1) 0.6": _autoregressive(random, size, 0.6),
+            "a drift of 2 s": random.normal(size=size) + numpy.linspace(-1, 1, n),
+        }
+        for name, rows in kinds.items():
             found = [dependence(list(row)) for row in rows]
-            autocorrelated = numpy.mean([one.is_autocorrelated for one in found])
-            trends = numpy.mean([one.has_trend for one in found])
-            cells.append(f"autocorrelation {autocorrelated:.1%}, trend {trends:.1%}")
-        print(f"  n = {n:3}: {'   '.join(cells)}")
-    print()
+            autocorrelated = float(numpy.mean([one.is_autocorrelated for one in found]))
+            trends = float(numpy.mean([one.has_trend for one in found]))
+            yield Row(f"order of {name}, n = {n}: autocorrelation", autocorrelated, "%")
+            yield Row(f"order of {name}, n = {n}: trend", trends, "%")
 
 
-def _autoregressive(random: numpy.random.Generator, n: int, coefficient: float) -> Array:
+def _autoregressive(
+    random: numpy.random.Generator, size: tuple[int, int], coefficient: float
+) -> Array:
     """First-order, of variance 1."""
-    noise = random.normal(size=(ROWS, n))
+    noise = random.normal(size=size)
     values = noise.copy()
-    for place in range(1, n):
+    for place in range(1, size[1]):
         innovation = (1 - coefficient**2) ** 0.5 * noise[:, place]
         values[:, place] = coefficient * values[:, place - 1] + innovation
     return values
 
 
-def _warm_up() -> None:
-    print("samples within trials: steady / warm-up / never, of three trials each")
+def warm_up(run: Run) -> Iterator[Row]:
+    """Samples within three trials: share called steady."""
     random = numpy.random.default_rng(6)
+    runs = run.repetitions
     for length in (20, 100):
-        noise = random.normal(size=(300, 3, length))
+        noise = random.normal(size=(runs, 3, length))
         decay = 4 * numpy.exp(-numpy.arange(length) / (length / 10))
         first = numpy.where(numpy.arange(length) == 0, 6, 0)
+        correlated = _autoregressive(random, (10 * runs, length), 0.5)[: 3 * runs]
         for name, rows in (
             ("noise", noise),
-            ("AR(1) 0.5", _autoregressive_series(random, length)),
+            ("AR(1) 0.5", correlated.reshape(runs, 3, length)),
             ("first sample 6 s slow", noise + first),
             ("decay from 4 s", noise + decay),
             ("ramp over 6 s", noise + numpy.linspace(0, 6, length)),
         ):
             states = [steadiness(list(row)).state for row in rows]
-            shares = (states.count(s) / len(states) for s in ("steady", "warm-up", "never"))
-            print(f"  {length:3} samples, {name:22}: {' / '.join(f'{s:.1%}' for s in shares)}")
-
-
-def _autoregressive_series(random: numpy.random.Generator, length: int) -> Array:
-    return _autoregressive(random, length, 0.5)[:900].reshape(300, 3, length)
+            steady, warming, never = (
+                states.count(s) / len(states) for s in ("steady", "warm-up", "never")
+            )
+            others = f"warm-up {warming:.1%}, never {never:.1%}"
+            yield Row(f"{length} samples, {name}: steady", steady, "%", remarks=others)
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(
+        __doc__,
+        {
+            replicated: 20_000, sequential: 20_000, shapes: 3_000, outlier_rules: 3_000,
+            dependent: 3_000, warm_up: 300,
+        },
+    ).main()  # fmt: skip

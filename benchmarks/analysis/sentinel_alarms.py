@@ -2,18 +2,23 @@
 
 .venv/bin/python benchmarks/analysis/sentinel_alarms.py
 
-Simulated with a fixed seed; prints the tables of docs/explanation/noise.md.
+Simulated with a fixed seed; the figures are those of docs/explanation/noise.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
 from sfcperf.control.trials.drift_test import drift_test
 
-RUNS = 400
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _runner import Benchmark, Row, Run
+
 READINGS = 30
 CALIBRATION = 6
 Draw = Callable[[np.random.Generator, int], list[float]]
@@ -27,24 +32,28 @@ QUIET: dict[str, Draw] = {
 }
 
 
-def main() -> None:
-    print("| quiet readings | `max_change_ratio` 0 | 0.2 (default) |")
-    print("| --- | --- | --- |")
+def quiet(run: Run) -> Iterator[Row]:
+    """Share of the readings of a quiet machine that depart, by `max_change_ratio`."""
     for name, draw in QUIET.items():
-        cells = [_alarms(draw, limit) for limit in (0.0, 0.2)]
-        print(f"| {name} | {' | '.join(cells)} |")
-    print()
-    print("| step | seen at scatter 3 % | at 10 % |")
-    print("| --- | --- | --- |")
+        for limit in (0.0, 0.2):
+            share, runs = _alarms(draw, limit, run.repetitions)
+            case = f"{name}, max_change_ratio {limit:g}"
+            yield Row(case, share, "%", remarks=f"of readings; {100 * runs:.0f} % of runs")
+
+
+def steps(run: Run) -> Iterator[Row]:
+    """Share of steps that are seen."""
     for step in (0.25, 0.5, 1.0):
-        print(f"| +{100 * step:.0f} % | {_seen(step, 3.0)} | {_seen(step, 10.0)} |")
+        for scatter in (3.0, 10.0):
+            name = f"step of +{100 * step:.0f} %, scatter {scatter:g} %"
+            yield Row(name, _seen(step, scatter, run.repetitions), "%")
 
 
-def _alarms(draw: Draw, limit: float) -> str:
-    """Share of judged readings, and of runs with at least one."""
+def _alarms(draw: Draw, limit: float, count: int) -> tuple[float, float]:
+    """Share of judged readings, and of so many runs with at least one."""
     rng = np.random.default_rng(1)
     judged = alarms = runs = 0
-    for _ in range(RUNS):
+    for _ in range(count):
         values = draw(rng, CALIBRATION + READINGS)
         good, any_alarm = values[:CALIBRATION], False
         for value in values[CALIBRATION:]:
@@ -54,19 +63,19 @@ def _alarms(draw: Draw, limit: float) -> str:
             if not departed:
                 good.append(value)
         runs += any_alarm
-    return f"{100 * alarms / judged:.1f} % of readings, {100 * runs / RUNS:.0f} % of runs"
+    return alarms / judged, runs / count
 
 
-def _seen(step: float, scatter: float) -> str:
+def _seen(step: float, scatter: float, count: int) -> float:
     """Of steps after the calibration alone."""
     rng = np.random.default_rng(2)
     seen = 0
-    for _ in range(5 * RUNS):
+    for _ in range(count):
         values = rng.normal(100, scatter, CALIBRATION + 1).tolist()
         value = values[-1] + 100 * step
         seen += drift_test(value, values[:-1], CALIBRATION, 0.2).departed
-    return f"{100 * seen / (5 * RUNS):.0f} %"
+    return seen / count
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {quiet: 400, steps: 2000}).main()

@@ -3,23 +3,22 @@
 .venv/bin/python benchmarks/analysis/speed.py
 
 Each run is summarised by a process of its own, as `sfcperf report` does: its time is that of the
-analysis with its imports, its memory the peak of the whole process. The best of three counts: what
-else the machine has to do only ever adds.
+analysis with its imports, its memory the peak of the whole process. The best of the
+repetitions counts: what else the machine has to do only ever adds.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Budget, Row, Run
+from _shared.chain import output
 from support.records.manifests import run_manifest
 from support.records.trials import trial
 
@@ -27,9 +26,6 @@ from sfcperf.results.documents import trial_document
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 
-BUDGET_S = 5.0
-BUDGET_MIB = 500.0
-REPETITIONS = 3
 ECHOES = 20
 ROUNDS = (13, 50)
 SCENARIOS = 50
@@ -37,47 +33,46 @@ LABELS = ("ping", "iperf3-tcp", "iperf3-udp", "httperf")
 TRIALS = [len(LABELS) * SCENARIOS * rounds for rounds in ROUNDS]
 
 
-def main() -> None:
-    """Print figures beside their budgets; exit status 1 when one is exceeded."""
-    (small_s, _, _), (large_s, large_cpu_s, large_mib) = (_measured(trials) for trials in TRIALS)
+def summary(run: Run) -> Iterator[Row]:
+    """Of few trials and of many."""
     few, many = TRIALS
-    print(f"summary of {few:6,} trials: {small_s:.2f} s")
-    print(f"summary of {many:6,} trials: {large_s:.2f} s (budget {BUDGET_S:.0f} s)")
-    print(f"                    CPU time: {large_cpu_s:.2f} s")
-    print(f"                 peak memory: {large_mib:.0f} MiB (budget {BUDGET_MIB:.0f} MiB)")
-    print(f"growth for {many / few:.1f} x the trials: {large_s / small_s:.1f} x the time")
-    if large_s > BUDGET_S or large_mib > BUDGET_MIB:
-        sys.exit("over budget")
-
-
-def _measured(trials: int) -> tuple[float, float, float]:
-    """Seconds, seconds of CPU time, and MiB at the peak, of a process that summarises so many
-    trials."""
     with tempfile.TemporaryDirectory() as folder:
-        store = RunStore.create(Path(folder) / "run")
-        store.write_manifest(run_manifest("20260131-120000-speed-abc123"))
-        rng = random.Random(1)
-        with (store.folder / "trials.jsonl").open("w") as file:
-            for number in range(trials):
-                file.write(trial_document(_trial(number, rng)) + "\n")
-        command = [sys.executable, __file__, str(store.folder)]
-        told = [
-            json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-            for _ in range(REPETITIONS)
-        ]
-    seconds, cpu_s, mib = (min(one) for one in zip(*told, strict=True))
-    return seconds, cpu_s, mib
+        stores = {trials: _run(Path(folder, f"{trials}"), trials) for trials in TRIALS}
+        found = run.in_turn(stores, _measured)
+    best = {n: [min(each) for each in zip(*readings, strict=True)] for n, readings in found.items()}
+    seconds, cpu_s, mib = best[many]
+    name = f"summary of {many:,} trials"
+    yield Row(name, seconds, "s", f"of {few:,}", best[few][0], Budget(high=5))
+    yield Row(f"{name}, CPU time", cpu_s, "s")
+    yield Row(f"{name}, peak memory", mib, "MiB", budget=Budget(high=500))
 
 
-def _summarise(folder: Path) -> None:
-    """What the process does."""
-    begin = time.perf_counter()
-    from sfcperf.analysis.summary import SummaryAnalysis
+def _run(folder: Path, trials: int) -> Path:
+    store = RunStore.create(folder)
+    store.write_manifest(run_manifest("20260131-120000-speed-abc123"))
+    rng = random.Random(1)
+    with (store.folder / "trials.jsonl").open("w") as file:
+        for number in range(trials):
+            file.write(trial_document(_trial(number, rng)) + "\n")
+    return store.folder
 
-    SummaryAnalysis({}).analyse(RunStore.open(folder))
-    seconds = time.perf_counter() - begin
-    mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps([seconds, time.process_time(), mib]))
+
+def _measured(run_folder: Path) -> list[float]:
+    """Seconds, seconds of CPU time, and MiB at the peak, of a process that summarises a run."""
+    command = [sys.executable, "-c", SUMMARISE, run_folder]
+    return [float(word) for word in output(command).split()]
+
+
+SUMMARISE = """
+import resource, sys, time
+from pathlib import Path
+from sfcperf.results.store import RunStore
+begin = time.perf_counter()
+from sfcperf.analysis.summary import SummaryAnalysis
+SummaryAnalysis({}).analyse(RunStore.open(Path(sys.argv[1])))
+seconds = time.perf_counter() - begin
+print(seconds, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
 
 
 def _trial(number: int, rng: random.Random) -> TrialRecord:
@@ -112,4 +107,4 @@ def _trial(number: int, rng: random.Random) -> TrialRecord:
 
 
 if __name__ == "__main__":
-    _summarise(Path(sys.argv[1])) if len(sys.argv) > 1 else main()
+    Benchmark(__doc__, {summary: 3}).main()

@@ -1,8 +1,8 @@
 """How often the bounds of a search contain the true throughput, and how long it takes.
 
-.venv/bin/python benchmarks/analysis/throughput_search.py [RUNS]
+.venv/bin/python benchmarks/analysis/throughput_search.py
 
-Simulated with fixed seeds; prints the table of docs/explanation/throughput.md.
+Simulated with fixed seeds; the figures are those of docs/explanation/throughput.md. Loads: median.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Row, Run
 from support.simulated_system import Simulation, System
 
 from sfcperf.active.ndr.throughput_search import Settings, search
 
-RUNS = 1000
 WIDTH, TRIALS, EXCEED = 0.005, 21, 0.5
 SETTINGS = Settings(
     (("ndr", 0.0), ("pdr", 0.005)), EXCEED, WIDTH, 1, 1, TRIALS, 1000, 1e8, float("inf")
@@ -31,19 +31,13 @@ CASES = [
 ]
 
 
-def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
-    print(
-        "| noise | bursts | NDR: truth within | undecidable within | PDR: truth within | "
-        "undecidable within | loads, median |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+def bounds(run: Run) -> Iterator[Row]:
+    """Share of the searches whose bounds hold the truth, or meet what is undecidable."""
     for noise, burst in CASES:
-        cells = " | ".join(_row(noise, burst, runs))
-        print(f"| {100 * noise:g} % | {100 * burst:g} % | {cells} |", flush=True)
+        yield from _rows(noise, burst, run.repetitions)
 
 
-def _row(noise: float, burst: float, runs: int) -> Iterator[str]:
+def _rows(noise: float, burst: float, runs: int) -> Iterator[Row]:
     point, zone = [0, 0], [0, 0]
     loads = []
     for seed in range(runs):
@@ -60,11 +54,14 @@ def _row(noise: float, burst: float, runs: int) -> Iterator[str]:
             low, high = system.undecidable(goal.loss_ratio, EXCEED, TRIALS)
             point[index] += lower <= truth <= upper
             zone[index] += lower <= high and low <= upper
-    for index in range(2):
-        yield f"{100 * point[index] / runs:.1f} %"
-        yield f"{100 * zone[index] / runs:.1f} %"
-    yield f"{median(loads):.0f}"
+    for index, goal_name in enumerate(("NDR", "PDR")):
+        yield Row(
+            f"{goal_name}, noise {100 * noise:g} %, bursts {100 * burst:g} %: truth within",
+            point[index] / runs, "%",
+            remarks=f"undecidable within {100 * zone[index] / runs:.1f} %; "
+            f"{median(loads):.0f} loads",
+        )  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {bounds: 1000}).main()

@@ -12,22 +12,22 @@ nothing explains the rest.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from sfcperf.results.store import RunFile, RunStore
+from sfcperf.results.store import RunFile
 
-SFCPERF = str(Path(sys.executable).with_name("sfcperf"))
-PLANES = ("ebpf", "ovs")
-ROUNDS = 5
-GOAL_VNFS, GOAL_EXPLAINED = 0.5, 0.95
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _runner import Benchmark, Budget, Row, Run
+from _shared.chain import run_of
+
+LEAST = {"ebpf": (0.5, 0.95), "ovs": (None, None)}
+"""Data plane -> shares of the VNFs, and of all that is explained."""
 
 
 @dataclass(frozen=True)
@@ -50,49 +50,26 @@ class Shares:
         return (self.vnfs_us + sum(self.parts_us.values())) / self.end_to_end_us
 
 
-def main() -> None:
-    """Print a line per data plane, and the goals."""
-    found: dict[str, list[Shares]] = {plane: [] for plane in PLANES}
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(ROUNDS):
-            for plane, shares in found.items():
-                shares.append(measured(Path(folder), plane))
+def attribution(run: Run) -> Iterator[Row]:
+    """Runs on both data planes."""
+    found = run.in_turn(list(LEAST), measured)
     for plane, shares in found.items():
-        print(f"{plane}: {told(shares)}")
-    ratio = median(s.end_to_end_us for s in found["ovs"]) / median(
-        s.end_to_end_us for s in found["ebpf"]
-    )
-    print(
-        f"the chain takes {ratio:.0f} times as long with ovs; goals with ebpf: VNFs at least "
-        f"{GOAL_VNFS:.0%}, explained at least {GOAL_EXPLAINED:.0%}"
-    )
+        parts = ", ".join(
+            f"{name} {median(one.parts_us[name] for one in shares):.1f} us"
+            for name in shares[0].parts_us
+        )
+        vnfs, explained = (None if low is None else Budget(low=low) for low in LEAST[plane])
+        yield Row(f"{plane}, VNFs", [one.vnfs_us for one in shares], "us", remarks=parts)
+        yield Row(f"{plane}, share of the VNFs", [one.vnfs for one in shares], "%", budget=vnfs)
+        yield Row(f"{plane}, explained", [one.explained for one in shares], "%", budget=explained)
+    ovs, ebpf = ([one.end_to_end_us for one in found[plane]] for plane in ("ovs", "ebpf"))
+    yield Row("ovs, end to end", ovs, "us", "ebpf", ebpf)
 
 
-def told(shares: list[Shares]) -> str:
-    """Medians of the runs, with the least and the largest share of the VNFs."""
-    vnfs = sorted(one.vnfs for one in shares)
-    parts = ", ".join(
-        f"{name} {median(one.parts_us[name] for one in shares):.1f} us"
-        for name in shares[0].parts_us
-    )
-    times = f"VNFs {median(one.vnfs_us for one in shares):.1f} us"
-    return (
-        f"end to end {median(one.end_to_end_us for one in shares):.1f} us, "
-        f"{', '.join(filter(None, (times, parts)))}: VNFs {median(vnfs):.0%} of it ({vnfs[0]:.0%} "
-        f"to {vnfs[-1]:.0%} in {len(vnfs)} runs), explained "
-        f"{median(one.explained for one in shares):.0%}"
-    )
-
-
-def measured(folder: Path, plane: str) -> Shares:
+def measured(plane: str) -> Shares:
     """A run and its attribution."""
-    file = folder / "workflow.json"
-    file.write_text(json.dumps(workflow(plane)))
-    argv = [SFCPERF, "run", str(file), "--quiet", "--results", str(folder)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        raise SystemExit(f"{plane}: the run ended with {done.returncode}: {done.stderr}")
-    document = RunStore(Path(done.stdout.strip())).document(RunFile.ATTRIBUTION)
+    with run_of(workflow(plane)) as store:
+        document = store.document(RunFile.ATTRIBUTION)
     assert document is not None, "a run with pptmon has an attribution"
     (path,) = (path for path in document["paths"] if path["path"] == "forward")
     return Shares(
@@ -128,4 +105,4 @@ def workflow(plane: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {attribution: 5}).main()

@@ -1,6 +1,6 @@
 """The data planes `ebpf` and `ovs` beside each other, and beside the least that the kernel needs.
 
-    sudo .venv/bin/python benchmarks/data_plane/ebpf_and_ovs.py [--paper-forwarder FILE] [ROW ...]
+    sudo .venv/bin/python benchmarks/data_plane/ebpf_and_ovs.py [--paper-forwarder FILE] [PART ...]
 
 All ratios are between figures of one run. FILE is OpenDaylight's vxlan_tool.py
 (sfc-test/nsh-tools), the forwarder of the paper; without it that row is left out. Packets have 64
@@ -10,14 +10,16 @@ lost.
 
 from __future__ import annotations
 
-import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
@@ -31,92 +33,75 @@ from sfcperf.management.deployment import Deployment
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Budget, Parameter, Row, Run
 from _shared.chain import TAG, deployed, output, workflow
+from _shared.cpu_time import cpu_s
 from _shared.live_frames import compiled
 from _shared.offering import offering
+from _shared.veths import veths
 
 HERE = Path(__file__).parent / "_bounce"
+PLANES = ("ebpf", "ovs")
 LOSS = 0.005
 LOAD_S = 0.4
 STEPS = 7
 """Of the search for a rate: to within 2 ** -STEPS of an order of magnitude, in logarithms."""
-ROUNDS = 3
 PINGS = 400
 HOP_FRAMES = 2_000_000
-HOP_ROUNDS = 5
 RULES = (1, 1_000, 100_000)
 FLOWS = 60_000
 PORT = 9
 
 
-def main() -> None:
-    """Print the rows."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="ROW", help=", ".join(ROWS))
-    parser.add_argument("--paper-forwarder", type=Path, metavar="FILE")
-    given = parser.parse_args()
-    for row in given.rows or ROWS:
-        ROWS[row](given.paper_forwarder)
-        sys.stdout.flush()
-
-
 # --- rates through chains ---
 
 
-def chain_rates(paper_forwarder: Path | None) -> None:
-    """One hop of the forwarder, and how hops add up."""
-    rates: dict[str, list[float]] = {"ovs": [], "ebpf": []}
-    loads: dict[str, Load] = {}
-    for _ in range(ROUNDS):
-        for plane, found in rates.items():
-            with chain(plane, 1) as deployment:
-                loads[plane] = best_load(deployment)
-                found.append(loads[plane].sent_pps)
-    middle = {plane: median(found) for plane, found in rates.items()}
-    print(
-        f"chain of 1 forwarder: ebpf {middle['ebpf'] / 1e3:.0f} kpps, ovs "
-        f"{middle['ovs'] / 1e3:.1f} kpps: {middle['ebpf'] / middle['ovs']:.0f} times (goal: 10); "
-        f"latency p50/p99 at these rates: ebpf {latency(loads['ebpf'])}, ovs "
-        f"{latency(loads['ovs'])}"
-    )
-    if paper_forwarder is None:
-        print("the paper's forwarder: left out (--paper-forwarder)")
+def rates(run: Run) -> Iterator[Row]:
+    """One hop of the forwarder."""
+    loads = run.in_turn(PLANES, lambda plane: chain_load(plane, 1))
+    kpps = {plane: [load.sent_pps / 1e3 for load in found] for plane, found in loads.items()}
+    at_these = ", ".join(f"{plane} {latency(found[-1])}" for plane, found in loads.items())
+    yield Row(
+        "chain of 1 forwarder, ebpf", kpps["ebpf"], "kpps", "ovs", kpps["ovs"],
+        Budget(low=10, of="ratio"), f"latency p50/p99 at these rates: {at_these}",
+    )  # fmt: skip
+    if (file := run.parameters.paper_forwarder) is None:
         return
     with chain("ebpf", 1, "nsh-vxlan-gpe", {"engine": "userspace"}) as deployment:
         function = deployment.functions[0]
         for pid in deployment.meters[function.name].pids():
-            os.kill(pid, 9)
+            os.kill(pid, signal.SIGKILL)
         # It reads /sys, which `ip netns exec` mounts anew.
         argv = ["ip", "netns", "exec", f"sfcperf-{TAG}-{function.name}", sys.executable]
-        argv += [str(paper_forwarder), "-i", "eth0", "-d", "forward"]
-        process = subprocess.Popen(argv)
+        process = subprocess.Popen([*argv, str(file), "-i", "eth0", "-d", "forward"])
         time.sleep(1)
-        rate = best_load(deployment).sent_pps
+        paper_kpps = best_load(deployment).sent_pps / 1e3
         process.terminate()
         process.wait()
-    with chain("ebpf", 1, "nsh-vxlan-gpe") as deployment:
-        ours = best_load(deployment).sent_pps
-    print(
-        f"the same with VXLAN-GPE: ebpf and engine xdp {ours / 1e3:.0f} kpps, with the paper's "
-        f"forwarder {rate / 1e3:.1f} kpps: {ours / rate:.0f} times (goal: 50)"
-    )
+    ours_kpps = chain_load("ebpf", 1, "nsh-vxlan-gpe").sent_pps / 1e3
+    yield Row(
+        "the same with VXLAN-GPE, engine xdp", ours_kpps, "kpps", "the paper's forwarder",
+        paper_kpps, Budget(low=50, of="ratio"),
+    )  # fmt: skip
 
 
-def hops(_: Path | None) -> None:
+def hops(run: Run) -> Iterator[Row]:
     """Whether each further forwarder costs the same."""
-    lengths = (1, 4, 8)
-    costs: dict[int, list[float]] = {length: [] for length in lengths}
-    for _round in range(ROUNDS):
-        for length in lengths:
-            with chain("ebpf", length) as deployment:
-                costs[length].append(1e9 / best_load(deployment).sent_pps)
-    ns = {length: median(found) for length, found in costs.items()}
-    first, second = (ns[4] - ns[1]) / 3, (ns[8] - ns[4]) / 4
-    listed = ", ".join(f"{length}: {1e6 / found:.0f} kpps" for length, found in ns.items())
-    print(
-        f"chains of forwarders ({listed}): a hop costs {first:.0f} ns from 1 to 4, {second:.0f} "
-        f"ns from 4 to 8: ratio {second / first:.2f} (goal: 0.85 to 1.15)"
-    )
+    loads = run.in_turn((1, 4, 8), partial(chain_load, "ebpf"))
+    ns = {length: [1e9 / load.sent_pps for load in found] for length, found in loads.items()}
+    for length, found in ns.items():
+        yield Row(f"chain of {length} forwarders", [1e6 / each for each in found], "kpps")
+    one, four, eight = map(median, ns.values())
+    yield Row(
+        "a hop, from 4 to 8", (eight - four) / 4, "ns", "a hop, from 1 to 4", (four - one) / 3,
+        Budget(0.85, 1.15, "ratio"),
+    )  # fmt: skip
+
+
+def chain_load(plane: str, length: int, encapsulation: str = "nsh-eth") -> Load:
+    """The best load of a chain of forwarders."""
+    with chain(plane, length, encapsulation) as deployment:
+        return best_load(deployment)
 
 
 def latency(load: Load) -> str:
@@ -146,63 +131,65 @@ def best_load(deployment: Deployment) -> Load:
 # --- one hop against a bare bounce ---
 
 
-def bounce(_: Path | None) -> None:
+def bounce(run: Run) -> Iterator[Row]:
     """One lookup and one forwarder, against the least that XDP can do on the same veths."""
-    floors = {"bare": ["near", "far"], "path": ["sink1", "far", "sink0"]}
     with tempfile.TemporaryDirectory() as folder, hop_space() as space:
         tool = compiled(HERE / "bounce", Path(folder))
-        found: dict[str, list[float]] = {"bare": [], "path": [], "hop": []}
-        for _round in range(HOP_ROUNDS):
-            for name, ends in floors.items():
-                found[name].append(bounced(space, tool, ends))
+
+        def one_hop() -> float:
             with hop(space, Path(folder)):
-                found["hop"].append(bounced(space, tool, ["sink1"]))
-    rates = {name: median(values) / 1e6 for name, values in found.items()}
-    print(
-        f"one hop (SFF, veth, forwarder, veth, SFF, veth): {rates['hop']:.2f} Mpps; bare XDP_TX on "
-        f"the first two of the veths: {rates['bare']:.2f} Mpps: {rates['hop'] / rates['bare']:.0%} "
-        f"of it; bare XDP_TX and XDP_REDIRECT on all three: {rates['path']:.2f} Mpps: "
-        f"{rates['hop'] / rates['path']:.0%} of it (goal: 60 %)"
-    )
+                return bounced(space, tool, "sink1") / 1e6
+
+        found = run.in_turn(
+            {
+                "bare": lambda: bounced(space, tool, "near", "far") / 1e6,
+                "path": lambda: bounced(space, tool, "sink1", "far", "sink0") / 1e6,
+                "hop": one_hop,
+            }
+        )
+    name = "one hop (SFF, veth, forwarder, veth, SFF, veth)"
+    yield Row(name, found["hop"], "Mpps", "XDP_TX on the first two veths", found["bare"])
+    peer = "XDP_TX and XDP_REDIRECT on all three"
+    yield Row(name, found["hop"], "Mpps", peer, found["path"], Budget(low=0.6, of="ratio"))
 
 
-def forwarder(_: Path | None) -> None:
+def forwarder(run: Run) -> Iterator[Row]:
     """What the forwarder's engine xdp adds to XDP_TX."""
     with tempfile.TemporaryDirectory() as folder, hop_space() as space:
         tool = compiled(HERE / "bounce", Path(folder))
-        argv = [str(binaries.find("sfc-forwarder")), "--interface", "far"]
-        found: dict[str, list[float]] = {"bare": [], "forwarder": []}
-        for _round in range(ROUNDS):
-            found["bare"].append(1e9 / bounced(space, tool, ["near", "far"]))
+
+        def forwarded() -> float:
+            argv = [str(binaries.find("sfc-forwarder")), "--interface", "far"]
             with running(space, argv):
-                found["forwarder"].append(1e9 / bounced(space, tool, ["near"]))
-    ns = {name: median(values) for name, values in found.items()}
-    print(
-        f"forwarder (engine xdp) alone: {ns['forwarder']:.0f} ns per frame, there and back; XDP_TX "
-        f"at the same veth: {ns['bare']:.0f} ns: {ns['bare'] / ns['forwarder']:.0%} of its rate"
-    )
+                return 1e9 / bounced(space, tool, "near")
+
+        bare = partial(bounced, space, tool, "near", "far")
+        found = run.in_turn({"bare": lambda: 1e9 / bare(), "forwarder": forwarded})
+    name = "forwarder (engine xdp) alone, there and back"
+    yield Row(name, found["forwarder"], "ns", "XDP_TX at the same veth", found["bare"])
 
 
-def threads(_: Path | None) -> None:
+def threads(run: Run) -> Iterator[Row]:
     """Whether the forwarder's engine userspace costs the same on each further CPU. Its rate shows
     that only where generator and endpoints have other CPUs."""
     counts = range(1, len(machine_cpus()) + 1)
-    found: dict[int, list[tuple[float, float, float]]] = {count: [] for count in counts}
-    for _round in range(ROUNDS):
-        for count, seen in found.items():
-            knobs = {"engine": "userspace"}
-            with chain("ebpf", 1, knobs=knobs, vcpus=count) as deployment:
-                seen.append(thread_cost(deployment))
-    ns = {count: median(cost for cost, _, _ in seen) for count, seen in found.items()}
-    even = {count: median(share for _, share, _ in seen) for count, seen in found.items()}
-    full = {count: median(lost for _, _, lost in seen) for count, seen in found.items()}
-    for count in counts:
-        print(
-            f"forwarder (engine userspace) on {count} CPUs: {ns[count]:.0f} ns of CPU time per "
-            f"packet, the busiest thread had {even[count]:.0%} of them: room for "
-            f"{ns[1] / ns[count] / even[count]:.2f} times the rate of one thread (overload: "
-            f"{full[count]:.0%} dropped; without, batches are small and cost more)"
-        )
+
+    def cost(count: int) -> tuple[float, float, float]:
+        with chain("ebpf", 1, knobs={"engine": "userspace"}, vcpus=count) as deployment:
+            return thread_cost(deployment)
+
+    found = run.in_turn(counts, cost)
+    ns = {count: [cost for cost, _, _ in seen] for count, seen in found.items()}
+    for count, seen in found.items():
+        even = median(share for _, share, _ in seen)
+        yield Row(
+            f"forwarder (engine userspace) on {count} CPUs, CPU time", ns[count], "ns",
+            "on one", ns[1],
+            remarks=f"the busiest thread had {even:.0%} of the packets: room for "
+            f"{median(ns[1]) / median(ns[count]) / even:.2f} times the rate of one thread "
+            f"(overload: {median(lost for _, _, lost in seen):.0%} dropped; without, batches are "
+            "small and cost more)",
+        )  # fmt: skip
 
 
 def thread_cost(deployment: Deployment) -> tuple[float, float, float]:
@@ -211,19 +198,17 @@ def thread_cost(deployment: Deployment) -> tuple[float, float, float]:
     (function,) = deployment.functions
     pids = deployment.meters[function.name].pids()
     with offering(deployment, flows=1000) as offer:
-        before, began = function.counters(), cpu_ns(pids)
+        before, began = function.counters(), cpu_s(*pids)
         offer(1_000_000, 1.0)
-        after, ended = function.counters(), cpu_ns(pids)
+        after, ended = function.counters(), cpu_s(*pids)
     workers = [after[name] - before[name] for name in after if name.startswith("forwarded_worker")]
     forwarded = sum(workers)
     dropped = after["dropped_ring_full"] - before["dropped_ring_full"]
-    return (ended - began) / forwarded, max(workers) / forwarded, dropped / (forwarded + dropped)
-
-
-def cpu_ns(pids: Sequence[int]) -> int:
-    """CPU time of all threads of these processes."""
-    files = [file for pid in pids for file in Path(f"/proc/{pid}/task").glob("*/schedstat")]
-    return sum(int(file.read_text().split()[0]) for file in files)
+    return (
+        (ended - began) * 1e9 / forwarded,
+        max(workers) / forwarded,
+        dropped / (forwarded + dropped),
+    )
 
 
 MACS = {"near": "02:00:00:00:00:01", "far": "02:00:00:00:00:02", "sink0": "02:00:00:00:00:03"}
@@ -231,20 +216,9 @@ NSH = "0fc60103" + "00002aff" + 16 * "00"
 INNER = "020000000009" + "02000000000a" + "88b5" + 46 * "00"
 
 
-@contextmanager
-def hop_space() -> Iterator[str]:
+def hop_space() -> AbstractContextManager[str]:
     """A namespace with two pairs of veths."""
-    space = f"bench-hop-{os.getpid()}"
-    output(["ip", "netns", "add", space])
-    try:
-        for one, other in (("near", "far"), ("sink0", "sink1")):
-            output(["ip", "-n", space, "link", "add", one, "type", "veth", "peer", "name", other])
-            for end in (one, other):
-                mac = ["address", MACS[end]] if end in MACS else []
-                output(["ip", "-n", space, "link", "set", end, *mac, "up"])
-        yield space
-    finally:
-        output(["ip", "netns", "delete", space])
+    return veths(("near", "far"), ("sink0", "sink1"), macs=MACS)
 
 
 @contextmanager
@@ -280,7 +254,7 @@ def running(space: str, *commands: list[str]) -> Iterator[None]:
             process.communicate()
 
 
-def bounced(space: str, tool: list[str], ends: list[str]) -> float:
+def bounced(space: str, tool: Sequence[str], *ends: str) -> float:
     """Frames per second."""
     ethernet = (MACS["far"] + MACS["near"]).replace(":", "") + "894f"
     argv = ["ip", "netns", "exec", space, *tool, "near", str(HOP_FRAMES), ethernet + NSH + INNER]
@@ -290,22 +264,17 @@ def bounced(space: str, tool: list[str], ends: list[str]) -> float:
 # --- the rest ---
 
 
-def round_trips(_: Path | None) -> None:
+def round_trips(run: Run) -> Iterator[Row]:
     """What a forwarder adds to an idle round trip."""
-    lengths = (0, 8)
-    found: dict[tuple[str, int], list[float]] = {}
-    for _round in range(ROUNDS):
-        for plane in ("ebpf", "ovs"):
-            for length in lengths:
-                with chain(plane, length) as deployment:
-                    found.setdefault((plane, length), []).append(round_trip_us(deployment))
-    added = {
-        plane: (median(found[plane, 8]) - median(found[plane, 0])) / 8 for plane in ("ebpf", "ovs")
-    }
-    print(
-        f"round trip, idle: a hop adds {added['ebpf']:.1f} us with ebpf, {added['ovs']:.1f} us "
-        f"with ovs: ratio {added['ebpf'] / added['ovs']:.2f} (goal: at most 0.33)"
-    )
+
+    def measured(case: tuple[str, int]) -> float:
+        with chain(*case) as deployment:
+            return round_trip_us(deployment)
+
+    found = run.in_turn(product(PLANES, (0, 8)), measured)
+    ebpf, ovs = ((median(found[plane, 8]) - median(found[plane, 0])) / 8 for plane in PLANES)
+    budget = Budget(high=0.33, of="ratio")
+    yield Row("round trip, idle: a hop adds with ebpf", ebpf, "us", "with ovs", ovs, budget)
 
 
 def round_trip_us(deployment: Deployment) -> float:
@@ -316,22 +285,21 @@ def round_trip_us(deployment: Deployment) -> float:
     return 1000 * median(float(one) for one in times)
 
 
-def classifier(_: Path | None) -> None:
-    """Time of the SFF's program per packet, with more and more rules of exact 5-tuples.
+def classifier(run: Run) -> Iterator[Row]:
+    """Time of the SFF's program per packet, lookup and encapsulation included, with more and more
+    rules of exact 5-tuples.
 
     Every packet matches: each rule takes one flow, as far as there are so many.
     """
-    times: dict[int, list[float]] = {rules: [] for rules in RULES}
-    for _round in range(ROUNDS):
-        for rules in RULES:
-            with chain("ebpf", 1) as deployment:
-                times[rules].append(classified(deployment, rules))
-    ns = {rules: median(found) for rules, found in times.items()}
-    listed = ", ".join(f"{rules:,} rules {found:.0f} ns" for rules, found in ns.items())
-    print(
-        f"classifier, up to {FLOWS:,} flows ({listed} per packet, its lookup and encapsulation "
-        f"included): {ns[RULES[-1]] / ns[1]:.2f} times at {RULES[-1]:,} (goal: at most 2)"
-    )
+
+    def measured(rules: int) -> float:
+        with chain("ebpf", 1) as deployment:
+            return classified(deployment, rules)
+
+    ns = run.in_turn(RULES, measured)
+    for rules, found in ns.items():
+        budget = Budget(high=2, of="ratio") if rules == RULES[-1] else None
+        yield Row(f"classifier, {rules:,} rules", found, "ns", "1 rule", ns[1], budget)
 
 
 def classified(deployment: Deployment, rules: int) -> float:
@@ -378,15 +346,9 @@ def chain(
         yield deployment
 
 
-ROWS: dict[str, Callable[[Path | None], None]] = {
-    "rates": chain_rates,
-    "hops": hops,
-    "bounce": bounce,
-    "forwarder": forwarder,
-    "threads": threads,
-    "round-trips": round_trips,
-    "classifier": classifier,
-}
-
 if __name__ == "__main__":
-    main()
+    Benchmark(
+        __doc__,
+        {rates: 3, hops: 3, bounce: 5, forwarder: 3, threads: 3, round_trips: 3, classifier: 3},
+        {"paper_forwarder": Parameter(None, "vxlan_tool.py of OpenDaylight", Path)},
+    ).main()

@@ -1,4 +1,4 @@
-"""Time of `sfcperf --help`, beside the floor of a Python that imports nothing: budget 250 ms.
+"""Time of `sfcperf --help`, beside the floor of a Python that imports nothing.
 
 .venv/bin/python benchmarks/framework/cli_startup.py
 """
@@ -8,37 +8,31 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
-BUDGET_S = 0.25
-ROUNDS = 15
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Budget, Row, Run
 
-def main() -> None:
-    """Print both, their ratio and the budget."""
-    sfcperf = str(Path(sys.executable).with_name("sfcperf"))
-    _seconds([sfcperf, "--help"])  # compiles what is not yet
-    bare, started = [], []
-    for _ in range(ROUNDS):
-        bare.append(_seconds([sys.executable, "-c", "pass"]))
-        started.append(_seconds([sfcperf, "--help"]))
-    floor, figure = median(bare), median(started)
-    print(f"python -c pass: {floor * 1e3:.0f} ms (median of {ROUNDS})")
-    print(
-        f"sfcperf --help: {figure * 1e3:.0f} ms, {figure / floor:.1f} times that "
-        f"(budget {BUDGET_S * 1e3:.0f} ms)"
-    )
-    if figure > BUDGET_S:
-        raise SystemExit("over the budget")
+COMMANDS = {
+    "python -c pass": [sys.executable, "-c", "pass"],
+    "sfcperf --help": [str(Path(sys.executable).with_name("sfcperf")), "--help"],
+}
 
 
-def _seconds(command: Sequence[str]) -> float:
+def startup(run: Run) -> Iterator[Row]:
+    """Both commands, without the round that compiles what is not yet."""
+    floor, ours = COMMANDS
+    found = run.in_turn(COMMANDS, _ms, warm_up=True)
+    yield Row(ours, found[ours], "ms", floor, found[floor], Budget(high=250))
+
+
+def _ms(command: list[str]) -> float:
     begin = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - begin
+    return (time.perf_counter() - begin) * 1e3
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {startup: 15}).main()

@@ -2,24 +2,26 @@
 
 100,000 telemetry documents; both ways take turns, so that a machine that gets slower or faster
 meanwhile does so for both. The helper gets the same documents, made beforehand, and sends them into
-a data stream of the same template. Goal: at least half of its rate.
+a data stream of the same template.
 
-make servers; .venv/bin/python benchmarks/framework/index_speed.py [REPETITIONS]
+make servers; .venv/bin/python benchmarks/framework/index_speed.py
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import tempfile
 import time
 from collections import deque
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Budget, Row, Run, Skipped
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import parallel_bulk
 from support.records.runs import RunOptions, build_run
@@ -33,15 +35,15 @@ from sfcperf.results.store import RunStore
 from sfcperf.results.values import Observation
 
 DOCUMENTS = 100_000
-GOAL = 0.5
+BARE, OURS = "parallel_bulk", "sfcperf index"
 
 
-def main() -> int:
+def rates(run: Run) -> Iterator[Row]:
+    """Both ways, after one of each that does not count."""
     home = installed()
     if home is None:
-        print("the Elasticsearch server is not there: make servers", file=sys.stderr)
-        return 3
-    repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+        raise Skipped("the Elasticsearch server is not there: make servers")
+    prefix = map("n{}".format, count())
     with tempfile.TemporaryDirectory() as folder, Server(home) as server:
         store = _run(Path(folder) / "20260131-120000-speed-abc123")
         actions = [
@@ -50,18 +52,12 @@ def main() -> int:
         ]
         assert len(actions) == DOCUMENTS
         with server.client() as client:
-            _bare_s(client, actions, "warm-up-bare")
-            _ours_s(client, server, store, "warm-up-ours")
-            bare, ours = [], []
-            for number in range(repetitions):
-                bare.append(DOCUMENTS / _bare_s(client, actions, f"bare{number}"))
-                ours.append(DOCUMENTS / _ours_s(client, server, store, f"ours{number}"))
-                print(f"bare {bare[-1]:,.0f}/s, ours {ours[-1]:,.0f}/s", flush=True)
-    ratio = statistics.median(ours) / statistics.median(bare)
-    print(f"parallel_bulk: {statistics.median(bare):,.0f} documents/s (median of {repetitions})")
-    print(f"sfcperf index: {statistics.median(ours):,.0f} documents/s")
-    print(f"ratio: {ratio:.2f} (goal: at least {GOAL})")
-    return 0 if ratio >= GOAL else 1
+            sides = {
+                BARE: lambda: DOCUMENTS / _bare_s(client, actions, next(prefix)),
+                OURS: lambda: DOCUMENTS / _ours_s(client, server, store, next(prefix)),
+            }
+            found = run.in_turn(sides, warm_up=True)
+    yield Row(OURS, found[OURS], "documents/s", BARE, found[BARE], Budget(low=0.5, of="ratio"))
 
 
 def _bare_s(client: Elasticsearch, actions: list[dict[str, Any]], prefix: str) -> float:
@@ -111,4 +107,4 @@ def _run(folder: Path) -> RunStore:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    Benchmark(__doc__, {rates: 3}).main()

@@ -1,6 +1,6 @@
 """sfc-heavy-hitter behind interfaces: packets per second, and the CPU time of each.
 
-    sudo .venv/bin/python benchmarks/heavy_hitter/interfaces.py [--dpdk-source DIR] [ROW ...]
+    sudo .venv/bin/python benchmarks/heavy_hitter/interfaces.py [--dpdk-source DIR] [PART ...]
 
 Frames of 64 bytes (with FCS) of 1,000 flows, NSH over Ethernet; no flow is heavy. More frames come
 than can be taken, from the last CPU; who takes them has the first one. CPU time is that of the
@@ -15,7 +15,6 @@ installed, testpmd, which exchanges MAC addresses and does nothing else.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import struct
@@ -23,25 +22,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import median
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _runner import Benchmark, Budget, Parameter, Row, Run, Skipped
+from _shared import live_frames
+from _shared.cpu_time import cpu_s
+from _shared.veths import veths
 from engines import COLUMNS, NEVER, compiled
 
 from sfcperf.dataplane import binaries
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from _shared import live_frames
-from _shared.ratio import ratio
-
 HERE = Path(__file__).parent / "_heavy_hitter"
-ROUNDS = 6
 MEASURED_S = 2.0
 MORE = 1.02
 """Times what is taken: that is more than enough."""
@@ -55,22 +54,6 @@ NSH = bytes.fromhex("0fc2020100002aff")
 """Without metadata (MD type 2): IPv4 fits in 64 bytes behind it."""
 NOBODY = subprocess.DEVNULL
 TESTPMD = "dpdk-testpmd"
-
-
-def main() -> None:
-    """Print the rows."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="ROW", help=", ".join(ROWS))
-    parser.add_argument("--dpdk-source", type=Path, metavar="DIR", help="see engines.py")
-    given = parser.parse_args()
-    cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        raise SystemExit("it takes two CPUs: one sends, one forwards")
-    with tempfile.TemporaryDirectory() as name:
-        place = Place(Path(name), cpus[0], cpus[-1], engines(Path(name), given.dpdk_source))
-        for row in given.rows or ROWS:
-            ROWS[row](place)
-            sys.stdout.flush()
 
 
 @dataclass(frozen=True)
@@ -98,19 +81,24 @@ class Cost:
     """Whether it had always something to do: else its rate is that of who sends."""
 
 
-def engines(folder: Path, source: Path | None) -> dict[str, list[object]]:
-    """The command of each."""
+@contextmanager
+def place_of(run: Run) -> Iterator[Place]:
+    """With a folder of its own. Raises Skipped."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise Skipped("it takes two CPUs: one sends, one forwards")
     tool = binaries.find("sfc-heavy-hitter")
     interpreted = ["--engine", "swx", "--spec", SPEC]
-    found: dict[str, list[object]] = {
+    engines: dict[str, list[object]] = {
         "native": [tool, "--engine", "native"],
         "swx, interpreted": [tool, *interpreted],
     }
-    if source is not None:
-        library = compiled(folder, source, ROWS_OF_SKETCH)
-        loading = binaries.find("sfc-heavy-hitter-loading")
-        found["swx, compiled"] = [loading, *interpreted, "--library", library]
-    return found
+    with tempfile.TemporaryDirectory() as name:
+        if (source := run.parameters.dpdk_source) is not None:
+            library = compiled(Path(name), source, ROWS_OF_SKETCH)
+            loading = binaries.find("sfc-heavy-hitter-loading")
+            engines["swx, compiled"] = [loading, *interpreted, "--library", library]
+        yield Place(Path(name), cpus[0], cpus[-1], engines)
 
 
 def heavy_hitter(place: Place, engine: str, io: str, where: object) -> list[object]:
@@ -134,14 +122,16 @@ def testpmd(place: Place, cpu: int, mode: str, devices: Sequence[str]) -> list[o
 # --- behind a veth ---
 
 
-def veth(place: Place) -> None:
-    """Each in turn."""
-    with namespace() as space:
+def veth(run: Run) -> Iterator[Row]:
+    """Behind a veth."""
+    peers = {}
+    with place_of(run) as place, veths(("near", "far"), macs={"near": NEAR, "far": FAR}) as space:
         tool = live_frames.compiled(HERE / "flood", place.folder)
         candidates: dict[str, list[object]] = {}
         for io in ("af_packet", "af_xdp"):
             for engine in place.engines:
                 candidates[f"{engine}, {io}"] = heavy_hitter(place, engine, io, "far")
+                peers[f"{engine}, {io}"] = ["forwarder", f"testpmd, {io}"]
         forwarder = [binaries.find("sfc-forwarder"), "--engine", "userspace"]
         candidates["forwarder"] = [*forwarder, "--interface", "far", "--cpus", place.cpu]
         if shutil.which(TESTPMD):
@@ -149,19 +139,12 @@ def veth(place: Place) -> None:
             macswap = {"af_packet": packet, "af_xdp": "net_af_xdp0,iface=far"}
             for io, device in macswap.items():
                 candidates[f"testpmd, {io}"] = testpmd(place, place.cpu, "macswap", [device])
-        else:
-            print(f"{TESTPMD} is not installed: without it")
 
         def measure(argv: list[object]) -> Cost:
             with running(["ip", "netns", "exec", space, *argv]) as process:
                 return flooded(place, space, tool, process)
 
-        found = in_turn(candidates, measure)
-    for io in ("af_packet", "af_xdp"):
-        for engine in place.engines:
-            name = f"{engine}, {io}"
-            peers = ["forwarder", f"testpmd, {io}"]
-            show_ratios(name, peers, found)
+        yield from costs(run, candidates, measure, peers)
 
 
 def flooded(place: Place, space: str, tool: list[str], process: subprocess.Popen[str]) -> Cost:
@@ -181,25 +164,7 @@ def flooded(place: Place, space: str, tool: list[str], process: subprocess.Popen
     return after.since(before, received / seconds, offered=True)
 
 
-@contextmanager
-def namespace() -> Iterator[str]:
-    """A namespace with a pair of veths."""
-    space = f"bench-hh-{os.getpid()}"
-    output(["ip", "netns", "add", space])
-    try:
-        ends = ["near", "address", NEAR, "type", "veth", "peer", "name", "far", "address", FAR]
-        output(["ip", "-n", space, "link", "add", *ends])
-        for end in ("near", "far"):
-            # Else the kernel answers, and says that it is there.
-            setting = f"net/ipv6/conf/{end}/disable_ipv6=1"
-            output(["ip", "netns", "exec", space, "sysctl", "-q", "-w", setting])
-            output(["ip", "-n", space, "link", "set", end, "up"])
-        yield space
-    finally:
-        output(["ip", "netns", "delete", space])
-
-
-# --- CPU time and processes ---
+# --- what is measured ---
 
 
 def udp(source_port: int) -> bytes:
@@ -228,15 +193,14 @@ class Used:
         tick = os.sysconf("SC_CLK_TCK")
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         user, system = (int(field) / tick for field in fields[11:13])
-        tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
         all_lines = Path("/proc/stat").read_text().splitlines()
         times = next(line.split()[1:9] for line in all_lines if line.startswith(f"cpu{cpu} "))
         idle = int(times[3]) + int(times[4])
         return cls(
             at=time.monotonic(),
-            process=sum(int(file.read_text().split()[0]) for file in tasks) / 1e9,
+            process=cpu_s(pid),
             in_kernel=system / (user + system) if user + system else 0.0,
-            kernel_thread=int(_softirq_thread(cpu).read_text().split()[0]) / 1e9,
+            kernel_thread=cpu_s(_softirq_thread(cpu)),
             cpu=(sum(map(int, times)) - idle) / tick,
         )
 
@@ -255,43 +219,37 @@ class Used:
         )
 
 
-def _softirq_thread(cpu: int) -> Path:
+@cache
+def _softirq_thread(cpu: int) -> int:
     for folder in Path("/proc").glob("[0-9]*"):
-        try:
+        with suppress(OSError):  # it has ended
             if (folder / "comm").read_text().strip() == f"ksoftirqd/{cpu}":
-                return folder / "schedstat"
-        except OSError:
-            continue  # it has ended
+                return int(folder.name)
     raise SystemExit(f"there is no ksoftirqd/{cpu}")
 
 
-def in_turn(
-    candidates: Mapping[str, list[object]], measure: Callable[[list[object]], Cost]
-) -> dict[str, list[Cost]]:
-    """All of them, round by round, and what they cost."""
-    found: dict[str, list[Cost]] = defaultdict(list)
-    for _ in range(ROUNDS):
-        for name, argv in candidates.items():
-            found[name].append(measure(argv))
+def costs(
+    run: Run, candidates: Mapping[str, list[object]], measure: Callable[[list[object]], Cost],
+    peers: Mapping[str, Sequence[str]],
+) -> Iterator[Row]:  # fmt: skip
+    """Rates of all of them, and their CPU time by that of their peers."""
+    found = run.in_turn(candidates, measure)
+    cpu_ns = {name: [cost.cpu_ns for cost in costs] for name, costs in found.items()}
     for name, costs in found.items():
-        ns = median(cost.cpu_ns for cost in costs)
-        goal = f" (goal: {GOALS_MPPS[name]})" if name in GOALS_MPPS else ""
-        print(
-            f"  {name}: {median(cost.pps for cost in costs) / 1e6:.2f} Mpps{goal}; {ns:.0f} ns of "
-            f"CPU time per packet, {median(cost.kernel for cost in costs):.0%} of it in the "
-            f"kernel, which would be {1000 / ns:.2f} Mpps; others had "
+        goal = GOALS_MPPS.get(name)
+        yield Row(
+            name, [cost.pps / 1e6 for cost in costs], "Mpps",
+            budget=None if goal is None else Budget(low=goal),
+            remarks=f"by CPU time {1000 / median(cpu_ns[name]):.2f} Mpps; others had "
             f"{median(cost.others for cost in costs):.0%} of the CPU"
-            + ("" if all(cost.offered for cost in costs) else "; at times, it waited for packets")
-        )
-    return found
-
-
-def show_ratios(name: str, peers: Sequence[str], found: Mapping[str, list[Cost]]) -> None:
-    """CPU time by that of peers."""
-    ours = [cost.cpu_ns for cost in found[name]]
-    for peer in peers:
-        if peer in found:
-            print(f"  {name} by {peer}: {ratio(ours, [cost.cpu_ns for cost in found[peer]])}")
+            + ("" if all(cost.offered for cost in costs) else "; at times, it waited for packets"),
+        )  # fmt: skip
+        kernel = f"{median(cost.kernel for cost in costs):.0%} of it in the kernel"
+        yield Row(f"{name}, CPU time per packet", cpu_ns[name], "ns", remarks=kernel)
+        for peer in peers.get(name, ()):
+            if peer in found:
+                case = f"{name}, CPU time per packet"
+                yield Row(case, cpu_ns[name], "ns", peer, cpu_ns[peer])
 
 
 @contextmanager
@@ -313,14 +271,6 @@ def running(words: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
                 process.kill()
 
 
-def output(argv: Sequence[object]) -> str:
-    """Run to the end."""
-    words = [str(word) for word in argv]
-    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout
-
-
-ROWS: dict[str, Callable[[Place], None]] = {"veth": veth}
-
-
 if __name__ == "__main__":
-    main()
+    about = "see engines.py"
+    Benchmark(__doc__, {veth: 6}, {"dpdk_source": Parameter(None, about, Path)}).main()

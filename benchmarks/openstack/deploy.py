@@ -19,15 +19,15 @@ than VMs.
 
 from __future__ import annotations
 
-import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from sfcperf import plugins
@@ -39,45 +39,35 @@ from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Scenario
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from _runner import Benchmark, Budget, Parameter, Row, Run
+from _shared.chain import workflow
+
 FUNCTIONS = 3
 MACHINES = FUNCTIONS + 2
-GOAL = 0.2
 PREFIX = "sfcperf-bench-floor"
 
 
-def main() -> None:
-    """Print the times; exit status 1 when the goal is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--image", default="sfcperf-guest")
-    parser.add_argument("--network", default="management", help="management network")
-    parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
-    floors, driven = [], []
+def deployment(run: Run) -> Iterator[Row]:
+    """By the driver, beside the floor and the sum of the boot times."""
+    image, network = run.parameters.image, run.parameters.network
     with _ground() as ground:
-        place = partial(_boot, asked.image, asked.network, ground)
+        place = partial(_boot, image, network, ground)
         alone = [place([number]) for number in range(MACHINES)]
-        boots = sum(boot for boot, _ in alone)
-        print(
-            f"the {MACHINES} VMs one after the other: boots {boots:.1f} s, deletions "
-            f"{sum(deletion for _, deletion in alone):.1f} s"
+        numbers = count()
+        found = run.in_turn(
+            {
+                "floor": lambda: sum(place(range(MACHINES))),
+                "driver": lambda: _driver(image, network, next(numbers)),
+            }
         )
-        for number in range(asked.rounds):
-            floors.append(sum(place(range(MACHINES))))
-            driven.append(_driver(asked.image, asked.network, number))
-            print(
-                f"round {number + 1}: by the driver {driven[-1]:.1f} s, the VMs at once without it "
-                f"{floors[-1]:.1f} s"
-            )
-    above = median(d / f - 1 for d, f in zip(driven, floors, strict=True))
-    share = median(driven) / boots - 1
-    met = "met" if share <= GOAL else "missed"
-    print(
-        f"chain of {FUNCTIONS}, deploy and tear-down: {median(driven):.1f} s; the sum of the "
-        f"cloud's own boot times {boots:.1f} s: {share:+.0%} (goal <= {GOAL:+.0%}: {met}); "
-        f"the same {MACHINES} VMs at once without it {median(floors):.1f} s: {above:+.0%}"
-    )
-    if share > GOAL:
-        raise SystemExit(1)
+    boots, deletions = (sum(times) for times in zip(*alone, strict=True))
+    name = f"chain of {FUNCTIONS}, deploy and tear down"
+    peer, budget = f"sum of the boot times of {MACHINES} VMs", Budget(high=1.2, of="ratio")
+    remarks = f"their deletions {deletions:.1f} s"
+    yield Row(name, found["driver"], "s", peer, boots, budget, remarks)
+    yield Row(name, found["driver"], "s", "the VMs at once without the driver", found["floor"])
 
 
 def _boot(
@@ -200,15 +190,17 @@ def _opened(image: str, network: str, number: int) -> Iterator[tuple[Any, Scenar
 
 
 def _scenario() -> Scenario:
-    document = {
-        "sfcperf": 1,
-        "name": "openstack-deploy",
-        "vnfs": {"fwd": {"type": "forwarder"}},
-        "chain": {"functions": [{"vnf": "fwd", "count": FUNCTIONS}]},
-        "probes": [{"probe": "ping"}],
-    }
+    chain = {"functions": [{"vnf": "fwd", "count": FUNCTIONS}]}
+    document = workflow(vnfs={"fwd": {"type": "forwarder"}}, chain=chain)
     return load_document(document, Path()).scenarios[0]
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(
+        __doc__,
+        {deployment: 3},
+        {
+            "image": Parameter("sfcperf-guest", "image of the guests"),
+            "network": Parameter("management", "management network"),
+        },
+    ).main()

@@ -19,11 +19,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import median
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Budget, Row, Run
+from _shared.cpu_time import cpu_s
 from support.sdnmon.agent import Agent
 from support.sdnmon.ends import introduce
 from support.sdnmon.frames import udp_flow
@@ -35,9 +37,9 @@ from sfcperf.hosts.namespace import NamespaceHost
 
 GOALS_MS = {7_950: 5, 100_000: 120, 1_000_000: 1_500}
 """Entries (the paper has up to 7,950) -> the agent's share of a query."""
-ROUNDS = 7
 RECORD_BYTES, SLOTS_BYTES = 36, 5 * 16
 PIECE_BYTES = 1 << 16
+BUFFERS = {"without buffers": False, "with buffers": True}
 
 
 @dataclass(frozen=True)
@@ -48,31 +50,18 @@ class Query:
     octets: int
 
 
-def main() -> None:
-    """Print a line for each case."""
-    missed = []
+def queries(run: Run) -> Iterator[Row]:
+    """Tables of growing size."""
     for entries, goal_ms in GOALS_MS.items():
         with tempfile.TemporaryDirectory() as folder, channel(Path(folder), entries) as ends:
-            queries: dict[bool, list[Query]] = {False: [], True: []}
-            for _ in range(ROUNDS):
-                for slots in queries:
-                    queries[slots].append(query(*ends, entries, slots=slots))
-        for slots, measured in queries.items():
-            wall_ms = median(each.wall_ms for each in measured)
-            low, high = (pick(each.wall_ms for each in measured) for pick in (min, max))
-            cpu_ms = median(each.cpu_ms for each in measured)
+            found = run.in_turn(BUFFERS, partial(query, *ends, entries))
+        for name, measured in found.items():
             octets = measured[0].octets
-            floor_ms = median(passed_ms(octets) for _ in range(3))
-            buffers = "with buffers" if slots else "without"
-            print(
-                f"{entries:,} entries, {buffers}: {wall_ms:.1f} ms [{low:.1f}, {high:.1f}], "
-                f"CPU of the agent {cpu_ms:.1f} ms (goal: {goal_ms}); {octets:,} bytes, which "
-                f"alone take {floor_ms:.1f} ms"
-            )
-            if cpu_ms > goal_ms:
-                missed.append(f"{entries:,} {buffers}")
-    if missed:
-        raise SystemExit(f"over the goal: {', '.join(missed)}")
+            floor = [passed_ms(octets) for _ in measured]
+            case, peer = f"{entries:,} entries, {name}", f"{octets:,} bytes alone"
+            yield Row(case, [each.wall_ms for each in measured], "ms", peer, floor)
+            cpu_ms = [each.cpu_ms for each in measured]
+            yield Row(f"{case}, CPU of the agent", cpu_ms, "ms", budget=Budget(high=goal_ms))
 
 
 def fill(tool: Tool, entries: int) -> None:
@@ -102,13 +91,7 @@ def channel(folder: Path, entries: int) -> Iterator[tuple[Connection, int]]:
             controller.close()
 
 
-def cpu_s(pid: int) -> float:
-    """Of a process, user and kernel."""
-    fields = Path(f"/proc/{pid}/schedstat").read_text().split()
-    return int(fields[0]) / 1e9
-
-
-def query(controller: Connection, pid: int, entries: int, *, slots: bool) -> Query:
+def query(controller: Connection, pid: int, entries: int, slots: bool) -> Query:
     """Ask, and read the whole reply."""
     size = RECORD_BYTES + slots * SLOTS_BYTES
     buffer = memoryview(bytearray(entries * (size + 1) + PIECE_BYTES))
@@ -152,4 +135,4 @@ def passed_ms(octets: int) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {queries: 7}).main()

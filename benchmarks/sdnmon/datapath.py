@@ -4,7 +4,7 @@ the sample, for one flow that is monitored, and for 200,000 of them.
     sudo .venv/bin/python benchmarks/sdnmon/datapath.py
 
 The kernel runs the program repeatedly (BPF_PROG_TEST_RUN), without the time of other processes.
-Cases are measured in turn; ranges are the quartiles of the rounds. Then tables are read.
+Cases are measured in turn; remarks have the quartiles of the rounds. Then tables are read.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from __future__ import annotations
 import resource
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import quantiles
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Budget, Row, Run
 from agent import fill
 from support.sdnmon.frames import udp_flow
 from support.sdnmon.kernel import Program
 from support.sdnmon.tool import FIVE_TUPLE, switched
 
 REPEAT = 1_000_000
-ROUNDS = 7
 MANY = 200_000
 CAPACITY = 262_144
 TABLES = (7_950, 100_000, 1_000_000)
@@ -42,53 +43,36 @@ CASES: dict[str, tuple[int, tuple[str, ...], int | None]] = {
 """Name -> flows, options, goal in ns above parsing."""
 
 
-def main() -> None:
-    """Print a line for each case."""
-    costs: dict[str, dict[str, list[float]]] = {
-        program: {name: [] for name in CASES} for program in (TC, XDP)
-    }
-    for _ in range(ROUNDS):
-        for name, (flows, options, _) in CASES.items():
-            for program, cost_ns in measured(flows, options).items():
-                costs[program][name].append(cost_ns)
-    missed = [name for program in (TC, XDP) for name in printed(program, costs[program])]
-    for entries in TABLES:
-        cpu_s, size_bytes = read(entries)
-        print(
-            f"reading {entries:,} entries as JSON: {cpu_s * 1e3:.0f} ms of CPU, "
-            f"{size_bytes:,} bytes"
-        )
-    if missed:
-        raise SystemExit(f"over the goal: {', '.join(missed)}")
+def packets(run: Run) -> Iterator[Row]:
+    """Cases, by both programs."""
+    found = run.in_turn(CASES, lambda case: measured(*case[:2]))
+    for hook, program in {"tc": TC, "XDP": XDP}.items():
+        for name, (flows, _, goal) in CASES.items():
+            floor = "parsing" if flows == 1 else "parsing, many flows"
+            costs, base = ([cost[program] for cost in found[case]] for case in (name, floor))
+            budget = None if goal is None else Budget(high=goal, of="excess")
+            above = [cost - least for cost, least in zip(costs, base, strict=True)]
+            cuts = quantiles(above) if len(above) > 1 else 3 * above
+            remarks = "{1:.0f} ns above parsing [{0:.0f}, {2:.0f}]".format(*cuts)
+            yield Row(f"{hook}, {name}", costs, "ns", floor, base, budget, remarks)
 
 
-def printed(hook: str, costs: dict[str, list[float]]) -> list[str]:
-    """Print the cases of a program; those that miss their goals."""
-    missed = []
-    for name, (flows, _, goal) in CASES.items():
-        floor = costs["parsing" if flows == 1 else "parsing, many flows"]
-        above = [cost - base for cost, base in zip(costs[name], floor, strict=True)]
-        low, _, high = quantiles(above)
-        aim = f" (goal: {goal})" if goal else ""
-        where = "XDP" if hook == XDP else "tc"
-        print(
-            f"{where}, {name}: {median(costs[name]):.0f} ns, above parsing {median(above):.0f} ns "
-            f"[{low:.0f}, {high:.0f}]{aim}"
-        )
-        if goal is not None and median(costs[name]) - median(floor) > goal:
-            missed.append(f"{where}, {name}")
-    return missed
+def tables(run: Run) -> Iterator[Row]:
+    """CPU time of reading a table."""
+    for entries, found in run.in_turn(TABLES, read).items():
+        name, remarks = f"reading {entries:,} entries as JSON, CPU", f"{found[0][1]:,} bytes"
+        yield Row(name, [cpu_ms for cpu_ms, _ in found], "ms", remarks=remarks)
 
 
 def read(entries: int) -> tuple[float, int]:
-    """CPU time of `sfc-sdnmon entries`, user and kernel, and what it prints, bytes."""
+    """CPU time of `sfc-sdnmon entries`, user and kernel, ms, and what it prints, bytes."""
     with tempfile.TemporaryDirectory() as folder, switched(Path(folder)) as tool:
         fill(tool, entries)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         lines = tool.run("entries").stdout
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return cpu_s, len(lines)
+    return cpu_s * 1e3, len(lines)
 
 
 def measured(flows: int, options: tuple[str, ...]) -> dict[str, float]:
@@ -106,4 +90,4 @@ def measured(flows: int, options: tuple[str, ...]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {packets: 7, tables: 1}).main()

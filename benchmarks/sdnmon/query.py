@@ -17,13 +17,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agent import fill, passed_ms, query
+from _runner import Benchmark, Budget, Row, Run
+from agent import BUFFERS, fill, passed_ms, query
 from support.network.wires import eventually
 from support.sdnmon.agent import Agent
 from support.sdnmon.ends import introduce
@@ -40,66 +42,54 @@ from sfcperf.watched import Watch
 
 GOALS_MS = {7_950: 15, 100_000: 250, 1_000_000: 3_000}
 """Entries -> a whole query. The paper has 158 ms for 7,950."""
-ROUNDS = 7
 SWITCH = 1
 
 
-@dataclass
+@dataclass(frozen=True)
 class Times:
-    """Of one case, ms."""
+    """Of one query, ms."""
 
-    wall: list[float] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
+    wall: float
+    cpu: float
     """Of this process, the controller."""
-    reader: list[float] = field(default_factory=list)
-    floor: list[float] = field(default_factory=list)
-
-    def text(self) -> str:
-        """For people."""
-        return (
-            f"{median(self.wall):.1f} ms [{min(self.wall):.1f}, {max(self.wall):.1f}], CPU of the "
-            f"controller {median(self.cpu):.0f} ms; a reader that parses nothing "
-            f"{median(self.reader):.1f} ms, the bytes alone {median(self.floor):.1f} ms"
-        )
+    reader: float
+    """Of one that parses nothing."""
+    floor: float
+    """Of the bytes alone."""
 
 
-def main() -> None:
-    """Print a line for each case."""
-    missed = []
+def queries(run: Run) -> Iterator[Row]:
+    """Tables of growing size."""
     openflow = internet_socket("127.0.0.1:0", "--listen")
     mon = run_beside(openflow, (), Watch())
     for entries, goal_ms in GOALS_MS.items():
-        with table(entries, name_of(openflow)) as (plain, pid):
+        with table(entries, name_of(openflow)) as ends:
             assert eventually(lambda: SWITCH in mon.switches)
-            cases = {buffers: Times() for buffers in (False, True)}
-            for _ in range(ROUNDS):
-                for buffers, times in cases.items():
-                    measure(mon, plain, pid, entries, buffers, times)
+            found = run.in_turn(BUFFERS, partial(measured, mon, *ends, entries))
             printed_ms = as_lines(mon)
-        for buffers, times in cases.items():
-            case = f"{entries:,} entries, {'with buffers' if buffers else 'without'}"
-            print(f"{case}: {times.text()} (goal: {goal_ms})")
-            if median(times.wall) > goal_ms:
-                missed.append(case)
-        print(f"{entries:,} entries, with buffers, as JSON Lines: {printed_ms:.0f} ms more of CPU")
-    if missed:
-        raise SystemExit(f"over the goal: {', '.join(missed)}")
+        for name, times in found.items():
+            case = f"{entries:,} entries, {name}"
+            floor = median(each.floor for each in times)
+            yield Row(
+                case, [each.wall for each in times], "ms",
+                "a reader that parses nothing", [each.reader for each in times],
+                Budget(high=goal_ms), f"the bytes alone {floor:.1f} ms",
+            )  # fmt: skip
+            yield Row(f"{case}, CPU of the controller", [each.cpu for each in times], "ms")
+        yield Row(f"{entries:,} entries, as JSON Lines, more CPU", printed_ms, "ms")
 
 
-def measure(
-    mon: SdnMon, plain: Connection, pid: int, entries: int, buffers: bool, times: Times
-) -> None:
-    """One round of a case."""
+def measured(mon: SdnMon, plain: Connection, pid: int, entries: int, buffers: bool) -> Times:
+    """One query, and what it is compared with."""
     busy, began = time.process_time(), time.perf_counter()
     found = mon.requestStatistics(SWITCH, buffers=buffers)
     columns = found.keys, found.packets, found.bytes
-    times.wall.append((time.perf_counter() - began) * 1e3)
-    times.cpu.append((time.process_time() - busy) * 1e3)
+    wall_ms = (time.perf_counter() - began) * 1e3
+    cpu_ms = (time.process_time() - busy) * 1e3
     assert [len(column) for column in columns] == [entries] * 3
     del found, columns
-    read = query(plain, pid, entries, slots=buffers)
-    times.reader.append(read.wall_ms)
-    times.floor.append(passed_ms(read.octets))
+    read = query(plain, pid, entries, buffers)
+    return Times(wall_ms, cpu_ms, read.wall_ms, passed_ms(read.octets))
 
 
 def as_lines(mon: SdnMon) -> float:
@@ -143,4 +133,4 @@ def table(entries: int, openflow: str) -> Iterator[tuple[Connection, int]]:
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {queries: 7}).main()

@@ -1,6 +1,6 @@
 """The classifier: how fast it judges records, and how well.
 
-sudo .venv/bin/python benchmarks/security/classification_rate.py [rate] [quality] [--engine NAME]
+sudo .venv/bin/python benchmarks/security/classification_rate.py [PART ...] [--engine NAME]
 
 `rate`: a real broker on this machine, records of a trace, one engine without the serving layer.
 First a backlog is read by a consumer that only counts (the floor), and by the engine; then records
@@ -13,7 +13,6 @@ The four traces take a minute each to make, and are kept.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
@@ -27,7 +26,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from statistics import median
 from typing import Any
 from unittest.mock import patch
 
@@ -57,18 +55,20 @@ from sfcperf.workflow.defaults import with_defaults
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.ratio import ratio
+from _runner import Benchmark, Budget, Parameter, Row, Run
 
 SEEDS, DURATION_S = (1, 2, 3, 4), 60.0
 HOW = Extraction(window_ms=2000, slide_ms=0, early_packets=4, early_flows=16)
-BACKLOG, ROUNDS = 150_000, 6
+BACKLOG = 150_000
 RATES = (10_000, 20_000, 30_000, 40_000)
 RATE_S = 10.0
 TICK_S = 0.005
 WARM_UP = 5_000
 MEAN_DELAY_NS = 500_000
-GOAL = "goals: 30,000 records/s at p99 <= 500 ms"
-QUALITY_GOAL = "goals: recall >= 0.99, each kind >= 0.95, FPR <= 0.005, MCC >= 0.95"
+PROMISED_PER_S = 30_000
+COUNTS = "a consumer that only counts"
+GOALS = {"mcc": Budget(low=0.95), "recall": Budget(low=0.99), "fpr": Budget(high=0.005)}
+EACH_KIND = Budget(low=0.95)
 WAIT_S = 300.0
 
 
@@ -193,13 +193,13 @@ class RateBench:
         took_s = time.monotonic() - begun_s
         return BACKLOG / took_s, (self.engine_cpu_s() - used_s) / BACKLOG * 1e6
 
-    def latencies_ms(self, rate: int) -> list[int]:
-        """From record to verdict, records coming at a rate per second."""
+    def latencies_ms(self, per_s: int) -> list[int]:
+        """From record to verdict, so many records coming per second."""
         begin = self.ends.of(self.broker.verdicts)
-        count = int(rate * RATE_S)
+        count = int(per_s * RATE_S)
         wanted = sum(begin.values()) + count
         code = "import sys, classification_rate as c; c.load(*sys.argv[1:])"
-        arguments = [self.kafka.address, self.broker.records, str(rate), str(RATE_S)]
+        arguments = [self.kafka.address, self.broker.records, str(per_s), str(RATE_S)]
         load = subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
             stdin=subprocess.PIPE, cwd=Path(__file__).parent,
@@ -227,13 +227,13 @@ class RateBench:
         self.kafka.stop()
 
 
-def load(address: str, topic: str, rate: str, duration: str) -> None:
+def load(address: str, topic: str, per_s: str, duration: str) -> None:
     """The process that sends: lines of standard input, so many per second."""
     sent = sys.stdin.buffer.read().splitlines()
     producer = Producer({"bootstrap.servers": address, "linger.ms": 1})
-    count, done, begun_s = int(float(rate) * float(duration)), 0, time.monotonic()
+    count, done, begun_s = int(float(per_s) * float(duration)), 0, time.monotonic()
     while done < count:
-        due = min(count, int((time.monotonic() - begun_s) * float(rate)))
+        due = min(count, int((time.monotonic() - begun_s) * float(per_s)))
         while done < due:
             producer.produce(topic, sent[done % len(sent)], partition=done % 4)
             done += 1
@@ -255,25 +255,26 @@ def rate_bench(engine: str, **parameters: Any) -> Iterator[RateBench]:
             bench.close()
 
 
-def show_rate(engine: str) -> None:
-    """Print rates and latencies."""
+def rate(run: Run) -> Iterator[Row]:
+    """Rates and latencies."""
+    engine = run.parameters.engine
     with rate_bench(engine) as bench:
         bench.send(WARM_UP)
         bench.wait(WARM_UP)
-        floors, engines = [], []
-        for _ in range(ROUNDS):
-            engines.append(bench.drained())
-            floors.append(bench.counted())
-        for name, found in (("counts only", floors), (engine, engines)):
-            rates, used = zip(*found, strict=True)
-            print(f"{name:14} {median(rates):10,.0f} records/s {median(used):8.2f} us CPU each")
-        print(f"{engine} by the floor: {ratio([e[0] for e in engines], [f[0] for f in floors])}")
-        print(f"{'records/s':>10} {'median ms':>10} {'p99 ms':>8} {'worst ms':>9}")
-        for rate in RATES:
-            found_ms = np.array(bench.latencies_ms(rate))
+        found = run.in_turn({engine: bench.drained, COUNTS: bench.counted})
+        (rates, used), (floor_rates, floor_used) = (
+            tuple(zip(*found[side], strict=True)) for side in (engine, COUNTS)
+        )
+        yield Row(f"{engine}, backlog", rates, "records/s", COUNTS, floor_rates)
+        yield Row(f"{engine}, CPU time per record", used, "us", COUNTS, floor_used)
+        for per_s in RATES:
+            found_ms = np.array(bench.latencies_ms(per_s))
             middle, high = np.percentile(found_ms, [50, 99])
-            print(f"{rate:>10,} {middle:>10.0f} {high:>8.0f} {found_ms.max():>9}", flush=True)
-    print(GOAL)
+            yield Row(
+                f"{engine}, {per_s:,} records/s, p99", float(high), "ms",
+                budget=Budget(high=500) if per_s <= PROMISED_PER_S else None,
+                remarks=f"median {middle:.0f} ms, worst {found_ms.max()} ms",
+            )  # fmt: skip
 
 
 # --- quality ---
@@ -395,30 +396,29 @@ def without(feature: str) -> Callable[[Examples], Predict]:
     return train_blind
 
 
-def row(
-    name: str,
-    model: Callable[[int], Predict],
-    seeds: Sequence[int] = SEEDS,
-    tests: Callable[[int], Examples] = all_as_in_chain,
-) -> None:
-    """Print metrics of the models for all tests, the worst of them."""
+def worst(
+    name: str, model: Callable[[int], Predict], seeds: Sequence[int] = SEEDS,
+    tests: Callable[[int], Examples] = all_as_in_chain, *, promised: bool = False,
+) -> Iterator[Row]:  # fmt: skip
+    """Metrics of the models for all tests, the worst of them."""
     found = []
     for seed in seeds:
         test = tests(seed)
         found.append(evaluation(test.labels, model(seed)(test.features), test.features))
     low: dict[str, float] = {}
-    for kinds in (each["kinds"] for each in found):
-        for kind, of in kinds.items():
-            low[kind] = min(low.get(kind, 1.0), round(of["recall"], 3))
-    worst = [min(each[name] for each in found) for name in ("mcc", "recall")]
-    worst += [max(each[name] for each in found) for name in ("fpr", "fpr_early")]
-    figures = " ".join(f"{value:.4f}" for value in worst)
-    below = {kind: recall for kind, recall in low.items() if recall < 0.95}
-    print(f"{name:36} {figures} {below or ''}", flush=True)
+    for kind, of in (each for one in found for each in one["kinds"].items()):
+        low[kind] = min(low.get(kind, 1.0), round(of["recall"], 3))
+    below = {kind: recall for kind, recall in low.items() if recall < EACH_KIND.low}
+    for metric, pick in {"mcc": min, "recall": min, "fpr": max, "fpr_early": max}.items():
+        budget = GOALS.get(metric) if promised else None
+        yield Row(f"{name}, {metric}", pick(each[metric] for each in found), budget=budget)
+    budget = EACH_KIND if promised else None
+    remarks = f"below {EACH_KIND.low}: {below}" if below else ""
+    yield Row(f"{name}, recall of a kind", min(low.values()), budget=budget, remarks=remarks)
 
 
-def show_quality() -> None:
-    """Print metrics of models on traces of other seeds, all of whose flows test."""
+def quality(_: Run) -> Iterator[Row]:
+    """Metrics of models on traces of other seeds, all of whose flows test; the worst figures."""
 
     def three(train: Callable[[Examples], Predict]) -> Callable[[int], Predict]:
         return lambda test: train(joined([examples(seed) for seed in others(test)]))
@@ -429,42 +429,39 @@ def show_quality() -> None:
     def exact(test: int) -> Predict:
         return shipped(joined([exact_times(seed) for seed in others(test)]))
 
-    print(f"each of the seeds {SEEDS} is tested, {DURATION_S:g} s each; the worst figures")
-    print(f"{'trained with':36} {'MCC':6} {'recall':6} {'FPR':6} {'early':6} kinds below 0.95")
-    row("20 % of another", lambda test: shipped(examples(others(test)[0], 0.2)))
-    row("another", lambda test: shipped(examples(others(test)[0])))
-    row("two others", lambda test: shipped(joined([examples(s) for s in others(test)[:2]])))
-    row("three others", three(shipped))
-    row("three, two labels", three(two_labels))
-    row("three, a tree for each kind of record", three(two_trees))
-    row("three, records weigh the same", three(unweighted))
-    row("three, without dscp", three(without("dscp")))
-    row("three, windows do not overlap, exact", plain)
-    print(f"\npackets that test are delayed by {MEAN_DELAY_NS / 1e6:g} ms on average:")
-    row("three others", three(shipped), tests=delayed)
-    row("three, exact times", exact, tests=delayed)
-    print("\nthree others, by the seed that is tested:")
+    yield from worst("20 % of another", lambda test: shipped(examples(others(test)[0], 0.2)))
+    yield from worst("another", lambda test: shipped(examples(others(test)[0])))
+    two = "two others", lambda test: shipped(joined([examples(s) for s in others(test)[:2]]))
+    yield from worst(*two)
+    yield from worst("three others", three(shipped), promised=True)
+    yield from worst("three, two labels", three(two_labels))
+    yield from worst("three, a tree for each kind of record", three(two_trees))
+    yield from worst("three, records weigh the same", three(unweighted))
+    yield from worst("three, without dscp", three(without("dscp")))
+    yield from worst("three, windows do not overlap, exact", plain)
+    delay = f"tested with packets delayed by {MEAN_DELAY_NS / 1e6:g} ms"
+    yield from worst(f"three others, {delay}", three(shipped), tests=delayed)
+    yield from worst(f"three, exact times, {delay}", exact, tests=delayed)
     for seed in SEEDS:
-        row(f"seed {seed}", three(shipped), [seed])
-    print(QUALITY_GOAL)
-    show_bursts()
-    show_unseen()
+        yield from worst(f"three others, seed {seed} is tested", three(shipped), [seed])
+    yield from bursts()
+    yield from unseen()
 
 
-def show_bursts() -> None:
-    """Print what models say of a benign user who begins many flows at once: all of its flows then
-    have early records of one packet."""
+def bursts() -> Iterator[Row]:
+    """What models say of a benign user who begins many flows at once: all of its flows then have
+    early records of one packet."""
     for seed in SEEDS:
         test = all_as_in_chain(seed, replace(HOW, early_packets=1, early_flows=0))
         of = (test.labels == BENIGN) & (test.features[:, FEATURES.index("early")] == 1)
         found = shipped(joined([examples(s) for s in others(seed)]))(test.features[of])
         alarms = sum(label != BENIGN for label in found)
-        print(f"seed {seed}: first packets of benign flows: {alarms} of {len(found)} are attacks")
+        name = f"seed {seed}: first packets of benign flows that are attacks"
+        yield Row(name, alarms, remarks=f"of {len(found)}")
 
 
-def show_unseen() -> None:
-    """Print how many records of a kind are found by models that know all others."""
-    print("\nrecall of a kind that did not train, by models of all others in three traces:")
+def unseen() -> Iterator[Row]:
+    """How many records of a kind are found by models that know all others, in three traces."""
     for kind in sorted(set(all_as_in_chain(SEEDS[0]).labels.tolist()) - {BENIGN}):
         found, count = 0, 0
         for seed in SEEDS:
@@ -473,23 +470,10 @@ def show_unseen() -> None:
             predict = shipped(Examples(whole.features[known], whole.labels[known]))
             found += sum(label != BENIGN for label in predict(test.features[of])) if any(of) else 0
             count += int(of.sum())
-        print(f"{kind:20} {found / max(count, 1):.3f} of {count} records", flush=True)
-
-
-def main() -> None:
-    """Print what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", nargs="*", help="rate, quality; both by default")
-    parser.add_argument("--engine", choices=list(settings.ENGINES), default="scikit-learn")
-    given = parser.parse_args()
-    wanted = set(given.what or ("rate", "quality"))
-    if unknown := wanted - {"rate", "quality"}:
-        parser.error(f"there is no {', '.join(unknown)}")
-    if "rate" in wanted:
-        show_rate(given.engine)
-    if "quality" in wanted:
-        show_quality()
+        yield Row(f"recall of {kind}, which did not train", found / max(count, 1),
+                  remarks=f"of {count} records")  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    about = f"one of {', '.join(settings.ENGINES)}"
+    Benchmark(__doc__, {rate: 6, quality: 1}, {"engine": Parameter("scikit-learn", about)}).main()

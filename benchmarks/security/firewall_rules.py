@@ -1,28 +1,26 @@
 """What rules by REST cost: packets with none and with 100,000 of them, and changes.
 
-    sudo .venv/bin/python benchmarks/security/firewall_rules.py [ROW ...]
+    sudo .venv/bin/python benchmarks/security/firewall_rules.py [PART ...]
 
 Cases are measured in turn, and ratios are between figures of one run. No rule matches a packet of
 the load, which has 10,000 flows; "N rules" are N by flow and N by source. The kernel measures the
-time of XDP programs (`kernel.bpf_stats_enabled`).
+time of XDP programs (BPF_ENABLE_STATS).
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import select
 import socket
 import sys
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import quantiles
 from typing import Any
 
 import httpx
@@ -33,10 +31,11 @@ from sfcperf.management.deployment import Deployment, ServiceFunction
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.bpf_time import statistics, totals
+from _runner import Benchmark, Budget, Row, Run
+from _shared.bpf import statistics
+from _shared.bpf_time import totals
 from _shared.chain import one_function
 from _shared.offering import offering
-from _shared.ratio import ratio
 
 COUNTS = (0, 1_000, 100_000)
 AT_ONCE = 10_000
@@ -45,10 +44,8 @@ FLOWS = 10_000
 RATE_PPS = 150_000
 MOST_PPS = 10_000_000
 OFFERED_S = 0.5
-ROUNDS = 6
 PUTS = 300
 CLIENTS = 16
-BLOCKS = 50
 PORT = 9
 SEND_EVERY_S = 0.0002
 REST: Mapping[str, Any] = {"max_changes_per_s": 10_000_000, "max_rules": 200_000}
@@ -60,119 +57,99 @@ TYPES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 PROGRAMS = {"forwarder": "forward", "nsh_firewall": "firewall"}
 
 
-def main() -> None:
-    """Print the rows."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("rows", nargs="*", choices=[[], *ROWS], metavar="ROW", help=", ".join(ROWS))
-    for row in parser.parse_args().rows or ROWS:
-        ROWS[row]()
-        sys.stdout.flush()
-
-
 # --- packets ---
 
 
-def packets() -> None:
+def packets(run: Run) -> Iterator[Row]:
     """Throughput of both engines, and time per packet of the one in XDP."""
-    rates: dict[tuple[str, int], list[float]] = defaultdict(list)
-    costs: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for _ in range(ROUNDS):
-        for type_, (plain, knobs) in TYPES.items():
-            for name, count in ((plain, 0), *((type_, count) for count in COUNTS)):
-                with chain(name, {} if name == plain else knobs) as deployment:
-                    if count:
-                        fill(deployment.functions[0], count)
-                    cost_ns, rate_pps = loaded(deployment, PROGRAMS.get(name))
-                costs[name, count].append(cost_ns)
-                rates[name, count].append(rate_pps)
+    sides: dict[tuple[str, int], tuple[str, Mapping[str, Any], int]] = {}
+    for type_, (plain, knobs) in TYPES.items():
+        sides[plain, 0] = (plain, {}, 0)
+        sides |= {(type_, count): (type_, knobs, count) for count in COUNTS}
+    found = run.in_turn(sides, lambda side: loaded(*side))
+    kpps = {side: [rate for _, rate in of] for side, of in found.items()}
     for type_, (plain, _) in TYPES.items():
         for count in COUNTS:
-            print(
-                f"{type_}, {count:,} rules: {median(rates[type_, count]) / 1e3:.0f} kpps, by the "
-                f"{plain}'s {median(rates[plain, 0]) / 1e3:.0f} kpps "
-                f"{ratio(rates[type_, count], rates[plain, 0])}"
-            )
-        most = ratio(rates[type_, COUNTS[-1]], rates[type_, 0])
-        print(f"{type_}, throughput with {COUNTS[-1]:,} rules by that with none: {most} (goal: 1)")
-    base = median(costs["forwarder", 0])
+            name = f"{type_}, {count:,} rules"
+            yield Row(name, kpps[type_, count], "kpps", plain, kpps[plain, 0])
+        name = f"{type_}, {COUNTS[-1]:,} rules"
+        yield Row(name, kpps[type_, COUNTS[-1]], "kpps", "no rules", kpps[type_, 0])
+    base = [cost for cost, _ in found["forwarder", 0]]
     for count in COUNTS:
-        cost = median(costs["nsh_firewall", count])
-        print(
-            f"nsh_firewall, {count:,} rules: {cost:.0f} ns per packet, {cost - base:.0f} more than "
-            f"the forwarder's {base:.0f}"
-        )
+        costs = [cost for cost, _ in found["nsh_firewall", count]]
+        yield Row(f"nsh_firewall, {count:,} rules, time per packet", costs, "ns", "forwarder", base)
 
 
-def loaded(deployment: Deployment, program: str | None) -> tuple[float, float]:
-    """Nanoseconds per packet of the function's program (0 without one), and packets per second that
-    the chain carries at most."""
-    cost_ns = 0.0
-    with statistics(), offering(deployment, PORT, flows=FLOWS) as offer:
-        if program is not None:
-            before = totals(program)
-            offer(RATE_PPS, OFFERED_S)
-            after = totals(program)
-            spent = {
-                each: (after[each][0] - before[each][0], after[each][1] - before[each][1])
-                for each in before.keys() & after.keys()
-            }
-            # Others may run such a program too: ours is the one with this load.
-            time_ns, runs = max(spent.values(), key=lambda found: found[1])
-            cost_ns = time_ns / runs
-        most = offer(MOST_PPS, OFFERED_S)
-    return cost_ns, most.received / OFFERED_S
+def loaded(type_: str, knobs: Mapping[str, Any], rules: int) -> tuple[float, float]:
+    """Nanoseconds per packet of the function's program (0 without one), and thousands of packets
+    per second that the chain carries at most."""
+    program, cost_ns = PROGRAMS.get(type_), 0.0
+    with chain(type_, knobs) as deployment:
+        if rules:
+            fill(deployment.functions[0], rules)
+        with statistics(), offering(deployment, PORT, flows=FLOWS) as offer:
+            if program is not None:
+                before = totals(program)
+                offer(RATE_PPS, OFFERED_S)
+                after = totals(program)
+                spent = [after[i].since(before[i]) for i in before.keys() & after.keys()]
+                # Others may run such a program too: ours is the one with this load.
+                cost_ns = max(spent, key=lambda each: each.runs).ns
+            return cost_ns, offer(MOST_PPS, OFFERED_S).received / OFFERED_S / 1e3
 
 
 # --- changes ---
 
 
-def changes() -> None:
+def changes(_: Run) -> Iterator[Row]:
     """How fast rules are set."""
-    for type_, (_, knobs) in TYPES.items():
+    for type_, (_plain, knobs) in TYPES.items():
         with chain(type_, knobs) as deployment, client(deployment.functions[0]) as rest:
-            began = time.perf_counter()
-            for address in itertools.islice(addresses(), PUTS):
-                put(rest, address)
-            one_by_one = PUTS / (time.perf_counter() - began)
-            with ThreadPoolExecutor(CLIENTS) as pool:
+
+            def per_second(count: int, change: Callable[[], object]) -> float:
                 began = time.perf_counter()
-                list(pool.map(lambda a: put(rest, a), itertools.islice(addresses(), 4 * PUTS)))
-                at_once = 4 * PUTS / (time.perf_counter() - began)
-            began = time.perf_counter()
-            fill(deployment.functions[0], COUNTS[-1])
-            batches = 2 * COUNTS[-1] / (time.perf_counter() - began)
-            found = [timed(rest, address) for address in itertools.islice(addresses(), PUTS)]
-        print(
-            f"{type_}, rules set per second: {one_by_one:.0f} one by one, {at_once:.0f} by "
-            f"{CLIENTS} clients at once, {batches:.0f} in requests of {AT_ONCE:,}; one with "
-            f"{COUNTS[-1]:,} others: {1000 * median(found):.1f} ms"
-        )
+                change()
+                return count / (time.perf_counter() - began)
+
+            def put_all(count: int, clients: int, rest: httpx.Client = rest) -> None:
+                with ThreadPoolExecutor(clients) as pool:
+                    list(pool.map(lambda a: put(rest, a), itertools.islice(addresses(), count)))
+
+            one_by_one = per_second(PUTS, lambda: put_all(PUTS, 1))
+            at_once = per_second(4 * PUTS, lambda: put_all(4 * PUTS, CLIENTS))
+            function = deployment.functions[0]
+            batches = per_second(2 * COUNTS[-1], lambda f=function: fill(f, COUNTS[-1]))
+            found = [1000 * timed(rest, address) for address in itertools.islice(addresses(), PUTS)]
+        unit = "rules/s"
+        yield Row(f"{type_}, rules set one by one", one_by_one, unit)
+        yield Row(f"{type_}, rules set by {CLIENTS} clients at once", at_once, unit)
+        yield Row(f"{type_}, rules set in requests of {AT_ONCE:,}", batches, unit)
+        yield Row(f"{type_}, to set one with {COUNTS[-1]:,} others", found, "ms")
 
 
-def blocked() -> None:
+def blocked(run: Run) -> Iterator[Row]:
     """From the request to the last packet that passes."""
     for type_, (_, knobs) in TYPES.items():
         for count in (0, COUNTS[-1]):
             with chain(type_, knobs) as deployment:
                 if count:
                     fill(deployment.functions[0], count)
-                last, answered, late = cut(deployment)
-            print(
-                f"{type_}, {count:,} rules, from the request to the last packet that passes: "
-                f"{_spread(last)}; to the answer: {_spread(answered)}; packets that were sent "
-                f"after the answer and passed: {late} of {BLOCKS} times (goal: 0)"
-            )
+                last, answered, late = cut(deployment, run.repetitions)
+            case = f"{type_}, {count:,} rules, from the request to"
+            yield Row(f"{case} the last packet", last, "ms", remarks=_percentile(last))
+            yield Row(f"{case} the answer", answered, "ms", remarks=_percentile(answered))
+            name = f"{type_}, {count:,} rules, packets after the answer"
+            yield Row(name, late, f"of {run.repetitions}", budget=Budget(high=0))
 
 
-def _spread(times_s: list[float]) -> str:
-    cuts = quantiles(times_s, n=100)
-    return f"p50 {1000 * cuts[49]:.1f} ms, p95 {1000 * cuts[94]:.1f} ms"
+def _percentile(times_ms: list[float]) -> str:
+    return f"p95 {quantiles(times_ms, n=100)[94]:.1f} ms" if len(times_ms) > 1 else ""
 
 
-def cut(deployment: Deployment) -> tuple[list[float], list[float], int]:
+def cut(deployment: Deployment, times: int) -> tuple[list[float], list[float], int]:
     """Block and unblock a stream of datagrams, each with the time when it was sent. Gives the times
-    from the request to the last one that passes, those to the answer, and how often one that was
-    sent after the answer passed."""
+    (ms) from the request to the last one that passes, those to the answer, and how often one that
+    was sent after the answer passed."""
     last, answered, late = [], [], 0
     with ExitStack() as stack:
         rest = stack.enter_context(client(deployment.functions[0]))
@@ -185,7 +162,7 @@ def cut(deployment: Deployment) -> tuple[list[float], list[float], int]:
         stack.enter_context(sending(sender))
         protocol, one, other = "udp", sender.getsockname(), sender.getpeername()
         path = f"/rules/flows/{protocol}/{one[0]}/{one[1]}/{other[0]}/{other[1]}"
-        for _ in range(BLOCKS):
+        for _ in range(times):
             time.sleep(0.05)
             drained(receiver)
             asked_s = time.monotonic()
@@ -193,8 +170,8 @@ def cut(deployment: Deployment) -> tuple[list[float], list[float], int]:
             done_s = time.monotonic()
             time.sleep(0.05)
             sent_s = max(drained(receiver), default=asked_s)
-            last.append(max(sent_s - asked_s, 0.0))
-            answered.append(done_s - asked_s)
+            last.append(1000 * max(sent_s - asked_s, 0.0))
+            answered.append(1000 * (done_s - asked_s))
             late += sent_s > done_s
             rest.delete(path).raise_for_status()
     return last, answered, late
@@ -235,13 +212,13 @@ def endpoint_socket(host: Any) -> Iterator[socket.socket]:
         yield made
 
 
-def restarted() -> None:
+def restarted(run: Run) -> Iterator[Row]:
     """From the death of the interface's process to its next answer."""
     for type_, (_, knobs) in TYPES.items():
         with chain(type_, knobs) as deployment, client(deployment.functions[0]) as rest:
             fill(deployment.functions[0], COUNTS[-1])
             found = []
-            for _ in range(ROUNDS):
+            for _round in range(run.repetitions):
                 (server,) = servers()
                 server.kill()
                 began = time.monotonic()
@@ -249,10 +226,8 @@ def restarted() -> None:
                     time.sleep(0.01)
                 found.append(time.monotonic() - began)
             status = rest.get("/status").json()
-        print(
-            f"{type_}, {status['flow_rules'] + status['source_rules']:,} rules: it answers "
-            f"{median(found):.1f} s after it was killed, at most {max(found):.1f} s (goal: 10)"
-        )
+        rules = f"{status['flow_rules'] + status['source_rules']:,} rules"
+        yield Row(f"{type_}, {rules}, to answer once killed", found, "s", budget=Budget(high=10))
 
 
 def servers() -> list[psutil.Process]:
@@ -320,7 +295,5 @@ def chain(type_: str, knobs: Mapping[str, Any]) -> AbstractContextManager[Deploy
     return one_function({"type": type_, "knobs": dict(knobs)})
 
 
-ROWS = {"packets": packets, "changes": changes, "blocked": blocked, "restarted": restarted}
-
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {packets: 6, changes: 1, blocked: 50, restarted: 6}).main()

@@ -10,28 +10,24 @@ at the same time and are measured in turn; CPU time is that of the switch.
 
 from __future__ import annotations
 
-import os
 import random
 import select
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.ratio import ratio
+from _runner import Benchmark, Row, Run, Skipped
+from _shared.cpu_time import cpu_s
 
 FLOWS = (1, 20_000, 40_000)
-ROUNDS = 8
 OFFERED_S = 1.0
 WARMUP_S = 0.3
 SENT = 2_000
@@ -43,15 +39,15 @@ SPI, SI = 5, 7
 ENTRIES_AT_ONCE = 2000
 THRESHOLDS = {"eval_packets": 1000, "share": 4_294_967, "least_packets": 0}
 SOURCE, DESTINATION = "198.18.0.1", "198.18.0.2"
+SKETCHES, TABLE, PLAIN = "sketches", "table", "no monitoring"
 
 
-def main() -> int:
-    """Print the rows."""
-    from sfcperf.vnfs.sfcmon.bmv2 import switch
+def throughput(run: Run) -> Iterator[Row]:
+    """With more and more flows."""
+    from sfcperf.vnfs.sfcmon.bmv2 import banks, switch
 
     if not (found := switch.requirement()).met:
-        print(f"skipped: {found.name}: {found.detail}; {found.remedy}")
-        return 0
+        raise Skipped(f"{found.name}: {found.detail}; {found.remedy}")
     from support.vnfs.bmv2_bench import Bmv2Bench
 
     from sfcperf.vnfs.sfcmon.bmv2.programs import Program
@@ -61,47 +57,29 @@ def main() -> int:
         Bmv2Bench(Program.TABLE) as table,
         Bmv2Bench(Program.PLAIN) as plain,
     ):
-        report({"sketches": sketches, "table": table, "no monitoring": plain})
-    return 0
-
-
-def report(benches: dict[str, Any]) -> None:
-    """Measure all, with more and more flows."""
-    from sfcperf.vnfs.sfcmon.bmv2 import banks
-
-    for bench in benches.values():
-        bench.paths({(SPI, SI): "nsh"})
-    benches["sketches"].control.modify([banks.window(0, **THRESHOLDS)])
-    rates: dict[tuple[str, int], list[float]] = defaultdict(list)
-    cpu_us: dict[tuple[str, int], list[float]] = defaultdict(list)
-    there = 0
-    for flows in FLOWS:
-        for start in range(there, flows, ENTRIES_AT_ONCE):
-            end = min(flows, start + ENTRIES_AT_ONCE)
-            benches["table"].control.insert(entries(start, end))
-        there = flows
-        frames = list(made(flows))
-        for _ in range(ROUNDS):
-            for name, bench in benches.items():
-                rate_pps, packet_us = measured(bench, frames)
-                rates[name, flows].append(rate_pps)
-                cpu_us[name, flows].append(packet_us)
-    for flows in FLOWS:
-        for name in ("sketches", "table"):
-            print(
-                f"{name}, {flows:,} flows: {median(rates[name, flows]):.0f} pps, by that without "
-                f"monitoring {ratio(rates[name, flows], rates['no monitoring', flows])}; CPU time "
-                f"{median(cpu_us[name, flows]):.0f} us per packet, by that without monitoring "
-                f"{ratio(cpu_us[name, flows], cpu_us['no monitoring', flows])}"
-            )
-        found = ratio(rates["sketches", flows], rates["table", flows])
-        print(f"{flows:,} flows: throughput with sketches by that with a table {found}")
-    for name in benches:
-        print(
-            f"{name}: throughput with {FLOWS[-1]:,} flows by that with 1 "
-            f"{ratio(rates[name, FLOWS[-1]], rates[name, 1])}; CPU time per packet "
-            f"{ratio(cpu_us[name, FLOWS[-1]], cpu_us[name, 1])}"
-        )
+        benches = {SKETCHES: sketches, TABLE: table, PLAIN: plain}
+        for bench in benches.values():
+            bench.paths({(SPI, SI): "nsh"})
+        sketches.control.modify([banks.window(0, **THRESHOLDS)])
+        costs: dict[int, Mapping[str, list[tuple[float, float]]]] = {}
+        for before, flows in zip((0, *FLOWS), FLOWS, strict=False):
+            for start in range(before, flows, ENTRIES_AT_ONCE):
+                table.control.insert(entries(start, min(flows, start + ENTRIES_AT_ONCE)))
+            frames = list(made(flows))
+            costs[flows] = run.in_turn(benches, lambda b, frames=frames: measured(b, frames))
+    for number, (what, unit) in enumerate((("throughput", "pps"), ("CPU time", "us"))):
+        found = {
+            (name, flows): [each[number] for each in of[name]]
+            for flows, of in costs.items()
+            for name in benches
+        }
+        for flows in FLOWS:
+            for name, peer in ((SKETCHES, PLAIN), (TABLE, PLAIN), (SKETCHES, TABLE)):
+                case = f"{name}, {flows:,} flows, {what}"
+                yield Row(case, found[name, flows], unit, peer, found[peer, flows])
+        for name in benches:
+            case = f"{name}, {FLOWS[-1]:,} flows, {what}"
+            yield Row(case, found[name, FLOWS[-1]], unit, "1 flow", found[name, 1])
 
 
 def entries(start: int, end: int) -> list[Any]:
@@ -175,11 +153,5 @@ def exchange(wire: Any, frames: list[bytes], duration_s: float) -> int:
     return returned
 
 
-def cpu_s(pid: int) -> float:
-    """CPU time of a process and its threads so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    Benchmark(__doc__, {throughput: 8}).main()

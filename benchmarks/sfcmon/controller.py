@@ -16,9 +16,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import finsy
@@ -33,22 +32,21 @@ from sfcperf.vnfs.sfcmon.controller.model import Thrift
 from sfcperf.vnfs.sfcmon.controller.window import FoundFlows, OpenWindow
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _runner import Benchmark, Budget, Row, Run, Skipped
 from support.network.wires import Lab, Wire, ip, space
 
 POLL_MS = 10.0
 LEAST_WINDOW_MS = 50.0
 FLOWS = 200
-ROUNDS = 30
 NSH_PORT = 128
 
 
-def main() -> None:
-    """Print the rows."""
+def periods(run: Run) -> Iterator[Row]:
+    """What polls and the end of a window take, beside their periods."""
     if not (found := requirement()).met:
-        print(f"not measured: {found.name}: {found.detail}")
-        return
+        raise Skipped(f"{found.name}: {found.detail}")
     logging.getLogger("finsy").setLevel(logging.ERROR)
     folder = Path(tempfile.mkdtemp(prefix="bmv2-"))
     try:
@@ -60,13 +58,18 @@ def main() -> None:
             lab.at_end(wire.close)
             switch = Bmv2Switch.launch(node, {NSH_PORT: "p0"})
             lab.at_end(switch.stop)
-            asyncio.run(measure(switch.address, Thrift(namespace=str(node.namespace)), wire))
+            thrift = Thrift(namespace=str(node.namespace))
+            new, none, ended = asyncio.run(measured(switch.address, thrift, wire, run.repetitions))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    yield Row(f"poll, {FLOWS} new flows", new, "ms", budget=Budget(high=POLL_MS))
+    yield Row("poll, no new flow", none, "ms", budget=Budget(high=POLL_MS))
+    budget = Budget(high=LEAST_WINDOW_MS)
+    yield Row(f"end of a window, {FLOWS} flows", ended, "ms", budget=budget)
 
 
-async def measure(address: str, thrift: Thrift, wire: Wire) -> None:
-    """All rows."""
+async def measured(address: str, thrift: Thrift, wire: Wire, rounds: int) -> list[list[float]]:
+    """Milliseconds of polls that find new flows, of others, and of ends of windows."""
     program = Program.SKETCHES
     options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json)
     banks = BankAccess("benchmark", thrift)
@@ -78,10 +81,8 @@ async def measure(address: str, thrift: Thrift, wire: Wire) -> None:
         while len(found.times) < FLOWS:
             await banks.look(opened, found)
         # One that has found nothing before lists all flows.
-        new = [await timed(lambda: banks.look(opened, FoundFlows())) for _ in range(ROUNDS)]
-        none = [await timed(lambda: banks.look(opened, found)) for _ in range(ROUNDS)]
-        row(f"poll, {FLOWS} new flows", new, POLL_MS)
-        row("poll, no new flow", none, POLL_MS)
+        new = [await timed(lambda: banks.look(opened, FoundFlows())) for _ in range(rounds)]
+        none = [await timed(lambda: banks.look(opened, found)) for _ in range(rounds)]
 
         async def end() -> None:
             await switch.modify([OpenWindow(1, 0, opened.thresholds, opened.sizes).entry()])
@@ -89,12 +90,12 @@ async def measure(address: str, thrift: Thrift, wire: Wire) -> None:
             await banks.clear(0)
 
         ended = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             ended.append(await timed(end))
             await switch.modify([opened.entry()])
             wire.send([frame(number) for number in range(FLOWS)])
-        row(f"end of a window, {FLOWS} flows", ended, LEAST_WINDOW_MS)
     banks.end()
+    return [new, none, ended]
 
 
 def frame(number: int) -> bytes:
@@ -112,14 +113,5 @@ async def timed(action: Callable[[], Coroutine[Any, Any, object]]) -> float:
     return 1000 * (time.perf_counter() - start_s)
 
 
-def row(name: str, times_ms: list[float], period_ms: float) -> None:
-    """A line, with the ratio to what it must fit into."""
-    typical, longest = median(times_ms), max(times_ms)
-    print(
-        f"{name}: {typical:.2f} ms (longest of {len(times_ms)}: {longest:.2f} ms), "
-        f"{typical / period_ms:.0%} of {period_ms:g} ms (goal: less than 100%)"
-    )
-
-
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {periods: 30}).main()

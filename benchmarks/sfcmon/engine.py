@@ -3,7 +3,7 @@ it and beside a table of flows, from 1 to 40,000 flows.
 
     sudo .venv/bin/python benchmarks/sfcmon/engine.py
 
-The kernel measures the time of both XDP programs (`kernel.bpf_stats_enabled`). All flows are of one
+The kernel measures the time of both XDP programs (BPF_ENABLE_STATS). All flows are of one
 source, which is a heavy hitter or not: only packets of heavy hitters update the IBLT. Cases are
 measured in turn, and ratios are of pairs.
 """
@@ -12,26 +12,23 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections import defaultdict
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.bpf_time import statistics, totals
+from _runner import Benchmark, Budget, Row, Run
+from _shared.bpf import statistics
+from _shared.bpf_time import totals
 from _shared.chain import one_function
 from _shared.offering import offering
-from _shared.ratio import ratio
 
 FLOWS = (1, 20_000, 40_000)
 RATE_PPS = 300_000
 MOST_PPS = 10_000_000
 """More than a chain on this machine carries."""
 OFFERED_S = 0.5
-ROUNDS = 6
-TRIES = 3
 ENTRIES = {"source": "10.0.0.1", "destination": "10.0.0.2"}
 """Addresses that the driver gives the endpoints."""
 SKETCHES, TABLE = "sketches, all heavy hitters", "table with entries"
@@ -46,46 +43,27 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 PROGRAMS = {"forwarder": "forward", "sfcmon": "serve"}
 
 
-def main() -> None:
-    """Print the rows."""
-    costs: dict[tuple[str, int], list[float]] = defaultdict(list)
-    rates: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for _ in range(ROUNDS):
-        for case, flows in itertools.product(CASES, FLOWS):
-            cost_ns, rate_pps = undisturbed(*CASES[case], flows)
-            costs[case, flows].append(cost_ns)
-            rates[case, flows].append(rate_pps)
-    for case in list(CASES)[1:]:
-        for flows in FLOWS:
-            base = median(costs["forwarder", flows])
-            print(
-                f"{case}, {flows:,} flows: {median(costs[case, flows]) - base:.0f} ns per packet "
-                f"beside the forwarder's {base:.0f} (goal: 120); throughput "
-                f"{median(rates[case, flows]) / 1e3:.0f} kpps, by that without monitoring "
-                f"{ratio(rates[case, flows], rates['none', flows])}"
-            )
+def packets(run: Run) -> Iterator[Row]:
+    """Costs and throughput of all cases."""
+    sides = list(itertools.product(CASES, FLOWS))
+    found = run.in_turn(sides, lambda side: measured(*CASES[side[0]], side[1]))
+    ns, kpps = ({key: [each[i] for each in of] for key, of in found.items()} for i in (0, 1))
+    for case, flows in sides[len(FLOWS) :]:
+        name, budget = f"{case}, {flows:,} flows", Budget(high=120, of="excess")
+        yield Row(name, ns[case, flows], "ns", "forwarder", ns["forwarder", flows], budget)
+        yield Row(name, kpps[case, flows], "kpps", "no monitoring", kpps["none", flows])
     for case in CASES:
-        print(
-            f"{case}: throughput with {FLOWS[-1]:,} flows by that with 1 "
-            f"{ratio(rates[case, FLOWS[-1]], rates[case, 1])}; cost per packet "
-            f"{ratio(costs[case, FLOWS[-1]], costs[case, 1])} (goal: within noise of 1)"
-        )
+        for unit, values in (("kpps", kpps), ("ns", ns)):
+            name = f"{case}, {FLOWS[-1]:,} flows"
+            yield Row(name, values[case, FLOWS[-1]], unit, "1 flow", values[case, 1])
     for flows in FLOWS:
-        sketches, table = (rates[case, flows] for case in (SKETCHES, TABLE))
-        print(f"{flows:,} flows: throughput, {SKETCHES}, by {TABLE}: {ratio(sketches, table)}")
-
-
-def undisturbed(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, float]:
-    """Measure once more, if others have switched the kernel's statistics off meanwhile."""
-    for _ in range(TRIES - 1):
-        with suppress(RuntimeError):
-            return measured(type_, knobs, flows)
-    return measured(type_, knobs, flows)
+        name = f"{SKETCHES}, {flows:,} flows"
+        yield Row(name, kpps[SKETCHES, flows], "kpps", TABLE, kpps[TABLE, flows])
 
 
 def measured(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, float]:
-    """Nanoseconds per packet of the function's program, at a fixed rate, and packets per second
-    that the chain carries at most."""
+    """Nanoseconds per packet of the function's program, at a fixed rate, and thousands of packets
+    per second that the chain carries at most."""
     name = PROGRAMS[type_]
     if "table_entries" in knobs:
         knobs = {**knobs, "table_entries": [{**ENTRIES, "count": flows}]}
@@ -99,12 +77,12 @@ def measured(type_: str, knobs: dict[str, Any], flows: int) -> tuple[float, floa
         sent = offer(RATE_PPS, OFFERED_S).sent
         after = totals(name)
         most = offer(MOST_PPS, OFFERED_S)
-    runs = {i: after[i][1] - before[i][1] for i in before.keys() - others if i in after}
-    program = max(runs, key=runs.__getitem__)
-    if runs[program] < sent / 2:
-        raise RuntimeError(f"the kernel measured {runs[program]} of {sent} packets")
-    return (after[program][0] - before[program][0]) / runs[program], most.received / OFFERED_S
+    ours = [after[i].since(before[i]) for i in before.keys() - others if i in after]
+    spent = max(ours, key=lambda each: each.runs)
+    if spent.runs < sent / 2:
+        raise SystemExit(f"the kernel measured {spent.runs} of {sent} packets")
+    return spent.ns, most.received / OFFERED_S / 1e3
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {packets: 6}).main()

@@ -2,7 +2,7 @@
 
     sudo .venv/bin/python benchmarks/sfcmon/sff.py
 
-The kernel measures the time of the SFF's XDP program (`kernel.bpf_stats_enabled`) before SFCMon
+The kernel measures the time of the SFF's XDP program (BPF_ENABLE_STATS) before SFCMon
 monitors, while it does, and after it: without it, the program is the same one. All flows are of one
 source, which is a heavy hitter or not.
 """
@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
 
-from engine import FLOWS, OFFERED_S, RATE_PPS, ROUNDS
+from engine import FLOWS, OFFERED_S, RATE_PPS
 
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sfcmon import SfcmonMonitor
@@ -23,40 +23,40 @@ from sfcperf.workflow.defaults import with_defaults
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _shared.bpf_time import statistics
+from _runner import Benchmark, Budget, Row, Run
+from _shared.bpf import statistics
+from _shared.bpf_time import Spent, spent
 from _shared.chain import one_function, output
 from _shared.offering import offering
-from _shared.ratio import ratio
 
 EVALUATED = {"without heavy hitters": (1 << 32) - 1, "if all are": 0}
 """Packets before which there are no heavy hitters."""
 
 
-def main() -> None:
-    """Print the rows."""
-    costs: dict[tuple[str, int], list[float]] = {}
+def lookups(run: Run) -> Iterator[Row]:
+    """Before SFCMon monitors, while it does, and after it."""
     with statistics(), one_function({"type": "forwarder"}) as deployment:
         first = program(deployment)
-        for _ in range(ROUNDS):
-            for flows in FLOWS:
-                costs.setdefault(("before", flows), []).append(cost(deployment, flows))
-                for heavy, evaluated in EVALUATED.items():
-                    parameters = {"threshold": 0, "threshold_eval": evaluated}
-                    costs.setdefault((heavy, flows), []).append(
-                        watched(deployment, flows, parameters)
-                    )
-                assert program(deployment) == first, "the SFF's own program is not back"
-                costs.setdefault(("after", flows), []).append(cost(deployment, flows))
+
+        def after(flows: int) -> float:
+            assert program(deployment) == first, "the SFF's own program is not back"
+            return cost(deployment, flows)
+
+        sides: dict[tuple[str, int], Callable[[], float]] = {}
+        for flows in FLOWS:
+            sides["before", flows] = lambda n=flows: cost(deployment, n)
+            for heavy, evaluated in EVALUATED.items():
+                parameters = {"threshold": 0, "threshold_eval": evaluated}
+                sides[heavy, flows] = lambda n=flows, p=parameters: watched(deployment, n, p)
+            sides["after", flows] = lambda n=flows: after(n)
+        costs = run.in_turn(sides)
     for flows in FLOWS:
-        base = median(costs["before", flows])
-        listed = ", ".join(
-            f"{median(costs[heavy, flows]) - base:.0f} ns {heavy}" for heavy in EVALUATED
-        )
-        print(
-            f"{flows:,} flows: {base:.0f} ns per lookup; SFCMon adds {listed} (goal: 120); "
-            "after it, by the same program, by that before "
-            f"{ratio(costs['after', flows], costs['before', flows])}"
-        )
+        without = costs["before", flows]
+        for heavy in EVALUATED:
+            name, budget = f"with SFCMon, {heavy}, {flows:,} flows", Budget(high=120, of="excess")
+            yield Row(name, costs[heavy, flows], "ns", "before it", without, budget)
+        name = f"after SFCMon, {flows:,} flows"
+        yield Row(name, costs["after", flows], "ns", "before it", without)
 
 
 def watched(deployment: Deployment, flows: int, parameters: dict[str, float]) -> float:
@@ -74,10 +74,9 @@ def watched(deployment: Deployment, flows: int, parameters: dict[str, float]) ->
 def cost(deployment: Deployment, flows: int) -> float:
     """Nanoseconds per lookup of the program."""
     with offering(deployment, flows=flows) as offer:
-        before = totals(deployment)
+        before = lookup_time(deployment)
         offer(RATE_PPS, OFFERED_S)
-        after = totals(deployment)
-    return (after[0] - before[0]) / (after[1] - before[1])
+        return lookup_time(deployment).since(before).ns
 
 
 def program(deployment: Deployment) -> int:
@@ -88,12 +87,11 @@ def program(deployment: Deployment) -> int:
     return number
 
 
-def totals(deployment: Deployment) -> tuple[int, int]:
-    """Its run time (ns) and runs."""
+def lookup_time(deployment: Deployment) -> Spent:
+    """By it so far."""
     number = str(program(deployment))
-    found = json.loads(output(["bpftool", "-j", "prog", "show", "id", number]))
-    return found.get("run_time_ns", 0), found.get("run_cnt", 0)
+    return spent(json.loads(output(["bpftool", "-j", "prog", "show", "id", number])))
 
 
 if __name__ == "__main__":
-    main()
+    Benchmark(__doc__, {lookups: 6}).main()

@@ -9,6 +9,7 @@ from sfcperf.analysis.comparison import Options
 
 Random = np.random.Generator
 ALPHA = 0.05
+LEAST_COVERAGE, MOST_COVERAGE = 0.93, 0.97
 BETTER_OR_WORSE = frozenset({"better", "worse", "different"})
 EQUIVALENT = frozenset({"equivalent"})
 ANY_SHIFT = Options(margin=1e-4)

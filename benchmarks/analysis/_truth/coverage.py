@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from math import exp, sqrt
+from math import exp, inf, sqrt
 
 import numpy as np
+from _runner import Budget, Row
 
+from _truth.claims import ALPHA, LEAST_COVERAGE, MOST_COVERAGE
 from sfcperf.analysis.statistics import Counted, Rules, estimate_of
 from sfcperf.analysis.stopping import stop_reason
 from sfcperf.workflow.model import Design, StopWhen
@@ -50,20 +52,6 @@ class CoverageRow:
     discrete: bool = False
     """Values on ticks or counts of losses: an interval cannot have just the coverage that is asked,
     and has more."""
-
-
-def coverage(row: CoverageRow, repeats: int) -> tuple[float, float]:
-    """Share of the draws whose interval contains the truth, of those with an interval; share that
-    have one."""
-    random = np.random.default_rng(row.seed)
-    shown = covered = 0
-    for _ in range(repeats):
-        drawn = row.draw(random)
-        rules = drawn.rules or row.rules
-        found = estimate_of(drawn.values, rules, tick=row.tick, counted=drawn.counted).interval
-        shown += found is not None
-        covered += found is not None and found.low <= drawn.truth <= found.high
-    return (covered / shown if shown else 1.0), shown / repeats
 
 
 def rows() -> Iterator[CoverageRow]:
@@ -207,3 +195,33 @@ def _stopped(random: Random, rounds: int, sd: float, target: float, drift: float
     )
     rules = Rules(first_look=rounds)
     return Drawn(values[:done], float(level[:done].mean()), rules=rules)
+
+
+ROWS = tuple(rows())
+
+
+def name_of(row: CoverageRow) -> str:
+    """What is simulated."""
+    return row.name
+
+
+def judge(row: CoverageRow, repeats: int) -> list[Row]:
+    """Share of the draws whose interval contains the truth, of those with an interval."""
+    random = np.random.default_rng(row.seed)
+    shown = covered = 0
+    for _ in range(repeats):
+        drawn = row.draw(random)
+        rules = drawn.rules or row.rules
+        found = estimate_of(drawn.values, rules, tick=row.tick, counted=drawn.counted).interval
+        shown += found is not None
+        covered += found is not None and found.low <= drawn.truth <= found.high
+    error = sqrt(ALPHA * (1 - ALPHA) / max(shown, 1))
+    high = MOST_COVERAGE + 2 * error if shown and not row.discrete else inf
+    return [
+        Row(
+            f"{row.name}: covers", covered / shown if shown else 1.0, "%",
+            budget=Budget(LEAST_COVERAGE - 2 * error, high),
+            remarks=f"of {100 * shown / repeats:.1f} % shown" if shown else "withheld",
+            tolerated="limit" if row.limit else "",
+        )
+    ]  # fmt: skip

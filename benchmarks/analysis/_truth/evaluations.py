@@ -14,12 +14,12 @@ from math import sqrt
 from typing import Any, cast
 
 import numpy as np
+from _runner import Budget, Row
 from support.records.comparisons import RTT, case
 from support.records.manifests import run_manifest
 from support.records.trials import trial
 
 from _truth.claims import ALPHA, Random, normal
-from _truth.judged import Judged, verdict
 from sfcperf.analysis.comparison import Comparison, Options, SideFacts
 from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.planned import planned_measurements
@@ -50,17 +50,18 @@ class EvaluationRow:
 
 def name_of(row: EvaluationRow) -> str:
     """What is simulated."""
-    return f"{row.name}{' (held back)' if row.seed > 1 else ''}"
+    return row.name
 
 
-def judge(row: EvaluationRow, repeats: int) -> Judged:
+def judge(row: EvaluationRow, repeats: int) -> list[Row]:
     """How often it is said."""
     random = np.random.default_rng(row.seed)
     share = sum(row.is_said(random) for _ in range(repeats)) / repeats
     at = max(share, ALPHA)
     error = sqrt(at * (1 - at) / repeats)
-    word = "power" if row.power else verdict(share <= ALPHA + 2 * error)
-    return Judged(word, f"{row.word} {100 * share:.1f} % +- {100 * error:.1f}", name_of(row))
+    budget = None if row.power else Budget(high=ALPHA + 2 * error)
+    name, remarks = f"{row.name}: {row.word}", f"+- {100 * error:.1f}"
+    return [Row(name, share, "%", budget=budget, remarks=remarks)]
 
 
 def _outcomes(sides: Sequence[Sides]) -> list[str]:

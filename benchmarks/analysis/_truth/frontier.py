@@ -16,11 +16,11 @@ from functools import cached_property
 from math import exp, log, sqrt
 
 import numpy as np
+from _runner import Row
 from scipy.special import gammaln
 from support.records.comparisons import case
 
 from _truth.claims import ALPHA, ANY_SHIFT, BETTER_OR_WORSE, Random
-from _truth.judged import Judged
 from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.two_sample.ranks import RankSum
 
@@ -63,7 +63,7 @@ def name_of(row: FrontierRow) -> str:
     )
 
 
-def judge(row: FrontierRow, repeats: int) -> Judged:
+def judge(row: FrontierRow, repeats: int) -> list[Row]:
     """The bound at 5 %, and at what 1,000 draws tolerate, beside Wilcoxon's test and SFCPerf."""
     found = Frontier(row, DRAWS * repeats)
     bound, error = found.bound(ALPHA)
@@ -73,15 +73,11 @@ def judge(row: FrontierRow, repeats: int) -> Judged:
     for a, b in zip(*sides, strict=True):
         wilcoxon += RankSum(a.tolist(), b.tolist()).p <= ALPHA
         here += evaluate([case(a, b)], ANY_SHIFT, sizes=False)[0].verdict in BETTER_OR_WORSE
-    text = (
-        f"at most {100 * bound:.1f} % +- {100 * error:.1f} ({100 * tolerated:.1f} % at "
-        f"{100 * TOLERATED:.1f} %)"
+    remarks = (
+        f"+- {100 * error:.1f} ({100 * tolerated:.1f} % at {100 * TOLERATED:.1f} %); Wilcoxon "
+        f"alone {100 * wilcoxon / repeats:.1f} %"
     )
-    name = (
-        f"{name_of(row)}; Wilcoxon alone {100 * wilcoxon / repeats:.1f} %, "
-        f"here {100 * here / repeats:.1f} %"
-    )
-    return Judged("bound", text, name)
+    return [Row(f"{name_of(row)}: at most", bound, "%", "here", here / repeats, remarks=remarks)]
 
 
 class Frontier:

@@ -4,21 +4,20 @@ A run is simulated trial by trial on a machine whose neighbour comes and goes, a
 and summarised by the product's own functions. The truth is the mean of the undisturbed machine.
 Its bias has two parts: *selection*, by which the trials that count would differ from all trials
 even on the undisturbed machine, and what disturbs them unseen. No row may have the first one; rows
-marked `limit` have the second. `was` is the gate of earlier versions, which judged steal while the
-probe measured.
+marked `limit` have the second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, sqrt
 from typing import Any
 
 import numpy as np
+from _runner import Budget, Row
 from support.records.trials import trial
 
-from _truth.judged import Judged, verdict
+from _truth.claims import LEAST_COVERAGE, MOST_COVERAGE
 from sfcperf.analysis.statistics import mean_interval
 from sfcperf.control.noise.watch import LOAD_S, LoadReading, quiet_evidence
 from sfcperf.control.progress_state import rerun_number, reruns_due
@@ -28,8 +27,6 @@ from sfcperf.workflow.model import NoiseGate
 
 TRUTH = 100.0
 MOST_BIAS = 0.005
-LEAST_COVERAGE = 0.93
-MOST_COVERAGE = 0.97
 TICKS = round(LOAD_S * 100)
 """Of a reading under load."""
 GATE = NoiseGate()
@@ -102,33 +99,25 @@ class Machine:
         return LoadReading(int(self._random.binomial(TICKS, self.taken)), TICKS, None)
 
 
-def judge(row: GateRow, repeats: int) -> Judged:
-    """Bias and coverage of the mean of the trials that are kept."""
-    now, earlier, ungated = (
-        _figures(row, repeats, _runs(row, repeats, kind)) for kind in ("now", "earlier", "none")
-    )
-    bias, coverage, kept, selection = now
+def judge(row: GateRow, repeats: int) -> list[Row]:
+    """Bias and coverage of the mean of the trials that are kept, beside those without a gate."""
+    bias, coverage, kept, selection = _figures(row, repeats, _runs(row, repeats, gated=True))
+    ungated = _figures(row, repeats, _runs(row, repeats, gated=False))
     error = sqrt(coverage * (1 - coverage) / repeats)
-    holds = abs(bias) <= MOST_BIAS and (
-        LEAST_COVERAGE - 2 * error <= coverage <= MOST_COVERAGE + 2 * error
-    )
-    selects = abs(selection) > MOST_BIAS
-    text = (
-        f"bias {100 * bias:+.2f} % (selection {100 * selection:+.2f} %), "
-        f"covers {100 * coverage:.1f} %"
-    )
-    was = "; ".join(
-        f"{word} {100 * found[0]:+.1f} %, {100 * found[1]:.0f} %"
-        for word, found in (("was", earlier), ("no gate", ungated))
-    )
-    name = f"{name_of(row)}, {100 * kept:.0f} % of the trials kept ({was})"
-    word = "limit" if not (row.promised or holds or selects) else verdict(holds and not selects)
-    return Judged(word, text, name)
+    covers = Budget(LEAST_COVERAGE - 2 * error, MOST_COVERAGE + 2 * error)
+    name, little = name_of(row), Budget(-MOST_BIAS, MOST_BIAS)
+    remarks = f"{100 * kept:.0f} % of the trials kept"
+    limit = "" if row.promised else "limit"
+    return [
+        Row(f"{name}: bias", bias, "%", "no gate", ungated[0], little, remarks, tolerated=limit),
+        Row(f"{name}: bias by selection", selection, "%", budget=little),
+        Row(f"{name}: covers", coverage, "%", "no gate", ungated[1], covers, tolerated=limit),
+    ]
 
 
 def name_of(row: GateRow) -> str:
     """What is simulated."""
-    return f"gate: {row.name}{' (held back)' if row.seed > 1 else ''}"
+    return f"gate: {row.name}"
 
 
 def _figures(
@@ -155,30 +144,30 @@ def _figures(
     )
 
 
-def _runs(row: GateRow, repeats: int, kind: str) -> list[list[TrialRecord]]:
+def _runs(row: GateRow, repeats: int, gated: bool) -> list[list[TrialRecord]]:
     random = np.random.default_rng(row.seed)
-    return [_run(row, random, kind) for _ in range(repeats)]
+    return [_run(row, random, gated) for _ in range(repeats)]
 
 
-def _run(row: GateRow, random: np.random.Generator, kind: str) -> list[TrialRecord]:
+def _run(row: GateRow, random: np.random.Generator, gated: bool) -> list[TrialRecord]:
     machine, records = Machine(row, random), []
     planned = row.rounds * row.scenarios
     for number in range(1, row.rounds + 1):
         for scenario in random.permutation(row.scenarios):
             trial_id = f"r{number}-s{scenario}"
-            records.append(_trial(row, machine, random, kind, trial_id, ""))
-        while wanted := [] if kind == "none" else reruns_due(records, number, GATE, planned):
+            records.append(_trial(row, machine, random, gated, trial_id, ""))
+        while wanted := reruns_due(records, number, GATE, planned) if gated else []:
             turn = max(rerun_number(record.trial_id) for record in wanted)
             machine.pass_by(GATE.settle_s * 2**turn / 2)  # of trials of two seconds
             for record in wanted:
                 again = rerun_number(record.trial_id) + 1
                 name = f"r{number}.{again}-{record.scenario_id}"
-                records.append(_trial(row, machine, random, kind, name, record.trial_id))
+                records.append(_trial(row, machine, random, gated, name, record.trial_id))
     return records
 
 
 def _trial(
-    row: GateRow, machine: Machine, random: np.random.Generator, kind: str, name: str, of: str
+    row: GateRow, machine: Machine, random: np.random.Generator, gated: bool, name: str, of: str
 ) -> TrialRecord:
     before, taken = machine.reading(), machine.taken
     present = machine.pass_by(1.0)
@@ -192,8 +181,7 @@ def _trial(
         "steal_ratio": max(0.0, taken + (0.04 + row.own * z if row.own else 0.0)),
         "other_cpu_ratio": row.others * present,
     }
-    reasons = outside(_earlier(evidence) if kind == "earlier" else evidence, GATE)
-    reasons = () if kind == "none" else reasons
+    reasons = outside(evidence, GATE) if gated else ()
     return trial(
         int(name[1:].partition("-")[0].partition(".")[0]),
         name.partition("-")[2],
@@ -207,8 +195,3 @@ def _trial(
         ),
         rerun_of=of,
     )
-
-
-def _earlier(evidence: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Judged by what was stolen while the probe measured."""
-    return {**evidence, "quiet_steal_ratio": evidence["steal_ratio"]}

@@ -8,84 +8,67 @@ work on a packet that is sampled; PPTMon's time contains neither.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from _runner import Budget, Row, Run
+from scipy import stats
 
-from _pptmon.testbed import CLIENT, Testbed
+from _pptmon.testbed import CLIENT, Testbed, testbed
 from sfcperf.packets.identity import SNAPLEN, identity
 from sfcperf.packets.matching import match
 from sfcperf.packets.pcap_file import recorded
 from sfcperf.vnfs.firewall.function import Firewall
 
-
-@dataclass(frozen=True)
-class Accuracy:
-    """Microseconds."""
-
-    protocol: str
-    rate: str
-    rules: int
-    reported_us: tuple[float, float]
-    """Mean and half width (95 %) of what pptmon reports."""
-    captured_us: tuple[float, float]
-    """The same, of all packets that were captured on both sides."""
-    difference_us: tuple[float, float]
-    """Captured minus reported: difference of the means, half width by the bootstrap."""
-    samples: int
-    packets: int
+PAPER_US = {"tcp": 6.5, "udp": 3.8}
+SAMPLING = ("--rate", "20")
 
 
-def measure(
-    testbed: Testbed,
-    protocol: str,
-    rate: str,
-    rules: int,
-    seconds: int,
-    rate_hz: float,
-    *,
-    bursts: bool = False,
-    choice: str = "random",
-    captures_more: int = 0,
-) -> Accuracy:
-    """Endpoints without offloads: a packet is a packet. TCP writes small, so that its packets come
-    one by one, but for `bursts`: then it writes 128 KiB at once. `captures_more` are as many
-    captures at the ingress beside the one that is read: what each adds is what one costs."""
-    testbed.offloads(False)
-    options = ["-t", str(seconds), "-b", rate]
-    if protocol == "udp":
-        options += ["-u"]
-    elif not bursts:
-        options += ["-l", "1300", "-N"]
-    knobs = {"rules": rules, "engine": "nftables", "default": "accept"}
-    sampling = ("--rate", str(rate_hz), "--filter", f"proto={protocol},src={CLIENT}")
-    sampling += ("--choice", choice)
-    with (
-        testbed.function(Firewall, knobs),
-        testbed.listening(),
-        testbed.pptmon(*sampling) as pptmon,
-    ):
-        captures = {side: Capture(testbed, side, protocol) for side in ("in", "out")}
-        idle = [Capture(testbed, "in", protocol) for _ in range(captures_more)]
-        time.sleep(1)
-        testbed.iperf3(*options, timeout_s=seconds + 30)
-        time.sleep(1.2)
-        seen = {side: capture.end() for side, capture in captures.items()}
-        for capture in idle:
-            capture.end()
-        reported = [s.own_time_ns / 1e3 for s in pptmon.samples() if s.own_time_ns is not None]
-    captured = np.asarray([t for _, t in match(seen["in"], seen["out"]).crossings], float) / 1e3
-    return _summary(protocol, rate, rules, np.asarray(reported), captured)
+def accuracies(run: Run) -> Iterator[Row]:
+    """What is reported, beside captures, with a firewall of 100 rules."""
+    seconds = 8 if run.parameters.quick else 30
+    # At the paper's rate packets come one by one, every 20 ms, into cold caches, and a capture
+    # costs them several times as much: there, one capture more says how much.
+    for rate, budget in (("20M", Budget(-1.5, 1.5, "excess")), ("500K", None)):
+        for protocol, paper_us in PAPER_US.items():
+            found, more = (
+                _measured(protocol, rate, 100, seconds, SAMPLING, captures_more=count)
+                for count in (0, 1)
+            )
+            yield _row(
+                f"{protocol} at {rate}bit/s, 100 rules", *found, budget,
+                f"; difference {_difference(*found)} (paper {paper_us} us); one capture more "
+                f"makes it {_difference(*more)}",
+            )  # fmt: skip
 
 
-def _summary(
-    protocol: str, rate: str, rules: int, reported: np.ndarray, captured: np.ndarray
-) -> Accuracy:
-    from scipy import stats
+def choices(run: Run) -> Iterator[Row]:
+    """Why packets are chosen at random (docs/decisions/0008)."""
+    seconds = 8 if run.parameters.quick else 30
+    for choice in ("first", "random"):
+        sampling = ("--rate", "10", "--choice", choice)
+        found = _measured("tcp", "20M", 0, seconds, sampling, bursts=True)
+        yield _row(f"bursts of TCP at 20Mbit/s, --choice {choice}", *found)
 
-    from _pptmon.testbed import mean_interval
 
+def _row(
+    name: str, reported: np.ndarray, captured: np.ndarray, budget: Budget | None = None,
+    more: str = "",
+) -> Row:  # fmt: skip
+    mean_us = float(captured.mean()), float(reported.mean())
+    remarks = f"reported {_mean(reported)}, captured {_mean(captured)}{more}"
+    return Row(f"{name}, captured", mean_us[0], "us", "reported", mean_us[1], budget, remarks)
+
+
+def _mean(values: np.ndarray) -> str:
+    """With its interval of 95 % (t)."""
+    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    return f"{values.mean():.2f} ± {half:.2f} us ({len(values)})"
+
+
+def _difference(reported: np.ndarray, captured: np.ndarray) -> str:
+    """Captured minus reported: that of the means, with an interval of 95 % by the bootstrap."""
     test = stats.bootstrap(
         (captured, reported),
         lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
@@ -96,17 +79,43 @@ def _summary(
         random_state=np.random.default_rng(1),
     )
     low, high = test.confidence_interval
-    difference = float(captured.mean() - reported.mean())
-    return Accuracy(
-        protocol,
-        rate,
-        rules,
-        mean_interval(reported),
-        mean_interval(captured),
-        (difference, float(high - low) / 2),
-        len(reported),
-        len(captured),
-    )
+    return f"{captured.mean() - reported.mean():.2f} ± {(high - low) / 2:.2f} us"
+
+
+def _measured(
+    protocol: str, rate: str, rules: int, seconds: int, sampling: tuple[str, ...], *,
+    bursts: bool = False, captures_more: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Reported and captured times, us.
+
+    Endpoints have no offloads: a packet is a packet. TCP writes small, so that its packets come one
+    by one, but for `bursts`: then it writes 128 KiB at once. `captures_more` are as many captures
+    at the ingress beside the one that is read: what each adds is what one costs."""
+    options = ["-t", str(seconds), "-b", rate]
+    if protocol == "udp":
+        options += ["-u"]
+    elif not bursts:
+        options += ["-l", "1300", "-N"]
+    knobs = {"rules": rules, "engine": "nftables", "default": "accept"}
+    flows = ("--filter", f"proto={protocol},src={CLIENT}")
+    with testbed() as bed:
+        bed.offloads(False)
+        with (
+            bed.function(Firewall, knobs),
+            bed.listening(),
+            bed.pptmon(*sampling, *flows) as pptmon,
+        ):
+            captures = {side: Capture(bed, side, protocol) for side in ("in", "out")}
+            idle = [Capture(bed, "in", protocol) for _ in range(captures_more)]
+            time.sleep(1)
+            bed.iperf3(*options, timeout_s=seconds + 30)
+            time.sleep(1.2)
+            seen = {side: capture.end() for side, capture in captures.items()}
+            for capture in idle:
+                capture.end()
+            reported = [s.own_time_ns for s in pptmon.samples() if s.own_time_ns is not None]
+    captured = [t for _, t in match(seen["in"], seen["out"]).crossings]
+    return np.asarray(reported, float) / 1e3, np.asarray(captured, float) / 1e3
 
 
 class Capture:

@@ -11,77 +11,53 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from _pptmon import bpf
-from _pptmon.testbed import CLIENT, SERVER, Testbed
+from _runner import Budget, Row, Run
+from _shared import bpf
+from _shared.bpf_time import spent
+from _shared.chain import output
+
+from _pptmon.testbed import CLIENT, SERVER, testbed
 from sfcperf.hosts.process import inside
 
-
-@dataclass(frozen=True)
-class Cost:
-    """Nanoseconds per packet."""
-
-    program: str
-    statistics_ns: float
-    floor_ns: float
-    repeated_ns: int
-    repeated_floor_ns: int
-    packets: int
-
-    @property
-    def net_ns(self) -> float:
-        """By the statistics, beyond the program that does nothing."""
-        return self.statistics_ns - self.floor_ns
-
-    @property
-    def repeated_net_ns(self) -> float:
-        """By repeated runs, beyond the same."""
-        return self.repeated_ns - self.repeated_floor_ns
+NOTHING = "a program that does nothing"
+BUDGET = Budget(high=60, of="excess")
 
 
-def measure(testbed: Testbed, seconds: int = 10) -> list[Cost]:
-    """One sample per second in 100 Mbit/s of UDP."""
-    testbed.offloads(True)
-    floor = bpf.load_nothing()
-    with inside(testbed.vnf.namespace):
-        link = bpf.attach(floor, socket.if_nametoindex("in"), "ingress")
-    try:
-        with testbed.pptmon("--rate", "1") as pptmon, testbed.listening(), bpf.statistics():
-            options = ("-u", "-b", "100M", "-t", str(seconds))
-            testbed.iperf3(*options)
+def costs(run: Run) -> Iterator[Row]:
+    """Of a packet that is not sampled: one sample per second in 100 Mbit/s of UDP."""
+    seconds = 4 if run.parameters.quick else 10
+    with testbed() as bed:
+        bed.offloads(True)
+        floor = bpf.load_nothing()
+        with inside(bed.vnf.namespace):
+            link = bpf.attach(floor, socket.if_nametoindex("in"), "ingress")
+        with bed.pptmon("--rate", "1") as pptmon, bed.listening(), bpf.statistics():
+            bed.iperf3("-u", "-b", "100M", "-t", str(seconds))
             by_name = {p["name"]: p for p in programs({pptmon.process.pid, os.getpid()})}
             repeated = {
                 name: bpf.repeated_ns(bpf.by_id(by_name[name]["id"]), _frame())
                 for name in ("enter", "leave", "floor")
             }
-    finally:
         os.close(link)
         os.close(floor)
-    means = {name: p["run_time_ns"] / p["run_cnt"] for name, p in by_name.items()}
-    return [
-        Cost(
-            name,
-            means[name],
-            means["floor"],
-            repeated[name],
-            repeated["floor"],
-            by_name[name]["run_cnt"],
-        )
-        for name in ("enter", "leave")
-    ]
+    found = {name: spent(program) for name, program in by_name.items()}
+    for name in ("enter", "leave"):
+        case, packets = f"unsampled packet at `{name}`", f"{found[name].runs} packets"
+        nothing = (NOTHING, found["floor"].ns)
+        yield Row(f"{case}, run_time_ns", found[name].ns, "ns", *nothing, BUDGET, packets)
+        nothing = (NOTHING, repeated["floor"])
+        yield Row(f"{case}, run a million times", repeated[name], "ns", *nothing, BUDGET)
 
 
 def programs(pids: set[int]) -> list[dict[str, Any]]:
     """Those that these processes hold, as bpftool describes them."""
     held = {number for pid in pids for number in _held(pid)}
-    said = subprocess.run(["bpftool", "-j", "prog", "show"], check=True, capture_output=True)
-    return [p for p in json.loads(said.stdout) if p["id"] in held]
+    return [p for p in json.loads(output(["bpftool", "-j", "prog", "show"])) if p["id"] in held]
 
 
 def _held(pid: int) -> Iterator[int]:

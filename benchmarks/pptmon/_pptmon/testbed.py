@@ -11,7 +11,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from sfcperf.dataplane.pptmon.events import Sample, parse
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.vnfs.base import Attachment, NetworkFunction, RunningFunction
+from sfcperf.workflow.defaults import with_defaults
 
 CLIENT, SERVER = "198.18.0.2", "198.18.1.2"  # RFC 2544
 GATEWAYS = ("198.18.0.1", "198.18.1.1")
@@ -72,7 +73,7 @@ class Testbed:
             outputs=self.folder,
         )
         with _place(cpu):
-            running = kind.start(self.vnf, attachment, knobs)
+            running = kind.start(self.vnf, attachment, with_defaults(kind.parameters, knobs))
         try:
             yield running
         finally:
@@ -151,7 +152,7 @@ def _place(cpu: int | None) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def stamps_on_receipt() -> Iterator[None]:
+def _stamps_on_receipt() -> Iterator[None]:
     """The kernel stamps packets when it begins to work on them, and not before they wait for a CPU,
     which is no part of the VNF's time. Of the whole machine; as it was afterwards."""
     before = _PREQUEUE.read_text()
@@ -164,10 +165,11 @@ def stamps_on_receipt() -> Iterator[None]:
 
 @contextmanager
 def namespaces(*roles: str) -> Iterator[tuple[dict[str, str], dict[str, NamespaceHost], Path]]:
-    """Names and hosts by role, which are removed at the end, and their folder."""
+    """Names and hosts by role, which are removed at the end, and their folder; meanwhile the kernel
+    stamps packets on receipt."""
     tag = f"sfcperf-bench{os.getpid()}-{next(_numbers)}"
     names = {role: f"{tag}-{role}" for role in roles}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _stamps_on_receipt():
         try:
             for name in names.values():
                 ip("netns", "add", name)
@@ -210,13 +212,3 @@ def _mac(host: NamespaceHost, interface: str = "eth0") -> str:
 def ip(*argv: str) -> None:
     """Run `ip`. Raises CalledProcessError."""
     subprocess.run(["ip", *argv], check=True, capture_output=True)
-
-
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """Mean and half width of its confidence interval (t)."""
-    import numpy as np
-    from scipy import stats
-
-    array = np.asarray(values, float)
-    half = stats.t.ppf((1 + confidence) / 2, len(array) - 1) * stats.sem(array)
-    return float(array.mean()), float(half)

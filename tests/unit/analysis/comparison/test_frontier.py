@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, nct, t
 
-BENCHMARKS = Path(__file__).resolve().parents[4] / "benchmarks" / "analysis"
+BENCHMARKS = Path(__file__).resolve().parents[4] / "benchmarks"
 DRAWS = 20_000
 
 
 @pytest.fixture(scope="module")
 def frontier() -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
+        for folder in (BENCHMARKS, BENCHMARKS / "analysis"):
+            patch.syspath_prepend(str(folder))
         yield import_module("_truth.frontier")
 
 

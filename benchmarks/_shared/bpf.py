@@ -57,7 +57,8 @@ def by_id(number: int) -> int:
 
 @contextmanager
 def statistics() -> Iterator[None]:
-    """The kernel counts runs of programs and their time (it reads its clock twice for each)."""
+    """The kernel counts runs of programs and their time, whoever else asks for it or ends it. (It
+    reads its clock twice for each.)"""
     stats = _bpf(_ENABLE_STATS, struct.pack("<I", 0))[0]
     try:
         yield
