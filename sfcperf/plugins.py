@@ -44,7 +44,7 @@ OWN = "sfcperf"
 """Distribution whose plug-ins nobody replaces."""
 
 _further: tuple[EntryPoint, ...] = ()
-"""See `further`."""
+"""Plug-ins that are not installed, while a block of `further` lasts."""
 
 
 def object_schema(properties: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:

@@ -93,7 +93,7 @@ class Probe(Configurable, Instrument):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
+        """List SFCPerf's tools in `compiled` and the commands in `needs`."""
         return [
             *map(binaries.requirement, cls.compiled),
             *(tool(command, package, [command, option]) for command, package, option in cls.needs),

@@ -59,7 +59,8 @@ class Drivers:
             self._open[owner] = plugins.load("driver", infrastructure.driver)(context)
 
     def service_address(self) -> str:
-        """See ServiceContext.address. Raises EnvironmentLacks."""
+        """Find the address of this machine at which the hosts of all infrastructures reach
+        services. Raises EnvironmentLacks when a driver knows none, or when they differ."""
         found: set[str] = set()
         for each in self._infrastructures:
             driver: type[Driver] = plugins.load("driver", each.driver)

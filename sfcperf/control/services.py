@@ -109,7 +109,7 @@ class Services:
         return found
 
     def counters(self) -> Counters:
-        """Raises MeasurementError."""
+        """Read the counters of each service. Raises MeasurementError."""
         found = {}
         for name, service in self._running.items():
             with _named(name):
@@ -117,7 +117,8 @@ class Services:
         return found
 
     def chain_deployed(self, deployment: Deployment, scenario: Scenario) -> dict[str, Any]:
-        """See RunningService; facts by name, those without any left out. Raises DeploymentError."""
+        """Tell each service of the chain, and return the facts that each gives, by its name;
+        services without facts are left out. Raises DeploymentError."""
         facts = {
             name: dict(service.chain_deployed(deployment, scenario))
             for name, service in self._running.items()
@@ -125,18 +126,18 @@ class Services:
         return {name: found for name, found in facts.items() if found}
 
     def chain_removed(self) -> list[str]:
-        """See RunningService; the last service first. Gives what failed."""
+        """Tell each service that the chain goes, the last service first; returns what failed."""
         return self._each("chain_removed", "leaving the chain")
 
     def begin_trial(self) -> None:
-        """See RunningService. Raises MeasurementError."""
+        """Begin the trial in each service. Raises MeasurementError, which names the service."""
         for name, service in self._running.items():
             with _named(name):
                 service.begin_trial()
 
     def end_trial(self) -> tuple[str, ...]:
-        """See RunningService; in their order, so that what one has sent, the next one gets. Raises
-        MeasurementError."""
+        """End the trial in each service, in their order, so that a service gets what those before
+        it sent; returns why the trial should not be believed. Raises MeasurementError."""
         doubts: list[str] = []
         for name, service in self._running.items():
             with _named(name):

@@ -61,14 +61,14 @@ class ElasticsearchPublisher(Publisher):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """See Publisher.requirements."""
+        """Require the Python package `elasticsearch`."""
         from sfcperf.elasticsearch.connection import client_library
 
         return [client_library()]
 
     def publish(self, run: RunStore) -> list[Path]:
-        """See Publisher. Raises ServerAway, with the place where the run waits, EnvironmentLacks
-        and InputError."""
+        """Send the run to the server, and keep trying for `patience_s` while it is down. Raises
+        EnvironmentLacks, InputError, and ServerAway, which says where the run waits."""
         from sfcperf.elasticsearch.delivery import deliver
         from sfcperf.elasticsearch.spool import Spool
         from sfcperf.elasticsearch.target import of_parameters

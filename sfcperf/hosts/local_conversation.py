@@ -34,7 +34,8 @@ class LocalConversation(Conversation):
         return self._popen.pid
 
     def ask(self, question: bytes, timeout_s: float) -> bytes:
-        """See Conversation.ask."""
+        """Write the question to the process's stdin, and return the next line of its stdout. Raises
+        ConversationOver when the process has ended, MeasurementError after timeout_s."""
         if self._stdin.closed:
             raise self._over()
         try:
@@ -52,7 +53,7 @@ class LocalConversation(Conversation):
             raise
 
     def close(self) -> None:
-        """See Conversation.close."""
+        """Close the process's stdin, and kill the process if it does not end by itself."""
         self._stdin.close()
         with waiting.shielded():
             if not has_ended(self._popen, _GRACE_S):

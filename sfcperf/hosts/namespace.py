@@ -35,7 +35,7 @@ class NamespaceHost(Host):
     def run_unchecked(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> Completed:
-        """See Host.run_unchecked."""
+        """Run the command in the namespace and the cgroups, and wait for its end."""
         return process.run(
             argv,
             timeout_s=timeout_s,
@@ -48,7 +48,7 @@ class NamespaceHost(Host):
     def spawn(
         self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
     ) -> Process:
-        """See Host.spawn."""
+        """Start the command in the namespace and the cgroups; output without a file is dropped."""
         popen = process.start(
             argv,
             namespace=self.namespace,
@@ -59,7 +59,7 @@ class NamespaceHost(Host):
         return process.LocalProcess(argv, popen)
 
     def converse(self, argv: Sequence[str]) -> Conversation:
-        """See Host.converse."""
+        """Start the command in the namespace and the cgroups; its stdin and stdout are pipes."""
         popen = process.start(
             argv,
             namespace=self.namespace,

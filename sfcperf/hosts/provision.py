@@ -20,7 +20,7 @@ _TIMEOUT_S = 1200
 
 
 def install(host: SshHost, tools: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """See to it that each of `tools` can be called on the host, and is the real one.
+    """Install those of `tools` that the host lacks or has only as applets of busybox.
 
     Gives the names of those whose packages were installed; where none is missing, Ansible is not
     even started. What Ansible says stays in `folder`, on this machine. Raises DeploymentError when

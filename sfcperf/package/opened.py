@@ -28,12 +28,12 @@ class PackagedRun(RunStore):
 
     @property
     def shown_folder(self) -> Path:
-        """As `RunStore.shown_folder`."""
+        """The package's own path if that is to be shown, else the private copy."""
         return self.package or self.folder
 
     @property
     def report(self) -> Path:
-        """As `RunStore.report`; of a package that is shown, there is none that pages could link."""
+        """Path of the report. Nothing is there if the package is shown: no page links to it."""
         return self.shown_folder / RunFile.REPORT
 
     def check_writable(self) -> None:
@@ -45,7 +45,7 @@ class PackagedRun(RunStore):
         )
 
     def workflow(self) -> tuple[dict[str, Any], Path]:
-        """As `RunStore.workflow`. Raises InputError if its relative paths start outside."""
+        """Read the workflow. Raises InputError if its relative paths start outside the package."""
         document, base = super().workflow()
         root = self.folder.resolve().parent.parent
         if not base.resolve().is_relative_to(root):
@@ -56,7 +56,7 @@ class PackagedRun(RunStore):
         return document, base
 
     def trials(self) -> list[TrialRecord]:
-        """As `RunStore.trials`."""
+        """Read the trials at the first call, and keep them."""
         if self._trials is None:
             self._trials = super().trials()
         return self._trials

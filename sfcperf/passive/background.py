@@ -79,14 +79,15 @@ class BackgroundMonitor(Monitor):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
+        """Require the compiled tool sfc-pktgen."""
         return [binaries.requirement(BINARY)]
 
     @classmethod
     def check_scenario(
         cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
-        """See Monitor.check_scenario."""
+        """Refuse a `rate_pps` at which the flows need more than _LONGEST_ROUND_S to send a packet
+        each. Raises InputError."""
         flows, rate_pps = parameters["flows"], parameters["rate_pps"]
         if flows > _LONGEST_ROUND_S * rate_pps:
             raise InputError(
@@ -97,7 +98,8 @@ class BackgroundMonitor(Monitor):
             )
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """See Monitor.start."""
+        """Start sfc-pktgen on the client, and return when each flow has sent a packet. Raises
+        MeasurementError when that takes too long, or the sender ends."""
         asked, client = self.parameters, deployment.client
         check_frame(client, asked["frame_bytes"])
         self._stdout = raw_dir / "background.json"
@@ -132,7 +134,8 @@ class BackgroundMonitor(Monitor):
         return interface_counters(self._host.read_text("/proc/net/dev"))[interface].tx_packets
 
     def stop(self) -> Sequence[Observation]:
-        """See Monitor.stop."""
+        """Stop sfc-pktgen, and give its packets, rate and CPU time. Raises MeasurementError when it
+        ended early or was too slow."""
         if self._process is None:
             return []
         ended_early = self._process.poll() is not None

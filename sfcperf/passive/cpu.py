@@ -23,7 +23,7 @@ class CpuMonitor(SamplingMonitor):
     )
 
     def begin(self, deployment: Deployment) -> None:
-        """See SamplingMonitor.begin."""
+        """Take the meters of the deployment, and start without a previous sample."""
         super().begin(deployment)
         self._last: dict[str, tuple[float, float]] = {}
 

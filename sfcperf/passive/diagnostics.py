@@ -56,7 +56,8 @@ class DiagnosticsMonitor(SamplingMonitor):
     parameters = object_schema({"interval_s": {**INTERVAL, "minimum": 0.5, "default": 5}})
 
     def begin(self, deployment: Deployment) -> None:
-        """See SamplingMonitor.begin."""
+        """Take the deployment's diagnostics, and make a pool of threads that ask for them. Raises
+        MeasurementError when there are none."""
         if not deployment.diagnostics:
             raise MeasurementError(
                 "this infrastructure does not report on its instances from outside, which the "
@@ -81,7 +82,7 @@ class DiagnosticsMonitor(SamplingMonitor):
             raise problems[0]
 
     def stop(self) -> Sequence[Observation]:
-        """See Monitor.stop."""
+        """Take the last sample and give all observations, without waiting for late answers."""
         try:
             return super().stop()
         finally:

@@ -31,7 +31,7 @@ class InterfaceMonitor(SamplingMonitor):
     )
 
     def begin(self, deployment: Deployment) -> None:
-        """See SamplingMonitor.begin."""
+        """Take the hops of the deployment."""
         self._hops: tuple[Hop, ...] = deployment.hops
 
     def sample(self, time_ns: int) -> Iterator[Observation]:

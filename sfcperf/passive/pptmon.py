@@ -138,7 +138,7 @@ class PptmonMonitor(Monitor):
 
     @classmethod
     def scenario_warnings(cls, parameters: Mapping[str, Any], scenario: Scenario) -> Sequence[str]:
-        """See Monitor.scenario_warnings. NSH metadata of type 2 carries samples in any packet."""
+        """Warn if no packet of the probes and monitors can carry samples (for `nsh`, any can)."""
         if parameters["carrier"] == "nsh" or not scenario.chain.functions:
             return ()
         wanted = parameters.get("filter", {}).get("protocol")
@@ -160,7 +160,7 @@ class PptmonMonitor(Monitor):
 
     @classmethod
     def trial_s(cls, parameters: Mapping[str, Any]) -> float:
-        """See Monitor.trial_s."""
+        """Return the time to start and stop pptmon, plus `drain_s`."""
         return _START_AND_STOP_S + float(parameters["drain_s"])
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:

@@ -48,7 +48,7 @@ class Instance:
     complaints: Path
     """stderr."""
     clock_offset_ns: int
-    """See Ended."""
+    """Of the host's Unix clock from ours; 0 if this instance reports no samples."""
 
     @classmethod
     def start(cls, placement: Placement, options: list[str], binary: Path, raw: Path) -> Instance:

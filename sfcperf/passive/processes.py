@@ -37,7 +37,7 @@ class ProcessMonitor(SamplingMonitor):
     )
 
     def begin(self, deployment: Deployment) -> None:
-        """See SamplingMonitor.begin."""
+        """Take the meters of the deployment, and start without a known process."""
         super().begin(deployment)
         self._known: dict[tuple[str, int, int], ProcessStat] = {}
         self._looks: dict[str, float] = {}

@@ -157,7 +157,8 @@ class SamplingMonitor(Monitor):
         return self._counts.totals(time_ns)
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """See Monitor.start."""
+        """Call `begin`, then take a sample every `interval_s` on a thread. The first sample raises
+        when it fails; later ones write to `monitor-NAME-errors.txt` in raw_dir."""
         self.begin(deployment)
         self._sampler = Sampler(
             self.name,
@@ -168,7 +169,7 @@ class SamplingMonitor(Monitor):
         self._sampler.start()
 
     def stop(self) -> Sequence[Observation]:
-        """See Monitor.stop."""
+        """Take the last sample, and give all observations and then the totals."""
         if self._sampler is None:
             return []
         observations = self._sampler.stop()

@@ -152,14 +152,15 @@ class SdnMonMonitor(Monitor):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """See Instrument.requirements."""
+        """Require the compiled tool sfc-sdnmon."""
         return [binaries.requirement(BINARY)]
 
     @classmethod
     def check_scenario(
         cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
-        """See Monitor.check_scenario."""
+        """Refuse parameters that contradict each other, nodes that do not exist, and switches that
+        lack the mode. Raises InputError."""
         _check(parameters)
         there = [node.name for node in scenario.topology.nodes]
         for place, node in enumerate(parameters.get("nodes", ())):
@@ -183,7 +184,8 @@ class SdnMonMonitor(Monitor):
             )
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """See Monitor.start."""
+        """Start what `mode` asks for at each switch, then read the counters of its ports. Raises
+        CannotBeMeasured when no switch can be monitored."""
         began_s = time.thread_time()
         asked = self.parameters.get("nodes")
         self._places: Mapping[str, Switch] = {
@@ -208,7 +210,8 @@ class SdnMonMonitor(Monitor):
         self._before = self._measured()
 
     def stop(self) -> Sequence[Observation]:
-        """See Monitor.stop."""
+        """Read what the switches counted, and stop monitoring them, also after an error. Raises
+        MeasurementError when SDN-Mon missed packets of the ports."""
         try:
             return self._ended()
         finally:
@@ -216,7 +219,7 @@ class SdnMonMonitor(Monitor):
                 with suppress(MeasurementError):
                     exporting.stop()
             for switch in self._switches.values():
-                # The first error counts; and with the file system, everything goes.
+                # Only the first error counts. Closing the file system removes what is left.
                 with suppress(MeasurementError):
                     switch.off()
             self._open.close()
@@ -250,7 +253,7 @@ class SdnMonMonitor(Monitor):
         return sorted(found, key=lambda observation: observation.time_ns)
 
     def flows(self) -> Sequence[FlowRecord]:
-        """See Monitor.flows."""
+        """Give the `most_flows` flows with the most packets of each switch, a row for each slot."""
         return [
             record
             for name, table in self._tables.items()

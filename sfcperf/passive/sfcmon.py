@@ -83,7 +83,8 @@ class SfcmonMonitor(Monitor):
     def check_scenario(
         cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
-        """See Monitor.check_scenario."""
+        """Refuse nodes that do not exist, and SFFs that SFCMon cannot monitor. Raises InputError,
+        and EnvironmentLacks without the compiled tool that SFFs need."""
         if parameters["at"] == "functions":
             return
         asked = parameters.get("nodes", [node.name for node in scenario.topology.nodes])
@@ -102,7 +103,8 @@ class SfcmonMonitor(Monitor):
         binaries.requirement(BINARY).demand()
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """See Monitor.start."""
+        """Begin a window in the functions, start to watch the SFFs, or both, as `at` says. Raises
+        CannotBeMeasured for a place that the deployment does not have."""
         began_s = time.thread_time()
         if self.parameters["at"] != "sffs":
             self._begin_functions(deployment)
@@ -141,7 +143,7 @@ class SfcmonMonitor(Monitor):
             self._watches[name] = sffs[name].watch(self.parameters, output)
 
     def stop(self) -> Sequence[Observation]:
-        """See Monitor.stop."""
+        """End all windows, and give their counts and the monitor's CPU time."""
         began_s = time.thread_time()
         self._windows = [
             *self._end_watches(),
@@ -172,7 +174,7 @@ class SfcmonMonitor(Monitor):
         return found
 
     def flows(self) -> Sequence[FlowRecord]:
-        """See Monitor.flows."""
+        """Give the listed flows of all windows."""
         return [
             FlowRecord(
                 function=name,

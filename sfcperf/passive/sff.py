@@ -66,19 +66,19 @@ class SffMonitor(SamplingMonitor):
     def check_scenario(
         cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
-        """See Monitor.check_scenario."""
+        """Refuse an infrastructure whose SFFs do not count. Raises InputError."""
         seen = observable()
         if seen is not None and not seen.counting_sffs:
             raise InputError(_NONE_COUNTS, hint=_HINT)
 
     def begin(self, deployment: Deployment) -> None:
-        """See SamplingMonitor.begin."""
+        """Take the SFFs that count. Raises CannotBeMeasured when the deployment has none."""
         if not deployment.sffs:
             raise CannotBeMeasured(_NONE_COUNTS, hint=_HINT)
         self._sffs: Mapping[str, ReportingSff] = deployment.sffs
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """See Monitor.start."""
+        """Make the SFFs trace one packet in `trace`, read their counters, and start sampling."""
         self.begin(deployment)
         self._trace(int(self.parameters["trace"]))
         self._first = {name: sff.read() for name, sff in self._sffs.items()}
@@ -86,14 +86,14 @@ class SffMonitor(SamplingMonitor):
         super().start(deployment, raw_dir)
 
     def stop(self) -> Sequence[Observation]:
-        """See Monitor.stop."""
+        """Take the last sample and give all observations; tracing ends, also after an error."""
         try:
             return super().stop()
         finally:
             self._trace(0)
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
-        """See SamplingMonitor.sample."""
+        """Give what each SFF and each lookup counted since the previous sample, and the rates."""
         for name, sff in self._sffs.items():
             look = Look()
             counts = sff.read()
@@ -107,7 +107,7 @@ class SffMonitor(SamplingMonitor):
                 yield from self._counts.see(time_ns, source, "bytes", lookup.bytes, now_s)
 
     def totals(self, time_ns: int) -> list[Observation]:
-        """See SamplingMonitor.totals."""
+        """Give the counts since the start, and the mean times of each lookup."""
         return [*super().totals(time_ns), *self._means(time_ns)]
 
     def _means(self, time_ns: int) -> Iterator[Observation]:

@@ -202,8 +202,8 @@ class TransitTimeMonitor(Monitor):
 
 
 class _SideCaptures(TcpdumpMonitor):
-    """Captures of one way each, with nanoseconds; packets are taken over many at a time, so that
-    tcpdump does not wake up for each of them beside the VNF."""
+    """Each capture has packets of one direction, with times in nanoseconds. tcpdump takes over many
+    packets at a time, so that it does not wake up for each of them beside the VNF."""
 
     def __init__(
         self, expression: Sequence[str], ways: Mapping[str, Literal["in", "out"] | str]
@@ -218,13 +218,12 @@ class _SideCaptures(TcpdumpMonitor):
         self._ways = ways
 
     def reading(self, hop: Hop) -> list[str]:
-        """See TcpdumpMonitor.reading."""
         options = ["-B", str(buffer_kib(hop.host, _BUFFER_KIB)), "--time-stamp-precision", "nano"]
         return [*options, "-Q", self._ways[hop.name]]
 
     def expression(self, hop: Hop) -> list[str]:
-        """See TcpdumpMonitor.expression. What comes in must be for the VNF: a switch that does not
-        know a MAC address floods, and the VNF may get its own packet back."""
+        # Only packets to its own MAC address enter the VNF. A switch that does not know an address
+        # floods, so that the VNF may even get its own packets back.
         asked = super().expression(hop)
         if self._ways[hop.name] == "out":
             return asked
@@ -233,7 +232,6 @@ class _SideCaptures(TcpdumpMonitor):
 
     @property
     def wait_at_the_end(self) -> bool:
-        """See TcpdumpMonitor.wait_at_the_end."""
         return True
 
 

@@ -79,9 +79,8 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         super().__init__(*args, directory=str(folder))
 
     def send_head(self) -> BytesIO | IO[bytes] | None:  # type: ignore[override]
-        """See SimpleHTTPRequestHandler."""
-        # A page from elsewhere could give its own name this address (DNS rebinding).
         self.server.asked(self.connection)
+        # A page from elsewhere could give its own name this address (DNS rebinding).
         if _host(self.headers.get("Host", "")) not in _HOSTS:
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
@@ -123,7 +122,6 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         return None if known else BytesIO(page)
 
     def end_headers(self) -> None:
-        """See SimpleHTTPRequestHandler."""
         self.send_header("X-Content-Type-Options", "nosniff")
         if not self._is_page:
             self.send_header("Content-Security-Policy", _POLICY)
@@ -152,8 +150,7 @@ class _Server(http.server.ThreadingHTTPServer):
         super().__init__(*args)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """As ThreadingHTTPServer does, in a bounded number of threads: the oldest connection gives
-        way."""
+        # The number of threads is bounded: the oldest connection gives way.
         if not self._room.acquire(blocking=False):
             for oldest in list(self._open)[:1]:
                 _end(oldest)
@@ -166,7 +163,6 @@ class _Server(http.server.ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """As ThreadingHTTPServer does."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -182,7 +178,6 @@ class _Server(http.server.ThreadingHTTPServer):
             _end(request)
 
     def shutdown_request(self, request: Any) -> None:
-        """As ThreadingHTTPServer does."""
         self._open.pop(request, None)
         super().shutdown_request(request)
 

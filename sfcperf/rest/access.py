@@ -51,7 +51,8 @@ class TokenNeeded:
         self._wanted = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """As ASGI says."""
+        """Answer 401 without a valid token, 411 without a length, 413 to a body that is too large;
+        pass everything else on to the app."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

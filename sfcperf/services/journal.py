@@ -21,15 +21,15 @@ class ServiceJournal:
     """Name of the plug-in."""
 
     def intend(self, resources: Iterable[Resource]) -> None:
-        """See Journal.intend."""
+        """Record resources as this service's before they are created."""
         self.whole.intend([self._mine(resource) for resource in resources])
 
     def removed(self, resources: Iterable[Resource]) -> None:
-        """See Journal.removed."""
+        """Record that these resources of this service are gone."""
         self.whole.removed([self._mine(resource) for resource in resources])
 
     def outstanding(self) -> list[Resource]:
-        """See Journal.outstanding."""
+        """List this service's resources that are not yet removed, newest first."""
         return [each for each in self.whole.outstanding() if service_of(each) == self.service]
 
     def _mine(self, resource: Resource) -> Resource:

@@ -36,7 +36,8 @@ class Processes:
         self._journal = journal
 
     def spawn(self, command: Sequence[str], output: Path) -> MarkedProcess:
-        """See `ServiceContext.spawn`."""
+        """Start a command with a new mark, which is in the journal before; stdout and stderr go to
+        `output`. Raises EnvironmentLacks when it cannot be started."""
         mark = secrets.token_hex(16)
         resource = Resource(KIND, mark, {"command": command[0]})
         self._journal.intend([resource])

@@ -53,7 +53,7 @@ class Trace:
 
     @property
     def labels(self) -> Path:
-        """See `labels.COLUMNS`."""
+        """CSV file of the packets' labels, with the columns of `sfcperf.traffic.labels`."""
         return self.folder / LABELS
 
 

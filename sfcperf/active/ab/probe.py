@@ -131,7 +131,8 @@ class Ab(WebProbe):
         self._ab(deployment, raw_dir, "ab-warmup", asked["concurrency"])
 
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
-        """See WebProbe.load."""
+        """Run ab on the client, and read its output and its table of percentiles. Raises
+        MeasurementError when ab fails or no request gets a good reply."""
         table = self._table(deployment)
         output = self._ab(deployment, raw_dir, "ab", _requests(self.parameters), table)
         seen = parse(output.stdout)

@@ -118,7 +118,7 @@ class HeavyHitterThroughput(HeavyHitterEngine):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """See Probe.duration_s."""
+        """Return the parameter `duration_s` plus the time to read the trace."""
         return float(parameters["duration_s"]) + _TRACE_TAKES_S
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
@@ -202,7 +202,7 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """See Probe.duration_s."""
+        """Return the time to read the trace, whatever the parameters are."""
         return _TRACE_TAKES_S
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:

@@ -135,7 +135,7 @@ class HeavyHitterMitigation(ReplayProbe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """See Probe.duration_s."""
+        """Return the parameter `duration_s`."""
         return float(parameters["duration_s"])
 
     @classmethod

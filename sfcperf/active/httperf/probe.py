@@ -151,7 +151,8 @@ class Httperf(WebProbe):
             self._calls = self._calls_that_take(asked["duration_s"], deployment, raw_dir)
 
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
-        """See WebProbe.load."""
+        """Run httperf on the client, and read rates, times and errors from its output. Raises
+        MeasurementError when httperf fails or no request gets a good reply."""
         seen = self._httperf(deployment, raw_dir, "httperf", self._calls)
         return Load(
             seen.duration_s,

@@ -61,7 +61,8 @@ class Iperf3Load(OffersLoad):
     def offer(
         self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
     ) -> Load:
-        """See OffersLoad.offer. Raises MeasurementError when no datagram gets through."""
+        """Run iperf3 with UDP for `duration_s`, rounded up to whole seconds. Raises
+        MeasurementError when no datagram gets through."""
         streams = self.parameters["streams"]
         rate_bps = max(streams, round(rate_pps * self._payload_bytes * _BITS_PER_BYTE))
         test = Iperf3Test(self._test_parameters(rate_bps, ceil(duration_s)), self._port)
@@ -74,8 +75,8 @@ class Iperf3Load(OffersLoad):
         if seen.datagrams is None:
             raise MeasurementError("iperf3 reports a test of TCP")
         unread = arrivals.unread(seen.datagrams, losses.rcvbuf_errors)
-        # To the client's application, what its own kernel lost is sent. What the receiver's lost
-        # has arrived.
+        # iperf3 counts as sent also what the client's kernel dropped, which never left the client.
+        # Datagrams that the server's kernel dropped had crossed the chain.
         sent = seen.datagrams.sent - losses.sndbuf_errors
         received = _received(seen.datagrams, losses.rcvbuf_errors, unread)
         doubts = losses.of_udp(deployment.client, tolerated_receiver=inf)

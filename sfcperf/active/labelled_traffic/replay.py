@@ -162,14 +162,15 @@ class _EndCaptures(TcpdumpMonitor):
         super().__init__(with_defaults(TcpdumpMonitor.parameters, given))
 
     def reading(self, hop: Hop) -> list[str]:
-        """See TcpdumpMonitor.reading. What the client sends enters the SFF, or leaves a VM."""
+        # At the SFF, the client's packets come in, and packets to the server go out. On an
+        # interface inside an endpoint (`hop.inside`), it is the other way round.
         way = "in" if (hop.name == "client") != hop.inside else "out"
         options = ["-B", str(buffer_kib(hop.host, _BUFFER_KIB)), "--time-stamp-precision", "nano"]
         return [*options, "-Q", way]
 
     @property
     def wait_at_the_end(self) -> bool:
-        """See TcpdumpMonitor.wait_at_the_end. Packets may also be on their way still."""
+        # The last packets may still be on their way.
         return True
 
 

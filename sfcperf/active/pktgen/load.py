@@ -64,11 +64,11 @@ class PktgenLoad(OffersLoad):
     def offer(
         self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
     ) -> Load:
-        """See OffersLoad.offer."""
+        """Run sfc-pktgen for `duration_s`, at a whole number of packets/s from 1 to MOST_PPS."""
         assert self._run is not None, "prepare comes first"
         whole_pps = min(max(1, round(rate_pps)), MOST_PPS)
         outcome = self._run.offer(deployment, raw_dir, whole_pps, duration_s)
-        # What the server's interface lost has arrived.
+        # Packets that the server's interface dropped had crossed the chain.
         delivered = outcome.received.unique + outcome.receiver_drops
         return Load(
             rate_pps,

@@ -373,7 +373,7 @@ class _Receiver:
 
 
 def ip_protocols(parameters: Mapping[str, Any]) -> frozenset[str]:
-    """See Probe.ip_protocols."""
+    """Return the IP protocol that the parameter `protocol` names: `udp`, or `tcp` for `tcp-syn`."""
     return frozenset({parameters["protocol"].removesuffix("-syn")})
 
 

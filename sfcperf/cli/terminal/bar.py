@@ -44,7 +44,6 @@ class _Lines(Progress):
         )
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """See Progress."""
         yield from super().get_renderables()
         yield Text(self.doing)
         yield Text(str(self.time_left))
@@ -69,38 +68,38 @@ class BarDisplay(Listener):
         self._progress.stop()
 
     def created(self, folder: Path) -> None:
-        """See Listener."""
+        """Print the path of the run folder above the bar."""
         self._print(str(folder))
 
     def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
-        """See Listener."""
+        """Set the bar to the trials that are planned and done, and add to the time left."""
         self._left.add(planned_s)
         self._progress.update(self._task, total=trials, completed=done)
 
     def more_trials(self, trials: int, planned_s: float) -> None:
-        """See Listener."""
+        """Make the bar longer by these trials, and add to the time left."""
         self._left.add(planned_s)
         task = self._progress.tasks[0]
         self._progress.update(self._task, total=(task.total or 0) + trials)
 
     def phase(self, name: str) -> None:
-        """See Listener."""
+        """Show the phase under the bar."""
         self._phase = name
         self._describe()
 
     def trial_group_started(self, group: TrialGroup) -> None:
-        """See Listener."""
+        """Keep the group's round and levels for its lines, and its deployment's planned time."""
         self._where = f"{round_text(group)}, {levels_text(group.scenario.levels)}: "
         self._deploy_s = deploy_s(group.scenario)
 
     def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
-        """See Listener."""
+        """Show the trial under the bar, with the number of the attempt from the second one on."""
         again = f", attempt {attempt}" if attempt > 1 else ""
         self._trial = f"{trial.probe.label}{again}"
         self._describe()
 
     def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
-        """See Listener."""
+        """Advance the bar, and print a line above it if the trial is not valid."""
         self._left.trial_ended(self._deploy_s + trial_s(trial))
         self._deploy_s = 0.0
         self._progress.advance(self._task)
@@ -108,7 +107,7 @@ class BarDisplay(Listener):
             self._print(f"{self._where}{verdict_text(record)}")
 
     def message(self, text: str) -> None:
-        """See Listener."""
+        """Print the text above the bar."""
         self._print(text)
 
     def _describe(self) -> None:

@@ -25,8 +25,7 @@ class _Console(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """See Console. What rich draws itself, such as the movements of a bar, is marked as
-        control."""
+        # rich marks what it draws itself, such as the movements of a bar, as control.
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=escaped(segment.text))
 

@@ -25,12 +25,12 @@ class QuietDisplay(Listener):
     what went wrong."""
 
     def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
-        """See Listener."""
+        """Print the path of the run folder on stdout."""
         with suppress(OSError):
             print(folder, flush=True)
 
     def message(self, text: str) -> None:
-        """See Listener."""
+        """Print the text on stderr."""
         say(text)
 
 
@@ -38,39 +38,39 @@ class LineDisplay(Listener):
     """A line per trial group and per trial, for logs and pipes."""
 
     def created(self, folder: Path) -> None:
-        """See Listener."""
+        """Print the path of the run folder, and that the run begins."""
         say(f"{folder}: looking at this machine, starting the driver")
 
     def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
-        """See Listener."""
+        """Print how many trials are planned and how many are done, and the planned time."""
         before = f", {done} of them already done" if done else ""
         takes = f", about {duration_text(planned_s)}" if planned_s else ""
         say(f"{folder}: {count_text(trials, 'trial')} planned{before}{takes}")
 
     def more_trials(self, trials: int, planned_s: float) -> None:
-        """See Listener."""
+        """Print how many trials are added because intervals are too wide."""
         say(f"intervals are still too wide: {count_text(trials, 'trial')} more")
 
     def trial_group_started(self, group: TrialGroup) -> None:
-        """See Listener."""
+        """Print the round and the levels of the group."""
         say(f"{round_text(group)}: {levels_text(group.scenario.levels)}")
 
     def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
-        """See Listener."""
+        """Print the number of the attempt, from the second one on."""
         if attempt > 1:
             say(f"  {trial.probe.label}: attempt {attempt}")
 
     def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
-        """See Listener."""
+        """Print the status of the trial, with the reasons."""
         say(f"  {verdict_text(record)}")
 
     def phase(self, name: str) -> None:
-        """See Listener."""
+        """Print the phases before and after the trials; trials have lines of their own."""
         if name in ("starting services", "analysing", "publishing"):
             say(name)
 
     def message(self, text: str) -> None:
-        """See Listener."""
+        """Print the text on stderr."""
         say(text)
 
 

@@ -127,7 +127,7 @@ class Room:
 
 
 def equip(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
-    """See to it that each of `tools` can be called on the host by its name, and is the real one.
+    """Make sure that the host finds each of `tools` by its name, and not an applet of busybox.
 
     What is missing there, or is an applet of busybox, is copied from this machine to the host's
     workdir with its shared libraries; a second call copies nothing. Gives the names of those that

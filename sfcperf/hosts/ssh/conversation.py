@@ -35,7 +35,8 @@ class SshConversation(Conversation):
         return self._session.pid
 
     def ask(self, question: bytes, timeout_s: float) -> bytes:
-        """See Conversation.ask."""
+        """Send the question to the command, and return the next line of its stdout. Raises
+        ConversationOver when command or connection has ended, MeasurementError after timeout_s."""
         try:
             return call(self._ask(question, timeout_s))
         except BaseException:
@@ -43,7 +44,7 @@ class SshConversation(Conversation):
             raise
 
     def close(self) -> None:
-        """See Conversation.close."""
+        """Close the command's stdin, and kill the command if it does not end by itself."""
         with waiting.shielded():
             call(self._close())
 

@@ -107,13 +107,14 @@ class SshHost(Host):
     def run_unchecked(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> Completed:
-        """See Host.run_unchecked."""
+        """Run the command and wait for its end. Raises MeasurementError after timeout_s, and when
+        the connection is lost."""
         return call(self._run(argv, timeout_s, stdin))
 
     def spawn(
         self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
     ) -> Process:
-        """See Host.spawn; outputs are streamed as they come."""
+        """Start the command, and write its outputs to files of this machine as they come."""
         from sfcperf.hosts.ssh.session import Output
 
         outputs: list[Output | None] = []
@@ -129,11 +130,11 @@ class SshHost(Host):
             raise
 
     def converse(self, argv: Sequence[str]) -> Conversation:
-        """See Host.converse."""
+        """Start the command, with its stdin and stdout connected to the conversation."""
         return call(self._converse(argv))
 
     def read_text(self, path: str) -> str:
-        """See Host.read_text: one round trip to a shell that waits for names of files."""
+        """Read the file in one round trip to a shell on the host that waits for names of files."""
         if "\n" in path:
             raise MeasurementError(f"cannot be read on {self.name}: a line break", where=path)
         try:
@@ -178,7 +179,7 @@ class SshHost(Host):
             complaint.unlink(missing_ok=True)
 
     def program(self, local: Path) -> str:
-        """See Host.program: copied once per content."""
+        """Copy the file to the host unless the same content is there, and return its path there."""
         with self._programs_lock:
             if local not in self._programs:
                 digest = hashlib.sha256(local.read_bytes()).hexdigest()[:16]

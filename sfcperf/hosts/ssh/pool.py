@@ -88,7 +88,8 @@ class Pool:
         raise self._given_up()
 
     async def read(self, path: str, timeout_s: float) -> tuple[bytes, int]:
-        """See Link.read; another connection is tried where one broke."""
+        """Return the file's bytes and 0, or what `cat` says about it and its exit status. Raises
+        TimeoutError, and MeasurementError when _TRIES connections in a row broke."""
         for _ in range(_TRIES):
             with suppress(NoRoom, Lost):
                 async with self._opening_reader:

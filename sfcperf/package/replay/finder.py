@@ -34,7 +34,8 @@ class PackageFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """See MetaPathFinder."""
+        """Find a module of the package: source code, or an extension module with the listed
+        SHA-256. Raises ImportError for any other file."""
         places = self._places.get(fullname.partition(".")[0])
         if places is None:
             return None
@@ -60,7 +61,7 @@ class _Source(SourceFileLoader):
         self._listed = files
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """See SourceFileLoader, which would prefer bytecode."""
+        # SourceFileLoader.get_code would prefer bytecode, whose hash is not listed.
         path = self.get_filename(fullname)
         content = self.get_data(path)
         _check(path, content, self._listed)

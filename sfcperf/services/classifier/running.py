@@ -41,7 +41,7 @@ _CLEAR_S = 30.0
 
 
 class RunningClassifier(RunningService):
-    """See `RunningService`. It works for one chain at a time."""
+    """The engine and the serving layer of a classifier, for one chain at a time."""
 
     def __init__(
         self, context: ServiceContext, parameters: Mapping[str, Any], engine: type[Engine]
@@ -80,14 +80,14 @@ class RunningClassifier(RunningService):
         return self.serving.address
 
     def start(self) -> None:
-        """Raises EnvironmentLacks."""
+        """Get the traces for training, then start both layers. Raises EnvironmentLacks."""
         with errors_as(EnvironmentLacks, MeasurementError):
             self._source(self._parameters)
         self.engine.start()
         self.serving.start()
 
     def problem(self) -> str | None:
-        """When a layer cannot be started again."""
+        """What is wrong with a layer that cannot be started again."""
         return self.engine.problem() or self.serving.process.problem()
 
     def recover(self) -> None:

@@ -57,7 +57,7 @@ class ScikitEngine(Engine):
         return version("scikit-learn")
 
     def train(self, examples: Examples, folder: Path) -> Mapping[str, Any]:
-        """As `Engine`. Raises nothing."""
+        """Grow a tree in this process, and write it to `tree.npz` in the folder; gives its size."""
         from sklearn.tree import DecisionTreeClassifier
 
         tree = DecisionTreeClassifier(random_state=_SEED)
@@ -66,7 +66,8 @@ class ScikitEngine(Engine):
         return {"depth": int(tree.get_depth()), "leaves": int(tree.get_n_leaves())}
 
     def predict(self, folder: Path, features: NDArray[np.int64]) -> Sequence[str]:
-        """As `Engine`."""
+        """Read the tree in the folder, and label each row by it. Raises InputError for a file that
+        is no tree."""
         return Tree(folder).predict(features) if len(features) else []
 
     def classify(self, folder: Path) -> None:
@@ -88,12 +89,12 @@ class ScikitEngine(Engine):
         self._layer, self._folder = layer, folder
 
     def problem(self) -> str | None:
-        """See `Engine`."""
+        """Return what is wrong with the speed layer's process; None if it works or never began."""
         return self._layer.problem() if self._layer else None
 
     @property
     def restarts(self) -> int:
-        """See `Engine`."""
+        """Restarts of the speed layer's processes, of former models too."""
         return self._restarts + (self._layer.restarts if self._layer else 0)
 
     @property
@@ -106,7 +107,7 @@ class ScikitEngine(Engine):
         return {"scikit-learn": self.version()}
 
     def stop(self) -> None:
-        """See `Engine`."""
+        """Stop the process of the speed layer, and keep the number of its restarts."""
         if self._layer is not None:
             self._layer.stop()
             self._restarts += self._layer.restarts

@@ -113,7 +113,7 @@ class Worker:
             self._taken.notify_all()
 
     def status(self) -> dict[str, Any]:
-        """As `Status`."""
+        """Return the session's progress and the process's counters, with the keys of `Status`."""
         progress, setter = self._progress, self._setter
         return {
             "records": progress.records,

@@ -101,7 +101,7 @@ class SparkEngine(Engine):
         )
 
     def train(self, examples: Examples, folder: Path) -> Mapping[str, Any]:
-        """As `Engine`."""
+        """Let the process train on the examples, given in a file. Raises EnvironmentLacks."""
         with tempfile.TemporaryDirectory(dir=self._context.state_dir) as work:
             file = Path(work) / "examples.npz"
             np.savez(
@@ -113,7 +113,7 @@ class SparkEngine(Engine):
             return self._ask("train", examples=str(file), model=str(folder))
 
     def predict(self, folder: Path, features: NDArray[np.int64]) -> Sequence[str]:
-        """As `Engine`. Raises EnvironmentLacks."""
+        """Hand the rows to the process in a file; gives its labels. Raises EnvironmentLacks."""
         if not len(features):
             return []
         with tempfile.TemporaryDirectory(dir=self._context.state_dir) as work:
@@ -123,7 +123,8 @@ class SparkEngine(Engine):
             return labels
 
     def classify(self, folder: Path) -> None:
-        """As `Engine`; the JVM stays."""
+        """Make the process classify with this model; only a process that has a problem is replaced.
+        Raises DeploymentError."""
         if folder == self._folder and self.problem() is None:
             return
         self._set(folder)
@@ -228,7 +229,7 @@ class SparkEngine(Engine):
         return {"spark": version("pyspark"), **{name: self._parameters[name] for name in known}}
 
     def stop(self) -> None:
-        """See `Engine`."""
+        """Stop the process with Spark's driver, and keep the number of its restarts."""
         if self._process is not None:
             self._process.stop()
             self._restarts += self._process.restarts
