@@ -41,5 +41,5 @@ def read_lines(
 def _without_number(pattern: str, lines: Sequence[str]) -> str | None:
     """A line that the pattern would match if it had numbers. An optional line is not absent because
     its number cannot be read."""
-    anything = pattern.replace(NUMBER, r"\S+").replace(INTEGER, r"\S+")
+    anything = pattern.replace(NUMBER, r"\S*").replace(INTEGER, r"\S*")
     return next((line for line in lines if re.fullmatch(anything, line, re.ASCII)), None)

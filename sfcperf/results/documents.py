@@ -207,7 +207,7 @@ def read_record(record: type[T], row: Mapping[str, Any], where: str) -> T:
         kind = type(value)
         if kind not in types or (strings and not all(type(item) is str for item in value)):
             raise damaged(f"{name} is {value!r}", where)
-        if inner is not None and value:
+        if inner is not None and value is not None:
             value = _inner(inner, name, value, where)
         values[name] = tuple(value) if kind is list else value
     return record(**values)

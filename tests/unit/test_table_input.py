@@ -61,7 +61,8 @@ def test_what_cannot_be_read_is_named_by_its_place(
     assert words in caught.value.message
 
 
-CELLS = st.text(st.characters(codec="utf-8"), max_size=6).map(str.strip)
+# Python writes a lone carriage return without quotes, so that it ends a line.
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=6).map(str.strip)
 
 
 @given(

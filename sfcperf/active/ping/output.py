@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -81,9 +81,13 @@ def parse(text: str) -> PingOutput:
     transmitted, received, elapsed_ms = (int(number) for number in found["requests"])
     if transmitted == 0 or received > transmitted:
         raise MeasurementError(f"ping counts {received} replies to {transmitted} requests")
-    rtt_us = _replies(text.splitlines(), transmitted)
+    replies = [reply for line in text.splitlines() if (reply := _REPLY.fullmatch(line))]
+    # Of two replies to a request, the second must not stand for the first.
+    if len(replies) != received + sum(found["duplicates"]):
+        raise MeasurementError(f"ping counts {received} replies and prints {len(replies)}")
+    rtt_us = _rtt_by_request(replies, transmitted)
     if len(rtt_us) != received:
-        raise MeasurementError(f"ping counts {received} replies and prints {len(rtt_us)}")
+        raise MeasurementError(f"ping counts {received} replies to {len(rtt_us)} requests")
     rtt_ms = found["round-trip times"] if received else [0.0, 0.0, 0.0]
     if not rtt_ms:
         raise MeasurementError("ping's output has no line of round-trip times")
@@ -104,15 +108,14 @@ def parse(text: str) -> PingOutput:
     )
 
 
-def _replies(lines: list[str], transmitted: int) -> dict[int, float]:
-    """By number of the request. Of the requests with the same sequence number, a reply is to the
+def _rtt_by_request(replies: Sequence[re.Match[str]], transmitted: int) -> dict[int, float]:
+    """By number of the request, us. Of the requests with the same sequence number, a reply is to the
     first near the previous reply or after it that has no reply yet; to a broadcast address there
     may be more replies than requests, and the first counts."""
     rtt_us: dict[int, float] = {}
     last = 0
-    for line in lines:
-        reply = _REPLY.fullmatch(line)
-        if reply is None or _DUPLICATE in (reply["remark"] or "") or int(reply[1]) >= _NUMBERS:
+    for reply in replies:
+        if _DUPLICATE in (reply["remark"] or "") or int(reply[1]) >= _NUMBERS:
             continue
         earliest = last - _NUMBERS // 2
         number = earliest + (int(reply[1]) - earliest) % _NUMBERS

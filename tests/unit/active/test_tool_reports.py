@@ -26,7 +26,7 @@ PARSERS: dict[str, Parse] = {
     "httperf": httperf.parse,
     "ping": ping.parse,
 }
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
+NUMBER = re.compile(r"(?<![\w-])\d+(?:\.\d+)?")
 
 
 def reports() -> list[tuple[Parse, str]]:
