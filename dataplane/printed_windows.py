@@ -18,8 +18,8 @@ _POLL_S = 0.001
 
 
 class PrintedWindows:
-    """A process that prints an event `window` with each that ends, a line of JSON. SIGUSR2 ends one
-    at once, which is `asked` then."""
+    """A process that prints an event `window`, a line of JSON, for each window that ends. SIGUSR2
+    ends one at once; the event then says `asked`."""
 
     def __init__(
         self,
@@ -36,15 +36,17 @@ class PrintedWindows:
         self._read_bytes = 0
 
     def begin_window(self) -> None:
-        """See FlowReporter.begin_window. Nothing is decoded."""
+        """End the open window by SIGUSR2, and discard it and those before it without decoding them.
+        Raises MeasurementError."""
         self._end()
 
     def end_window(self) -> list[FlowWindow]:
-        """See FlowReporter.end_window."""
+        """End the open window by SIGUSR2, and return it and those that ended since the last call of
+        either method. Raises MeasurementError."""
         return [self._read(window) for window in self._end()]
 
     def rest(self) -> list[FlowWindow]:
-        """Those that a process has printed that has ended."""
+        """The windows not yet read of a process that has ended."""
         return [self._read(window) for window in self._new()]
 
     def _end(self) -> list[dict[str, Any]]:

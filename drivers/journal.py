@@ -43,7 +43,8 @@ class FileJournal:
         return JournalShare(self, owner)
 
     def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
-        """See Journal.intend."""
+        """Append a line for each resource and fsync the file before the resources count as
+        outstanding. Raises OSError, and takes lines back that could not be written whole."""
         resources = list(resources)
         with self._lock:
             self._append("intend", resources, owner)
@@ -53,8 +54,8 @@ class FileJournal:
                 self._outstanding[_key(resource, owner)] = resource
 
     def removed(self, resources: Iterable[Resource], owner: int = 0) -> None:
-        """See Journal.removed. Removing a resource twice is harmless, so this is not fsynced, and
-        a full disk does not prevent the tear-down."""
+        """Append a line for each resource without fsync: it is harmless to remove a resource twice.
+        Ignores OSError, so that a full disk does not prevent the tear-down."""
         resources = list(resources)
         with self._lock:
             with suppress(OSError):
@@ -123,15 +124,16 @@ class JournalShare:
     owner: int
 
     def intend(self, resources: Iterable[Resource]) -> None:
-        """See FileJournal.intend."""
+        """Record in the whole journal that this owner is about to create the resources. Raises
+        OSError."""
         self.whole.intend(resources, self.owner)
 
     def removed(self, resources: Iterable[Resource]) -> None:
-        """See FileJournal.removed."""
+        """Record in the whole journal that this owner's resources are gone."""
         self.whole.removed(resources, self.owner)
 
     def outstanding(self) -> list[Resource]:
-        """See FileJournal.outstanding."""
+        """Return this owner's resources that are not yet removed, newest first."""
         return self.whole.outstanding(self.owner)
 
 

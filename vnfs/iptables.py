@@ -27,16 +27,17 @@ class Chains(Engine):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """See Engine.requirements."""
+        """Require the command `COMMAND-restore`, for example `iptables-nft-restore`."""
         return [tool(f"{cls.command}-restore", "iptables")]
 
     def load(self) -> None:
-        """See Engine.load."""
+        """Remove what an earlier function left, then put the chains there in one transaction.
+        Raises MeasurementError."""
         self.remove()
         self._restore(self._text)
 
     def remove(self) -> None:
-        """See Engine.remove."""
+        """Take the chains away in one transaction, and ignore its failure: they may be gone."""
         with suppress(MeasurementError):
             self._restore(self._removal)
 

@@ -280,7 +280,7 @@ class KernelFunction(NetworkFunction):
 
     @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-        """See NetworkFunction.start."""
+        """Launch `running`, which sets up the kernel and then forwards. Raises DeploymentError."""
         return cls.running.launch(host, attachment, knobs)
 
 

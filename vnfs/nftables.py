@@ -37,8 +37,8 @@ class Table(Engine):
         return [tool("nft", "nftables", ["nft", "--version"])]
 
     def load(self) -> None:
-        """See Engine.load: one transaction, then `more` in portions. Raises MeasurementError with
-        what nft said."""
+        """Replace the table in one transaction, then add `more` in portions of RULES_AT_ONCE.
+        Raises MeasurementError with what nft said."""
         name = f"table ip {self.name}"
         self.transact(f"{name}\ndelete {name}\n{name} {{\n{self._body}\n}}\n")
         for chain, rules in self._more.items():
@@ -63,7 +63,7 @@ class Table(Engine):
         return counted
 
     def remove(self) -> None:
-        """See Engine.remove."""
+        """Delete the table by `nft`, and ignore failures: it may be gone."""
         argv = ["nft", "delete", "table", "ip", self.name]
         with suppress(MeasurementError):
             self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)

@@ -56,7 +56,8 @@ class ControlledSwitch:
             raise MeasurementError(f"the agent of SDN-Mon does not start: {said}")
 
     def ask(self, question: str, **arguments: Any) -> dict[str, Any]:
-        """See the module `questions`. Raises MeasurementError."""
+        """Call a method of the controller's Questions by a line of JSON, and return the answer.
+        Raises MeasurementError with the controller's error."""
         assert self._controller is not None
         line = json.dumps({"do": question, **arguments}) + "\n"
         answer: dict[str, Any] = json.loads(self._controller.ask(line.encode(), ANSWER_S))
@@ -65,7 +66,7 @@ class ControlledSwitch:
         return answer
 
     def close(self) -> None:
-        """Once."""
+        """Stop the agent, then the controller, and close the BPF file system; call it once."""
         if self._process is not None:
             self._process.stop(grace_s=_GRACE_S)
         if self._controller is not None:

@@ -78,7 +78,8 @@ class LocalDriver(Driver):
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
-        """See Driver.requirements."""
+        """Require root, CPUs, the tools `ip` and `ping`, control groups, and what the configured
+        data planes need."""
         return [
             tools.root("makes network namespaces"),
             Requirement("CPUs", True, usable_text(machine_cpus())),
@@ -90,7 +91,8 @@ class LocalDriver(Driver):
 
     @classmethod
     def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
-        """See Driver.validate."""
+        """Raise WorkflowError for what namespaces or data planes cannot build, EnvironmentLacks for
+        too few CPUs."""
         validation.check_mtu(config)
         for scenario in scenarios:
             # Whether a layout can be built does not depend on the tag.
@@ -102,7 +104,8 @@ class LocalDriver(Driver):
 
     @classmethod
     def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable | None:
-        """See Driver.observable."""
+        """Return all nodes' SFFs as watchable, those on eBPF and bmv2 as counting, and those on
+        Open vSwitch as exporting; or None if only root can tell which data plane `auto` becomes."""
         planes = dataplane.known(config, [node.name for node in scenario.topology.nodes])
         if planes is None:
             return None
@@ -115,7 +118,8 @@ class LocalDriver(Driver):
         )
 
     def deploy(self, scenario: Scenario) -> Deployment:
-        """See Driver.deploy."""
+        """Build namespaces, SFFs, links and functions, in place of an earlier deployment. If that
+        fails, remove what was built, and raise DeploymentError."""
         planes = self._dataplanes(scenario)
         database = self.context.state_dir / "empty.db"
         if dataplane.OVS in planes.values() and not database.exists():
@@ -140,7 +144,9 @@ class LocalDriver(Driver):
         return _describe(identity, built)
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
-        """See Driver.prove_traversal."""
+        """Send marked packets both ways and look for them in captures at the SFFs' ports
+        (`traversal-ID.pcapng`). If SFFs are on eBPF, send more packets without captures and compare
+        counters."""
         built = self._built[deployment.id]
 
         def counted(node: str) -> Mapping[tuple[int, int], int]:
@@ -163,7 +169,9 @@ class LocalDriver(Driver):
         )
 
     def problems(self, deployment: Deployment) -> list[str]:
-        """See Driver.problems."""
+        """List SFFs that do not forward, and namespaces and control groups that are gone or
+        changed. If those are intact, list also functions that fail or, if none does, a server that
+        the client cannot ping."""
         built = self._built[deployment.id]
         found = [
             f"the SFF of {node}: {problem}"
@@ -176,16 +184,18 @@ class LocalDriver(Driver):
         return [*found, *health.problems(deployment)]
 
     def teardown(self, deployment: Deployment) -> None:
-        """See Driver.teardown."""
+        """Kill all processes of the deployment and remove its namespaces, control groups and
+        folders."""
         self._remove(deployment.id)
 
     def close(self) -> None:
-        """See Driver.close."""
+        """Remove all deployments that are still there."""
         for identity in list(self._built):
             self._remove(identity)
 
     def facts(self) -> Mapping[str, Any]:
-        """See Driver.facts."""
+        """Return the data planes, the CPUs, the cgroup version, and the versions of Open vSwitch
+        and bmv2 where they are used."""
         asked = self.context.config["dataplane"]
         names = asked.values() if isinstance(asked, Mapping) else [asked]
         facts: dict[str, Any] = {
@@ -203,7 +213,8 @@ class LocalDriver(Driver):
 
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
-        """See Driver.undo."""
+        """Remove namespaces with the processes in them, control groups and folders; with `dry_run`,
+        only list them."""
         return cleanup.remove_resources(resources, dry_run=dry_run)
 
     def _dataplanes(self, scenario: Scenario) -> dict[str, str]:

@@ -43,7 +43,8 @@ class OpenStackDriver(Driver):
 
     @classmethod
     def requirements(cls, config: Mapping[str, Any]) -> list[Requirement]:
-        """See Driver.requirements."""
+        """Require credentials, the cloud's services, what the configuration names, and the tools of
+        the traversal proof."""
         from sfcperf.drivers.openstack.compute import diagnostics
         from sfcperf.drivers.openstack.planning import requirements
         from sfcperf.drivers.openstack.traversal import proof
@@ -57,26 +58,29 @@ class OpenStackDriver(Driver):
 
     @classmethod
     def validate(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
-        """See Driver.validate."""
+        """Raise WorkflowError for scenarios that VMs and networking-sfc cannot build, or would
+        build alike."""
         from sfcperf.drivers.openstack.planning.validation import validate
 
         validate(scenarios, Config(**config))
 
     @classmethod
     def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable:
-        """See Driver.observable."""
+        """Return an empty Observable: monitors see no SFF and no switch of the cloud."""
         return Observable()
 
     @classmethod
     def service_address(cls, config: Mapping[str, Any]) -> str | None:
-        """See Driver.service_address."""
+        """Return the address from which this machine sends to the VMs' network. Raises
+        EnvironmentLacks if it has no route there."""
         from sfcperf.drivers.openstack.network.service_address import service_address
 
         return service_address(Config(**config))
 
     @classmethod
     def check_capacity(cls, config: Mapping[str, Any], scenarios: Sequence[Scenario]) -> None:
-        """See Driver.check_capacity."""
+        """Check quotas, the right to read diagnostics, and that existing machines have bound ports
+        and answer. Raises EnvironmentLacks, or InputError for a machine's unreadable key."""
         from sfcperf.drivers.openstack.api.cloud import Cloud
         from sfcperf.drivers.openstack.cleanup import workdirs
         from sfcperf.drivers.openstack.compute import diagnostics
@@ -99,7 +103,8 @@ class OpenStackDriver(Driver):
             workdirs.check(machine)
 
     def deploy(self, scenario: Scenario) -> Deployment:
-        """See Driver.deploy."""
+        """Take running VMs or make new ones, start the functions, and chain them. If that fails,
+        remove the chain and stop the functions; if preparing the VMs failed, remove the VMs too."""
         from sfcperf.drivers.openstack.description import describe
 
         # What an earlier tear-down could not end would disturb the next scenario.
@@ -126,7 +131,8 @@ class OpenStackDriver(Driver):
         return describe(identity, deployed, self._session.diagnostics(deployed))
 
     def prove_traversal(self, deployment: Deployment, scenario: Scenario) -> TraversalProof:
-        """See Driver.prove_traversal."""
+        """Send marked packets both ways and capture them in functions and endpoints, into
+        `traversal-ID/`. If they miss the path, the teardown removes the VMs."""
         from sfcperf.drivers.openstack.model.specs import DATA
         from sfcperf.drivers.openstack.traversal.proof import prove
 
@@ -142,18 +148,21 @@ class OpenStackDriver(Driver):
         return proof
 
     def problems(self, deployment: Deployment) -> list[str]:
-        """See Driver.problems."""
+        """List functions that fail or, if none does, a server that the client cannot ping. If there
+        are problems, the teardown removes the VMs."""
         found = health.problems(deployment, timeout_s=PING_TIMEOUT_S, command_s=30)
         if found:
             self._suspect.add(deployment.id)
         return found
 
     def teardown(self, deployment: Deployment) -> None:
-        """Removes the chain and ends functions; VMs run on for the next scenario."""
+        """Remove the chain and stop the functions. VMs keep running for the next scenario, unless
+        they may be at fault."""
         self._remove(deployment.id)
 
     def close(self) -> None:
-        """See Driver.close."""
+        """Tear down all deployments, then remove everything in the cloud that the journal names;
+        only the latter raises errors."""
         for identity in list(self._deployments):
             # What does not end goes with its VM.
             with suppress(SfcperfError):
@@ -163,12 +172,14 @@ class OpenStackDriver(Driver):
             self._session.close()
 
     def facts(self) -> Mapping[str, Any]:
-        """See Driver.facts."""
+        """Return the life cycle, and the cloud's name, region, project, version of nova's API and
+        neutron extensions."""
         return self._session.facts()
 
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
-        """See Driver.undo."""
+        """Remove the resources from the clouds that they name, and look again for those that appear
+        late; with `dry_run`, only list them."""
         from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
 
         return clean_up(resources, dry_run=dry_run)

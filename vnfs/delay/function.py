@@ -31,7 +31,7 @@ class _Process(StatsProcess, RunningFunction):
     binary = BINARY
 
     def counters(self) -> Mapping[str, int]:
-        """As the tool counts."""
+        """The counters of sfc-delay. Raises MeasurementError."""
         event = self.fresh()
         drops = {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         names = ("received", "forwarded", "dropped")
@@ -88,15 +88,17 @@ class RunningDelay(KernelForwarding):
         }
 
     def problem(self) -> str | None:
-        """Also when the process has ended."""
+        """Return why sfc-delay has ended or kernel forwarding does not work, None while both
+        work."""
         return self._process.problem() or super().problem()
 
     def pids(self) -> tuple[int, ...]:
-        """See RunningFunction.pids."""
+        """Return the id of the sfc-delay process."""
         return self._process.pids()
 
     def take_away(self) -> None:
-        """End the process, with its device, and remove what led there."""
+        """End sfc-delay, with which its TUN device goes, and remove the routes and rules that led
+        there."""
         self._process.stop()
         self._unroute()
 

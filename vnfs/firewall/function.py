@@ -86,7 +86,8 @@ class Firewall(KernelFunction):
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """Rules by REST are sets of nftables in front of an `accept`."""
+        """Refuse rules by REST unless the engine is `nftables` and the default `accept`. Raises
+        InputError."""
         policy.check(knobs)
         for knob, only in (("engine", "nftables"), ("default", "accept")):
             if knobs["rules_by"] == "rest" and knobs[knob] != only:
@@ -104,6 +105,6 @@ class Firewall(KernelFunction):
 
     @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-        """See NetworkFunction.start."""
+        """Launch a RunningRestFirewall if `rules_by` is `rest`, else a RunningFirewall."""
         kind = RunningRestFirewall if knobs["rules_by"] == "rest" else RunningFirewall
         return kind.launch(host, attachment, knobs)

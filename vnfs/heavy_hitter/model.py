@@ -51,14 +51,14 @@ class Dropped(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """See the options of sfc-heavy-hitter."""
+    """What the options of sfc-heavy-hitter set."""
 
     rows: int = 4
     columns: int = 65_536
     """A power of two."""
     seed: int = 0
     threshold: int = 1000
-    """Packets of a flow in an epoch that make no heavy hitter of it; the next one does."""
+    """The most packets in an epoch with which a flow is no heavy hitter."""
     action: Action = Action.BLOCK
     mark_dscp: int = 1
     """1: lower effort (RFC 8622)."""

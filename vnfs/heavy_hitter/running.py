@@ -51,7 +51,7 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
         return counters | {f"forwarded_worker{number}": count for number, count in workers}
 
     def flows(self) -> FlowReporter:
-        """See RunningFunction.flows: heavy hitters that were found in a window."""
+        """Return the reporter of the heavy hitters that sfc-heavy-hitter prints for each window."""
         return self.windows
 
 

@@ -120,7 +120,8 @@ class Rules(iptables.Chains):
         self._interfaces = interfaces
 
     def load(self) -> None:
-        """See Engine.load."""
+        """Load the chains by `iptables-nft-restore`. Raises MeasurementError, which names the
+        kernel modules that the rules need."""
         try:
             super().load()
         except MeasurementError as error:
@@ -131,7 +132,8 @@ class Rules(iptables.Chains):
             ) from error
 
     def counters(self) -> Mapping[str, int]:
-        """See `counters`."""
+        """Return chain -> packets, read from `iptables-nft-save --counters`. Raises
+        MeasurementError if rules are gone."""
         argv = [f"{self.command}-save", "--counters"]
         saved = self._host.run(argv, timeout_s=iptables.COMMAND_TIMEOUT_S).text
         found = counters(saved, self._interfaces)

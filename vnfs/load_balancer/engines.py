@@ -101,7 +101,8 @@ class Ipvs(Engine):
         return [kernel, tool("ipvsadm", "ipvsadm", ["ipvsadm", "--version"])]
 
     def load(self) -> None:
-        """See Engine.load."""
+        """Remove what an earlier function left, then add routes by `ip -batch` and services by
+        `ipvsadm --restore`. Raises MeasurementError."""
         asked = self._service
         routes = ipvs.routes(self._ingress, self._server, asked.port)
         services = ipvs.services(self._server, asked.port, asked.backends, asked.scheduler)
@@ -110,12 +111,13 @@ class Ipvs(Engine):
         self._run(["ipvsadm", "--restore"], services)
 
     def counters(self) -> Mapping[str, int]:
-        """From `ipvsadm --list --stats`."""
+        """Return the counters that `ipvsadm --list --stats` prints. Raises MeasurementError."""
         listing = self._run(["ipvsadm", "--list", "--numeric", "--stats", "--exact"])
         return ipvs.counters(listing, self._service.backends)
 
     def remove(self) -> None:
-        """See Engine.remove."""
+        """Delete the IPVS services, and the routing rules and routes that lead to them. Ignores
+        failures: they may be gone."""
         port = self._service.port
         commands = [
             *(

@@ -141,7 +141,8 @@ class Nat(KernelFunction):
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """See NetworkFunction.check."""
+        """Refuse a `first_port` above `last_port`, and `virtual_port` or `server_port` without the
+        other. Raises InputError."""
         first, last = knobs["first_port"], knobs["last_port"]
         if first > last:
             raise InputError(

@@ -55,11 +55,11 @@ class RunningNshFirewall(RunningFunction):
         return self._rules.problem()
 
     def rule_interface(self) -> RuleInterface | None:
-        """See RunningFunction.rule_interface."""
+        """Return the URL of the rule interface and the token that it asks for."""
         return self._rules.interface()
 
     def stop(self) -> None:
-        """The rule interface, then the program with its rules."""
+        """Stop the rule interface, then detach the program, with which its rules go."""
         self._rules.stop()
         with suppress(MeasurementError):
             self._tool.detach()
@@ -85,12 +85,12 @@ class NshFirewall(NetworkFunction):
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Those of plain IP."""
+        """The commands of kernel forwarding and nftables, which plain IP needs."""
         return commands([*kernel_forwarding.requirements(), *Table.requirements()])
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """See NetworkFunction.check."""
+        """Refuse entries of `allow` that are no IP prefixes. Raises InputError."""
         policy.check(knobs)
 
     @classmethod
@@ -100,7 +100,8 @@ class NshFirewall(NetworkFunction):
 
     @classmethod
     def start(cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
-        """See NetworkFunction.start."""
+        """Attach the XDP program and start its rule interface; where packets are plain IP, launch a
+        RunningRestFirewall instead. Raises DeploymentError, EnvironmentLacks."""
         if attachment.encapsulation == "none":
             return RunningRestFirewall.launch(host, attachment, {"rules": 0, **knobs})
         started = RunningNshFirewall(host, attachment, knobs)

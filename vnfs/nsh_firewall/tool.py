@@ -26,15 +26,16 @@ class Tool(RuleTable):
         self._host = host
         self._argv = [host.program(binaries.find(BINARY)), "--interface", interface]
         self._changing: Conversation | None = None
-        """With the process that makes changes. It holds nothing: another one goes on."""
+        """With the process that makes changes. It has no state, so that another one can go on."""
 
     def attach(self, policy: Policy) -> None:
-        """Start, without rules. Raises MeasurementError."""
+        """Attach the program to the interface, without rules. Raises MeasurementError."""
         options = ["--max-rules", str(policy.max_rules)]
         self._run("attach", *options, *(["--fail-closed"] if policy.fail_closed else []))
 
     def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
-        """See RuleTable.change."""
+        """Write the change to the process `sfc-firewall change`, and once more to a new process if
+        that one was killed. Raises MeasurementError."""
         lines = [_line(operation) for operation in operations]
         if lease_s is not None:
             lines.append(f"lease {_ms(lease_s)}\n")
@@ -48,12 +49,12 @@ class Tool(RuleTable):
             raise MeasurementError(answer.removeprefix("failed: "))
 
     def counters(self) -> Mapping[str, int]:
-        """Since the start. Raises MeasurementError, also when the program is gone."""
+        """Packets since `attach`. Raises MeasurementError, also when the program is gone."""
         counters: dict[str, int] = json.loads(self._run("counters"))
         return counters
 
     def detach(self) -> None:
-        """End, and forget the rules. Raises MeasurementError."""
+        """Detach the program, with which its rules go. Raises MeasurementError."""
         if self._changing is not None:
             self._changing.close()
             self._changing = None

@@ -57,14 +57,15 @@ class RunningRestFirewall(KernelForwarding):
         }
 
     def problem(self) -> str | None:
-        """Also when the rule interface works no longer."""
+        """Return what is wrong with kernel forwarding or the rule interface, None while both
+        work."""
         return super().problem() or self._rules.problem()
 
     def rule_interface(self) -> RuleInterface | None:
-        """See RunningFunction.rule_interface."""
+        """Return the URL of the rule interface and the token that it asks for."""
         return self._rules.interface()
 
     def take_away(self) -> None:
-        """The rule interface, then the sets."""
+        """Stop the rule interface, then remove the sets."""
         self._rules.stop()
         super().take_away()

@@ -36,7 +36,7 @@ class Start:
     """Descriptor of the listening socket."""
     token: str
     limits: dict[str, Any]
-    """See `application`."""
+    """`max_ttl_s`, and what the status repeats: `max_rules`, `on_failure`."""
 
 
 class Keeper:

@@ -65,7 +65,7 @@ class RuleStore:
     never earlier than in the call before."""
 
     def __init__(self, policy: Policy, versions: frozenset[int], now_s: float) -> None:
-        """`versions`: of IP, see RuleTable."""
+        """`versions`: those of IP, 4 or 6, that rules may have."""
         self._policy = policy
         self._versions = versions
         self._rules: dict[Rule, Kept] = {}

@@ -38,7 +38,7 @@ class RunningSfcmon(StatsProcess, RunningFunction):
         return counters | {f"dropped_{reason}": n for reason, n in event["drops"].items()}
 
     def flows(self) -> FlowReporter | None:
-        """See RunningFunction.flows."""
+        """Return the reporter of the windows that the process prints; None if nothing monitors."""
         return self.windows
 
     @classmethod

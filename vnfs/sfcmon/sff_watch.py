@@ -42,7 +42,8 @@ class SffWatch:
         return cls(name, running)
 
     def stop(self) -> list[FlowWindow]:
-        """See FlowWatch.stop."""
+        """Stop sfc-sfcmon and return the windows that it printed. Raises MeasurementError if it had
+        failed before."""
         problem = self._running.problem()
         self._running.stop()
         if problem is not None:

@@ -181,7 +181,6 @@ class _Feeder(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """See Thread."""
         assert self._process.stdin is not None
         try:
             with self._process.stdin as stdin:

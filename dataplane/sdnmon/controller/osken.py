@@ -97,14 +97,14 @@ class _OneLine(logging.Formatter):
 
 
 class _FewLines(logging.Filter):
-    """No more lines in a second than somebody can read."""
+    """Passes only as many lines in a second as somebody can read."""
 
     def __init__(self) -> None:
         super().__init__()
         self._second = self._lines = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """See logging.Filter. Two threads at a time may let one line more through."""
+        """Two threads at a time may let one line more through."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._lines = second, 0

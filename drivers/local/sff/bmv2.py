@@ -44,7 +44,8 @@ class Bmv2Watch:
         self._from_byte = printed.stat().st_size
 
     def stop(self) -> list[FlowWindow]:
-        """See FlowWatch.stop."""
+        """End the open window, copy the windows printed since the start to `output`, and return
+        them."""
         windows = self._reporter.end_window()
         self._output.write_bytes(self._printed.read_bytes()[self._from_byte :])
         return windows
@@ -63,7 +64,7 @@ class Bmv2Sff(Sff):
         *,
         bmv2_nodes: Collection[str],
     ) -> None:
-        """`bmv2_nodes` have this data plane."""
+        """`bmv2_nodes`: those that have this data plane."""
         super().__init__(host, node, layout, scenario)
         self._bmv2_nodes = bmv2_nodes
         # Not for those that have no bmv2: it imports sketches.
@@ -79,10 +80,11 @@ class Bmv2Sff(Sff):
             ),
             None,
         )
-        """Of SFCMon; None: it is not there."""
+        """Parameters of SFCMon; None if it is not at this SFF."""
 
     def connect(self) -> None:
-        """See Sff.connect."""
+        """Start simple_switch_grpc at the node's ports and the process that writes its tables.
+        Raises DeploymentError."""
         self._both.launch(
             f"sff@{self.node.name}",
             interfaces(self.layout, self.node),
@@ -97,7 +99,8 @@ class Bmv2Sff(Sff):
         return replace(sketch_settings(self._parameters), entries=entries)
 
     def read(self) -> SffCounts:
-        """See ReportingSff.read."""
+        """Return the P4 program's counters; times and traces are 0, because the program measures
+        none."""
         counted = self._both.controller.counted()
         known = ways(self.layout, self.scenario)
         # Nothing is timed or traced.
@@ -117,17 +120,17 @@ class Bmv2Sff(Sff):
         )
 
     def trace(self, one_in: int) -> None:
-        """See ReportingSff.trace. The P4 program traces nothing, and the counts say so: they are of
-        0 packets."""
+        """Do nothing: the P4 program cannot trace packets, and `read` says that 0 were traced."""
         return
 
     @property
     def monitors(self) -> bool:
-        """Whether SFCMon is there: only then, `watch` may be called."""
+        """Whether SFCMon is at this SFF; only then may `watch` be called."""
         return self._parameters is not None
 
     def watch(self, parameters: Mapping[str, Any], output: Path) -> Bmv2Watch:
-        """See WatchableSff.watch. The switch was started with the parameters of the scenario."""
+        """Begin a window of the SFCMon in the P4 program. Raises DeploymentError if the switch was
+        started with other parameters."""
         reporter = self._both.controller.flows()
         if reporter is None or parameters != self._parameters:
             raise DeploymentError(
@@ -139,18 +142,19 @@ class Bmv2Sff(Sff):
         return Bmv2Watch(reporter, self._output, output)
 
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
-        """See Sff.packets_by_path."""
+        """Return how many packets the P4 program has looked up with each (SPI, SI)."""
         counted = self._both.controller.counted()
         return {path: packets for path, (packets, _) in counted.paths.items()}
 
     def unparsed(self) -> int:
-        """See Sff.unparsed."""
+        """Return how many frames the P4 program has dropped for the reason `unparsed`."""
         return self._both.controller.counted().drops[UNPARSED]
 
     def problem(self) -> str | None:
-        """See Sff.problem."""
+        """Return None while the switch and its controlling process run, else which of them has
+        ended."""
         return self._both.problem()
 
     def stop(self) -> None:
-        """See Sff.stop."""
+        """Stop the controlling process, which ends its last window, then the switch."""
         self._both.stop()

@@ -35,7 +35,7 @@ class EbpfSff(Sff):
         *,
         ebpf_nodes: Collection[str],
     ) -> None:
-        """`ebpf_nodes` have this data plane."""
+        """`ebpf_nodes`: those that have this data plane."""
         super().__init__(host, node, layout, scenario)
         self._ebpf_nodes = ebpf_nodes
         self._process: SffProcess | None = None
@@ -45,7 +45,8 @@ class EbpfSff(Sff):
         self._traced = 0
 
     def connect(self) -> None:
-        """See Sff.connect."""
+        """Create the tap, a veth pair, then start sfc-sff with the node's tables and wait until it
+        forwards. Raises DeploymentError."""
         near, far = TAP
         mtu = outer_mtu(self.layout)
         network.add_veth(self.node.namespace, near, self.node.namespace, far, mtu=mtu, peer_mtu=mtu)
@@ -54,7 +55,8 @@ class EbpfSff(Sff):
         )
 
     def read(self) -> SffCounts:
-        """See ReportingSff.read."""
+        """Have sfc-sff write its counters and return them, with the lookups of the chain's
+        paths."""
         event = self._running.fresh()
         known = ways(self.layout, self.scenario)
         return SffCounts(
@@ -70,29 +72,33 @@ class EbpfSff(Sff):
         )
 
     def trace(self, one_in: int) -> None:
-        """See ReportingSff.trace."""
+        """Reload sfc-sff's tables with this tracing rate."""
         with self._lock:
             self._traced = one_in
             self._running.change(self._tables(shown=self._shown > 0))
 
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
-        """See Sff.packets_by_path."""
+        """Return how many packets sfc-sff has looked up with each (SPI, SI) of the chain's
+        paths."""
         return {(c.spi, c.si): c.packets for c in self.read().lookups}
 
     def unparsed(self) -> int:
-        """See Sff.unparsed."""
+        """Return how many frames sfc-sff has dropped for the reason `unparsed`."""
         return self.read().drops[UNPARSED]
 
     def watched_at(self) -> list[str]:
-        """See Sff.watched_at. Its programs are the same at all interfaces."""
+        """Return `--sff tap-far`: sfc-sfcmon finds sfc-sff by one of its interfaces, and its
+        programs are the same at all of them."""
         return ["--sff", TAP[1]]
 
     def problem(self) -> str | None:
-        """See Sff.problem."""
+        """Return None while sfc-sff runs, else why it has ended. Raises DeploymentError before
+        `connect`."""
         return self._running.problem()
 
     def show_packets(self, shown: bool) -> None:
-        """See Sff.show_packets. Packets then go once more through the kernel, in the same form."""
+        """Reload sfc-sff's tables when the first capture begins and when the last one ends. Between
+        the two, packets cross the kernel once more, in the same form."""
         with self._lock:
             before = self._shown > 0
             self._shown += 1 if shown else -1
@@ -101,7 +107,7 @@ class EbpfSff(Sff):
                 self._running.change(self._tables(shown=now))
 
     def stop(self) -> None:
-        """See Sff.stop."""
+        """Stop sfc-sff if it was started; its BPF programs end with it."""
         if self._process is not None:
             self._process.stop()
 

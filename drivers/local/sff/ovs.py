@@ -39,11 +39,12 @@ class OpenVSwitchSff(Sff):
         self._empty_database = empty_database
 
     def start(self) -> None:
-        """See Sff.start."""
+        """Start ovsdb-server, with a copy of the empty database, and ovs-vswitchd."""
         self._switch.start(self._empty_database)
 
     def connect(self) -> None:
-        """See Sff.connect."""
+        """Create the bridge `sff`, and `und` if there are tunnels, with their ports, and install
+        the OpenFlow rules. Raises DeploymentError."""
         node, layout = self.node, self.layout
         tunnelled = tunnelled_ports(layout, node.name)
         bridges = {"sff": node.mac}
@@ -60,30 +61,33 @@ class OpenVSwitchSff(Sff):
         self._switch.add_flows("sff", sff_flows(layout, self.scenario, node.name))
 
     def packets_by_path(self) -> Mapping[tuple[int, int], int]:
-        """See Sff.packets_by_path."""
+        """Return, for each (SPI, SI), the packet count of its rule in table 10 of bridge `sff`."""
         return self._switch.packets_by_path("sff")
 
     def unparsed(self) -> int:
-        """See Sff.unparsed."""
+        """Return how many packets the rules for unparsed frames have dropped: 0 if such frames
+        bypass the chain."""
         if self.scenario.chain.bypass_unparsed:
             return 0
         return self._switch.dropped("sff", UNPARSED_COOKIE)
 
     def watched_at(self) -> list[str]:
-        """See Sff.watched_at."""
+        """Return a word for each of the node's ports where packets arrive that the switch looks
+        up."""
         return watched_ports(self.layout, self.scenario, self.node)
 
     @property
     def address(self) -> str:
-        """Where it listens for OpenFlow controllers."""
+        """Where bridge `sff` listens for OpenFlow controllers, `unix:/path`."""
         return self._switch.listens_at("sff")
 
     def begin(self, kind: str, collector: str, one_in: int) -> None:
-        """See FlowExporter.begin. Of the bridge where all of the packets arrive."""
+        """Export sFlow or IPFIX from the bridge where all packets arrive: `und` if there are
+        tunnels, else `sff`."""
         self._switch.export([self._outer_bridge], kind, collector, one_in)
 
     def end(self) -> None:
-        """See FlowExporter.end."""
+        """Stop the export of sFlow and IPFIX from the bridge where all packets arrive."""
         self._switch.end_export([self._outer_bridge])
 
     @property
@@ -91,11 +95,11 @@ class OpenVSwitchSff(Sff):
         return "und" if self.layout.needs_underlay else "sff"
 
     def problem(self) -> str | None:
-        """See Sff.problem."""
+        """Return None while ovsdb-server and ovs-vswitchd run, else which of them has ended."""
         return self._switch.problem()
 
     def stop(self) -> None:
-        """See Sff.stop."""
+        """Kill ovsdb-server and ovs-vswitchd."""
         self._switch.stop()
 
     def _underlay_interfaces(self) -> list[Interface]:

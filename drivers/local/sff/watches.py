@@ -22,10 +22,11 @@ class LocalSff:
     host: Host
     """In the node's namespace, outside the control group of the SFF."""
     place: Sequence[str]
-    """See Sff.watched_at."""
+    """Words of sfc-sfcmon's command line that say where it sees what the SFF looks up."""
 
     def watch(self, parameters: Mapping[str, Any], output: Path) -> SffWatch:
-        """See WatchableSff.watch."""
+        """Start an sfc-sfcmon that watches this SFF and prints its windows to `output`. Raises
+        DeploymentError, EnvironmentLacks."""
         # For the runs that do: it imports sketches.
         from sfcperf.vnfs.sfcmon.sff_watch import SffWatch
 

@@ -23,11 +23,12 @@ class NovaLifecycle(Lifecycle):
 
     @classmethod
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
-        """See Lifecycle.requirements."""
+        """Require networking-sfc's extensions of neutron, `sfc` and `flow_classifier`."""
         return chaining.requirements(cloud)
 
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
-        """See Lifecycle.make."""
+        """Create each machine's ports in neutron and its server in nova, and wait until all servers
+        are ACTIVE. Raises DeploymentError."""
         context, places = self.context, self.prepare(plans)
         made: dict[str, dict[str, Port]] = {}
 
@@ -56,9 +57,11 @@ class NovaLifecycle(Lifecycle):
         ]
 
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
-        """See Lifecycle.chain."""
+        """Create port pairs, port pair groups, a flow classifier and a port chain in
+        networking-sfc, in place of an earlier chain."""
         return chaining.chain(self.context, plan, machines)
 
     def unchain(self) -> None:
-        """See Lifecycle.unchain."""
+        """Remove the port chain and the flow classifier; port pairs and groups stay with their
+        machines."""
         chaining.unchain(self.context)

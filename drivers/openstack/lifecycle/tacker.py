@@ -44,7 +44,8 @@ class TackerLifecycle(Lifecycle):
 
     @classmethod
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:
-        """See Lifecycle.requirements."""
+        """Require a Tacker with an API that can be used, a VIM or the means to register one, and
+        what NovaLifecycle requires."""
         server = TackerServer(cloud)
 
         def look() -> str:
@@ -59,7 +60,8 @@ class TackerLifecycle(Lifecycle):
         return [need, _vim_requirement(server), *NovaLifecycle.requirements(cloud, config)]
 
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
-        """See Lifecycle.make."""
+        """Make the endpoints by nova and the functions as VNFs by Tacker, all at the same time.
+        Raises DeploymentError."""
         endpoints = [plan for plan in plans if plan.spec.role == "endpoint"]
         functions = [plan for plan in plans if plan.spec.role == "function"]
         actions = []
@@ -72,7 +74,8 @@ class TackerLifecycle(Lifecycle):
         return [made[plan.name] for plan in plans]
 
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
-        """See Lifecycle.chain."""
+        """Create a VNF forwarding graph if the legacy API is used; ETSI's has none, and
+        networking-sfc makes the chain."""
         if self.api == "legacy":
             facts = self.graph.create(plan, machines)
         else:
@@ -84,12 +87,13 @@ class TackerLifecycle(Lifecycle):
         return {**facts, "tacker": str(self.versions), "tacker_api": self.api}
 
     def unchain(self) -> None:
-        """See Lifecycle.unchain."""
+        """Remove the forwarding graph, then the chain and classifier of networking-sfc."""
         self.graph.remove()
         self.nova.unchain()
 
     def remove(self, machines: Sequence[Machine]) -> None:
-        """See Lifecycle.remove. A chain goes first: Tacker finds a graph's cloud by its VNFs."""
+        """Remove the chain, then VNFs and endpoints. The chain goes first because Tacker finds a
+        graph's cloud by the graph's VNFs."""
         self.unchain()
         vnfs = self._vnfs()
         functions = [m.plan for m in machines if m.plan.spec.role == "function"]

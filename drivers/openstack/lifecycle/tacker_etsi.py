@@ -32,18 +32,20 @@ class EtsiVnfs(TackerVnfs):
     kinds = (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE)
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """See TackerVnfs.made_resources: the names of stacks are Tacker's choice."""
+        """Return `resources`, and the heat stacks of the machine's VNF instances, whose names
+        Tacker chooses."""
         instances = operations.find(self.context.cloud, Kind.VNF_INSTANCE, plan.name)
         return [*self.resources(plan), *(_stack(instance.id) for instance in instances)]
 
     def document(self, plan: MachinePlan, networks: RunNetworks, place: Placement) -> bytes:
-        """See TackerVnfs.document."""
+        """Build the VNF package, a ZIP file, around the machine's heat template."""
         hot = tacker_hot.machine(plan, networks, place, self.context.names.tag)
         return tacker_package.package(plan.name, plan.spec.ports, hot)
 
     def onboard(self, name: str, document: bytes) -> str:
-        """See TackerVnfs.onboard. A package that is there already has the same content: names are
-        of one run, and a machine is planned once."""
+        """Create and upload the package, wait until it is ONBOARDED, and return its VNFD's id;
+        raises TackerFailed if Tacker rejects it. A package that is there is used: its name belongs
+        to one machine of one run, so that it has the same content."""
         cloud = self.context.cloud
         body = {"userDefinedData": {PACKAGE_NAME: name}}
 
@@ -72,7 +74,8 @@ class EtsiVnfs(TackerVnfs):
         return tacker_package.vnfd_id(name)
 
     def instantiate(self, name: str, descriptor: str, vim: str) -> None:
-        """See TackerVnfs.instantiate."""
+        """Create a VNF instance, journal its stack, and wait until `vnflcm` has instantiated it.
+        Raises TackerFailed with Tacker's reason."""
         cloud, body = self.context.cloud, {"vnfdId": descriptor, "vnfInstanceName": name}
 
         def make() -> TackerObject:

@@ -36,7 +36,7 @@ class TackerVnfs(ABC):
     """Functions of a run as VNFs; each has the name of its machine."""
 
     kinds: ClassVar[tuple[Kind, ...]]
-    """Of the VNF, and of what else has the machine's name because Tacker needs it."""
+    """Kinds of the VNF, and of what else Tacker needs under the machine's name."""
 
     def __init__(self, context: LifecycleContext, flavors: Flavors) -> None:
         self.context = context
@@ -44,7 +44,8 @@ class TackerVnfs(ABC):
         self.server = TackerServer(context.cloud)
 
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
-        """All of them at the same time. Raises DeploymentError with Tacker's reason."""
+        """Make the VNFs of all plans at the same time. Raises DeploymentError with Tacker's
+        reason."""
         documents = {
             plan.name: self.document(
                 plan, networks, placement(self.context, self.flavors, plan.spec)
@@ -60,7 +61,7 @@ class TackerVnfs(ABC):
         return [*((kind, plan.name) for kind in self.kinds), *machine_resources(plan)]
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """The same, with those whose names Tacker chose."""
+        """Return `resources`, and those whose names Tacker chose."""
         return self.resources(plan)
 
     @abstractmethod
@@ -96,25 +97,27 @@ class TackerVnfs(ABC):
 
 
 class LegacyVnfs(TackerVnfs):
-    """By Tacker's legacy API: a VNFD and a VNF for each machine, because Tacker maps a VNFD to one
-    VNF of a forwarding graph. The stack of each VNF has the VNF's name, so that it is found even if
-    Tacker forgets it."""
+    """VNFs of Tacker's legacy API: a VNFD and a VNF for each machine, because Tacker maps a VNFD to
+    one VNF of a forwarding graph. The stack of each VNF has the VNF's name, so that it is found
+    even if Tacker forgets the VNF."""
 
     kinds = (Kind.VNF, Kind.VNFD, Kind.STACK)
 
     def document(
         self, plan: MachinePlan, networks: RunNetworks, place: Placement
     ) -> tacker_vnfd.Template:
-        """See TackerVnfs.document."""
+        """Translate the machine's TOSCA descriptor to Tacker's profile. Raises InputError for
+        several VDUs or parts that Tacker does not know."""
         return tacker_vnfd.translated(plan, networks, place)
 
     def onboard(self, name: str, document: tacker_vnfd.Template) -> str:
-        """See TackerVnfs.onboard."""
+        """Create a VNFD from the translated descriptor and return its id."""
         attributes = {"vnfd": document}
         return operations.create_in_tacker(self.server, Kind.VNFD, name, attributes=attributes).id
 
     def instantiate(self, name: str, descriptor: str, vim: str) -> None:
-        """See TackerVnfs.instantiate."""
+        """Create a VNF whose stack has the VNF's name, and wait until it is ACTIVE. Raises
+        TackerFailed."""
         fields = {"vnfd_id": descriptor, "vim_id": vim, "attributes": {"stack_name": name}}
         operations.create_in_tacker(self.server, Kind.VNF, name, **fields)
         timeout_s = self.context.config.boot_timeout_s
@@ -124,7 +127,8 @@ class LegacyVnfs(TackerVnfs):
 def await_active(
     server: TackerServer, kind: Kind, name: str, timeout_s: float, no_reason: str
 ) -> None:
-    """Until a VNF or VNFFG is ACTIVE. Raises TackerFailed with the reason, or `no_reason`."""
+    """Wait until a VNF or VNFFG is ACTIVE. Raises TackerFailed with Tacker's reason, or
+    `no_reason`."""
     what = f"{kind.upper()} {name}"
 
     def look() -> bool | None:

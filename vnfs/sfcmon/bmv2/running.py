@@ -52,7 +52,8 @@ class RunningBmv2(RunningFunction):
         return running
 
     def counters(self) -> Mapping[str, int]:
-        """As RunningSfcmon.counters."""
+        """Packets since the start, now, by the names that RunningSfcmon.counters gives. Raises
+        MeasurementError."""
         return self._both.controller.counters()
 
     def problem(self) -> str | None:
@@ -64,15 +65,16 @@ class RunningBmv2(RunningFunction):
         return {"engine": "bmv2"}
 
     def flows(self) -> FlowReporter | None:
-        """See RunningFunction.flows."""
+        """Return the reporter of the windows that the controlling process prints; None if nothing
+        monitors."""
         return self._both.controller.flows()
 
     def pids(self) -> tuple[int, ...]:
-        """The switch."""
+        """Return the id of the switch; the process that controls it is no part of the function."""
         return self._both.pids()
 
     def stop(self) -> None:
-        """Both processes; addresses come back."""
+        """Stop both processes and give the interface its IPv4 addresses back."""
         self._both.stop()
         if self._addresses:
             with suppress(MeasurementError):

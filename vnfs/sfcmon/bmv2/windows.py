@@ -29,24 +29,26 @@ _ENTRIES_AT_ONCE = 1000
 
 
 class Windows(Protocol):
-    """One goes on at each moment. Methods raise MeasurementError, and what finsy raises."""
+    """Windows of a switch; one is open at any time. Methods raise MeasurementError, and what finsy
+    raises."""
 
     async def begin(self) -> int:
-        """Begin the first; gives when, in Unix time (ns)."""
+        """Open the first window; gives when, in Unix time (ns)."""
 
     async def end(self) -> dict[str, Any] | None:
-        """End the one that goes on, and begin the next; None where nothing is monitored."""
+        """End the open window and open the next; gives the ended one; None if nothing is
+        monitored."""
 
 
 class NoWindows:
     """The program without monitoring."""
 
     async def begin(self) -> int:
-        """See Windows.begin."""
+        """Return the Unix time (ns): there is no window to open."""
         return time.time_ns()
 
     async def end(self) -> None:
-        """See Windows.end."""
+        """Return None: nothing is monitored."""
 
 
 class SketchWindows:
@@ -69,11 +71,12 @@ class SketchWindows:
         self._open = 0
 
     async def begin(self) -> int:
-        """See Windows.begin."""
+        """Have the switch count in the first bank, and return the Unix time (ns)."""
         return await self._begin(self._open)
 
     async def end(self) -> dict[str, Any]:
-        """See Windows.end."""
+        """Adapt the thresholds if `adaptive_flows` is set, have the switch count in the other bank,
+        then read the bank that ended and clear it."""
         bank, thresholds = self._banks[self._open], self._thresholds
         if self._adaptive_flows:
             # From the window that is about to end: the next one needs them before it has ended.
@@ -121,14 +124,15 @@ class TableWindows:
         self._before = _Counted({}, [0] * UNPARSED_REASONS, 0)
 
     async def begin(self) -> int:
-        """See Windows.begin."""
+        """Insert an entry for each flow into the switch's table, and return the Unix time (ns)."""
         for start in range(0, len(self._flows), _ENTRIES_AT_ONCE):
             some = self._flows[start : start + _ENTRIES_AT_ONCE]
             await self._switch.insert([_entry(flow) for flow in some])
         return time.time_ns()
 
     async def end(self) -> dict[str, Any]:
-        """See Windows.end."""
+        """Read all counters and return by how much they rose since the last reading; bytes are
+        those of IP packets."""
         now, before = await self._count(), self._before
         end_ns = time.time_ns()
         flows: list[tuple[str, int, int]] = []

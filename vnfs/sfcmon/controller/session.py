@@ -186,7 +186,8 @@ class Session:
     # --- counters ---
 
     async def counters(self) -> Mapping[str, Any]:
-        """See bmv2.reading.counters. Raises DeploymentError."""
+        """Return the switch's `paths`, `drops` and `forwarded` (bmv2.reading.counters). Raises
+        DeploymentError."""
         with self._deployment_errors():
             return await counters(self.primary)
 
