@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -21,4 +22,8 @@ def make_tools(*arguments: str) -> None:
     """Run make for the C tools. Raises CalledProcessError."""
     argv = ["make", "--silent", "-C", str(_ROOT), "-f", "dataplane/Makefile", *arguments]
     clean = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
-    subprocess.run(argv, check=True, capture_output=True, timeout=_TIMEOUT_S, env=clean)
+    _ROOT.joinpath("build").mkdir(exist_ok=True)
+    with (_ROOT / "build" / ".tools.lock").open("w") as lock:
+        # Of workers that run at the same time, one compiles.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(argv, check=True, capture_output=True, timeout=_TIMEOUT_S, env=clean)

@@ -123,7 +123,8 @@ static bool keep(struct memory *memory, const struct captured *frame)
 		complain("not enough memory for the capture");
 		return false;
 	}
-	memcpy(copy, frame->network.cursor.at, bytes);
+	if (bytes) /* else there may be no place */
+		memcpy(copy, frame->network.cursor.at, bytes);
 	kept = &memory->frames[memory->count++];
 	*kept = *frame;
 	kept->network.cursor = (struct cursor){ copy, copy + bytes };

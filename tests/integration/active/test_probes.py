@@ -116,7 +116,7 @@ def test_loss_in_the_chain_is_a_result(wire: Cable, tmp_path: Path) -> None:
 
 def test_loss_at_the_end_counts(wire: Cable, tmp_path: Path) -> None:
     """No later datagram tells the receiver that some are missing."""
-    probe = made(Iperf3, protocol="udp", rate_bps=4_000_000, payload_bytes=1000, duration_s=2)
+    probe = made(Iperf3, protocol="udp", rate_bps=4_000_000, payload_bytes=1000, duration_s=5)
     result = measure_until(wire, tmp_path, probe, 100, wire.drop_udp)
     notes = result.notes
     assert notes["datagrams_unread"] == 0
@@ -127,11 +127,11 @@ def test_loss_at_the_end_counts(wire: Cable, tmp_path: Path) -> None:
 
 def test_a_receiver_that_is_held_up_has_lost_nothing(wire: Cable, tmp_path: Path) -> None:
     """Its socket holds what it has not read when the test is over."""
-    probe = made(Iperf3, protocol="udp", rate_bps=400_000, payload_bytes=1000, duration_s=2)
+    probe = made(Iperf3, protocol="udp", rate_bps=400_000, payload_bytes=1000, duration_s=5)
 
     def hold_up() -> None:
         os.kill(probe._server.pid, signal.SIGSTOP)
-        time.sleep(3)
+        time.sleep(6)
         os.kill(probe._server.pid, signal.SIGCONT)
 
     result = measure_until(wire, tmp_path, probe, 30, hold_up)

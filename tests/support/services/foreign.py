@@ -6,6 +6,7 @@ import ctypes
 from pathlib import Path
 
 import confluent_kafka
+import pytest
 
 _PRODUCER = 0
 _END, _TOPIC, _PARTITION, _VALUE, _MSGFLAGS, _HEADER = 0, 1, 3, 4, 7, 9
@@ -18,7 +19,9 @@ _ERROR_BYTES = 512
 def _library() -> ctypes.CDLL:
     """librdkafka, which the Python client brings along."""
     folder = Path(confluent_kafka.__file__).parent.parent / "confluent_kafka.libs"
-    (path,) = folder.glob("librdkafka*.so*")
+    path = next(folder.glob("librdkafka*.so*"), None)
+    if path is None:
+        pytest.skip(f"confluent-kafka was built without a library of its own ({folder})")
     library = ctypes.CDLL(str(path))
     library.rd_kafka_conf_new.restype = ctypes.c_void_p
     library.rd_kafka_new.restype = ctypes.c_void_p

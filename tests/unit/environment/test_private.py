@@ -21,9 +21,12 @@ def in_a_killed_process(target: Path) -> None:
     """`folder_beside` in a process that is killed inside it."""
     child = os.fork()
     if child == 0:
-        with folder_beside(target) as folder:
-            (folder / "half").write_text("x")
-            os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            with folder_beside(target) as folder:
+                (folder / "half").write_text("x")
+                os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 

@@ -40,15 +40,15 @@ static __always_inline bool is_in_transit(struct __sk_buff *skb, __be32 address)
 	       vxlan_gpe_carries(&tunnel.vxlan, VXLAN_GPE_NEXT_ETHERNET);
 }
 
-/* Packets without ports, such as fragments but the first, have the ports 0, as Open vSwitch sees them;
- * they enter the chain as well (drivers/local/sff/match_fields.py). */
+/* Packets without ports, and all fragments, have the ports 0, as Open vSwitch sees them; they enter the
+ * chain as well (drivers/local/sff/match_fields.py). */
 static __always_inline bool ports_match(struct __sk_buff *skb, const struct iphdr *ip,
 					const struct sfcmon_port *port)
 {
 	__be16 both[2] = {};
 
 	/* Where the packet ends too early, they stay 0. */
-	if (!(ip->frag_off & bpf_htons(IP_OFFSET)))
+	if (!(ip->frag_off & bpf_htons(IP_FRAGMENT)))
 		bpf_skb_load_bytes(skb, ETH_HLEN + ip->ihl * 4, both, sizeof(both));
 	if (!both[0] && !both[1])
 		return true;

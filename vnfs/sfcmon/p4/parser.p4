@@ -313,6 +313,11 @@ parser FrameParser(packet_in packet,
             (PROTOCOL_DESTINATION_OPTIONS, 0 .. 3): parse_options;
             (PROTOCOL_FRAGMENT, 0 .. 3): parse_fragment;
             (PROTOCOL_AUTHENTICATION, 0 .. 3): parse_authentication;
+            (PROTOCOL_HOP_BY_HOP, _): out_of_reach;
+            (PROTOCOL_ROUTING, _): out_of_reach;
+            (PROTOCOL_DESTINATION_OPTIONS, _): out_of_reach;
+            (PROTOCOL_FRAGMENT, _): out_of_reach;
+            (PROTOCOL_AUTHENTICATION, _): out_of_reach;
             (PROTOCOL_TCP, _): parse_ports;
             (PROTOCOL_UDP, _): parse_ports;
             (PROTOCOL_DCCP, _): parse_ports;
@@ -320,6 +325,12 @@ parser FrameParser(packet_in packet,
             (PROTOCOL_UDP_LITE, _): parse_ports;
             default: accept;
         }
+    }
+
+    // What a receiver finds behind more extension headers, no rule can judge.
+    state out_of_reach {
+        meta.flow.version = 0;
+        transition accept;
     }
 
     // The length of options and routing headers is in units of 8 bytes without the first.
