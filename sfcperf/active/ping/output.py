@@ -111,9 +111,9 @@ def parse(text: str) -> PingOutput:
 def _rtt_by_request(replies: Sequence[re.Match[str]], transmitted: int) -> dict[int, float]:
     """By number of the request, us.
 
-    Of the requests with the same sequence number, a reply is to the first near the previous reply or
-    after it that has no reply yet. To a broadcast address there may be more replies than requests:
-    the first counts.
+    Of the requests with the same sequence number, a reply is to the first near the previous reply
+    or after it that has no reply yet. To a broadcast address there may be more replies than
+    requests: the first counts.
     """
     rtt_us: dict[int, float] = {}
     last = 0
