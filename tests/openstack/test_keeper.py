@@ -94,9 +94,10 @@ def interfaces() -> set[str]:
 
 
 def mounts() -> list[str]:
-    """But for namespaces that have names: other tests make some at the same time."""
+    """But for what other tests mount at the same time: named namespaces, file systems of BPF."""
     lines = Path("/proc/self/mounts").read_text().splitlines()
-    return [line for line in lines if " /run/netns/" not in line or "kept" in line]
+    others = (" /run/netns/", "/pytest-of-")
+    return [line for line in lines if "kept" in line or not any(each in line for each in others)]
 
 
 def lasting(groups: Iterable[str]) -> set[str]:
