@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from support.verbs import verbs
 
-from sfcperf import plugins
 from sfcperf.workflow.load import load_document
 
 TREE = Path(__file__).resolve().parents[2]
@@ -58,40 +57,6 @@ def test_commands_in_the_docs_exist() -> None:
             options = [w.split("=")[0] for w in words if re.fullmatch(r"--?[a-z].*", w)]
             wrong += [(page.name, command, o) for o in options if o not in known[verb]]
     assert not wrong
-
-
-# Phrases of earlier versions: inverted clauses, private metaphors, or no idiom.
-AWKWARD = (
-    "be believed", "is told", "are told", "made anew", "gone on with", "goes on with", "go on with",
-    "of no meaning", "what is amiss", "what is on you", "comes to its senses", "lets us in",
-    "clings to", "is held to", "about doubt", "something to do?", "to make something of",
-    "to either side", "count nowhere", "may be there once", "is that of 2", "at least 1 items",
-    "what stands where", "asked for", "stands already", "stand already", "detected anew",
-    "what it comes to", "alone differs", "says nothing of", "as the cloud counts",
-)  # fmt: skip
-
-
-def awkward(text: str) -> list[str]:
-    return [phrase for phrase in AWKWARD if phrase in " ".join(text.lower().split())]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_no_awkward_phrases_in_a_page(page: str) -> None:
-    assert awkward((TREE / page).read_text()) == []
-
-
-def test_no_awkward_phrases_in_the_help() -> None:
-    for verb, command in verbs().items():
-        texts = [command.help, *(getattr(p, "help", None) for p in command.params)]
-        assert awkward(" ".join(filter(None, texts))) == [], verb
-
-
-@pytest.mark.parametrize("kind", plugins.GROUPS)
-def test_no_awkward_phrases_in_what_show_prints(kind: str) -> None:
-    for name in plugins.names(kind):
-        plugin = plugins.load(kind, name)
-        texts = [plugin.title, plugin.__doc__, json.dumps(plugin.parameters)]
-        assert awkward(" ".join([*texts, getattr(plugin, "cost", "")])) == [], name
 
 
 @pytest.mark.parametrize("page", PAGES)
