@@ -31,6 +31,8 @@ _OPTIONAL = {
 _HEADER = ["Percentage served", "Time in ms"]
 _PERCENTS = [str(percent) for percent in range(101)]
 _TIME = re.compile(NUMBER, re.ASCII)
+_MANY = 51
+"""Requests, of which each percentile has one."""
 _US_PER_MS = 1e3
 
 
@@ -93,9 +95,9 @@ def parse(text: str) -> AbOutput:
     )
 
 
-def parse_percentiles(table: str) -> Mapping[int, float]:
-    """ab's CSV (`-e`): percent, from 0 (the fastest request) to 100 (the slowest) -> time from the
-    start of a request's connection to the end of its reply, us.
+def parse_percentiles(table: str, requests: int = _MANY) -> Mapping[int, float]:
+    """ab's CSV (`-e`) of so many requests: percent, from 0 (the fastest request) to 100 (the
+    slowest) -> time from the start of a request's connection to the end of its reply, us.
 
     Raises MeasurementError for anything else, and for times that become shorter.
     """
@@ -111,6 +113,12 @@ def parse_percentiles(table: str) -> Mapping[int, float]:
     if not all(_TIME.fullmatch(text) and len(text) <= MOST_DIGITS for text in times):
         raise MeasurementError("ab's table of percentiles has a time that is not a number")
     values = [float(text) * _US_PER_MS for text in times]
+    # ab takes the request of rank 0.5 + requests * percent / 100, from 0: of up to 50 requests there
+    # is none for 99 %, and it prints what lies behind the last one.
+    values = [
+        values[-1] if int(0.5 + requests * percent / 100) >= requests else value
+        for percent, value in enumerate(values)
+    ]
     if values != sorted(values):
         raise MeasurementError("ab's table of percentiles is not increasing")
     return dict(enumerate(values))

@@ -142,7 +142,8 @@ class Ab(WebProbe):
                 f"with a status other than 2xx; causes {dict(seen.failures)})"
             )
         deployment.client.host.get(table, raw_dir / table.name)
-        times_us = parse_percentiles((raw_dir / table.name).read_text(errors="replace"))
+        printed = (raw_dir / table.name).read_text(errors="replace")
+        times_us = parse_percentiles(printed, seen.requests)
         return Load(
             seen.duration_s,
             {

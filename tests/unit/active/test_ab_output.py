@@ -115,6 +115,17 @@ def test_percentiles_are_microseconds() -> None:
     assert (times[0], times[100]) == (317, 1816)
 
 
+def test_few_requests_have_no_high_percentiles_of_their_own() -> None:
+    """As on a slow cloud: of 11 requests, ab printed 0 for 96 to 99 %, behind the last one."""
+    rows = [f"{percent},{percent / 100:.3f}" for percent in range(96)]
+    rows += [f"{percent},0.000" for percent in range(96, 100)]
+    printed = "\n".join(["Percentage served,Time in ms", *rows, "100,126.820", ""])
+    times = parse_percentiles(printed, 11)
+    assert (times[95], times[96], times[99], times[100]) == (950, *[126_820] * 3)
+    with pytest.raises(MeasurementError):
+        parse_percentiles(printed, 51)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
