@@ -113,8 +113,8 @@ def parse_percentiles(table: str, requests: int = _MANY) -> Mapping[int, float]:
     if not all(_TIME.fullmatch(text) and len(text) <= MOST_DIGITS for text in times):
         raise MeasurementError("ab's table of percentiles has a time that is not a number")
     values = [float(text) * _US_PER_MS for text in times]
-    # ab takes the request of rank 0.5 + requests * percent / 100, from 0: of up to 50 requests there
-    # is none for 99 %, and it prints what lies behind the last one.
+    # ab takes the request of rank 0.5 + requests * percent / 100, from 0: of up to 50 requests
+    # there is none for 99 %, and it prints what lies behind the last one.
     values = [
         values[-1] if int(0.5 + requests * percent / 100) >= requests else value
         for percent, value in enumerate(values)
