@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +15,9 @@ import uvicorn
 from sfcperf.rest.idle import LONGEST_S, Idle
 
 _REQUESTS_END_S = 5
+_BACKLOG = 64
+"""Connections that wait to be accepted. asyncio accepts as many in one step, and calls the
+exception handler for each of them when the process has no descriptors left."""
 
 
 class Server(uvicorn.Server):
@@ -25,6 +31,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                backlog=_BACKLOG,
                 http="h11",  # `_waits` knows it
                 ws="none",
                 log_config=None,
@@ -36,9 +43,11 @@ class Server(uvicorn.Server):
         )
         self._ready = ready
         self._idle = Idle[tuple[Any, Any]](longest_idle_s)
+        self._has_reported_descriptors = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does."""
+        asyncio.get_running_loop().set_exception_handler(self._report)
         await super().startup(sockets)
         self._ready()
 
@@ -50,6 +59,15 @@ class Server(uvicorn.Server):
         for connection, _ in self._idle.overdue(waiting):
             connection.transport.abort()
         return await super().on_tick(counter)
+
+    def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What failed in the event loop; a lack of descriptors once, in one line."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+        elif not self._has_reported_descriptors:
+            self._has_reported_descriptors = True
+            print(f"connections wait: {error.strerror}", file=sys.stderr, flush=True)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -108,3 +110,35 @@ def test_a_request_that_takes_long_is_not_ended() -> None:
         connection.request("GET", "/slow")
         assert connection.getresponse().read() == b'"done"'
         connection.close()
+
+
+_SMALL = """
+import asyncio, resource, socket, sys
+from fastapi import FastAPI
+from sfcperf.rest.server import Server
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+opened = socket.create_server(("127.0.0.1", 0), backlog=256)
+app = FastAPI()
+server = Server(app, lambda: print(opened.getsockname()[1], flush=True))
+asyncio.run(server.serve([opened]))
+"""
+
+
+def test_who_takes_all_descriptors_keeps_nobody_out_and_floods_no_log() -> None:
+    """asyncio reports each connection that it cannot accept with a traceback."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SMALL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        address = ("127.0.0.1", int(process.stdout.readline()))
+        idle = [socket.create_connection(address, timeout=60) for _ in range(150)]
+        connection = HTTPConnection(*address, timeout=60)
+        connection.request("GET", "/openapi.json")
+        assert connection.getresponse().status == 200
+        for each in (*idle, connection):
+            each.close()
+    finally:
+        process.terminate()
+        _, errors = process.communicate(timeout=60)
+    assert len(errors.splitlines()) == 1, errors
