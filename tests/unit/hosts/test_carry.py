@@ -91,8 +91,7 @@ def _names(data: bytes) -> list[str]:
 
 
 def _unpack(data: bytes, folder: Path) -> None:
-    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(data))) as tar:
-        tar.extractall(folder, filter="fully_trusted")
+    subprocess.run(["tar", "-xz", "-C", folder], input=data, check=True)
 
 
 @pytest.mark.parametrize(
