@@ -51,12 +51,12 @@ class PrintedWindows:
 
     def _end(self) -> list[dict[str, Any]]:
         found = self._new()
-        asked = sum(bool(window["asked"]) for window in found)
+        requested = sum(bool(window["asked"]) for window in found)
         self._process.send_signal(signal.SIGUSR2)
 
         def ended() -> bool:
             found.extend(self._new())
-            return sum(bool(window["asked"]) for window in found) > asked
+            return sum(bool(window["asked"]) for window in found) > requested
 
         if not retry.until(ended, timeout_s=WINDOW_TIMEOUT_S, period_s=_POLL_S):
             raise MeasurementError(

@@ -27,9 +27,10 @@ class Resource:
 
 
 class Journal(Protocol):
-    """Where resources are recorded before they are created (sfcperf.drivers.journal).
+    """The run's list of resources to remove (sfcperf.drivers.journal).
 
-    All methods may be called from any thread.
+    A resource is on disk before it exists, so that another process finds it after a crash. All
+    methods may be called from any thread.
     """
 
     def intend(self, resources: Iterable[Resource]) -> None:
@@ -65,7 +66,8 @@ class DriverContext:
 
 
 class Driver(Plugin, ABC):
-    """Deploys scenarios on an infrastructure and removes them.
+    """An infrastructure that can hold chains: it deploys a scenario, proves that packets cross its
+    functions in order, and removes it without a trace.
 
     A run calls `requirements`, `validate` and `check_capacity` on the class. Then it creates one
     object per infrastructure and calls, in one thread, `facts` and, for each scenario, `deploy`,

@@ -172,7 +172,7 @@ def run(
     from sfcperf.cli.terminal.lines import LineDisplay
     from sfcperf.control.run import start
 
-    loaded, given = read_workflow(str(workflow), list(overrides), driver, profile)
+    loaded, source = read_workflow(str(workflow), list(overrides), driver, profile)
     if loaded.design.runs > 1:
         raise InputError(
             f"{loaded.design.runs} runs are a campaign, which `sfcperf run` measures",
@@ -180,7 +180,7 @@ def run(
             allowed="1",
         )
     command = ["sfcperf.run", str(workflow)]
-    outcome = start(loaded, Path(results), command=command, listener=LineDisplay(), given=given)
+    outcome = start(loaded, Path(results), command=command, listener=LineDisplay(), source=source)
     return Run(outcome.store)
 
 
@@ -198,8 +198,8 @@ def compare(
     from sfcperf.cli.noise_floor import known_floors
 
     named = [str(side.folder) if isinstance(side, Run) else str(side) for side in sides]
-    asked = {"test": "rank", "rarest": "10%", **options}
+    settings = {"test": "rank", "rarest": "10%", **options}
     found = sides_of(named, None, Path(results))
     single = len(found[0].stores) == 1 and not found[0].variant
     floors = known_floors() if single else None
-    return Compared(compare_all(found[0], found[1:], options_of(margins, **asked), floors))
+    return Compared(compare_all(found[0], found[1:], options_of(margins, **settings), floors))

@@ -140,8 +140,10 @@ class Configurable(Plugin):
 
 
 class Instrument(Plugin, ABC):
-    """A probe or a monitor: created once per trial with parameters that `parameters` validates,
-    defaults filled in. It sees only the deployment and its hosts."""
+    """A probe or a monitor: what measures, of which a trial has objects of its own.
+
+    `parameters` on the class is the schema that the parameters of an object have passed; defaults
+    are filled in. An instrument sees only the deployment and its hosts."""
 
     name: ClassVar[str]
     """In workflows, and of the entry point."""

@@ -73,8 +73,9 @@ class Attachment:
 
 
 class RunningFunction(ABC):
-    """A network function that was started on a host. Not thread-safe: its caller makes one call at
-    a time."""
+    """An instance of a VNF type that works on a host.
+
+    Not thread-safe: its caller makes one call at a time."""
 
     @abstractmethod
     def counters(self) -> Mapping[str, int]:

@@ -81,8 +81,8 @@ def _nft(host: Host, text: str) -> None:
     except MeasurementError as error:
         if not any(words in error.message for words in _LACKING):
             raise
-        seen = host.run(["nft", "list", "tables"], timeout_s=COMMAND_TIMEOUT_S, check=False)
-        what = "nf_tables" if seen.returncode else "a module of nf_tables that the rules need"
+        tables = host.run(["nft", "list", "tables"], timeout_s=COMMAND_TIMEOUT_S, check=False)
+        what = "nf_tables" if tables.returncode else "a module of nf_tables that the rules need"
         raise MeasurementError(
             f"the kernel lacks {what}: {error.message}",
             hint="load its modules there (nf_tables, nft_ct, nft_chain_nat, nft_nat, nft_numgen, "

@@ -105,8 +105,8 @@ Event = Ready | Sample | Counters | Failed
 def parse(line: str) -> Event:
     """One line of the output. Raises EventError when it is none."""
     try:
-        said = json.loads(line)
-        return _READERS[said["event"]](said)
+        event = json.loads(line)
+        return _READERS[event["event"]](event)
     except (
         ValueError,
         KeyError,
@@ -118,36 +118,36 @@ def parse(line: str) -> Event:
         raise EventError(f"not a line of pptmon: {line.strip()[:200]!r} ({error!r})") from error
 
 
-def _value(kind: type[T], said: Mapping[str, Any], **given: Any) -> T:
-    """A dataclass from what is said under the names of its fields, but for those `given`; null, or
-    nothing, is the default."""
+def _value(kind: type[T], event: Mapping[str, Any], **overrides: Any) -> T:
+    """A dataclass from an event's values of the same names, and `overrides`. A value that is null
+    or absent takes the field's default."""
     values = {
-        field.name: _CONVERT[str(field.type)](said[field.name])
+        field.name: _CONVERT[str(field.type)](event[field.name])
         for field in fields(kind)  # type: ignore[arg-type]
-        if field.name not in given
-        and (field.default is MISSING or said.get(field.name) is not None)
+        if field.name not in overrides
+        and (field.default is MISSING or event.get(field.name) is not None)
     }
-    return kind(**values, **given)
+    return kind(**values, **overrides)
 
 
-def _sample(said: dict[str, Any]) -> Sample:
-    metric = str(said["metric"])
+def _sample(values: dict[str, Any]) -> Sample:
+    metric = str(values["metric"])
     field = VALUE_FIELDS[metric]
-    flow = said.get("flow")
+    flow = values.get("flow")
     return _value(
         Sample,
-        said,
+        values,
         flow=None if flow is None else _value(Flow, flow),
-        hops=tuple(HopValue(int(hop["vnf_id"]), hop[field] + 0) for hop in said["hops"]),
-        flags=frozenset(map(str, said["flags"])),
-        sample=int(said["sample"]),
-        carrier=str(said["carrier"]),
-        format=str(said["format"]),
+        hops=tuple(HopValue(int(hop["vnf_id"]), hop[field] + 0) for hop in values["hops"]),
+        flags=frozenset(map(str, values["flags"])),
+        sample=int(values["sample"]),
+        carrier=str(values["carrier"]),
+        format=str(values["format"]),
     )
 
 
-def _counters(said: dict[str, Any]) -> Counters:
-    return Counters({name: int(value) for name, value in said.items() if name != "event"})
+def _counters(values: dict[str, Any]) -> Counters:
+    return Counters({name: int(value) for name, value in values.items() if name != "event"})
 
 
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {"str": str, "int": int, "int | None": int}

@@ -52,8 +52,8 @@ class ControlledSwitch:
             timeout_s=_READY_S, period_s=_POLL_S,
         )  # fmt: skip
         if not ready:
-            said = err.read_text(errors="replace").strip() or "it said nothing"
-            raise MeasurementError(f"the agent of SDN-Mon does not start: {said}")
+            complaint = err.read_text(errors="replace").strip() or "it said nothing"
+            raise MeasurementError(f"the agent of SDN-Mon does not start: {complaint}")
 
     def ask(self, question: str, **arguments: Any) -> dict[str, Any]:
         """Call a method of the controller's Questions by a line of JSON, and return the answer.

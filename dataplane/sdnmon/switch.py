@@ -111,9 +111,11 @@ class MonitoredSwitch:
     def _run(self, *words: str) -> bytes:
         done = self._host.run([*self._argv, *words], timeout_s=_TIMEOUT_S, check=False)
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            said = re.sub(rf"^{BINARY}: ", "", said, flags=re.MULTILINE)
-            raise MeasurementError(f"SDN-Mon on {self._host.name}: {said or 'it said nothing'}")
+            complaint = done.stderr.decode(errors="replace").strip()
+            complaint = re.sub(rf"^{BINARY}: ", "", complaint, flags=re.MULTILINE)
+            raise MeasurementError(
+                f"SDN-Mon on {self._host.name}: {complaint or 'it complaint nothing'}"
+            )
         return done.stdout
 
 

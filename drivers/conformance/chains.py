@@ -80,18 +80,18 @@ class Chains(DriverUnderTest):
             pytest.skip("the driver refuses it")
         scenario = self.chain(1, match=Match("icmp"))
         self.check_proof(scenario)
-        one = self.run.deployed(scenario)
-        assert self._crossed_by_pings(one) >= 2 * self.pings
-        assert self._crossed_by_tcp(one) < FEW_PACKETS
+        deployment = self.run.deployed(scenario)
+        assert self._crossed_by_pings(deployment) >= 2 * self.pings
+        assert self._crossed_by_tcp(deployment) < FEW_PACKETS
 
     def test_the_next_chain_is_not_affected_by_the_last(self) -> None:
         """After a classifier for ICMP and replies that bypassed the chain, all traffic crosses it
         again."""
         scenario = self.chain(1)
         self.check_proof(scenario)
-        one = self.run.deployed(scenario)
-        assert self._crossed_by_pings(one) >= 2 * self.pings
-        assert self._crossed_by_tcp(one) > FEW_PACKETS
+        deployment = self.run.deployed(scenario)
+        assert self._crossed_by_pings(deployment) >= 2 * self.pings
+        assert self._crossed_by_tcp(deployment) > FEW_PACKETS
 
     def test_a_function_keeps_no_state_of_the_last_chain(self) -> None:
         """A firewall that drops everything, then one that drops nothing, perhaps on the same

@@ -28,8 +28,8 @@ class Described(DriverUnderTest):
 
     def test_endpoints_are_as_asked(self, built: Deployment) -> None:
         """Node, address, interface and MTU are those of the endpoint's machine."""
-        asked = self.chain(self.longest)
-        for endpoint, spec in ((built.client, asked.client), (built.server, asked.server)):
+        scenario = self.chain(self.longest)
+        for endpoint, spec in ((built.client, scenario.client), (built.server, scenario.server)):
             assert (endpoint.name, endpoint.node) == (spec.name, spec.node)
             assert ipaddress.ip_address(endpoint.address).version == 4
             assert endpoint.mtu == _mtu(endpoint)
@@ -84,8 +84,8 @@ class Described(DriverUnderTest):
         before = [traffic.interface_packets(hop.host, hop.interface) for hop in built.hops]
         traffic.ping(built.client, built.server, self.pings)
         for hop, earlier in zip(built.hops, before, strict=True):
-            seen = traffic.interface_packets(hop.host, hop.interface) - earlier
-            assert seen >= self.pings, f"hop {hop.name} saw {seen} packets"
+            packets = traffic.interface_packets(hop.host, hop.interface) - earlier
+            assert packets >= self.pings, f"hop {hop.name} saw {packets} packets"
 
     def test_meters_measure(self, built: Deployment) -> None:
         """Each function has one; CPU time increases with work, memory and processes are numbers."""
@@ -124,15 +124,15 @@ class Described(DriverUnderTest):
             monitors.append(plugins.load("monitor", spec.monitor)(spec.parameters))
             monitors[-1].start(built, raw_dir)
         try:
-            for asked in self.chain(self.longest).probes:
+            for planned in self.chain(self.longest).probes:
                 before = traffic.forwarded(built)
-                result = traffic.measure(built, asked.probe, raw_dir)
-                kind = plugins.load("probe", asked.probe)
-                declared = {metric.name for metric in kind.metrics(asked.parameters)}
+                result = traffic.measure(built, planned.probe, raw_dir)
+                kind = plugins.load("probe", planned.probe)
+                declared = {metric.name for metric in kind.metrics(planned.parameters)}
                 assert result.samples
                 assert {sample.metric for sample in result.samples} <= declared
                 crossed = traffic.rise(before, built)
-                assert min(crossed.values()) >= kind.expected_packets(asked.parameters)
+                assert min(crossed.values()) >= kind.expected_packets(planned.parameters)
         finally:
             observed = [row for monitor in reversed(monitors) for row in monitor.stop()]
         sources = {row.source for row in observed if row.metric == "memory_bytes"}

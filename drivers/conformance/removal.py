@@ -56,8 +56,8 @@ class Removal(DriverUnderTest):
             with pytest.raises(kind, match="stopped on purpose"):
                 self.run.deploy(self.chain(1))
         scenario = self.chain(1)
-        one = self.run.deployed(scenario)
-        assert self.run.driver.prove_traversal(one, scenario).proven
+        deployment = self.run.deployed(scenario)
+        assert self.run.driver.prove_traversal(deployment, scenario).proven
         self.run.teardown()
 
     def test_resources_are_in_the_journal_before_they_exist(self) -> None:
@@ -86,14 +86,14 @@ class Removal(DriverUnderTest):
         """Also what is deployed, kept between scenarios, or broken: the server's interface is down,
         which health notices and the proof must not miss."""
         run, scenario = self.run, self.chain(1)
-        one = run.deployed(scenario)
-        server = one.server
+        deployment = run.deployed(scenario)
+        server = deployment.server
         down = ["ip", "link", "set", "dev", server.interface, "down"]
         server.host.run(down, timeout_s=COMMAND_TIMEOUT_S)
-        assert run.driver.problems(one)
+        assert run.driver.problems(deployment)
         # The driver may also say that it cannot be proven.
         with suppress(SfcperfError):
-            assert not run.driver.prove_traversal(one, scenario).proven
+            assert not run.driver.prove_traversal(deployment, scenario).proven
         run.close()
         self._check_gone(run)
         # The next test gets a new driver.
@@ -104,14 +104,14 @@ class Removal(DriverUnderTest):
         working; in one process, as in a run whose variants configure the driver differently."""
         scenario = self.chain(1)
         first = self.run
-        one = first.deployed(scenario)
+        deployment = first.deployed(scenario)
         second = DriverRun(self.driver_class(), self.full_config())
         try:
             two = second.deployed(scenario)
-            assert first.driver.prove_traversal(one, scenario).proven
+            assert first.driver.prove_traversal(deployment, scenario).proven
             assert second.driver.prove_traversal(two, scenario).proven
             before = traffic.forwarded(two)
-            assert traffic.ping(one.client, one.server, self.pings) == self.pings
+            assert traffic.ping(deployment.client, deployment.server, self.pings) == self.pings
             assert traffic.rise(before, two)[two.functions[0].name] < self.pings
             first.close()
             assert self.traces(first.tag) == []

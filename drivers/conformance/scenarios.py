@@ -64,12 +64,12 @@ def chain(
         server=EndpointSpec("server", place.placement["server"]),
         chain=ChainSpec(functions, match or Match(), encapsulation, reverse, 42, 255),
         probes=tuple(
-            ProbeSpec(number, name, name, _parameters("probe", name, given))
-            for number, (name, given) in enumerate(PROBES.items())
+            ProbeSpec(number, name, name, _parameters("probe", name, values))
+            for number, (name, values) in enumerate(PROBES.items())
         ),
         monitors=tuple(MonitorSpec(name, _parameters("monitor", name, {})) for name in MONITORS),
     )
 
 
-def _parameters(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    return with_defaults(plugins.load(kind, name).parameters, given)
+def _parameters(kind: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return with_defaults(plugins.load(kind, name).parameters, values)

@@ -36,32 +36,32 @@ PARAMETER: dict[str, Any] = {
 
 def of_nodes(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str]:
     """Node -> `ebpf`, `ovs` or `bmv2`. Nodes that an object does not name have the default."""
-    asked = config["dataplane"]
-    by_node = asked if isinstance(asked, Mapping) else dict.fromkeys(nodes, asked)
+    dataplane = config["dataplane"]
+    by_node = dataplane if isinstance(dataplane, Mapping) else dict.fromkeys(nodes, dataplane)
     return {node: resolve(by_node.get(node, AUTO)) for node in nodes}
 
 
 def known(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str] | None:
     """The same, before a run. None: `auto` is chosen where it runs, and by root."""
-    asked = config["dataplane"]
-    names = asked.values() if isinstance(asked, Mapping) else [asked]
-    partly = isinstance(asked, Mapping) and not set(nodes) <= set(asked)
+    dataplane = config["dataplane"]
+    names = dataplane.values() if isinstance(dataplane, Mapping) else [dataplane]
+    partly = isinstance(dataplane, Mapping) and not set(nodes) <= set(dataplane)
     if (AUTO in names or partly) and os.geteuid() != 0:
         return None
     return of_nodes(config, nodes)
 
 
-def resolve(asked: str) -> str:
+def resolve(dataplane: str) -> str:
     """What `auto` is on this machine."""
-    if asked != AUTO:
-        return asked
+    if dataplane != AUTO:
+        return dataplane
     return EBPF if all(requirement.met for requirement in _ebpf()) else OVS
 
 
 def requirements(config: Mapping[str, Any]) -> list[Requirement]:
     """What the data planes need that the configuration names."""
-    asked = config["dataplane"]
-    names = set(asked.values()) if isinstance(asked, Mapping) else {asked}
+    dataplane = config["dataplane"]
+    names = set(dataplane.values()) if isinstance(dataplane, Mapping) else {dataplane}
     wanted = {resolve(name) for name in names}
     found = [*(_ebpf() if EBPF in wanted else []), *(_openvswitch() if OVS in wanted else [])]
     if BMV2 in wanted:
@@ -101,8 +101,8 @@ def _kernel(binary: str) -> Requirement:
         return Requirement("BPF", False, f"{BINARY} --probe: {error}", remedy)
     if done.returncode == 0:
         return Requirement("BPF", True, "the kernel accepts the programs of the SFF")
-    said = done.stderr.strip() or f"{BINARY} --probe ended with {done.returncode}"
-    return Requirement("BPF", False, said, remedy)
+    complaint = done.stderr.strip() or f"{BINARY} --probe ended with {done.returncode}"
+    return Requirement("BPF", False, complaint, remedy)
 
 
 def _openvswitch() -> list[Requirement]:

@@ -196,8 +196,8 @@ class LocalDriver(Driver):
     def facts(self) -> Mapping[str, Any]:
         """Return the data planes, the CPUs, the cgroup version, and the versions of Open vSwitch
         and bmv2 where they are used."""
-        asked = self.context.config["dataplane"]
-        names = asked.values() if isinstance(asked, Mapping) else [asked]
+        configured = self.context.config["dataplane"]
+        names = configured.values() if isinstance(configured, Mapping) else [configured]
         facts: dict[str, Any] = {
             "dataplane": sorted({dataplane.resolve(name) for name in names}),
             "cpus": list(machine_cpus()),

@@ -194,8 +194,8 @@ def namespace_name(tag: str, instance: str) -> str:
 def _encapsulation(scenario: Scenario) -> str:
     if not scenario.chain.functions:
         return "none"
-    asked = scenario.chain.encapsulation
-    return "nsh-eth" if asked == "auto" else asked
+    encapsulation = scenario.chain.encapsulation
+    return "nsh-eth" if encapsulation == "auto" else encapsulation
 
 
 def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:

@@ -208,7 +208,7 @@ def _evaluate(
     observed: list[HopObservation] = []
     last = {packet.mark: 0 for packet in direction.packets}
     for hop in direction.path.hops:
-        seen: list[_Crossing] = []
+        crossings: list[_Crossing] = []
         for packet in direction.packets:
             into = _observations(frames, hop.entry, packet, outgoing=True)
             back = _observations(frames, hop.exit, packet, outgoing=False)
@@ -217,12 +217,14 @@ def _evaluate(
             if not last[packet.mark] <= into[0].time_ns <= back[0].time_ns:
                 problems.append(f"{hop.function.spec.name}: packets crossed it out of order")
             last[packet.mark] = back[0].time_ns
-            seen.append(_crossing(direction.path, hop, into[0], back[0], rose))
-        first = seen[0] if seen else _Crossing(-1, -1, -1)
+            crossings.append(_crossing(direction.path, hop, into[0], back[0], rose))
+        first = crossings[0] if crossings else _Crossing(-1, -1, -1)
         observed.append(
-            HopObservation(hop.function.spec.name, first.spi, first.si, first.si_after, len(seen))
+            HopObservation(
+                hop.function.spec.name, first.spi, first.si, first.si_after, len(crossings)
+            )
         )
-        problems += _problems(direction, direction.path, hop, seen)
+        problems += _problems(direction, direction.path, hop, crossings)
     problems += _arrivals(direction, frames, last)
     return tuple(observed), list(dict.fromkeys(problems))
 
@@ -271,19 +273,19 @@ def _crossing(
 
 
 def _problems(
-    direction: _Direction, path: Path, hop: PathHop, seen: Sequence[_Crossing]
+    direction: _Direction, path: Path, hop: PathHop, crossings: Sequence[_Crossing]
 ) -> list[str]:
     name, way = hop.function.spec.name, direction.way
     problems = []
-    if len(seen) < PACKETS:
+    if len(crossings) < PACKETS:
         problems.append(
-            f"{name} was crossed once by {len(seen)} of {PACKETS} packets {direction.way}"
+            f"{name} was crossed once by {len(crossings)} of {PACKETS} packets {direction.way}"
         )
     expected = _Crossing(path.spi, hop.si, hop.si - 1)
     problems += [
         f"{name} got SPI {found.spi} SI {found.si} and gave SI {found.si_after} {way}; "
         f"expected SPI {expected.spi} SI {expected.si} and SI {expected.si_after}"
-        for found in set(seen) - {expected}
+        for found in set(crossings) - {expected}
     ]
     return problems
 

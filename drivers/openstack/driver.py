@@ -49,10 +49,10 @@ class OpenStackDriver(Driver):
         from sfcperf.drivers.openstack.planning import requirements
         from sfcperf.drivers.openstack.traversal import proof
 
-        ours = Config(**config)
+        settings = Config(**config)
         return [
-            *requirements.requirements(ours),
-            *diagnostics.requirements(ours),
+            *requirements.requirements(settings),
+            *diagnostics.requirements(settings),
             *proof.requirements(),
         ]
 
@@ -91,12 +91,12 @@ class OpenStackDriver(Driver):
         )
         from sfcperf.drivers.openstack.planning.quota import check_quota
 
-        ours = Config(**config)
-        needed = [scenario_machines(scenario, ours) for scenario in scenarios]
+        settings = Config(**config)
+        needed = [scenario_machines(scenario, settings) for scenario in scenarios]
         existing = {machine for machines in needed for machine in machines.existing}
-        with closing(Cloud(ours.cloud, lambda text: None)) as cloud:
-            check_quota(cloud, most_machines(needed), ours)
-            diagnostics.check(cloud, ours, scenarios)
+        with closing(Cloud(settings.cloud, lambda text: None)) as cloud:
+            check_quota(cloud, most_machines(needed), settings)
+            diagnostics.check(cloud, settings, scenarios)
             for machine in existing:
                 bound_port(cloud, machine.port)
         for machine in existing:

@@ -92,22 +92,22 @@ class SdnMonQuery(Probe):
                 "no switch of this chain has an OpenFlow channel",
                 hint="use the data plane `ovs` of the local driver",
             )
-        asked = self.parameters
+        parameters = self.parameters
         self._switch = ControlledSwitch(switches[0], raw_dir)
-        self._switch.ask("begin", ratio=0.0, capacity=max(asked["entries"], 1))
+        self._switch.ask("begin", ratio=0.0, capacity=max(parameters["entries"], 1))
         ends = {"source": deployment.client.address, "destination": deployment.server.address}
-        self._switch.ask("add", port=asked["port"], count=asked["entries"], **ends)
+        self._switch.ask("add", port=parameters["port"], count=parameters["entries"], **ends)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Ask. Raises MeasurementError for a reply that lacks entries."""
         assert self._switch is not None, "prepare comes first"
-        asked, times_ms, packets = self.parameters, [], 0
-        for _ in range(asked["queries"]):
-            time.sleep(asked["pause_s"])
-            found = self._switch.ask("query", buffers=asked["buffers"])
-            if found["entries"] != asked["entries"]:
+        parameters, times_ms, packets = self.parameters, [], 0
+        for _ in range(parameters["queries"]):
+            time.sleep(parameters["pause_s"])
+            found = self._switch.ask("query", buffers=parameters["buffers"])
+            if found["entries"] != parameters["entries"]:
                 raise MeasurementError(
-                    f"the reply has {found['entries']} of {asked['entries']} entries"
+                    f"the reply has {found['entries']} of {parameters['entries']} entries"
                 )
             times_ms.append(found["ms"])
             packets = found["packets"]

@@ -134,16 +134,18 @@ class SfcmonSimulation(TraceProbe):
             "late_packets": end.late,
             "packets_left_out": end.left_out,
         }
-        given = {name: values for name, values in series.items() if values}
-        return ProbeResult(samples(_REPORTED, means), _doubts(windows, end), notes, given)
+        known = {name: values for name, values in series.items() if values}
+        return ProbeResult(samples(_REPORTED, means), _doubts(windows, end), notes, known)
 
     def _simulated(self, trace: Path, raw_dir: Path) -> tuple[list[Window], End]:
-        asked = self.parameters
+        parameters = self.parameters
         simulation = Simulation(
-            window_s=asked["window_s"],
-            threshold=asked["threshold"],
-            thresholds=Thresholds(asked["threshold_eval"], share_register(asked["threshold"])),
-            sizes=Sizes(cms_rows=asked["cms_rows"], cms_columns=asked["cms_columns"]),
+            window_s=parameters["window_s"],
+            threshold=parameters["threshold"],
+            thresholds=Thresholds(
+                parameters["threshold_eval"], share_register(parameters["threshold"])
+            ),
+            sizes=Sizes(cms_rows=parameters["cms_rows"], cms_columns=parameters["cms_columns"]),
         )
         windows: list[Window] = []
         with (raw_dir / "windows.jsonl").open("w") as file:

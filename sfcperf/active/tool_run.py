@@ -84,14 +84,14 @@ def _cpu_ratio_until_the_end(host: Host, process: Process, deadline: float) -> f
     pause_s = _METER_PERIOD_S
     while process.poll() is None and time.monotonic() < deadline:
         waiting.sleep(pause_s)
-        asked = time.monotonic()
+        begin_s = time.monotonic()
         try:
             cpu_s = process_cpu_s(host.read_text(f"/proc/{process.pid}/stat"))
         except MeasurementError:  # it has just gone
             break
         known = time.monotonic()
-        elapsed_s = (asked + known) / 2 - started
-        pause_s = max(_METER_PERIOD_S, (known - asked) / _METER_SHARE)
+        elapsed_s = (begin_s + known) / 2 - started
+        pause_s = max(_METER_PERIOD_S, (known - begin_s) / _METER_SHARE)
         if process.poll() is None:  # one that ended meanwhile ran for less than that
             ratio = cpu_s / elapsed_s
     return ratio

@@ -52,8 +52,8 @@ class TraceProbe(Probe):
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Find the trace, or generate it, unless the trial before had the same."""
-        asked, number = self.parameters, max(1, self.round)
-        if "trace" in asked:
-            self._chunk = chunk_of_files(asked["trace"], number)
+        parameters, number = self.parameters, max(1, self.round)
+        if "trace" in parameters:
+            self._chunk = chunk_of_files(parameters["trace"], number)
         else:
-            self._chunk = synthetic_chunk(asked["seed"], asked[self.trace_length], number)
+            self._chunk = synthetic_chunk(parameters["seed"], parameters[self.trace_length], number)

@@ -104,24 +104,24 @@ class WebProbe(ServerProbe):
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Load the chain, and look at what nginx and the interfaces have to do meanwhile."""
         cpu_s, losses = self._server_cpu_s(deployment), EndpointLosses.read(deployment)
-        seen = self.load(deployment, raw_dir)
+        output = self.load(deployment, raw_dir)
         cpu_s = self._server_cpu_s(deployment) - cpu_s
         losses = EndpointLosses.read(deployment).since(losses)
         # Over the test alone: starting a tool on another machine takes a while.
-        cpu_ratio = cpu_s / max(seen.duration_s, _STEP_S)
-        doubts = [*seen.doubts, *server_doubts(seen.duration_s, cpu_ratio, self.longer_test)]
+        cpu_ratio = cpu_s / max(output.duration_s, _STEP_S)
+        doubts = [*output.doubts, *server_doubts(output.duration_s, cpu_ratio, self.longer_test)]
         notes = {
-            **seen.notes,
+            **output.notes,
             "port": self._port,
-            "duration_s": seen.duration_s,
+            "duration_s": output.duration_s,
             "server_cpu_ratio": round(cpu_ratio, 3),
             "sender_interface_drops": losses.tx_drops,
         }
         return ProbeResult(
-            samples(self.reported, seen.values),
+            samples(self.reported, output.values),
             (*doubts, *losses.of_interface(deployment.client)),
             notes,
-            loss=seen.loss,
+            loss=output.loss,
         )
 
     def serve(self, deployment: Deployment, raw_dir: Path, ports: Sequence[int]) -> None:
@@ -189,11 +189,11 @@ def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list
     return doubts
 
 
-def saturation_doubts(who: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
+def saturation_doubts(endpoint: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
     """Why the rate may be that of an endpoint; `cpu_ratio` None: it ended before it was seen."""
     if cpu_ratio is None or cpu_ratio < _SATURATED:
         return []
     return [
-        f"the {who} was saturated ({tool_name} used {cpu_ratio:.0%} of a CPU): the rate is its "
-        "own, not the chain's"
+        f"the {endpoint} was saturated ({tool_name} used {cpu_ratio:.0%} of a CPU): "
+        "the rate is its own, not the chain's"
     ]

@@ -54,9 +54,9 @@ def diagnose(
     by_time = sorted(range(len(records)), key=lambda i: (records[i].started_at, records[i].round))
     order = dependence([values[i] for i in by_time])
     all_series = [trial_series(records[i], metric.name) for i in by_time]
-    series = [one for one in all_series if len(one)]
+    series = [trial for trial in all_series if len(trial)]
     within = steadiness(series)
-    samples = [value for one in series for value in one]
+    samples = [value for trial in series for value in trial]
     ids = tuple(records[i].trial_id for i in find_outliers(values))
     return Diagnosis(
         outliers=ids,

@@ -90,8 +90,8 @@ def planned_measurements(
 def rules_of(store: RunStore) -> Rules:
     """What the run declared about its intervals."""
     design = store.manifest()["design"]
-    given = {name: design[name] for name in ("confidence", "centre", "rarest_mode")}
-    return Rules(**given, first_look=first_look_in(design))
+    options = {name: design[name] for name in ("confidence", "centre", "rarest_mode")}
+    return Rules(**options, first_look=first_look_in(design))
 
 
 def first_look_in(design: Mapping[str, Any]) -> int | None:

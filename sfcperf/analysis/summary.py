@@ -170,11 +170,13 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
 def _typical(found: Diagnosis) -> dict[str, Any]:
     """Attributes of a Summary."""
     known: dict[str, Any] = {}
-    for percent, one in found.typical.items():
-        known[f"typical_p{percent}"] = one.value
-        known[f"typical_p{percent}_ci_low"] = one.interval.low if one.interval else None
-        known[f"typical_p{percent}_ci_high"] = one.interval.high if one.interval else None
-    methods = sorted({one.interval.method for one in found.typical.values() if one.interval})
+    for percent, estimate in found.typical.items():
+        known[f"typical_p{percent}"] = estimate.value
+        known[f"typical_p{percent}_ci_low"] = estimate.interval.low if estimate.interval else None
+        known[f"typical_p{percent}_ci_high"] = estimate.interval.high if estimate.interval else None
+    methods = sorted(
+        {estimate.interval.method for estimate in found.typical.values() if estimate.interval}
+    )
     why = [f"p{percent}: {o.withheld}" for percent, o in found.typical.items() if o.withheld]
     return {**known, "typical_method": "; ".join(methods), "typical_ci_withheld": "; ".join(why)}
 

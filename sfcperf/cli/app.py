@@ -69,8 +69,8 @@ def click_command() -> Any:
     return typer.main.get_command(app)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(value: bool) -> None:
+    if value:
         print(f"sfcperf {sfcperf.__version__}")
         raise typer.Exit
 

@@ -30,9 +30,9 @@ from sfcperf.results.store import RunStore
 _MARGINS = "3%, rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's unit)"
 
 
-def failing(given: Sequence[str]) -> frozenset[str]:
+def failing(arguments: Sequence[str]) -> frozenset[str]:
     """Verdicts of `--fail-on`. Raises InputError for another word."""
-    words = [word.strip() for text in given for word in text.split(",")]
+    words = [word.strip() for text in arguments for word in text.split(",")]
     for word in words:
         if word not in VERDICTS:
             raise InputError(
@@ -99,15 +99,15 @@ def _share(text: str) -> float:
 
 
 def sides_of(
-    given: Sequence[str], baseline: str | None, results: Path, labels: Sequence[str] = ()
+    arguments: Sequence[str], baseline: str | None, results: Path, labels: Sequence[str] = ()
 ) -> list[Side]:
-    """The baseline first. Each of `given` is a side: a run, several (`RUN,RUN`), or a campaign; a
-    single one is all variants of these runs. `labels` are as for `given_labels`. Raises InputError
-    if there is nothing to compare."""
-    groups = [runs_of(text, results) for text in given]
+    """The baseline first. Each of `arguments` is a side: a run, several (`RUN,RUN`), or a campaign.
+    A single argument stands for all variants of its runs. `labels` are as for `given_labels`.
+    Raises InputError if there is nothing to compare."""
+    groups = [runs_of(text, results) for text in arguments]
     _check_once([store for stores in groups for store in stores])
-    sides = _variants(groups[0]) if len(groups) == 1 else _runs(groups, given)
-    texts = given if len(groups) > 1 else [side.name for side in sides]
+    sides = _variants(groups[0]) if len(groups) == 1 else _runs(groups, arguments)
+    texts = arguments if len(groups) > 1 else [side.name for side in sides]
     names = [{side.name, text} for side, text in zip(sides, texts, strict=True)]
     sides = _labelled(sides, names, given_labels(labels))
     if baseline is None:
@@ -174,7 +174,7 @@ def _variants(stores: Sequence[RunStore]) -> list[Side]:
     return [Side(name, stores[0], name, tuple(stores[1:])) for name in names]
 
 
-def _runs(groups: Sequence[Sequence[RunStore]], given: Sequence[str]) -> list[Side]:
+def _runs(groups: Sequence[Sequence[RunStore]], arguments: Sequence[str]) -> list[Side]:
     """By run id or campaign; as given where copies of a run have the same one."""
     names = [_name(stores) for stores in groups]
     return [
@@ -183,7 +183,7 @@ def _runs(groups: Sequence[Sequence[RunStore]], given: Sequence[str]) -> list[Si
             stores[0],
             more=tuple(stores[1:]),
         )
-        for name, stores, text in zip(names, groups, given, strict=True)
+        for name, stores, text in zip(names, groups, arguments, strict=True)
     ]
 
 

@@ -94,7 +94,7 @@ def exit_code_of(error: BaseException) -> int:
 def _is_lack_of_memory(error: BaseException | None) -> bool:
     """Also where a library says it in words: the loader of modules, threads, and extensions that
     quote the error of an import."""
-    said = (
+    message = (
         "failed to map segment",
         "cannot allocate memory",
         "memory allocation still failed",
@@ -103,7 +103,7 @@ def _is_lack_of_memory(error: BaseException | None) -> bool:
     )
     return error is not None and (
         isinstance(error, MemoryError)
-        or any(words in str(error).lower() for words in said)
+        or any(words in str(error).lower() for words in message)
         or _is_lack_of_memory(error.__cause__ or error.__context__)
     )
 

@@ -157,7 +157,7 @@ def given_labels(labels: Sequence[str]) -> dict[str, str]:
     the order of what they label. Raises InputError."""
     from sfcperf.figures.run_data import letter_of
 
-    given = {}
+    options = {}
     for number, entry in enumerate(labels):
         key, equals, text = entry.partition("=")
         if not equals:
@@ -166,5 +166,5 @@ def given_labels(labels: Sequence[str]) -> dict[str, str]:
             raise InputError(
                 f"{entry!r} is not a label", where="--label", allowed="text, A=text, RUN-ID=text"
             )
-        given[key.strip()] = text.strip()
-    return given
+        options[key.strip()] = text.strip()
+    return options

@@ -48,7 +48,9 @@ def page(context: Any) -> Iterator[str]:
     yield from _list("ARGUMENTS", (r for r in records if r not in options))
     yield from _list("OPTIONS", options)
     verbs = getattr(command, "commands", {}).items()
-    yield from _list("COMMANDS", ((f"{name}-{verb}(1)", _summary(one)) for verb, one in verbs))
+    yield from _list(
+        "COMMANDS", ((f"{name}-{verb}(1)", _summary(command)) for verb, command in verbs)
+    )
     if context.parent is None:
         yield from _list("EXIT STATUS", ((str(int(c)), text) for c, text in EXIT_CODES.items()))
     else:

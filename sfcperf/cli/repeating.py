@@ -23,13 +23,13 @@ from sfcperf.workflow.repeats import workflow_of_run
 
 
 def start_campaign(
-    workflow: Workflow, results: Path, *, given: Mapping[str, Any], quiet: bool
+    workflow: Workflow, results: Path, *, source: Mapping[str, Any], quiet: bool
 ) -> int:
     """Measure all runs; gives the worst exit code. Raises what stops the campaign."""
     repeat = Repeat(1, workflow.design.runs, new_campaign(workflow.name))
     todo = range(1, repeat.of + 1)
     with _told(results, repeat.campaign, quiet=quiet):
-        return max(_measure(workflow, results, repeat, todo, given=given, quiet=quiet))
+        return max(_measure(workflow, results, repeat, todo, source=source, quiet=quiet))
 
 
 def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
@@ -55,13 +55,13 @@ def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
     with _told(folder, repeat.campaign, quiet=quiet):
         codes = [_resumed(store, quiet=quiet) for store in unfinished]
         if todo:
-            workflow, given = control.workflow_of(first), first.given_workflow()
+            workflow, source = control.workflow_of(first), first.source_workflow()
             codes += _measure(
                 workflow,
                 folder,
                 repeat,
                 todo,
-                given=given,
+                source=source,
                 quiet=quiet,
                 command=first.manifest()["command"],
             )
@@ -85,7 +85,7 @@ def _measure(
     repeat: Repeat,
     todo: Iterable[int],
     *,
-    given: Mapping[str, Any],
+    source: Mapping[str, Any],
     quiet: bool,
     command: Sequence[str] = (),
 ) -> list[int]:
@@ -98,7 +98,7 @@ def _measure(
             control.start,
             workflow_of_run(workflow, index),
             results,
-            given=given,
+            source=source,
             repeat=Repeat(index, repeat.of, repeat.campaign),
         )
         codes.append(_code(begin, quiet=quiet, command=command))

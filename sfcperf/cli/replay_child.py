@@ -40,11 +40,11 @@ def run(spec: ReplaySpec) -> int:
     points = [point for module in modules for point in module.points()]
     with plugins.further(points), progress(quiet=spec.quiet) as listener:
         # Whatever is shown, the parent learns the folder at once.
-        told = listener.started
+        show_start = listener.started
 
         def started(folder: Path, trials: int, done: int, planned_s: float) -> None:
             answer.write_bytes(os.fsencode(folder))
-            told(folder, trials, done, planned_s)
+            show_start(folder, trials, done, planned_s)
 
         listener.started = started  # type: ignore[method-assign]
         outcome = _resume(spec, listener) if spec.resume is not None else _start(spec, listener)
@@ -71,7 +71,7 @@ def _start(spec: ReplaySpec, listener: Listener) -> Outcome:
         Path(spec.results),
         command=spec.command,
         listener=listener,
-        given=spec.given,
+        source=spec.source,
         repeat=None if spec.repeat is None else Repeat(**spec.repeat),
     )
 

@@ -107,10 +107,10 @@ class Drivers:
         self, owner: int, infrastructure: Infrastructure, facts: Mapping[str, Any]
     ) -> dict[str, Any]:
         scenarios = self._workflow.scenarios
-        mine = [s for s in scenarios if self._workflow.infrastructure_of(s) == infrastructure]
+        of_driver = [s for s in scenarios if self._workflow.infrastructure_of(s) == infrastructure]
         return {
             "driver": infrastructure.driver,
-            "variants": list(dict.fromkeys(str(s.levels["variant"]) for s in mine)),
+            "variants": list(dict.fromkeys(str(s.levels["variant"]) for s in of_driver)),
             "tag": self._open[owner].context.tag,
             "facts": facts,
         }

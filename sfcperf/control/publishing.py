@@ -42,8 +42,8 @@ def analyse(store: RunStore) -> list[str]:
         if name not in (ALWAYS, WHERE_SEEN):
             with _noting(problems, store, f"analysis {name}"):
                 plugin = plugins.load("analysis", name)
-                given = {key: value for key, value in entry.items() if key != "analysis"}
-                plugin(with_defaults(plugin.parameters, given)).analyse(store)
+                options = {key: value for key, value in entry.items() if key != "analysis"}
+                plugin(with_defaults(plugin.parameters, options)).analyse(store)
     return problems
 
 
@@ -64,9 +64,9 @@ def publish_report(store: RunStore) -> list[str]:
     with _noting(problems, store, "publishing to report"):
         document, _ = store.workflow()
         wanted = [entry for entry in document.get("publish", []) if entry.get("to") == "report"]
-        given = {key: value for key, value in (wanted or [{}])[0].items() if key != "to"}
+        options = {key: value for key, value in (wanted or [{}])[0].items() if key != "to"}
         schema = plugins.load("publisher", "report").parameters
-        problems += publish(store, [PluginSpec("report", with_defaults(schema, given))])
+        problems += publish(store, [PluginSpec("report", with_defaults(schema, options))])
     return problems
 
 

@@ -40,12 +40,12 @@ def start(
     *,
     command: Sequence[str],
     listener: Listener,
-    given: Mapping[str, Any] | None = None,
+    source: Mapping[str, Any] | None = None,
     repeat: Repeat | None = None,
 ) -> Outcome:
     """Run a workflow into a new folder of `results`.
 
-    `given` is the document before preset, driver and overrides; it is kept beside the one that
+    `source` is the document before preset, driver and overrides; it is kept beside the one that
     runs. `repeat` is the run's place in its campaign. Raises InputError or EnvironmentLacks before
     anything is created, InterruptedRun after a signal.
     """
@@ -62,7 +62,7 @@ def start(
             stack.enter_context(lock.held(store.folder, run_id))
             listener.created(store.folder)
             _write_info(state, workflow, store, tags)
-            store.write_workflow(workflow.document, workflow.folder, given=given)
+            store.write_workflow(workflow.document, workflow.folder, source=source)
             vnfds = keep_descriptors(store.vnfds, workflow.vnfds)
             store.write_plan({**plan_document(workflow), "resolved": resolved(workflow)})
             document = new_manifest(

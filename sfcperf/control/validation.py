@@ -74,7 +74,7 @@ def _of_descriptors(workflow: Workflow) -> list[str]:
 
 
 def _of_monitors(workflow: Workflow) -> list[str]:
-    said: Counter[str] = Counter(
+    counts: Counter[str] = Counter(
         f"warning: /monitors/{number}: {text}"
         for scenario in workflow.scenarios
         for number, spec in enumerate(scenario.monitors)
@@ -85,7 +85,7 @@ def _of_monitors(workflow: Workflow) -> list[str]:
     number = len(workflow.scenarios)
     return [
         text if times == number else f"{text} (in {times} of {number} scenarios)"
-        for text, times in said.items()
+        for text, times in counts.items()
     ]
 
 

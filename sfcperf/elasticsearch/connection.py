@@ -133,10 +133,10 @@ def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
     )
 
 
-def of_status(status: int, said: str, target: Target) -> EnvironmentLacks:
-    """What the status of an answer, or of one document in it, means. `said`: by the server, and
+def of_status(status: int, explanation: str, target: Target) -> EnvironmentLacks:
+    """What the status of an answer, or of one document in it, means. `explanation`: the server's,
     printable."""
-    text = f"{status}, {said}"
+    text = f"{status}, {explanation}"
     if status in AWAY:
         return ServerAway(f"the server is unavailable for now: {text}", where=target.name)
     if status >= 500:

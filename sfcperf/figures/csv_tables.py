@@ -80,10 +80,12 @@ def band_csv(plot: Plot) -> str:
     for series in plot.series:
         for point in series.points:
             cells = [series.name, *_level_cells(point, factors), *_source(plot, point)]
-            for one in plot.band(point):
-                values = [repr(value) for value in (one.value, one.low, one.high)]
-                drawn = [_scaled(one.low, plot.spec), _scaled(one.high, plot.spec)]
-                about = [_unit(plot, point), str(one.percent), *values]
+            for band_point in plot.band(point):
+                values = [
+                    repr(value) for value in (band_point.value, band_point.low, band_point.high)
+                ]
+                drawn = [_scaled(band_point.low, plot.spec), _scaled(band_point.high, plot.spec)]
+                about = [_unit(plot, point), str(band_point.percent), *values]
                 confidence = "" if point.summary is None else repr(point.summary.confidence)
                 rows.append([*cells, *about, confidence, *drawn])
     return csv_text(rows)

@@ -27,11 +27,11 @@ def band(trials: Sequence[Sequence[float]], rules: Rules) -> list[BandPoint]:
     percentiles that the trials are too short for (see `typical_percentiles`). Empty if another one
     has no interval, as with few trials: a band with a gap would be drawn across it."""
     found = typical_percentiles(trials, range(1, 100), rules)
-    known = {percent: one for percent, one in found.items() if one.value is not None}
+    known = {percent: estimate for percent, estimate in found.items() if estimate.value is not None}
     points = [
-        BandPoint(percent, one.value, one.interval.low, one.interval.high)
-        for percent, one in known.items()
-        if one.value is not None and one.interval is not None
+        BandPoint(percent, estimate.value, estimate.interval.low, estimate.interval.high)
+        for percent, estimate in known.items()
+        if estimate.value is not None and estimate.interval is not None
     ]
     return points if len(points) == len(known) else []
 

@@ -72,9 +72,9 @@ def distribution_marks(axes: Axes, plot: Plot) -> None:
         scale = plot.spec.y_scale
         of_typical = plot.band(point)
         axes.fill_betweenx(
-            [one.percent / 100 for one in of_typical],
-            [one.low * scale for one in of_typical],
-            [one.high * scale for one in of_typical],
+            [percentile.percent / 100 for percentile in of_typical],
+            [percentile.low * scale for percentile in of_typical],
+            [percentile.high * scale for percentile in of_typical],
             color=look.colour,
             alpha=0.2,
             linewidth=0,

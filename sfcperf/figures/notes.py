@@ -49,7 +49,7 @@ def interval_note(plot: Plot) -> str:
         return _curves(plot, trials)
     estimates = [plot.estimate(row) for row in rows]
     what = "Medians. " if plot.centre == "median" else "Means. "
-    reasons = Counter(one.withheld for one in estimates if one.withheld)
+    reasons = Counter(estimate.withheld for estimate in estimates if estimate.withheld)
     reason = reasons.most_common(1)[0][0] if reasons else ""
     if reasons.total() == len(rows):
         return f"{what}No error bars ({trials}): {reason}."

@@ -170,8 +170,8 @@ class Plot:
     @property
     def centre(self) -> str:
         """What the points stand for; boxes and distributions mark what the run declares."""
-        asked = self.spec.centre if self.spec.kind in ("line", "bar", "time") else None
-        return asked or next((row.centre for row in self.summaries), "median")
+        centre = self.spec.centre if self.spec.kind in ("line", "bar", "time") else None
+        return centre or next((row.centre for row in self.summaries), "median")
 
     def estimate(self, row: Summary) -> Estimate:
         """What the point of a row stands for: never a mean with the interval of a median."""

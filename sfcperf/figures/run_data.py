@@ -97,14 +97,14 @@ def side_by_side(runs: Sequence[RunData]) -> Results:
     return joined([run.results.labelled(run.label) for run in runs])
 
 
-def label_runs(stores: Sequence[RunStore], given: Mapping[str, str]) -> list[RunData]:
+def label_runs(stores: Sequence[RunStore], by_run: Mapping[str, str]) -> list[RunData]:
     """Runs with their labels: those given (by letter, A for the first run, or by run id), else the
     workflow's name, with the time of its start where names meet, else the run id.
 
     Raises InputError for a label of a run that is not there, and for labels that are not unique.
     """
     keys = [(letter_of(number), store.run_id) for number, store in enumerate(stores)]
-    for key in given:
+    for key in by_run:
         if not any(key in names for names in keys):
             raise InputError(
                 f"there is no run {key!r} to label",
@@ -113,7 +113,7 @@ def label_runs(stores: Sequence[RunStore], given: Mapping[str, str]) -> list[Run
             )
     automatic = _automatic_labels(stores)
     labels = [
-        given.get(letter, given.get(run_id, label))
+        by_run.get(letter, by_run.get(run_id, label))
         for (letter, run_id), label in zip(keys, automatic, strict=True)
     ]
     twice = [label for label, count in Counter(labels).items() if count > 1]

@@ -166,8 +166,8 @@ def _changed(
         raise InputError("this factor is on the x axis already", where="--series")
     kind = cast("FigureKind", request.kind) or figure.kind
     fit = figure.fit if x == figure.x and kind in FITTED else "none"
-    given = figure.centre
-    centre = cast("Centre", request.centre) or (given if kind in CENTRED else None)
+    wanted_centre = figure.centre
+    centre = cast("Centre", request.centre) or (wanted_centre if kind in CENTRED else None)
     figure = replace(
         figure,
         x=x,
@@ -179,7 +179,7 @@ def _changed(
         title=request.title or figure.title,
         name=request.name or figure.name,
     )
-    if request.x or request.series or request.kind or centre != given:
+    if request.x or request.series or request.kind or centre != wanted_centre:
         figure = figure if request.name else replace(figure, name=_name(figure, request))
     _check(figure, results)
     return figure

@@ -110,7 +110,7 @@ def _kinds(members: Sequence[SearchGroup]) -> Iterator[tuple[str, _Draw, str]]:
         "NDR solid, PDR dashed."
     )
     yield "loss", _loss, note
-    if any(one.latency_us for group in members for _, one in group.loads("latency")):
+    if any(load.latency_us for group in members for _, load in group.loads("latency")):
         note = (
             "One-way latency at shares of the NDR, medians of the searches. Solid: median of the "
             "packets; dashed: 99th percentile."
@@ -158,24 +158,24 @@ def _names(members: Sequence[SearchGroup]) -> list[str]:
 def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
     for index, (group, name) in enumerate(zip(members, _names(members), strict=True)):
         look = palette.style(index)
-        near = [one for _, one in group.loads_near()]
+        near = [load for _, load in group.loads_near()]
         for limited, face in ((False, look.colour), (True, "white")):
-            loads = [one for one in near if bool(one.limited) == limited]
+            loads = [load for load in near if bool(load.limited) == limited]
             axes.plot(
-                [one.rate_pps * scale.factor for one in loads],
-                [100 * one.loss_ratio for one in loads],
+                [load.rate_pps * scale.factor for load in loads],
+                [100 * load.loss_ratio for load in loads],
                 look.marker, color=look.colour, markerfacecolor=face, markersize=3,
                 label=None if limited or not name else name, zorder=3,
             )  # fmt: skip
         for goal, goals in group.goals():
-            lower_pps = typical_lower_pps([one for one in goals if not one.irregular])
+            lower_pps = typical_lower_pps([goal for goal in goals if not goal.irregular])
             if lower_pps is not None:
                 line = "-" if goal == "ndr" else "--"
                 axes.axvline(lower_pps * scale.factor, color=look.colour, linestyle=line, lw=0.7)
     axes.set_yscale("symlog", linthresh=_LINEAR_UP_TO)
     axes.yaxis.set_major_formatter("{x:g}")
     # Below zero, so that the points at zero are whole; above, to the next power of ten.
-    highest = max((100 * one.loss_ratio for g in members for _, one in g.loads_near()), default=0)
+    highest = max((100 * load.loss_ratio for g in members for _, load in g.loads_near()), default=0)
     axes.set_ylim(-_LINEAR_UP_TO / 10, max(2 * highest, 10 * _LINEAR_UP_TO))
     axes.set_ylabel(LOSS_LABEL)
 
@@ -206,12 +206,12 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
 def _latencies(group: SearchGroup, percentile: str) -> Iterator[tuple[list[float], list[float]]]:
     """Loads and latencies of all searches, at each share of the NDR."""
     searches = [
-        [one for one in search.offered if one.purpose == "latency"] for _, search in group.found
+        [load for load in search.offered if load.purpose == "latency"] for _, search in group.found
     ]
     # Each search offers the same shares, in the same order.
     for place in range(max(map(len, searches), default=0)):
         seen = [loads[place] for loads in searches if place < len(loads)]
-        known = [(one.rate_pps, one.latency_us[percentile]) for one in seen if one.latency_us]
+        known = [(load.rate_pps, load.latency_us[percentile]) for load in seen if load.latency_us]
         if known:
             yield [rate for rate, _ in known], [latency for _, latency in known]
 
@@ -224,9 +224,9 @@ def _csv(members: Sequence[SearchGroup]) -> str:
     for group in members:
         levels = [group.scenario.get(factor, "") for factor in factors]
         for record, search in group.found:
-            for one in search.offered:
-                known = one.latency_us or {}
-                cells = [getattr(one, name) for name in _LOAD_COLUMNS]
+            for load in search.offered:
+                known = load.latency_us or {}
+                cells = [getattr(load, name) for name in _LOAD_COLUMNS]
                 seen = [known.get(name) for name in _LATENCIES]
                 rows.append([*levels, record.trial_id, *cells, *seen])
     return csv_text(rows)

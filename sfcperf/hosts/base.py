@@ -33,8 +33,8 @@ class Completed:
         if self.returncode == 0:
             return self
         last = self.stderr.decode(errors="replace").strip().splitlines()[-_STDERR_LINES_SHOWN:]
-        said = "; ".join(last) or "it said nothing on stderr"
-        raise MeasurementError(f"{' '.join(self.argv)} ended with {self.returncode}: {said}")
+        complaint = "; ".join(last) or "it said nothing on stderr"
+        raise MeasurementError(f"{' '.join(self.argv)} ended with {self.returncode}: {complaint}")
 
 
 class Process(ABC):
@@ -76,8 +76,9 @@ class ConversationOver(MeasurementError):
 
 
 class Conversation(ABC):
-    """A command that stays, and answers each question on its standard input with one line. It is
-    for one thread at a time."""
+    """A command that keeps running, and answers each question on its standard input with one line.
+
+    It is for one thread at a time."""
 
     argv: tuple[str, ...]
 
@@ -102,10 +103,10 @@ class Conversation(ABC):
 
 
 class Host(ABC):
-    """Run commands and move files, in one place.
+    """A place where commands run and files lie: this machine, a namespace, a VM.
 
     Arguments are lists and never pass through a shell. A command that hangs is killed when its
-    time is over; everything spawned ends at the latest when the deployment is torn down.
+    time is over; every process ends at the latest when the deployment is torn down.
     """
 
     name: str

@@ -51,16 +51,16 @@ def offset_ns(host: Host) -> int:
     answers = []
     for _ in range(_TRIES):
         asked_ns = time.monotonic_ns()
-        told = host.run(["sh", "-c", _TELL], timeout_s=_TIMEOUT_S).text
+        answer = host.run(["sh", "-c", _TELL], timeout_s=_TIMEOUT_S).text
         took_ns = time.monotonic_ns() - asked_ns
-        answers.append((took_ns, unix_ns(told) - (time.time_ns() - took_ns // 2)))
+        answers.append((took_ns, unix_ns(answer) - (time.time_ns() - took_ns // 2)))
     return min(answers)[1]
 
 
-def unix_ns(told: str) -> int:
+def unix_ns(text: str) -> int:
     """`SECONDS.FRACTION`, of up to nine digits. Raises MeasurementError for anything else."""
-    seconds, _, fraction = told.strip().partition(".")
+    seconds, _, fraction = text.strip().partition(".")
     digits = fraction[:9]
     if not (seconds.isascii() and seconds.isdigit() and digits.isascii() and digits.isdigit()):
-        raise MeasurementError(f"the host's clock cannot be read: it says {told.strip()!r}")
+        raise MeasurementError(f"the host's clock cannot be read: it says {text.strip()!r}")
     return int(seconds) * _NS_PER_S + int(digits.ljust(9, "0"))

@@ -49,8 +49,8 @@ class Merging:
                 self._set(interface, features, "on")
 
     def _on(self, interface: str) -> list[str]:
-        told = self._host.run(["ethtool", "-k", interface], timeout_s=_TIMEOUT_S).text
-        known = dict(line.strip().split(": ", 1) for line in told.splitlines() if ": " in line)
+        features = self._host.run(["ethtool", "-k", interface], timeout_s=_TIMEOUT_S).text
+        known = dict(line.strip().split(": ", 1) for line in features.splitlines() if ": " in line)
         return [name for name in _FEATURES if known.get(name, "off").startswith("on")]
 
     def _set(self, interface: str, features: Sequence[str], word: str) -> None:

@@ -44,12 +44,12 @@ def install(host: SshHost, tools: Iterable[str], folder: Path) -> tuple[str, ...
             quiet=True,
         )
         waiting.check()
-        said = _complaint(done) if done.status != "successful" else ""
+        complaint = _complaint(done) if done.status != "successful" else ""
     _, still = missing(host, absent)
-    if said or still:
+    if complaint or still:
         raise DeploymentError(
             f"{', '.join(still or absent)} could not be installed on {host.name}: "
-            f"{said or 'their packages did not bring them'}",
+            f"{complaint or 'their packages did not bring them'}",
             where=str(folder),
             hint="use `provision: carry`, or an image that has them",
         )

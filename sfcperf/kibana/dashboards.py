@@ -25,11 +25,13 @@ def saved_objects(prefix: str = PREFIX) -> list[SavedObject]:
             entry["title"],
             entry["description"],
             tuple(Control(*control) for control in entry["controls"]),
-            tuple(p for one in entry["panels"] for p in _panels(one, described["tables"], prefix)),
+            tuple(
+                p for panel in entry["panels"] for p in _panels(panel, described["tables"], prefix)
+            ),
         )
         for entry in described["dashboards"]
     ]
-    return [*data_views(prefix), *(saved_dashboard(one, prefix) for one in dashboards)]
+    return [*data_views(prefix), *(saved_dashboard(dashboard, prefix) for dashboard in dashboards)]
 
 
 def primary_metrics() -> list[tuple[str, str]]:

@@ -118,7 +118,7 @@ class FlowWindow:
 
 
 class FlowReporter(Protocol):
-    """A function that lists flows of the paths that cross it."""
+    """A function that lists the flows of the paths that cross it, by windows of time."""
 
     def begin_window(self) -> None:
         """Begin a window now; those before are not reported. Raises MeasurementError."""
@@ -129,15 +129,17 @@ class FlowReporter(Protocol):
 
 
 class FlowWatch(Protocol):
-    """SFCMon at an SFF, while it works."""
+    """SFCMon at an SFF, from `WatchableSff.watch` until `stop`."""
 
     def stop(self) -> list[FlowWindow]:
         """End; gives all its windows, in order. Raises MeasurementError."""
 
 
 class WatchableSff(Protocol):
-    """An SFF where SFCMon can monitor what is looked up: packets with their SPI and SI before each
-    lookup, those that the classifier or an SFC proxy has encapsulated included."""
+    """An SFF where SFCMon can monitor the packets that it looks up.
+
+    SFCMon sees them with their SPI and SI before each lookup, also those that the classifier or an
+    SFC proxy has encapsulated."""
 
     def watch(self, parameters: Mapping[str, Any], output: Path) -> FlowWatch:
         """Begin to monitor, with the parameters of the monitor `sfcmon`. Windows are printed to the

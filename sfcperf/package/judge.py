@@ -179,11 +179,11 @@ def _needed(row: Row, options: Options) -> int | None:
     bounds = scale.bounds(row.margin, row.margin_absolute)
     if bounds is None:
         return None
-    one, other = scale.of(a), scale.of(b)
+    values, other_values = scale.of(a), scale.of(b)
     return trials_beside(
-        one,
-        other,
-        median(other) - median(one),
+        values,
+        other_values,
+        median(other_values) - median(values),
         bounds,
         options.alpha,
         least,

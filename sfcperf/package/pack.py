@@ -181,10 +181,10 @@ def _changed_modules(runs: Sequence[PackedRun], modules: Sequence[Module]) -> li
 
 
 def _folders_told(findings: Sequence[Finding]) -> list[str]:
-    told = [finding for finding in findings if not finding.secret]
-    if not told:
+    shown = [finding for finding in findings if not finding.secret]
+    if not shown:
         return []
-    folders = list(dict.fromkeys(name for f in told for name in f.what.split(", ")))
-    where = ", ".join(finding.file for finding in told[:_NAMED])
-    more = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
+    folders = list(dict.fromkeys(name for f in shown for name in f.what.split(", ")))
+    where = ", ".join(finding.file for finding in shown[:_NAMED])
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
     return [f"folders of this machine are named ({', '.join(folders[:_NAMED])}): {where}{more}"]

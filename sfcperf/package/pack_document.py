@@ -67,7 +67,7 @@ def package_document(
     names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
     title = options.title or f"Measurements of service function chains: {', '.join(names)}"
     date = _date(runs)
-    who = ", ".join(author.name for author in options.authors) or "Anonymous"
+    authors = ", ".join(author.name for author in options.authors) or "Anonymous"
     described = dict.fromkeys(run.run.manifest["description"] for run in runs)
     files = f"Workflow, trials, raw output and results of {len(runs)} SFCPerf run(s)."
     return {
@@ -78,7 +78,7 @@ def package_document(
         "date": date,
         "license": options.license,
         "authors": [{"name": a.name, "orcid": a.orcid} for a in options.authors],
-        "citation": f"{who} ({date[:4]}): {title}. Reproducibility package, made with SFCPerf.",
+        "citation": f"{authors} ({date[:4]}): {title}. Reproducibility package, made with SFCPerf.",
         "captures": options.captures,
         "runs": [_run_document(run) for run in runs],
         "modules": [
@@ -113,11 +113,11 @@ def _run_document(run: PackedRun) -> dict[str, Any]:
 def _date(runs: Sequence[PackedRun]) -> str:
     """Day of the package: SOURCE_DATE_EPOCH (reproducible-builds.org) or else of the last
     measurement; the clock would make each package another one."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if given:
-        if not (given.isascii() and given.isdigit() and len(given) < 12):
-            raise EnvironmentLacks(f"SOURCE_DATE_EPOCH is {given!r}", hint="seconds since 1970")
-        return datetime.fromtimestamp(int(given), UTC).date().isoformat()
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch:
+        if not (epoch.isascii() and epoch.isdigit() and len(epoch) < 12):
+            raise EnvironmentLacks(f"SOURCE_DATE_EPOCH is {epoch!r}", hint="seconds since 1970")
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
     ends = (r.run.manifest["ended_at"] or r.run.manifest["started_at"] for r in runs)
     return max(str(end)[:10] for end in ends)
 

@@ -164,8 +164,8 @@ def _who(done: subprocess.CompletedProcess[str]) -> str:
 
 def _invalid(tool: str, done: subprocess.CompletedProcess[str]) -> Check:
     reason = _said(done)
-    told = reason[0] if reason else "no reason given"
-    return Check(NAME, "failed", f"the {tool} signature does not hold: {told}")
+    explanation = reason[0] if reason else "no reason given"
+    return Check(NAME, "failed", f"the {tool} signature does not hold: {explanation}")
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> list[str]:

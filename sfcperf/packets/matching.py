@@ -46,10 +46,10 @@ def match(entered: Iterable[Seen], left: Iterable[Seen]) -> Matched:
     return Matched(tuple(sorted(crossings)), only_entered, only_left, ambiguous)
 
 
-def _times(seen: Iterable[Seen]) -> dict[Hashable, list[int]]:
+def _times(crossings: Iterable[Seen]) -> dict[Hashable, list[int]]:
     """By packet, in order of time: two processors may write their packets in another one."""
     times: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for key, time_ns in seen:
+    for key, time_ns in crossings:
         times[key].append(time_ns)
     for found in times.values():
         found.sort()

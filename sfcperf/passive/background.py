@@ -100,22 +100,22 @@ class BackgroundMonitor(Monitor):
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start sfc-pktgen on the client, and return when each flow has sent a packet. Raises
         MeasurementError when that takes too long, or the sender ends."""
-        asked, client = self.parameters, deployment.client
-        check_frame(client, asked["frame_bytes"])
+        parameters, client = self.parameters, deployment.client
+        check_frame(client, parameters["frame_bytes"])
         self._stdout = raw_dir / "background.json"
         self._stderr = raw_dir / "background.stderr.txt"
         for path in (self._stdout, self._stderr):
             path.unlink(missing_ok=True)
         argv = [client.host.program(binaries.find(BINARY)), "--role", "send"]
         argv += ["--interface", client.interface, "--to", deployment.server.address]
-        argv += ["--engine", "packet", "--port", str(asked["port"])]
-        argv += ["--frames", str(asked["frame_bytes"]), "--rate", str(asked["rate_pps"])]
-        argv += ["--flows", str(asked["flows"]), "--duration-ms", str(_LONGEST_MS)]
+        argv += ["--engine", "packet", "--port", str(parameters["port"])]
+        argv += ["--frames", str(parameters["frame_bytes"]), "--rate", str(parameters["rate_pps"])]
+        argv += ["--flows", str(parameters["flows"]), "--duration-ms", str(_LONGEST_MS)]
         self._host = client.host
         left = self._left(client.interface)
         self._process = client.host.spawn(argv, stdout=self._stdout, stderr=self._stderr)
-        packets = asked["flows"] + _OTHERS
-        timeout_s = _START_S + _TIMES_AS_LONG * packets / asked["rate_pps"]
+        packets = parameters["flows"] + _OTHERS
+        timeout_s = _START_S + _TIMES_AS_LONG * packets / parameters["rate_pps"]
         if not self._process.becomes(
             lambda: self._left(client.interface) >= left + packets,
             timeout_s=timeout_s,
@@ -124,8 +124,8 @@ class BackgroundMonitor(Monitor):
             if self._process.poll() is not None:
                 raise MeasurementError(self._failure())
             raise MeasurementError(
-                f"not all of {asked['flows']} flows of the background traffic had sent a packet "
-                f"after {timeout_s:.1f} s",
+                f"not all of {parameters['flows']} flows of the background traffic had sent "
+                f"a packet after {timeout_s:.1f} s",
                 hint="lower rate_pps or flows, or leave the sender more CPU time",
             )
 
@@ -165,5 +165,5 @@ class BackgroundMonitor(Monitor):
         return process_cpu_s(self._host.read_text(f"/proc/{self._process.pid}/stat"))
 
     def _failure(self) -> str:
-        said = last_lines(self._stderr.read_text(errors="replace")) or "it said nothing"
-        return f"the background traffic ended before the probe: {said}"
+        complaint = last_lines(self._stderr.read_text(errors="replace")) or "it said nothing"
+        return f"the background traffic ended before the probe: {complaint}"

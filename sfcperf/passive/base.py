@@ -19,17 +19,15 @@ class Monitor(Instrument):
     """Passive sensing beside a probe. One object observes one trial.
 
     The order of calls is `start`, then the probe's `measure`, then `stop` and `flows`, all on one
-    thread. What
-    a monitor does in between runs on threads or processes of its own. `stop` is called also when
-    `start` or the probe raised.
+    thread. What a monitor does in between runs on threads or processes of its own. `stop` is called
+    also when `start` or the probe raised.
 
     `parameters` are validated and complete, units in their names. Files go to `raw_dir`, an
     existing folder of this trial, with names that begin with the monitor's; a trial that is retried
     finds those of the attempt before, and replaces them.
 
-    MeasurementError from `start` or `stop` makes the trial fail, and CannotBeMeasured, without a
-    retry. A single sample that fails is
-    counted instead (metric `monitor_errors`).
+    MeasurementError from `start` or `stop` makes the trial fail; after CannotBeMeasured it is not
+    tried again. A single sample that fails is counted instead (metric `monitor_errors`).
     """
 
     cost: ClassVar[str]

@@ -42,14 +42,14 @@ class InterfaceMonitor(SamplingMonitor):
 
     def _read(self) -> dict[str, tuple[float, InterfaceCounters]]:
         """By hop, when and what. Each host is read once, however many of the hops are on it."""
-        seen: dict[Host, tuple[float, dict[str, InterfaceCounters]]] = {}
+        readings: dict[Host, tuple[float, dict[str, InterfaceCounters]]] = {}
         counters = {}
         for hop in self._hops:
-            if hop.host not in seen:
+            if hop.host not in readings:
                 look = Look()
                 there = interface_counters(hop.host.read_text("/proc/net/dev"))
-                seen[hop.host] = (look.middle_s(), there)
-            moment, there = seen[hop.host]
+                readings[hop.host] = (look.middle_s(), there)
+            moment, there = readings[hop.host]
             if hop.interface not in there:
                 raise MeasurementError(
                     f"hop {hop.name}: {hop.host.name} has no interface {hop.interface}"

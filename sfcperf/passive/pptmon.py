@@ -208,7 +208,7 @@ class PptmonMonitor(Monitor):
         found += [Observation(time_ns, n, VISIBLE, "1", seen) for n, seen in self._seen.items()]
         if cores is not None:
             found.append(Observation(time_ns, self.name, MONITOR_CORES, "1", cores))
-        self._cpu_s += time.thread_time() - started + sum(one.cpu_s for one in ended)
+        self._cpu_s += time.thread_time() - started + sum(instance.cpu_s for instance in ended)
         return [*found, Observation(time_ns, self.name, MONITOR_COST, "s", self._cpu_s)]
 
     def _cores(self) -> float | None:

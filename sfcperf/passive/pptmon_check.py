@@ -40,11 +40,11 @@ def _checked(binary: Path) -> Requirement:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Requirement(NAME, False, f"`pptmon --check` does not run: {error}")
-    said = _said(done.stdout)
-    if done.returncode == 0 and said is not None:
-        return Requirement(NAME, True, f"Linux {said['kernel']}, attaches by {said['attach']}")
-    if done.returncode == _LACKS and said is not None:
-        lacks = "; ".join(map(str, said["lacks"]))
+    answer = _said(done.stdout)
+    if done.returncode == 0 and answer is not None:
+        return Requirement(NAME, True, f"Linux {answer['kernel']}, attaches by {answer['attach']}")
+    if done.returncode == _LACKS and answer is not None:
+        lacks = "; ".join(map(str, answer["lacks"]))
         return Requirement(NAME, False, lacks, "a kernel that has it: Debian's since 12, e.g.")
     text = (done.stderr or done.stdout).decode(errors="replace").strip() or "it says nothing"
     return Requirement(NAME, False, f"`pptmon --check` ended with {done.returncode}: {text}")
@@ -53,8 +53,8 @@ def _checked(binary: Path) -> Requirement:
 def _said(output: bytes) -> Mapping[str, Any] | None:
     """Its line of JSON; None when it is none."""
     try:
-        said = json.loads(output)
+        answer = json.loads(output)
     except ValueError:
         return None
-    known = isinstance(said, dict) and {"kernel", "attach", "lacks"} <= said.keys()
-    return said if known else None
+    known = isinstance(answer, dict) and {"kernel", "attach", "lacks"} <= answer.keys()
+    return answer if known else None

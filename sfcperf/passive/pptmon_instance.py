@@ -53,14 +53,14 @@ class Instance:
     @classmethod
     def start(cls, placement: Placement, options: list[str], binary: Path, raw: Path) -> Instance:
         """Start it; `await_ready` says when it works."""
-        said = raw / f"pptmon-{placement.name}.jsonl"
+        output = raw / f"pptmon-{placement.name}.jsonl"
         complaints = raw / f"pptmon-{placement.name}.stderr.txt"
-        for path in (said, complaints):
+        for path in (output, complaints):
             path.unlink(missing_ok=True)
         offset_ns = clock.offset_ns(placement.host) if placement.reports else 0
         argv = [placement.host.program(binary), *options]
-        process = placement.host.spawn(argv, stdout=said, stderr=complaints)
-        return cls(placement, process, said, complaints, offset_ns)
+        process = placement.host.spawn(argv, stdout=output, stderr=complaints)
+        return cls(placement, process, output, complaints, offset_ns)
 
     def await_ready(self) -> None:
         """Return when its programs are attached. Raises MeasurementError when they never will."""

@@ -64,14 +64,14 @@ def observations(ended: Sequence[Ended], time_ns: int) -> list[Observation]:
     """Of all samples in order of time, then the counters, which are said once, at `time_ns`."""
     along = paths(ended)
     rows: list[Observation] = []
-    for one in ended:
-        path = along[one.placement.direction]
-        samples = [event for event in one.events if isinstance(event, Sample)]
+    for instance in ended:
+        path = along[instance.placement.direction]
+        samples = [event for event in instance.events if isinstance(event, Sample)]
         for sample in samples:
-            rows += _of_sample(sample, path, sample.ts_ns - one.clock_offset_ns)
-        if one.placement.reports:
+            rows += _of_sample(sample, path, sample.ts_ns - instance.clock_offset_ns)
+        if instance.placement.reports:
             rows += _judged(samples, path, time_ns)
-        rows += _counted(one, path, time_ns)
+        rows += _counted(instance, path, time_ns)
     return sorted(rows, key=lambda row: row.time_ns)
 
 
@@ -79,10 +79,10 @@ def lost_on_the_way(ended: Sequence[Ended]) -> dict[Direction, int]:
     """Directions in which no sample came through although packets were sampled, and how many."""
     sampled: Counter[Direction] = Counter()
     reported: Counter[Direction] = Counter()
-    for one in ended:
-        counters = _counters(one)
-        sampled[one.placement.direction] += counters.get("sampled", 0)
-        reported[one.placement.direction] += counters.get("reported", 0)
+    for instance in ended:
+        counters = _counters(instance)
+        sampled[instance.placement.direction] += counters.get("sampled", 0)
+        reported[instance.placement.direction] += counters.get("reported", 0)
     return {d: n for d, n in sampled.items() if n >= _FEWEST_LOST and not reported[d]}
 
 
@@ -133,16 +133,16 @@ def _judged(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Obs
         yield Observation(time_ns, CHAIN, path.count(name), "1", count)
 
 
-def _counted(one: Ended, path: Path, time_ns: int) -> Iterator[Observation]:
+def _counted(instance: Ended, path: Path, time_ns: int) -> Iterator[Observation]:
     """The program's own counters at the end; of those that stayed 0, only the two that say
     whether samples were taken and came through."""
-    for name, count in _counters(one).items():
+    for name, count in _counters(instance).items():
         if count or name in _ALWAYS_TOLD:
             metric = path.count(name)
-            yield Observation(time_ns, one.placement.function.name, metric, "1", count)
+            yield Observation(time_ns, instance.placement.function.name, metric, "1", count)
 
 
-def _counters(one: Ended) -> Mapping[str, int]:
+def _counters(instance: Ended) -> Mapping[str, int]:
     """Those that were said last; none when it was killed."""
-    said = [event for event in one.events if isinstance(event, Counters)]
-    return said[-1].values if said else {}
+    counters = [event for event in instance.events if isinstance(event, Counters)]
+    return counters[-1].values if counters else {}

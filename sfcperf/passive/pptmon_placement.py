@@ -79,12 +79,12 @@ class Placement:
         expression = self._filter(parameters.get("filter", {}))
         return [*options, "--filter", expression] if expression else options
 
-    def _filter(self, asked: Mapping[str, Any]) -> str:
+    def _filter(self, parameters: Mapping[str, Any]) -> str:
         """The filter is told in terms of forward packets; replies have source and destination
         swapped."""
-        parts = dict(asked)
+        parts = dict(parameters)
         if self.direction == "reverse":
-            parts = {_MIRRORED.get(name, name): value for name, value in asked.items()}
+            parts = {_MIRRORED.get(name, name): value for name, value in parameters.items()}
         if self.narrowed_to is not None:
             parts.setdefault("source", self.narrowed_to)
         return ",".join(f"{w}={parts[name]}" for name, w in _FILTER_WORDS.items() if name in parts)

@@ -169,15 +169,15 @@ class SdnMonMonitor(Monitor):
                     f"there is no node {node!r}", where=f"nodes/{place}", allowed=", ".join(there)
                 )
         seen = observable()
-        asked = parameters.get("nodes", there)
+        nodes = parameters.get("nodes", there)
         mode = parameters["mode"]
-        if seen is not None and mode in KINDS and not set(asked) <= set(seen.exporting_switches):
+        if seen is not None and mode in KINDS and not set(nodes) <= set(seen.exporting_switches):
             raise InputError(
                 f"not all of these switches have {mode}",
                 where="mode",
                 hint="Open vSwitch has it: the local driver's data plane `ovs`",
             )
-        if seen is not None and not set(asked) <= set(seen.switches):
+        if seen is not None and not set(nodes) <= set(seen.switches):
             raise InputError(
                 "SDN-Mon cannot monitor the switches of this infrastructure",
                 hint="those of the local driver can be monitored",
@@ -187,11 +187,11 @@ class SdnMonMonitor(Monitor):
         """Start what `mode` asks for at each switch, then read the counters of its ports. Raises
         CannotBeMeasured when no switch can be monitored."""
         began_s = time.thread_time()
-        asked = self.parameters.get("nodes")
+        nodes = self.parameters.get("nodes")
         self._places: Mapping[str, Switch] = {
             name: switch
             for name, switch in deployment.switches.items()
-            if asked is None or name.partition("@")[2] in asked
+            if nodes is None or name.partition("@")[2] in nodes
         }
         if not self._places:
             raise CannotBeMeasured("this deployment has no switch that SDN-Mon can monitor")

@@ -87,12 +87,12 @@ class SfcmonMonitor(Monitor):
         and EnvironmentLacks without the compiled tool that SFFs need."""
         if parameters["at"] == "functions":
             return
-        asked = parameters.get("nodes", [node.name for node in scenario.topology.nodes])
-        _refuse_nodes(asked, [node.name for node in scenario.topology.nodes])
+        nodes = parameters.get("nodes", [node.name for node in scenario.topology.nodes])
+        _refuse_nodes(nodes, [node.name for node in scenario.topology.nodes])
         seen = observable()
         if seen is None:
             return
-        blind = [node for node in asked if node not in seen.watchable_sffs]
+        blind = [node for node in nodes if node not in seen.watchable_sffs]
         if blind:
             raise InputError(
                 f"SFCMon cannot monitor at the SFF of {', '.join(blind)}",
@@ -187,8 +187,8 @@ class SfcmonMonitor(Monitor):
         ]
 
 
-def _refuse_nodes(asked: Sequence[str], there: Sequence[str]) -> None:
-    for place, node in enumerate(asked):
+def _refuse_nodes(nodes: Sequence[str], there: Sequence[str]) -> None:
+    for place, node in enumerate(nodes):
         if node not in there:
             raise InputError(
                 f"there is no node {node!r}", where=f"nodes/{place}", allowed=", ".join(there)

@@ -211,16 +211,16 @@ class TcpdumpMonitor(Monitor):
         argv = ["tcpdump", "-i", hop.interface, "-d", "--", *self.parameters["filter"]]
         compiled = hop.host.run(argv, timeout_s=_START_TIMEOUT_S, check=False)
         if compiled.returncode != 0:
-            said = compiled.stderr.decode(errors="replace").strip().splitlines()
+            complaint = compiled.stderr.decode(errors="replace").strip().splitlines()
             raise MeasurementError(
                 f"tcpdump rejects the filter {' '.join(self.parameters['filter'])!r}: "
-                f"{said[-1] if said else 'it does not say why'}",
+                f"{complaint[-1] if complaint else 'it does not say why'}",
                 hint="pcap-filter(7) describes filters",
             )
 
     def _spawn(self, hop: Hop, raw_dir: Path) -> _Capture:
-        pcap, said = raw_dir / f"tcpdump-{hop.name}.pcap", raw_dir / f"tcpdump-{hop.name}.txt"
-        for path in (pcap, said):
+        pcap, errors = raw_dir / f"tcpdump-{hop.name}.pcap", raw_dir / f"tcpdump-{hop.name}.txt"
+        for path in (pcap, errors):
             path.unlink(missing_ok=True)
         argv = ["tcpdump", "-i", hop.interface, "-n", "-s", str(self._kept_bytes)]
         argv += ["-c", str(self._most_packets), *self.reading(hop)]
@@ -229,7 +229,7 @@ class TcpdumpMonitor(Monitor):
         # A switch may flood; what is for others is not of this hop.
         argv += ["-p"] if hop.inside else []
         argv += ["--", *self.expression(hop)]
-        return _Capture(hop, hop.host.spawn(argv, stdout=pcap, stderr=said), pcap, said)
+        return _Capture(hop, hop.host.spawn(argv, stdout=pcap, stderr=errors), pcap, errors)
 
     def _report(self, capture: _Capture, time_ns: int) -> Iterator[Observation]:
         counts = tcpdump_output.parse(capture.said.read_text(errors="replace"))
@@ -295,5 +295,7 @@ def _await_listening(capture: _Capture) -> None:
             if status is None
             else f"it ended with {status} and printed nothing"
         )
-        said = capture.said.read_text(errors="replace").strip()
-        raise MeasurementError(f"tcpdump does not capture at {capture.hop.name}: {said or silent}")
+        complaint = capture.said.read_text(errors="replace").strip()
+        raise MeasurementError(
+            f"tcpdump does not capture at {capture.hop.name}: {complaint or silent}"
+        )

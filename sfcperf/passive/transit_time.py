@@ -139,15 +139,15 @@ class TransitTimeMonitor(Monitor):
         captures, self._captures = self._captures, None
         if captures is None:
             return [Observation(time.time_ns(), self.name, "monitor_cpu_s", "s", 0.0)]
-        told = captures.stop()
+        observations = captures.stop()
         started = time.thread_time()
-        own = [o for o in told if o.metric != "monitor_cpu_s"]
+        own = [o for o in observations if o.metric != "monitor_cpu_s"]
         time_ns = own[-1].time_ns
         found: list[Observation] = []
         for crossing in self._crossings:
             seen = [self._seen(hop) for hop in (crossing.ingress, crossing.egress)]
             found += self._observations(crossing, match(*seen), time_ns)
-        cpu_s = sum(o.value for o in told if o.metric == "monitor_cpu_s")
+        cpu_s = sum(o.value for o in observations if o.metric == "monitor_cpu_s")
         cpu_s += time.thread_time() - started
         found.sort(key=lambda observation: observation.time_ns)
         return [*found, *own, Observation(time_ns, self.name, "monitor_cpu_s", "s", cpu_s)]
@@ -209,12 +209,12 @@ class _SideCaptures(TcpdumpMonitor):
         self, expression: Sequence[str], ways: Mapping[str, Literal["in", "out"] | str]
     ) -> None:
         record_bytes = RECORD_HEADER_BYTES + SNAPLEN + ROUNDING_BYTES
-        given = {
+        parameters = {
             "filter": expression,
             "snaplen": SNAPLEN,
             "max_bytes": FILE_HEADER_BYTES + _MOST_PACKETS * record_bytes,
         }
-        super().__init__(with_defaults(TcpdumpMonitor.parameters, given))
+        super().__init__(with_defaults(TcpdumpMonitor.parameters, parameters))
         self._ways = ways
 
     def reading(self, hop: Hop) -> list[str]:
@@ -224,11 +224,11 @@ class _SideCaptures(TcpdumpMonitor):
     def expression(self, hop: Hop) -> list[str]:
         # Only packets to its own MAC address enter the VNF. A switch that does not know an address
         # floods, so that the VNF may even get its own packets back.
-        asked = super().expression(hop)
+        expression = super().expression(hop)
         if self._ways[hop.name] == "out":
-            return asked
+            return expression
         own = ["ether", "dst", _mac(hop)]
-        return [*own, "and", "(", *asked, ")"] if asked else own
+        return [*own, "and", "(", *expression, ")"] if expression else own
 
     @property
     def wait_at_the_end(self) -> bool:

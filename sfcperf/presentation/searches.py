@@ -60,10 +60,10 @@ class SearchGroup:
     def loads(self, purpose: str) -> list[tuple[TrialRecord, Offered]]:
         """Loads that were offered for `search` or for `latency`."""
         return [
-            (record, one)
+            (record, load)
             for record, search in self.found
-            for one in search.offered
-            if one.purpose == purpose
+            for load in search.offered
+            if load.purpose == purpose
         ]
 
     def loads_near(self) -> list[tuple[TrialRecord, Offered]]:
@@ -73,7 +73,7 @@ class SearchGroup:
         if not bounds:
             return offered
         low, high = min(bounds) / _NEAR, max(bounds) * _NEAR
-        return [(record, one) for record, one in offered if low <= one.rate_pps <= high]
+        return [(record, load) for record, load in offered if low <= load.rate_pps <= high]
 
     def goals(self) -> Iterator[tuple[str, list[GoalResult]]]:
         """Results of each goal, by its name."""

@@ -255,8 +255,11 @@ def _band(plot: Plot, point: Point) -> dict[str, list[float]] | None:
     found, scale = plot.band(point), plot.spec.y_scale
     if not found:
         return None
-    there, back = [one.low * scale for one in found], [one.high * scale for one in found]
-    shares = [one.percent / 100 for one in found]
+    there, back = (
+        [percentile.low * scale for percentile in found],
+        [one.high * scale for one in found],
+    )
+    shares = [percentile.percent / 100 for percentile in found]
     return {"x": [*there, *reversed(back)], "y": [*shares, *reversed(shares)]}
 
 

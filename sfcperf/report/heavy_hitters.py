@@ -147,8 +147,8 @@ def _groups(
         arrays = [pyarrow.array(values, pyarrow.string()) for values in valid]
         connection.register("trials", pyarrow.table(arrays, names=columns))
         connection.register("telemetry", TELEMETRY.read(store.telemetry_path))
-        asked = connection.execute(_TOTALS, [list(_METRICS), flows.UNPARSED])
-        for scenario, label, function, metric, *counts in asked.fetchall():
+        query = connection.execute(_TOTALS, [list(_METRICS), flows.UNPARSED])
+        for scenario, label, function, metric, *counts in query.fetchall():
             groups[scenario, label, function].totals[metric] = _Total(*map(int, counts))
         # Other monitors may use one of the other names.
         counted = flows.MONITORED_PACKETS

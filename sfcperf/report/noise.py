@@ -111,10 +111,10 @@ def noise_section(
 
 def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
     """The gate's limits; None when the run had no gate."""
-    given = manifest["design"].get("noise_gate")
-    if given is None:
+    gate = manifest["design"].get("noise_gate")
+    if gate is None:
         return None
-    limits: dict[str, Any] = {limit: given.get(limit) for *_, limit in _WATCHED if limit}
+    limits: dict[str, Any] = {limit: gate.get(limit) for *_, limit in _WATCHED if limit}
     return NoiseGate(**limits)
 
 
@@ -194,9 +194,9 @@ def _chart(
     limit_words = "limit" if limits is not None else "limit of a default gate"
     if len(set(values)) == 1:
         shown = "" if limit is None else scale.with_unit(f"{limit * scale.factor:g}")
-        told = "" if limit is None else f" ({limit_words}: {shown})"
+        limit_text = "" if limit is None else f" ({limit_words}: {shown})"
         trials = "the only trial" if len(seen) == 1 else f"all {len(seen)} trials"
-        return f"{title}: {scale.quantity(values[0])} in {trials}{told}."
+        return f"{title}: {scale.quantity(values[0])} in {trials}{limit_text}."
     inside = [record for record in seen if not is_outside(record)]
     beyond = [record for record in seen if is_outside(record)]
     series = [_points("trials", inside, key, start, 0, scale)]

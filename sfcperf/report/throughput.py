@@ -116,7 +116,7 @@ def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart 
         f"A point per load that was offered; searches: {len(group.found)}, loads: {len(near)}. "
         "Vertical lines: medians of the lower bounds."
     )
-    if any(one.withheld for _, one in near):
+    if any(load.withheld for _, load in near):
         note += " Packets that the chain kept the sender from sending count as lost."
     if left_out:
         note += f" Not drawn, since further from the bounds: {left_out}."
@@ -137,12 +137,12 @@ def _marks(
 
 
 def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
-    offered = [(record, one) for record, one in group.loads("latency") if one.latency_us]
+    offered = [(record, load) for record, load in group.loads("latency") if load.latency_us]
     if not offered:
         return None
     series = []
     for style, (percentile, name) in enumerate(PERCENTILES.items()):
-        values = [(record, one, (one.latency_us or {})[percentile]) for record, one in offered]
+        values = [(record, load, (load.latency_us or {})[percentile]) for record, load in offered]
         points = sorted(
             (o.rate_pps * scale.factor, v, trial_anchor(r.trial_id)) for r, o, v in values
         )
@@ -160,8 +160,8 @@ def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Cha
 def _points(
     name: str, offered: Sequence[tuple[TrialRecord, Offered]], scale: units.Scale, style: int
 ) -> dict[str, Any]:
-    x = [one.rate_pps * scale.factor for _, one in offered]
-    y = [100 * one.loss_ratio for _, one in offered]
+    x = [load.rate_pps * scale.factor for _, load in offered]
+    y = [100 * load.loss_ratio for _, load in offered]
     anchors = [trial_anchor(record.trial_id) for record, _ in offered]
     return _line(name, x, y, anchors, style) | {"points": True}
 

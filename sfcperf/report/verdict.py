@@ -119,10 +119,10 @@ def _findings(
     status = manifest["status"]
     if is_alive:
         to_come = [f"{count_text(missing, 'planned trial')} to come"] if missing else []
-        said = ", ".join([*to_come, *filter(None, [time_left])])
+        outlook = ", ".join([*to_come, *filter(None, [time_left])])
         yield (
-            f"The run has not ended{f': {said}' if said else ''}. What monitors recorded is shown "
-            "after its end."
+            f"The run has not ended{f': {outlook}' if outlook else ''}. "
+            "What monitors recorded is shown after its end."
         )
     elif status == "running":
         yield "The run has not ended, or was killed: `sfcperf resume` completes it."

@@ -57,8 +57,8 @@ class TokenNeeded:
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        given = headers.get(b"authorization", b"")
-        if scope["path"] not in OPEN_PATHS and not hmac.compare_digest(given, self._wanted):
+        header = headers.get(b"authorization", b"")
+        if scope["path"] not in OPEN_PATHS and not hmac.compare_digest(header, self._wanted):
             await _answer(send, 401, "a valid token is needed: Authorization: Bearer TOKEN")
             return
         length = headers.get(b"content-length", b"0")

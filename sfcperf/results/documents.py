@@ -216,7 +216,7 @@ def read_record(record: type[T], row: Mapping[str, Any], where: str) -> T:
 def _inner(record: type[Any], name: str, value: Any, where: str) -> Any:
     """The record in an attribute, or the list of records."""
     if isinstance(value, list):
-        return [_inner(record, name, one, where) for one in value]
+        return [_inner(record, name, item, where) for item in value]
     if not isinstance(value, dict):
         raise damaged(f"{name} has {value!r}", where)
     return read_record(record, value, f"{where}, {name}")

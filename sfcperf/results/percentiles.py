@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-def percentiles(values: Sequence[float], asked: Sequence[int]) -> Mapping[int, float | None]:
+def percentiles(values: Sequence[float], percents: Sequence[int]) -> Mapping[int, float | None]:
     """Percentile (1 ... 99) -> its estimate in the unit of the values; None with too few values.
 
     The k-th smallest of n values is the fraction k / (n + 1), with linear interpolation
@@ -14,11 +14,13 @@ def percentiles(values: Sequence[float], asked: Sequence[int]) -> Mapping[int, f
     and p75 need three, p99 needs 99.
     """
     n = len(values)
-    known = [p for p in asked if (n + 1) * min(p, 100 - p) >= 100]
+    known = [p for p in percents if (n + 1) * min(p, 100 - p) >= 100]
     if not known:
-        return dict.fromkeys(asked)
+        return dict.fromkeys(percents)
     ordered = sorted(map(float, values))
-    return dict.fromkeys(asked) | {p: _between(ordered, n * (p / 100) + p / 100 - 1) for p in known}
+    return dict.fromkeys(percents) | {
+        p: _between(ordered, n * (p / 100) + p / 100 - 1) for p in known
+    }
 
 
 def _between(ordered: Sequence[float], place: float) -> float:

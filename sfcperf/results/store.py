@@ -160,11 +160,11 @@ class RunStore:
     # Input, plan and manifest
 
     def write_workflow(
-        self, document: Mapping[str, Any], base: Path, *, given: Mapping[str, Any] | None = None
+        self, document: Mapping[str, Any], base: Path, *, source: Mapping[str, Any] | None = None
     ) -> None:
-        """Keep the workflow as `given` by the user (None: the same), and as it is run: with preset,
-        driver and overrides, before expansion. Its relative paths start at `base`."""
-        self._write(RunFile.WORKFLOW, document if given is None else given)
+        """Keep the workflow as it runs (with preset, driver and overrides, before expansion), and
+        `source`, as the user wrote it (None: the same). Its relative paths start at `base`."""
+        self._write(RunFile.WORKFLOW, document if source is None else source)
         self._write(RunFile.WORKFLOW_APPLIED, document)
         self._write(RunFile.WORKFLOW_BASE, {"folder": str(base)})
 
@@ -177,7 +177,7 @@ class RunStore:
             )
         return self._read(RunFile.WORKFLOW_APPLIED), self.folder / base
 
-    def given_workflow(self) -> dict[str, Any]:
+    def source_workflow(self) -> dict[str, Any]:
         """The workflow document as the user gave it."""
         return self._read(RunFile.WORKFLOW)
 

@@ -47,7 +47,9 @@ class ServiceContext:
 
 
 class RunningService(ABC):
-    """A service that was started. All calls come from the run's thread."""
+    """A server that a run has started beside its chains, or a part of one that existed.
+
+    All calls come from the run's thread."""
 
     @property
     @abstractmethod
@@ -113,7 +115,8 @@ class RunningService(ABC):
 
 
 class Service(Configurable, ABC):
-    """A kind of service. The class is never instantiated.
+    """A kind of server that a run starts beside its chains, such as a Kafka broker. The class is
+    never instantiated.
 
     The order of calls is: `check` and `uses` when a workflow is loaded; `requirements` before
     anything is created; then, once in each session of the run, in the order of the workflow,

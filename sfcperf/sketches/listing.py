@@ -88,10 +88,10 @@ def listing(
     )
 
 
-def _peel(shape: Shape, left: Cells, unpadded: Unpadded) -> list[_Peeled]:
+def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_Peeled]:
     """Remove flows from pure cells until there are none, in this order."""
     peeled = []
-    count, key_sum, checksum = left.count, left.key_sum, left.checksum
+    count, key_sum, checksum = residual.count, residual.key_sum, residual.checksum
     waiting = [place for place, flows in enumerate(count) if flows == 1]
     while waiting:
         pivot = waiting.pop()
@@ -103,23 +103,23 @@ def _peel(shape: Shape, left: Cells, unpadded: Unpadded) -> list[_Peeled]:
         places = shape.places(key)
         if pivot not in places:
             continue
-        flow = _Peeled(key, pivot, places, left.packets[pivot], left.bytes[pivot])
+        flow = _Peeled(key, pivot, places, residual.packets[pivot], residual.bytes[pivot])
         keys, hashes = key_sum[pivot], checksum[pivot]
         for place in places:
             count[place] = count[place] - 1 & COUNT_MASK
             key_sum[place] ^= keys
             checksum[place] ^= hashes
-            left.packets[place] = left.packets[place] - flow.packets & COUNT_MASK
-            left.bytes[place] = left.bytes[place] - flow.bytes & BYTES_MASK
+            residual.packets[place] = residual.packets[place] - flow.packets & COUNT_MASK
+            residual.bytes[place] = residual.bytes[place] - flow.bytes & BYTES_MASK
             if count[place] == 1:
                 waiting.append(place)
         peeled.append(flow)
     return peeled
 
 
-def _residual(left: Cells) -> list[bool]:
+def _residual(residual: Cells) -> list[bool]:
     """The cells without a flow that contain packets or bytes."""
-    fields = zip(left.count, left.packets, left.bytes, strict=True)
+    fields = zip(residual.count, residual.packets, residual.bytes, strict=True)
     return [not count and bool(packets or size) for count, packets, size in fields]
 
 

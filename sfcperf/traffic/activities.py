@@ -258,4 +258,4 @@ _COMMANDS: Sequence[tuple[str, str, Sequence[str]]] = (
 
 def requirements() -> list[Requirement]:
     """The tools and servers, by their Debian packages."""
-    return [tool(name, package, [name, *asked]) for name, package, asked in _COMMANDS]
+    return [tool(name, package, [name, *arguments]) for name, package, arguments in _COMMANDS]

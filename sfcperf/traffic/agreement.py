@@ -59,9 +59,9 @@ def agreement(trace: LabelledTrace, judged: Labels) -> dict[str, Alarmed]:
 def flows_mcc(found: dict[str, Alarmed]) -> float | None:
     """Matthews correlation coefficient over flows: attack or benign, called an attack or not."""
     good = found.get(BENIGN, Alarmed())
-    bad = [one for label, one in found.items() if label not in (BENIGN, UNLABELLED)]
-    flows = sum(len(one.flows) for one in bad)
-    hit = sum(len(one.flows_alarmed) for one in bad)
+    bad = [counts for label, counts in found.items() if label not in (BENIGN, UNLABELLED)]
+    flows = sum(len(counts.flows) for counts in bad)
+    hit = sum(len(counts.flows_alarmed) for counts in bad)
     wrong = len(good.flows_alarmed)
     return matthews(hit, flows - hit, wrong, len(good.flows) - wrong)
 
@@ -71,9 +71,11 @@ def table(found: dict[str, Alarmed]) -> str:
     lines = [
         f"{'true label':20}{'packets':>10}{'called attack':>16}{'flows':>10}{'called attack':>16}"
     ]
-    for label, one in found.items():
-        packets = f"{one.packets:>10}{_percent(one.packets_alarmed, one.packets):>16}"
-        flows = f"{len(one.flows):>10}{_percent(len(one.flows_alarmed), len(one.flows)):>16}"
+    for label, counts in found.items():
+        packets = f"{counts.packets:>10}{_percent(counts.packets_alarmed, counts.packets):>16}"
+        flows = (
+            f"{len(counts.flows):>10}{_percent(len(counts.flows_alarmed), len(counts.flows)):>16}"
+        )
         lines.append(f"{label:20}{packets}{flows}")
     mcc = flows_mcc(found)
     lines.append(f"MCC of flows: {'-' if mcc is None else f'{mcc:.3f}'}")

@@ -22,5 +22,7 @@ def check_both(pcap: str | None, labels: str | None, prefix: str = "") -> None:
     """Raises InputError for a capture without labels, or labels without a capture. `prefix`: of
     `pcap` and `labels` in `where`."""
     if bool(pcap) != bool(labels):
-        given, missing = ("pcap", "labels") if pcap else ("labels", "pcap")
-        raise InputError(f"{missing} is missing", where=f"{prefix}{given}", allowed="both or none")
+        present, missing = ("pcap", "labels") if pcap else ("labels", "pcap")
+        raise InputError(
+            f"{missing} is missing", where=f"{prefix}{present}", allowed="both or none"
+        )

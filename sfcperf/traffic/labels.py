@@ -164,24 +164,24 @@ def read(path: Path) -> Labels:
 
 
 def _row(cells: Sequence[str], where: str) -> Row:
-    given = dict(zip(COLUMNS, cells, strict=True))
-    label = given["label"]
+    row = dict(zip(COLUMNS, cells, strict=True))
+    label = row["label"]
     if not label:
         raise InputError("no label", where=where, allowed=f"{BENIGN} or the kind of an attack")
     return Row(
         label=BENIGN if label.casefold() == BENIGN else label,
-        start_s=_time(given, "start_s", where),
-        end_s=_time(given, "end_s", where),
-        protocol=_number(given, "protocol", _PROTOCOLS, where),
-        address=_network(given, "address", where),
-        port=_number(given, "port", _PORTS, where),
-        other_address=_network(given, "other_address", where),
-        other_port=_number(given, "other_port", _PORTS, where),
+        start_s=_time(row, "start_s", where),
+        end_s=_time(row, "end_s", where),
+        protocol=_number(row, "protocol", _PROTOCOLS, where),
+        address=_network(row, "address", where),
+        port=_number(row, "port", _PORTS, where),
+        other_address=_network(row, "other_address", where),
+        other_port=_number(row, "other_port", _PORTS, where),
     )
 
 
-def _time(given: dict[str, str], name: str, where: str) -> float | None:
-    text = given[name]
+def _time(row: dict[str, str], name: str, where: str) -> float | None:
+    text = row[name]
     if not text:
         return None
     try:
@@ -193,8 +193,8 @@ def _time(given: dict[str, str], name: str, where: str) -> float | None:
     return value
 
 
-def _number(given: dict[str, str], name: str, allowed: range, where: str) -> int | None:
-    text = given[name]
+def _number(row: dict[str, str], name: str, allowed: range, where: str) -> int | None:
+    text = row[name]
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) in allowed):
@@ -203,9 +203,9 @@ def _number(given: dict[str, str], name: str, allowed: range, where: str) -> int
 
 
 def _network(
-    given: dict[str, str], name: Literal["address", "other_address"], where: str
+    row: dict[str, str], name: Literal["address", "other_address"], where: str
 ) -> Network | None:
-    text = given[name]
+    text = row[name]
     if not text:
         return None
     try:

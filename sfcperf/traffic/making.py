@@ -75,9 +75,9 @@ def make(
         made = work / "made"
         made.mkdir()
         with Testbed() as testbed:
-            said = _play(testbed, schedule, work, made / TRACE, say)
+            sessions = _play(testbed, schedule, work, made / TRACE, say)
         labelling.write(made / LABELS, rows(schedule))
-        _describe(schedule, made, said)
+        _describe(schedule, made, sessions)
         made.rename(folder)
     return Trace(folder)
 
@@ -135,15 +135,15 @@ def _run(
     begin = time.monotonic()
     waits = list(schedule.sessions)
     running: list[tuple[float, Popen[bytes]]] = []
-    said: list[dict[str, object]] = []
+    sessions: list[dict[str, object]] = []
     while waits or running or time.monotonic() - begin < schedule.duration_s:
         now = time.monotonic() - begin
         while waits and waits[0].start_s <= now:
             session = waits.pop(0)
-            argv = _command(session, schedule, servers, work, len(said))
-            output = work / f"session-{len(said)}" / "output.txt"
+            argv = _command(session, schedule, servers, work, len(sessions))
+            output = work / f"session-{len(sessions)}" / "output.txt"
             running.append((now + session.duration_s, testbed.start(session.actor, argv, output)))
-            said.append({
+            sessions.append({
                 "kind": session.activity.name, "actor": session.actor,
                 "start_s": round(now, 3), "duration_s": round(session.duration_s, 3),
                 "command": [word.replace(str(work), ".") for word in argv],
@@ -153,7 +153,7 @@ def _run(
                 stop(process)
                 running.remove((end_s, process))
         waiting.sleep(_STEP_S)
-    return said
+    return sessions
 
 
 def _command(
@@ -170,7 +170,7 @@ def _command(
 @contextmanager
 def _captured(testbed: Testbed, trace: Path, work: Path) -> Iterator[None]:
     """Capture while the block lasts. Raises MeasurementError when packets were lost."""
-    said = work / "tcpdump.txt"
+    errors = work / "tcpdump.txt"
     argv = [
         "tcpdump",
         "-i",
@@ -186,20 +186,22 @@ def _captured(testbed: Testbed, trace: Path, work: Path) -> Iterator[None]:
         "root",
     ]
     argv += ["--time-stamp-precision=nano", "--immediate-mode", "ip"]
-    capture = testbed.start("hub", argv, said)
+    capture = testbed.start("hub", argv, errors)
     try:
         if not retry.until(
-            lambda: "listening on" in said.read_text(), timeout_s=_CAPTURE_TIMEOUT_S, period_s=0.05
+            lambda: "listening on" in errors.read_text(),
+            timeout_s=_CAPTURE_TIMEOUT_S,
+            period_s=0.05,
         ):
-            raise MeasurementError(f"tcpdump does not listen: {said.read_text().strip()}")
+            raise MeasurementError(f"tcpdump does not listen: {errors.read_text().strip()}")
         yield
     finally:
         capture.terminate()
         capture.wait(_WRITE_TIMEOUT_S)
-    lost = re.search(r"(\d+) packets dropped by kernel", said.read_text())
+    lost = re.search(r"(\d+) packets dropped by kernel", errors.read_text())
     if lost is None or int(lost[1]):
         raise MeasurementError(
-            f"the capture is not whole: {said.read_text().strip()}",
+            f"the capture is not whole: {errors.read_text().strip()}",
             hint="use a machine that is less busy",
         )
 

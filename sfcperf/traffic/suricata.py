@@ -134,10 +134,10 @@ def _run(pcap: Path, rules: Path, folder: Path) -> None:
         check=False,
         env=without_secrets(),
     )
-    said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("E")]
-    if done.returncode or said:
+    errors = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("E")]
+    if done.returncode or errors:
         raise InputError(
-            f"Suricata refuses: {'; '.join(said[:3]) or f'status {done.returncode}'}",
+            f"Suricata refuses: {'; '.join(errors[:3]) or f'status {done.returncode}'}",
             where=str(pcap),
             hint="is it a capture, and are the rules of this version of Suricata?",
         )
@@ -167,6 +167,6 @@ def _protocol(name: str) -> int | None:
 
 
 def _label(alert: dict[str, Any]) -> str:
-    said = alert.get("category") or alert.get("signature") or f"rule {alert['signature_id']}"
-    label = "-".join(said.lower().split())
+    name = alert.get("category") or alert.get("signature") or f"rule {alert['signature_id']}"
+    label = "-".join(name.lower().split())
     return label.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

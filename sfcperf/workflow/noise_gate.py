@@ -54,18 +54,18 @@ def sentinel_scenario(workflow: Workflow) -> Scenario | None:
 
 def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | None:
     rest = dict(values)
-    given, metric = rest.pop("probe", None), rest.pop("metric", None)
-    if given is None:
-        given, metric = DEFAULT_PROBE, metric or DEFAULT_METRIC
-    name = given["probe"]
+    probe, metric = rest.pop("probe", None), rest.pop("metric", None)
+    if probe is None:
+        probe, metric = DEFAULT_PROBE, metric or DEFAULT_METRIC
+    name = probe["probe"]
     if name not in plugins.names("probe"):
         findings.add(_WHERE, f"its default probe {name} is not installed", hint="give a `probe`")
         return None
-    parameters = {key: item for key, item in given.items() if key not in ("probe", "name")}
+    parameters = {key: item for key, item in probe.items() if key not in ("probe", "name")}
     spec = ProbeSpec(
         index=0,
         probe=name,
-        label=given.get("name", SENTINEL_ID),
+        label=probe.get("name", SENTINEL_ID),
         parameters=parameters_with_defaults("probe", name, parameters),
     )
     metrics = plugins.load("probe", name).metrics(spec.parameters)

@@ -130,11 +130,11 @@ def _choose_driver(
 
 def _choosing_variants(variants: Any) -> list[str]:
     """Names of the variants that choose their own driver."""
-    given = variants if isinstance(variants, dict) else {}
+    documents = variants if isinstance(variants, dict) else {}
     paths = ("infrastructure", "/infrastructure", "infrastructure.driver", "/infrastructure/driver")
     return [
         name
-        for name, changes in given.items()
+        for name, changes in documents.items()
         if isinstance(changes, dict) and any(path in changes for path in paths)
     ]
 

@@ -126,7 +126,7 @@ class _Builder:
         path = ("vnfs", name)
         type_name = value["type"]
         vnfd = (self._folder / value["vnfd"]).resolve() if "vnfd" in value else None
-        given = value.get("resources", {})
+        sizes = value.get("resources", {})
         descriptor = Descriptor(None, None)
         try:
             if vnfd is not None:
@@ -134,12 +134,12 @@ class _Builder:
                     raise InputError("this file does not come with the workflow")
                 self.descriptors[value["vnfd"]] = vnfd
                 descriptor = read_descriptor(vnfd)
-            elif len(given) < 2:
+            elif len(sizes) < 2:
                 descriptor = read_descriptor(plugins.load("vnf", type_name).folder / "vnfd.yaml")
         except InputError as error:
             where = (*path, "vnfd") if vnfd is not None else (*path, "type")
             report(where, error.message, allowed=error.allowed, hint=error.hint)
-        for field in sorted(descriptor.left_open & {"vcpus", "memory_mib"} - given.keys()):
+        for field in sorted(descriptor.left_open & {"vcpus", "memory_mib"} - sizes.keys()):
             report(
                 (*path, "vnfd"),
                 f"the VNF descriptor {vnfd} does not set a fixed {field}",
@@ -150,8 +150,8 @@ class _Builder:
         check_parameters((*path, "knobs"), "vnf", type_name, knobs, report)
         default = Resources()
         resources = Resources(
-            given.get("vcpus") or descriptor.vcpus or default.vcpus,
-            given.get("memory_mib") or descriptor.memory_mib or default.memory_mib,
+            sizes.get("vcpus") or descriptor.vcpus or default.vcpus,
+            sizes.get("memory_mib") or descriptor.memory_mib or default.memory_mib,
         )
         return chains.Vnf(type_name, vnfd, value.get("node"), resources, knobs)
 
@@ -183,8 +183,8 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
     specs = []
     for index, entry in enumerate(value):
         name = entry["probe"]
-        given = {key: item for key, item in entry.items() if key not in ("probe", "name")}
-        parameters = parameters_with_defaults("probe", name, given)
+        values = {key: item for key, item in entry.items() if key not in ("probe", "name")}
+        parameters = parameters_with_defaults("probe", name, values)
         check_parameters(("probes", index), "probe", name, parameters, report)
         label = entry.get("name") or plugins.load("probe", name).label(parameters)
         specs.append(ProbeSpec(index, name, label, parameters))
@@ -230,8 +230,8 @@ def plugin_specs(
         name = entry[selector]
         if name in specs:
             report((section, index, selector), f"duplicate {kind} {name!r}")
-        given = {key: item for key, item in entry.items() if key != selector}
-        specs[name] = PluginSpec(name, parameters_with_defaults(kind, name, given))
+        values = {key: item for key, item in entry.items() if key != selector}
+        specs[name] = PluginSpec(name, parameters_with_defaults(kind, name, values))
     return tuple(specs.values())
 
 

@@ -113,9 +113,9 @@ def parameters_of(kind: str, name: str) -> Mapping[str, Any]:
     return parameters
 
 
-def parameters_with_defaults(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def parameters_with_defaults(kind: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """A plug-in's valid parameters with the defaults of its schema. Raises like `parameters_of`."""
-    return with_defaults(parameters_of(kind, name), given)
+    return with_defaults(parameters_of(kind, name), values)
 
 
 @cache
@@ -141,15 +141,15 @@ def _plugin_schema(slot: Slot, name: str, own_keys: Mapping[str, Any]) -> Schema
     parameters: Schema = _rebased(parameters_of(slot.kind, name), f"#/$defs/{key}")
     parameters.setdefault("type", "object")
     if slot.parameters is None:
-        theirs = parameters.get("properties", {})
-        clash = sorted(own_keys.keys() & theirs.keys())
+        foreign = parameters.get("properties", {})
+        clash = sorted(own_keys.keys() & foreign.keys())
         if clash:
             raise SfcperfError(
                 f"the {slot.kind} plug-in {name!r} has a parameter {clash[0]!r}, "
                 "which is a key of the workflow",
                 hint="report this to its author",
             )
-        parameters["properties"] = {**own_keys, **theirs}
+        parameters["properties"] = {**own_keys, **foreign}
     return parameters
 
 

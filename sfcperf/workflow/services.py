@@ -20,8 +20,8 @@ def build_services(value: Mapping[str, Any], report: Report) -> tuple[ServiceSpe
     specs: list[ServiceSpec] = []
     for name, entry in value.items():
         kind = entry["service"]
-        given = {key: item for key, item in entry.items() if key != "service"}
-        parameters = parameters_with_defaults("service", kind, given)
+        values = {key: item for key, item in entry.items() if key != "service"}
+        parameters = parameters_with_defaults("service", kind, values)
         check_parameters(("services", name), "service", kind, parameters, report)
         before = [spec.name for spec in specs]
         for used in plugins.load("service", kind).uses(parameters):

@@ -138,33 +138,33 @@ def _in_words(error: Failure) -> Iterator[Misfit]:
 
 def _simple(error: Failure) -> Misfit:
     wanted, keyword = error.validator_value, str(error.validator)
-    given = _shown(error.instance)
+    value = _shown(error.instance)
     path = tuple(error.absolute_path)
     if "propertyNames" in error.schema_path and isinstance(error.instance, str):
         path = (*path, error.instance)  # what does not fit is the key
     if keyword == "enum":
         options = [item if isinstance(item, str) else json.dumps(item) for item in wanted]
-        return Misfit(path, f"{given} is not known here", **choices(error.instance, options))
+        return Misfit(path, f"{value} is not known here", **choices(error.instance, options))
     if keyword == "type":
-        message = f"must be {_kinds(wanted)}, not {given}"
+        message = f"must be {_kinds(wanted)}, not {value}"
         if (hint := _as_number(error.instance, wanted)) is not None:
             return Misfit(path, message, _allowed(error), hint)
     elif keyword == "const":
-        message = f"must be {_shown(wanted)}, not {given}"
+        message = f"must be {_shown(wanted)}, not {value}"
     elif keyword in _BOUNDS:
-        message = f"must be {_BOUNDS[keyword].format(wanted)}, not {given}"
+        message = f"must be {_BOUNDS[keyword].format(wanted)}, not {value}"
     elif keyword[3:] in _LENGTHS:
         bound = "at least" if keyword.startswith("min") else "at most"
         noun = _LENGTHS[keyword[3:]] + ("" if wanted == 1 else "s")
         message = f"must have {bound} {wanted} {noun}"
     elif keyword == "pattern":
-        message = f"{given} does not match the required pattern"
+        message = f"{value} does not match the required pattern"
     elif keyword == "format":
-        message = f"{given} does not have the format {wanted}"
+        message = f"{value} does not have the format {wanted}"
     elif keyword == "uniqueItems":
         message = "must not have duplicate items"
     elif keyword == "not":
-        message = f"{given} is not allowed here"
+        message = f"{value} is not allowed here"
     else:
         message = _shortened(error.message)
     return Misfit(path, message, _allowed(error))
@@ -238,8 +238,8 @@ def _together(error: Failure) -> Misfit:
         if child.validator == "type":
             wanted.append(_kinds(child.validator_value))
         elif child.validator in ("const", "enum"):
-            one = child.validator == "const"
-            values = [child.validator_value] if one else child.validator_value
+            is_const = child.validator == "const"
+            values = [child.validator_value] if is_const else child.validator_value
             wanted += [_shown(item) for item in values]
             options += [str(item) for item in values]
     kinds = [
@@ -256,10 +256,10 @@ def _together(error: Failure) -> Misfit:
     )
 
 
-def _as_number(given: object, kinds: str | Iterable[str]) -> str | None:
+def _as_number(value: object, kinds: str | Iterable[str]) -> str | None:
     """A hint for text that is meant as a number: `20M`, `1.5k`, `100`. Units are in the names of
     keys, such as `rate_bps`."""
-    found = _NUMBER.fullmatch(given) if isinstance(given, str) else None
+    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if found is None or not {"integer", "number"} & set(_listed(kinds)):
         return None
     number = float(found[1]) * _MULTIPLES[found[2].lower()]

@@ -216,9 +216,9 @@ def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError
     (_, baseline), *others = sets.items()
     expected = [_reported(scenario.probes) for scenario in baseline.scenarios]
     errors: dict[str, WorkflowError] = {}
-    for name, one in others:
+    for name, variant in others:
         findings = Findings()
-        for wanted, scenario in zip(expected, one.scenarios, strict=True):
+        for wanted, scenario in zip(expected, variant.scenarios, strict=True):
             _check_probes(wanted, _reported(scenario.probes), findings)
         # All scenarios have the same error.
         if first := next(iter(findings), None):
@@ -227,21 +227,21 @@ def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError
 
 
 def _check_probes(
-    wanted: Mapping[str, frozenset[Any]], given: Mapping[str, frozenset[Any]], findings: Findings
+    wanted: Mapping[str, frozenset[Any]], reported: Mapping[str, frozenset[Any]], findings: Findings
 ) -> None:
-    if wanted.keys() != given.keys():
+    if wanted.keys() != reported.keys():
         findings.add(
             "/probes",
-            f"its probes are {listing(given)}, but those of the first variant {listing(wanted)}: "
-            "they cannot be compared",
+            f"its probes are {listing(reported)}, but those of the first variant "
+            f"{listing(wanted)}: they cannot be compared",
             hint="give a probe with different parameters the same `name` in all variants",
         )
         return
     for label, metrics in wanted.items():
-        if given[label] != metrics:
+        if reported[label] != metrics:
             findings.add(
                 "/probes",
-                f"the probe {label!r} reports {_names(given[label])}, but that of the first "
+                f"the probe {label!r} reports {_names(reported[label])}, but that of the first "
                 f"variant {_names(metrics)}: they cannot be compared",
                 hint="give it another `name` in all variants, or the same parameters",
             )

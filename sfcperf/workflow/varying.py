@@ -105,9 +105,9 @@ def _definitions_outside(schema: Schema) -> set[str]:
 
 def _referred(value: Any) -> list[str]:
     if isinstance(value, dict):
-        mine = value.get("$ref")
-        local = isinstance(mine, str) and mine.startswith("#/$defs/")
-        found = [str(mine).split("/")[2]] if local else []
+        reference = value.get("$ref")
+        local = isinstance(reference, str) and reference.startswith("#/$defs/")
+        found = [str(reference).split("/")[2]] if local else []
         return found + [name for item in value.values() for name in _referred(item)]
     if isinstance(value, list):
         return [name for item in value for name in _referred(item)]

@@ -48,9 +48,9 @@ class RunningDpi(KernelForwarding):
             return ndpi_output.READY in self._printed()
 
         if not self._inspector.becomes(captures, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
-            said = self._printed().strip().splitlines() or ["nothing"]
+            lines = self._printed().strip().splitlines() or ["nothing"]
             raise DeploymentError(
-                f"{self._attachment.name}: ndpiReader does not capture; it said: {said[-1]}",
+                f"{self._attachment.name}: ndpiReader does not capture; it said: {lines[-1]}",
                 where=self._host.name,
             )
 

@@ -85,7 +85,9 @@ def _shared(spec: str) -> str:
     """Temporaries that are never in use at the same time become one."""
     bits, hosts = _bits(spec), {}
     taken: dict[tuple[int, str], tuple[int, int]] = {}  # width and host: where it was used last
-    for block, last, _first, name in sorted(_temporaries(_code(spec)), key=lambda one: one[:3]):
+    for block, last, _first, name in sorted(
+        _temporaries(_code(spec)), key=lambda temporary: temporary[:3]
+    ):
         for (width, host), (other, until) in taken.items():
             if width == bits[name] and (other, until) < (block, _first):
                 hosts[name] = host
@@ -112,7 +114,9 @@ def _temporaries(code: Sequence[Sequence[Instruction]]) -> Iterator[tuple[int, i
             and begin.words[0] in _BEGINS
             and begin.writes == name
             and begin.uses.count(name) == 1
-            and not any(one.labelled or one.words[0] in _ELSEWHERE for one in inside)
+            and not any(
+                instruction.labelled or instruction.words[0] in _ELSEWHERE for instruction in inside
+            )
         ):
             yield block, last, first, name
 
@@ -124,7 +128,12 @@ def _placed(spec: str, most_bytes: int) -> str:
     code, bits = _code(spec), _bits(spec)
     key = _USE.findall(spec.partition("key {")[2].partition("}")[0])
     fixed = [*key, *(name for name in bits if bits[name] == 64 and name not in key)]
-    hashed = {one.writes or "" for block in code for one in block if one.words[0] == "hash"}
+    hashed = {
+        instruction.writes or ""
+        for block in code
+        for instruction in block
+        if instruction.words[0] == "hash"
+    }
     room = _with_room(bits, fixed, code, most_bytes)
     narrow = sorted(bits.keys() - set(fixed), key=lambda name: (name not in hashed, name))
     order = [*_climbed(narrow, fixed, room, _waits(code), hashed), *fixed]
@@ -143,7 +152,7 @@ def _with_room(
     most_bytes: int,
 ) -> dict[str, int]:
     """Bits that each field gets: those that are used most first."""
-    uses = Counter(name for block in code for one in block for name in one.uses)
+    uses = Counter(name for block in code for instruction in block for name in instruction.uses)
     room, left = dict(bits), 8 * most_bytes - sum(bits.values())
     for name in sorted(bits.keys() - set(fixed), key=lambda name: (-uses[name], name)):
         if 0 < ROOM_BITS - bits[name] <= left:
@@ -157,8 +166,8 @@ def _waits(code: Sequence[Sequence[Instruction]]) -> dict[tuple[str, str], float
     other was written, the more."""
     found: dict[tuple[str, str], float] = defaultdict(float)
     for block in code:
-        for number, one in enumerate(block):
-            written = one.writes
+        for number, instruction in enumerate(block):
+            written = instruction.writes
             for passed, later in enumerate(block[number + 1 : number + NEAR], 1):
                 for name in later.uses:
                     if written and name != written:

@@ -65,16 +65,16 @@ class RunningIps(KernelForwarding):
         own = self._engine.counters()
         forwarded = own[rules.PASSED]
         if self._inspector is None:
-            mine = {f"dropped_{name}": own[chain] for name, chain in rules.DROPS.items()}
-            dropped = sum(mine.values())
+            drops = {f"dropped_{name}": own[chain] for name, chain in rules.DROPS.items()}
+            dropped = sum(drops.values())
         else:
             # The order matters: what passes later must not make the difference negative.
             inspected, full = self._inspector.queue() or (forwarded, 0)
             dropped = max(inspected - forwarded, 0) + full
-            mine = {"inspected": inspected, "dropped_queue": full}
+            drops = {"inspected": inspected, "dropped_queue": full}
         return {
             **kernel,
-            **mine,
+            **drops,
             "forwarded": forwarded,
             "dropped": kernel["dropped"] + dropped,
             "dropped_by_ips": dropped,

@@ -61,9 +61,9 @@ class Suricata:
             return self.queue() is not None
 
         if not self._process.becomes(listens, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
-            said = self._log.read_text(errors="replace").strip().splitlines() or ["nothing"]
+            lines = self._log.read_text(errors="replace").strip().splitlines() or ["nothing"]
             raise DeploymentError(
-                f"{self._name}: Suricata takes no packets; it said: {said[-1]}",
+                f"{self._name}: Suricata takes no packets; it said: {lines[-1]}",
                 where=self._host.name,
             )
 

@@ -53,12 +53,12 @@ def table_body(attachment: Attachment, service: Service) -> str:
     }[service.scheduler]
     counters = "\n".join(f"counter {name} {{\n}}" for name in ("balanced", *names.values()))
     by_port = ", ".join(f'{backend} : "{name}"' for backend, name in names.items())
-    ours = "meta l4proto { tcp, udp }"
+    protocols = "meta l4proto { tcp, udp }"
     return f"""
 {counters}
 chain choose {{
 type nat hook prerouting priority dstnat; policy accept;
-iifname "{inside}" ip daddr {server} {ours} th dport {service.port} \\
+iifname "{inside}" ip daddr {server} {protocols} th dport {service.port} \\
 ct mark set {_MARK:#x} dnat to {server}:{number} map {{ {choices} }}
 }}
 chain seen {{
@@ -67,7 +67,7 @@ ct mark {_MARK:#x} counter name balanced
 }}
 chain given {{
 type nat hook postrouting priority srcnat; policy accept;
-ct mark {_MARK:#x} {ours} counter name th dport map {{ {by_port} }}
+ct mark {_MARK:#x} {protocols} counter name th dport map {{ {by_port} }}
 }}"""
 
 
@@ -103,9 +103,9 @@ class Ipvs(Engine):
     def load(self) -> None:
         """Remove what an earlier function left, then add routes by `ip -batch` and services by
         `ipvsadm --restore`. Raises MeasurementError."""
-        asked = self._service
-        routes = ipvs.routes(self._ingress, self._server, asked.port)
-        services = ipvs.services(self._server, asked.port, asked.backends, asked.scheduler)
+        service = self._service
+        routes = ipvs.routes(self._ingress, self._server, service.port)
+        services = ipvs.services(self._server, service.port, service.backends, service.scheduler)
         self.remove()
         self._run(["ip", "-batch", "-"], routes)
         self._run(["ipvsadm", "--restore"], services)

@@ -150,10 +150,10 @@ class Nat(KernelFunction):
                 where="first_port",
                 allowed=f"at most last_port, {last}",
             )
-        for given, lacking in (PORTS_OF_SERVER, PORTS_OF_SERVER[::-1]):
-            if knobs[given] is not None and knobs[lacking] is None:
+        for present, lacking in (PORTS_OF_SERVER, PORTS_OF_SERVER[::-1]):
+            if knobs[present] is not None and knobs[lacking] is None:
                 raise InputError(
-                    f"{given} without {lacking}",
-                    where=given,
+                    f"{present} without {lacking}",
+                    where=present,
                     hint="give both for destination NAT, or neither",
                 )

@@ -74,8 +74,8 @@ class Tool(RuleTable):
             return self._host.run([*self._argv, *arguments], timeout_s=TIMEOUT_S).stdout
         except MeasurementError as error:
             # Not the options, of which the message has a copy.
-            said = error.message.rpartition(f"{BINARY}: ")[2]
-            raise MeasurementError(said, where=error.where, hint=error.hint) from error
+            message = error.message.rpartition(f"{BINARY}: ")[2]
+            raise MeasurementError(message, where=error.where, hint=error.hint) from error
 
 
 def _ms(seconds: float) -> int:

@@ -23,10 +23,10 @@ class RunningRestFirewall(KernelForwarding):
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
-        given = Policy.of(knobs)
+        policy = Policy.of(knobs)
         more = nftables_rules(int(knobs["rules"]), "accept")
-        self._engine = Sets(host, TABLE, more, fail_closed=given.fail_closed)
-        self._rules = RunningRules(attachment.name, given, self._engine, attachment.outputs)
+        self._engine = Sets(host, TABLE, more, fail_closed=policy.fail_closed)
+        self._rules = RunningRules(attachment.name, policy, self._engine, attachment.outputs)
 
     def set_up(self) -> None:
         """Load the sets, then take rules. Raises MeasurementError, DeploymentError."""

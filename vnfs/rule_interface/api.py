@@ -271,14 +271,14 @@ def _add_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
     }
     kept: Any = {"response_model_exclude_none": True, "responses": responses}
 
-    async def put(rule: Rule, asked: RuleToSet, response: Response) -> RuleToSet:
-        if asked.ttl_s > longest_s:
+    async def put(rule: Rule, request: RuleToSet, response: Response) -> RuleToSet:
+        if request.ttl_s > longest_s:
             raise _TooLong(["/ttl_s"], longest_s)
-        outcome = await ask("put", [[rule, asked.ttl_s]])
+        outcome = await ask("put", [[rule, request.ttl_s]])
         if outcome["refused"]:
             raise _Unset(Reason(outcome["refused"][0][1]))
         response.status_code = 201 if outcome["added"] else 200
-        return asked
+        return request
 
     @app.put("/rules/sources/{address}", tags=["rules"], operation_id="put_source", **kept)
     async def put_source(
@@ -287,8 +287,8 @@ def _add_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
         response: Response,
     ) -> RuleToSet:
         """Drop all packets from an address."""
-        asked = RuleToSet(source=address, ttl_s=lifetime.ttl_s)
-        return await put(Source(address), asked, response)
+        request = RuleToSet(source=address, ttl_s=lifetime.ttl_s)
+        return await put(Source(address), request, response)
 
     @app.delete(
         "/rules/sources/{address}", tags=["rules"], operation_id="delete_source", status_code=204
@@ -330,16 +330,16 @@ def _add_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
 
 def _add_many_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
     @app.put("/rules", tags=["rules"], operation_id="put_rules")
-    async def put_rules(asked: RulesToSet) -> Outcome:
+    async def put_rules(request: RulesToSet) -> Outcome:
         """Set many rules. Those that are refused do not keep others from being set."""
         places = [
             f"/rules/{index}/ttl_s"
-            for index, each in enumerate(asked.rules)
+            for index, each in enumerate(request.rules)
             if each.ttl_s > longest_s
         ]
         if places:
             raise _TooLong(places, longest_s)
-        outcome = await ask("put", [[each.rule(), each.ttl_s] for each in asked.rules])
+        outcome = await ask("put", [[each.rule(), each.ttl_s] for each in request.rules])
         refused = [{"index": index, "reason": reason} for index, reason in outcome["refused"]]
         return Outcome.model_validate({**outcome, "refused": refused})
 
@@ -370,9 +370,9 @@ class _NoFlow(Exception):
     """A path of the interface that names no flow."""
 
 
-def _flow_in_path(protocol: int, one: tuple[str, int], other: tuple[str, int]) -> Flow:
+def _flow_in_path(protocol: int, source: tuple[str, int], other: tuple[str, int]) -> Flow:
     try:
-        return flow(protocol, one, other)
+        return flow(protocol, source, other)
     except ValueError as error:
         raise _NoFlow(str(error)) from error
 

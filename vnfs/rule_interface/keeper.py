@@ -84,13 +84,13 @@ class RuleKeeper:
 
     def _put(
         self,
-        asked: Sequence[tuple[Sequence[Any], float]],
+        calls: Sequence[tuple[Sequence[Any], float]],
         now_s: float,
         operations: list[Operation],
     ) -> Answer:
         added = renewed = 0
         refused = []
-        for index, (fields, ttl_s) in enumerate(asked):
+        for index, (fields, ttl_s) in enumerate(calls):
             rule = decoded(fields)
             try:
                 is_new = self._store.put(rule, ttl_s, now_s)

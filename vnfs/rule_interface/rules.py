@@ -74,12 +74,12 @@ def canonical(address: str) -> str:
     return str(ipaddress.ip_address(address))
 
 
-def flow(protocol: int, one: End, other: End) -> Flow:
+def flow(protocol: int, source: End, other: End) -> Flow:
     """The flow between two ends, whose addresses are canonical. Raises ValueError when there is no
     such flow."""
-    if version(one[0]) != version(other[0]):
+    if version(source[0]) != version(other[0]):
         raise ValueError("both addresses must be IPv4, or both IPv6")
-    if not has_ports(protocol) and (one[1] or other[1]):
+    if not has_ports(protocol) and (source[1] or other[1]):
         raise ValueError(f"flows of protocol {protocol} have no ports: both must be 0")
-    low, high = sorted((one, other))
+    low, high = sorted((source, other))
     return Flow(protocol, low, high)

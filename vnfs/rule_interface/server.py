@@ -61,15 +61,15 @@ class Keeper:
         """Until the keeper is gone."""
         while True:
             await self._wake.wait()
-            asked = self._waiting[:CALLS_AT_ONCE]
+            calls = self._waiting[:CALLS_AT_ONCE]
             del self._waiting[:CALLS_AT_ONCE]
             if not self._waiting:
                 self._wake.clear()
-            tell([call for call, _ in asked])
+            tell([call for call, _ in calls])
             line = await self._answers.readline()
             gone = {"error": "sfcperf has ended"}
-            answers = json.loads(line) if line else [gone] * len(asked)
-            for (_, answered), answer in zip(asked, answers, strict=True):
+            answers = json.loads(line) if line else [gone] * len(calls)
+            for (_, answered), answer in zip(calls, answers, strict=True):
                 if not answered.cancelled():
                     answered.set_result(answer)
             if not line:

@@ -27,7 +27,9 @@ Operation = Put | Remove
 
 
 class RuleTable(ABC):
-    """Rules expire there by themselves: without anybody's help, none drops packets for longer than
+    """The rules of a function as its data plane has them.
+
+    Each rule expires in the data plane itself: if SFCPerf dies, none drops packets for longer than
     its time."""
 
     versions: ClassVar[frozenset[int]]

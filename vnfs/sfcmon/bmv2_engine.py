@@ -137,13 +137,13 @@ async def control(settings: Settings, stats: Path) -> None:
             await Engine(settings, switch, windows, stats).run()
 
 
-async def _write_tables(switch: Switch, given: Sequence[Mapping[str, Any]]) -> None:
+async def _write_tables(switch: Switch, entries: Sequence[Mapping[str, Any]]) -> None:
     """Rules last, so that no packet enters a path that is not there."""
-    if not given:
+    if not entries:
         return
     from sfcperf.vnfs.sfcmon.controller.tables import Phase, to_p4, updates
 
-    wanted = [_entry(**entry) for entry in given]
+    wanted = [_entry(**entry) for entry in entries]
     for phase in (Phase.ADD, Phase.CLASSIFY):
         todo = updates(phase, [], wanted)
         await switch.insert([to_p4(entry) for entry in todo.insert])

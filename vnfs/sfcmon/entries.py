@@ -54,39 +54,39 @@ class Entries:
             yield Flow(**vars(self.first) | {"src_port": self.first.src_port + number})
 
 
-def entries(asked: Sequence[Mapping[str, Any]]) -> list[Entries]:
+def entries(specs: Sequence[Mapping[str, Any]]) -> list[Entries]:
     """From the knob `table_entries`, defaults filled in. Raises InputError, `where` being the knob
     and the place."""
-    return [_entries(given, place) for place, given in enumerate(asked)]
+    return [_entries(spec, place) for place, spec in enumerate(specs)]
 
 
-def total(asked: Sequence[Entries]) -> int:
+def total(groups: Sequence[Entries]) -> int:
     """Flows of all of them."""
-    return sum(each.count for each in asked)
+    return sum(each.count for each in groups)
 
 
-def _entries(given: Mapping[str, Any], place: int) -> Entries:
+def _entries(spec: Mapping[str, Any], place: int) -> Entries:
     where = f"{PARAMETER}/{place}"
     try:
-        source, destination = ip_address(given["source"]), ip_address(given["destination"])
+        source, destination = ip_address(spec["source"]), ip_address(spec["destination"])
     except ValueError as error:
         raise InputError(str(error), where=where) from error
     if source.version != destination.version:
         raise InputError(f"{source} and {destination} are of different IP versions", where=where)
-    if (last := given["source_port"] + given["count"] - 1) > _MOST_PORT:
+    if (last := spec["source_port"] + spec["count"] - 1) > _MOST_PORT:
         raise InputError(
-            f"the last of {given['count']} flows from source port {given['source_port']} on would "
+            f"the last of {spec['count']} flows from source port {spec['source_port']} on would "
             f"have port {last}",
             where=where,
             allowed=f"ports up to {_MOST_PORT}",
         )
     first = Flow(
-        spi=given["spi"],
-        si=given["si"],
+        spi=spec["spi"],
+        si=spec["si"],
         src=source,
         dst=destination,
-        proto=_PROTOCOLS[given["protocol"]],
-        src_port=given["source_port"],
-        dst_port=given["destination_port"],
+        proto=_PROTOCOLS[spec["protocol"]],
+        src_port=spec["source_port"],
+        dst_port=spec["destination_port"],
     )
-    return Entries(first, given["count"])
+    return Entries(first, spec["count"])

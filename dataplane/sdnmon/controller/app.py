@@ -196,12 +196,12 @@ class SdnMon(OSKenApp):
         with switch.reading:
             # Both at once: the agent answers one after the other.
             about = switch.calls.begin(messages.status_request())
-            asked = switch.calls.begin(messages.statistics_request(buffers))
+            call = switch.calls.begin(messages.statistics_request(buffers))
             try:
-                parts = switch.calls.wait(asked, timeout_s)
+                parts = switch.calls.wait(call, timeout_s)
                 status = switch.calls.wait(about, timeout_s)
             finally:
-                switch.calls.forget(about, asked)
+                switch.calls.forget(about, call)
         if isinstance(status, Off) or not isinstance(parts, list):
             raise WrongAnswer("the answer is no statistics", where=switch.name)
         return _statistics(_expect(Status, status, switch_id), parts, switch.name)

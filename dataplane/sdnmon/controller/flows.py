@@ -39,14 +39,14 @@ def is_mac(field: Field) -> bool:
     return field.bytes == _MAC_BYTES
 
 
-def _value(field: Field, given: object) -> int | None:
+def _value(field: Field, value: object) -> int | None:
     """None: it is no value of the field."""
-    if isinstance(given, bool):
+    if isinstance(value, bool):
         return None
-    if isinstance(given, int):
+    if isinstance(value, int):
         plain = not is_address(field) and not is_mac(field)
-        return given if plain and 0 <= given <= field.mask else None
-    return _value_of_text(field, given) if isinstance(given, str) else None
+        return value if plain and 0 <= value <= field.mask else None
+    return _value_of_text(field, value) if isinstance(value, str) else None
 
 
 def _value_of_text(field: Field, text: str) -> int | None:
@@ -64,15 +64,15 @@ def _value_of_text(field: Field, text: str) -> int | None:
     return number if number <= field.mask else None
 
 
-def _mask(field: Field, given: object) -> int | None:
+def _mask(field: Field, mask: object) -> int | None:
     """A mask in the form of a value, or the length of a prefix; None: it is no mask, or has no bit
     set."""
-    if given is None:
+    if mask is None:
         return field.mask
-    prefix = str(given)
+    prefix = str(mask)
     if is_address(field) and re.fullmatch(r"[0-9]{1,3}", prefix) and int(prefix) <= field.bits:
         return (field.mask << field.bits - int(prefix) & field.mask) or None
-    return _value(field, given) or None
+    return _value(field, mask) or None
 
 
 def _shown(field: Field) -> Callable[[bytes], str | int]:
@@ -125,10 +125,10 @@ def in_order(layout: Layout) -> list[str]:
 def key_of(layout: Layout, flow: Flow) -> bytes:
     """The key of a flow. Raises InputError."""
     values: dict[str, int] = {}
-    for name, given in _flow_of_text(flow) if isinstance(flow, str) else flow.items():
+    for name, text in _flow_of_text(flow) if isinstance(flow, str) else flow.items():
         if name not in layout.masks:
             raise _no_field(name, "field of this table", in_order(layout))
-        value = None if name in values else _value(BY_NAME[name], given)
+        value = None if name in values else _value(BY_NAME[name], text)
         if value is None:
             example = _EXAMPLES.get(BY_NAME[name].bytes if not _is_plain(name) else 0, "1")
             raise InputError(f"{name}: one value, such as {name}={example}", where="flow")

@@ -14,8 +14,10 @@ UNPARSED = "unparsed"
 
 
 class Sff(ABC):
-    """One node's data plane. Order of calls: `start`; once all veths and links of the node are
-    there, `connect`; then any of the others; `stop`."""
+    """The data plane of one node: classifier, SFF and SFC proxies (RFC 7665, section 4).
+
+    Order of calls: `start`; once all veths and links of the node are there, `connect`; then any of
+    the others; `stop`."""
 
     def __init__(self, host: Host, node: NodeLayout, layout: Layout, scenario: Scenario) -> None:
         """`host` is in the node's network namespace and in the SFF's control group."""

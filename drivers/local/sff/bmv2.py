@@ -29,8 +29,8 @@ _TIMES = ("timed", "time_ns", "traced", "away_ns", "since_first_ns")
 
 def monitored(parameters: Mapping[str, Any], node: str) -> bool:
     """Whether the monitor `sfcmon` with these parameters is at the SFF of a node."""
-    asked = parameters.get("nodes")
-    return parameters["at"] != "functions" and (asked is None or node in asked)
+    nodes = parameters.get("nodes")
+    return parameters["at"] != "functions" and (nodes is None or node in nodes)
 
 
 class Bmv2Watch:

@@ -163,8 +163,8 @@ def _without_answer(error: Exception) -> FailureKind:
 
 
 def _message(error: Exception, status: int | None) -> str:
-    given = getattr(error, "details", None) or getattr(error, "message", None) or str(error)
-    text = " ".join(str(given).split()) or type(error).__name__
+    detail = getattr(error, "details", None) or getattr(error, "message", None) or str(error)
+    text = " ".join(str(detail).split()) or type(error).__name__
     return text if status is None or f"HTTP {status}" in text else f"{text} (HTTP {status})"
 
 

@@ -18,11 +18,11 @@ from sfcperf.plugins import Requirement
 
 
 class Lifecycle(ABC):
-    """Makes and removes machines and the chain. Each resource is journaled before it is made, under
-    a `Kind`, with a name that carries the run's tag.
+    """The services of a cloud by which machines and the chain are made and removed.
 
-    All methods may be called again after they failed: they find what is there and continue, so that
-    a request whose answer was lost makes nothing twice.
+    Each resource is journaled before it is made, under a `Kind`, with a name that carries the run's
+    tag. A method that failed may be called again: it finds what is there and continues, so that a
+    request whose answer was lost makes nothing twice.
     """
 
     def __init__(self, context: LifecycleContext) -> None:

@@ -60,8 +60,10 @@ class Project:
 def find_vim(server: TackerServer, project: Project) -> Mapping[str, Any] | None:
     """A VIM that Tacker has for our project; preferably its default one."""
     vims = server.call("listing Tacker's VIMs", lambda client: client.list_vims()["vims"])
-    ours = [vim for vim in vims if _is_ours(vim, project) and vim.get("status") not in _UNUSABLE]
-    return next(iter(sorted(ours, key=lambda vim: not vim.get("is_default"))), None)
+    own_vims = [
+        vim for vim in vims if _is_ours(vim, project) and vim.get("status") not in _UNUSABLE
+    ]
+    return next(iter(sorted(own_vims, key=lambda vim: not vim.get("is_default"))), None)
 
 
 def _is_ours(vim: Mapping[str, Any], project: Project) -> bool:

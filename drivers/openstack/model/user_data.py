@@ -8,8 +8,8 @@ from email.mime.text import MIMEText
 _SHELLS = ("sh", "ash", "dash", "bash")
 
 
-def joined(ours: str, own: str | None) -> str:
-    """Join `ours`, a script for `/bin/sh`, with the descriptor's `own`, which has a
+def joined(framework: str, own: str | None) -> str:
+    """Join `framework`, a script for `/bin/sh`, with the descriptor's `own`, which has a
     `mime_subtype`.
 
     Two shell scripts become one, which guests without cloud-init can run too. Other formats
@@ -17,15 +17,15 @@ def joined(ours: str, own: str | None) -> str:
     formats").
     """
     if own is None:
-        return ours
+        return framework
     text = own.replace("\r\n", "\n")
     head, _, body = text.partition("\n")
     shell, options = _shell(head)
     if shell is not None:
         first = f"#!/bin/{shell}" if shell == "bash" else "#!/bin/sh"
-        return "\n".join([first, *ours.splitlines()[1:], *options, body])
+        return "\n".join([first, *framework.splitlines()[1:], *options, body])
     parts = MIMEMultipart(boundary="==sfcperf==")
-    for part in (ours, own):
+    for part in (framework, own):
         parts.attach(MIMEText(part, str(mime_subtype(part))))
     return parts.as_string()
 

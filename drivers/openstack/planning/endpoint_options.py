@@ -89,15 +89,15 @@ def options_of(spec: EndpointSpec) -> EndpointOptions:
             allowed=misfit.allowed,
             hint=misfit.hint,
         )
-    given = spec.options.get("machine")
+    machine = spec.options.get("machine")
     return EndpointOptions(
         spec.options.get("image"),
         spec.options.get("flavor"),
-        None if given is None else _existing(spec, given),
+        None if machine is None else _existing(spec, machine),
     )
 
 
-def _existing(spec: EndpointSpec, given: Mapping[str, Any]) -> ExistingMachine:
+def _existing(spec: EndpointSpec, options: Mapping[str, Any]) -> ExistingMachine:
     for name, value in (("resources", spec.resources), ("address", spec.address)):
         if value is not None:
             raise WorkflowError(
@@ -105,6 +105,6 @@ def _existing(spec: EndpointSpec, given: Mapping[str, Any]) -> ExistingMachine:
                 where=f"/endpoints/{spec.name}/{name}",
                 hint="leave it out",
             )
-    machine = with_defaults(SCHEMA["properties"]["machine"], given)
+    machine = with_defaults(SCHEMA["properties"]["machine"], options)
     machine["key_file"] = with_home(machine["key_file"])
     return ExistingMachine(spec.name, **machine)

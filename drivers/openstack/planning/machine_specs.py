@@ -91,10 +91,10 @@ def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
         descriptor.vcpus or default.vcpus, descriptor.memory_mib or default.memory_mib
     )
     # Resources in the workflow override those in the descriptor.
-    asked = spec.resources != own_size
-    sized_by_vnfd = config.flavor is None and not asked
+    has_own_size = spec.resources != own_size
+    sized_by_vnfd = config.flavor is None and not has_own_size
     flavor = descriptor.flavor if sized_by_vnfd else config.flavor
-    resources = spec.resources if asked or flavor is None else SIZE_OF_FLAVOR
+    resources = spec.resources if has_own_size or flavor is None else SIZE_OF_FLAVOR
     used = {"user_data": True, "flavor": sized_by_vnfd, "image": config.image is None}
     _check_descriptor(descriptor, used, f"/vnfs/{spec.vnf}/vnfd", vnfd)
     if image is None:

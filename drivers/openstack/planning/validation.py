@@ -59,10 +59,10 @@ def data_prefix(scenario: Scenario, tag: str = "") -> str:
 
 
 def _check_encapsulation(scenario: Scenario) -> None:
-    asked = scenario.chain.encapsulation
-    if asked != "auto":
+    encapsulation = scenario.chain.encapsulation
+    if encapsulation != "auto":
         raise WorkflowError(
-            f"this driver does not support {asked}: networking-sfc carries packets by MPLS "
+            f"this driver does not support {encapsulation}: networking-sfc carries packets by MPLS "
             "between switches, and functions receive plain IP",
             where="/chain/encapsulation",
             allowed='"auto": the infrastructure\'s own chaining, which the results record',

@@ -58,12 +58,12 @@ def _filtered(
     return ResourceType(find, delete)
 
 
-def _deletion(service: str, one: str) -> Callable[[Cloud, Any], object]:
+def _deletion(service: str, kind: str) -> Callable[[Cloud, Any], object]:
     """By openstacksdk's call `delete_ONE` of the service (`network`, `compute`)."""
 
     def delete(cloud: Cloud, found: Any) -> None:
         calls = getattr(cloud.connection, service)
-        getattr(calls, f"delete_{one}")(id_of(found), ignore_missing=True)
+        getattr(calls, f"delete_{kind}")(id_of(found), ignore_missing=True)
 
     return delete
 

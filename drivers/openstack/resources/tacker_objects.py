@@ -121,8 +121,8 @@ def lcm_operations(cloud: Cloud, instance_id: str) -> list[Mapping[str, Any]]:
         lambda client: client.list_vnf_lcm_op_occs(filter=f"(eq,vnfInstanceId,{instance_id})")
     )
     occurrences = _listed(bodies, "vnf_lcm_op_occs")
-    mine = [body for body in occurrences if body.get("vnfInstanceId") == instance_id]
-    return sorted(mine, key=lambda body: str(body.get("startTime") or ""))
+    of_instance = [body for body in occurrences if body.get("vnfInstanceId") == instance_id]
+    return sorted(of_instance, key=lambda body: str(body.get("startTime") or ""))
 
 
 def _delete_instance(cloud: Cloud, instance: TackerObject) -> None:

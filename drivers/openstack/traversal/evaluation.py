@@ -61,18 +61,18 @@ class _Crossing:
 
 
 def evaluate(
-    path: ExpectedPath, functions: Sequence[str], seen: Mapping[str, Observations]
+    path: ExpectedPath, functions: Sequence[str], observations: Mapping[str, Observations]
 ) -> PathEvaluation:
-    """`functions`: all of the chain; `seen`: by instance, those of endpoints too."""
+    """`functions`: all of the chain; `observations`: by instance, those of endpoints too."""
     problems: Counter[str] = Counter()
     crossed: dict[str, list[_Crossing]] = {step.function: [] for step in path.steps}
     bypassed = [name for name in functions if name not in crossed]
     for mark in path.marks:
-        problems.update(_follow(path, mark, seen, crossed))
+        problems.update(_follow(path, mark, observations, crossed))
         problems.update(
             f"{name} was crossed by a packet that should bypass the chain"
             for name in bypassed
-            if seen[name][mark]
+            if observations[name][mark]
         )
     observed = [_hop(name, crossings) for name, crossings in crossed.items()]
     observed.sort(key=lambda hop: -1 if hop.ttl is None else hop.ttl, reverse=True)
@@ -86,18 +86,18 @@ def evaluate(
 def _follow(
     path: ExpectedPath,
     mark: bytes,
-    seen: Mapping[str, Observations],
+    observations: Mapping[str, Observations],
     crossed: Mapping[str, list[_Crossing]],
 ) -> list[str]:
     """Problems of one packet; `crossed` gets its crossings."""
     source, interface = path.source
-    left = [o for o in seen[source][mark] if o.outgoing and o.interface == interface]
+    left = [o for o in observations[source][mark] if o.outgoing and o.interface == interface]
     if len(left) != 1:
         return [f"the {source} sent the packet {len(left)} times instead of once"]
     problems: list[str] = []
     before, ttl = f"the {source}", TTL
     for step in path.steps:
-        crossing = _cross(step, seen[step.function][mark])
+        crossing = _cross(step, observations[step.function][mark])
         if isinstance(crossing, str):
             return [*problems, crossing]
         crossed[step.function].append(crossing)
@@ -108,7 +108,9 @@ def _follow(
             )
         before, ttl = step.function, crossing.ttl_after
     destination, interface = path.destination
-    arrived = [o for o in seen[destination][mark] if not o.outgoing and o.interface == interface]
+    arrived = [
+        o for o in observations[destination][mark] if not o.outgoing and o.interface == interface
+    ]
     if len(arrived) != 1:
         return [
             *problems,
@@ -117,11 +119,11 @@ def _follow(
     return [*problems, *_indirect(f"the {destination}", arrived[0].ttl, ttl, before)]
 
 
-def _cross(step: PathStep, seen: Sequence[Observation]) -> _Crossing | str:
+def _cross(step: PathStep, observations: Sequence[Observation]) -> _Crossing | str:
     """How the packet crossed a function, or what is wrong."""
     ttls = []
     for verb, outgoing, expected in (("entered", False, step.entry), ("left", True, step.exit)):
-        found = [o for o in seen if o.outgoing == outgoing]
+        found = [o for o in observations if o.outgoing == outgoing]
         if len(found) != 1:
             return f"the packet {verb} {step.function} {len(found)} times instead of once"
         if found[0].interface != expected:
@@ -131,11 +133,12 @@ def _cross(step: PathStep, seen: Sequence[Observation]) -> _Crossing | str:
     return _Crossing(*ttls)
 
 
-def _indirect(who: str, ttl: int, expected: int, before: str) -> list[str]:
+def _indirect(receiver: str, ttl: int, expected: int, before: str) -> list[str]:
     if ttl == expected:
         return []
     return [
-        f"{who} received it with TTL {ttl}, not {expected}: it did not come directly from {before}"
+        f"{receiver} received it with TTL {ttl}, not {expected}: "
+        f"it did not come directly from {before}"
     ]
 
 

@@ -152,10 +152,10 @@ class _Prover:
     ) -> _Attempt:
         """What the captures show by now."""
         marks = [mark for path in paths for mark in path.marks]
-        seen: dict[str, Observations] = {
+        observations: dict[str, Observations] = {
             capture.point.name: observe(capture.pcap, capture.names, marks) for capture in running
         }
-        forward, reverse = (evaluate(path, self._functions, seen) for path in paths)
+        forward, reverse = (evaluate(path, self._functions, observations) for path in paths)
         return _Attempt(paths, (forward, reverse))
 
 

@@ -125,47 +125,47 @@ class Ab(WebProbe):
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start nginx; one round of requests, so that no measured one waits for ARP."""
-        asked = self.parameters
+        parameters = self.parameters
         self._port = self.server_port(deployment.server.host)
-        self.serve(deployment, raw_dir, asked.get("server_ports", [self._port]))
-        self._ab(deployment, raw_dir, "ab-warmup", asked["concurrency"])
+        self.serve(deployment, raw_dir, parameters.get("server_ports", [self._port]))
+        self._ab(deployment, raw_dir, "ab-warmup", parameters["concurrency"])
 
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
         """Run ab on the client, and read its output and its table of percentiles. Raises
         MeasurementError when ab fails or no request gets a good reply."""
         table = self._table(deployment)
         output = self._ab(deployment, raw_dir, "ab", _requests(self.parameters), table)
-        seen = parse(output.stdout)
-        if seen.good == 0:
+        result = parse(output.stdout)
+        if result.good == 0:
             raise MeasurementError(
-                f"no good reply to {seen.requests} requests ({seen.failed} failed, {seen.not_2xx} "
-                f"with a status other than 2xx; causes {dict(seen.failures)})"
+                f"no good reply to {result.requests} requests ({result.failed} failed, "
+                f"{result.not_2xx} with a status other than 2xx; causes {dict(result.failures)})"
             )
         deployment.client.host.get(table, raw_dir / table.name)
         printed = (raw_dir / table.name).read_text(errors="replace")
-        times_us = parse_percentiles(printed, seen.requests)
+        times_us = parse_percentiles(printed, result.requests)
         return Load(
-            seen.duration_s,
+            result.duration_s,
             {
-                "requests_per_s": seen.requests_per_s,
-                "request_time_us": seen.time_per_request_us,
+                "requests_per_s": result.requests_per_s,
+                "request_time_us": result.time_per_request_us,
                 "request_time_median_us": times_us[50],
                 "request_time_p95_us": times_us[95],
                 "request_time_p99_us": times_us[99],
                 "request_time_max_us": times_us[100],
-                "errors": seen.requests - seen.good,
+                "errors": result.requests - result.good,
             },
-            doubts(seen, self.parameters, output.cpu_ratio),
+            doubts(result, self.parameters, output.cpu_ratio),
             {
-                "requests": seen.requests,
-                "concurrency": seen.concurrency,
-                "kept_connections": seen.kept,
-                "failures": dict(seen.failures),
+                "requests": result.requests,
+                "concurrency": result.concurrency,
+                "kept_connections": result.kept,
+                "failures": dict(result.failures),
                 "client_cpu_ratio": None
                 if output.cpu_ratio is None
                 else round(output.cpu_ratio, 3),
             },
-            request_loss(seen),
+            request_loss(result),
         )
 
     def _ab(
@@ -176,13 +176,13 @@ class Ab(WebProbe):
         requests: int,
         table: Path | None = None,
     ) -> ToolOutput:
-        asked = self.parameters
+        parameters = self.parameters
         # -r: a connection that breaks off is counted, and does not end the test.
         argv = ["ab", "-q", "-r"]
         # Before -n, of which it would set a value of its own.
-        argv += ["-t", str(asked["duration_s"])] if "duration_s" in asked else []
-        argv += ["-n", str(requests), "-c", str(asked["concurrency"])]
-        argv += ["-s", str(asked["timeout_s"]), *(["-k"] if asked["keep_alive"] else [])]
+        argv += ["-t", str(parameters["duration_s"])] if "duration_s" in parameters else []
+        argv += ["-n", str(requests), "-c", str(parameters["concurrency"])]
+        argv += ["-s", str(parameters["timeout_s"]), *(["-k"] if parameters["keep_alive"] else [])]
         argv += [] if table is None else ["-e", str(table)]
         argv.append(f"http://{deployment.server.address}:{self._port}{OBJECT_URI}")
         return self.run(deployment, raw_dir, name, argv, meter_cpu=True)
@@ -196,19 +196,19 @@ class Ab(WebProbe):
         return table
 
 
-def _requests(asked: Mapping[str, Any]) -> int:
+def _requests(parameters: Mapping[str, Any]) -> int:
     """The most that are made. ab takes memory for each from the start."""
-    in_time = min(_MOST_REQUESTS, _MOST_PER_S * asked.get("duration_s", 0))
-    return int(asked.get("requests", in_time or _REQUESTS))
+    in_time = min(_MOST_REQUESTS, _MOST_PER_S * parameters.get("duration_s", 0))
+    return int(parameters.get("requests", in_time or _REQUESTS))
 
 
-def request_loss(seen: AbOutput) -> Loss:
+def request_loss(output: AbOutput) -> Loss:
     """Requests that failed, by ab's count of their causes."""
-    causes = {**seen.failures, "write": seen.write_errors, "status": seen.not_2xx}
+    causes = {**output.failures, "write": output.write_errors, "status": output.not_2xx}
     named = ", ".join(f"{cause} {count}" for cause, count in causes.items() if count)
     return Loss(
-        min(seen.requests, max(seen.requests - seen.good, seen.write_errors)),
-        seen.requests,
+        min(output.requests, max(output.requests - output.good, output.write_errors)),
+        output.requests,
         f"requests failed ({named})" if named else "requests failed",
         "rate and times are those of the others",
         LOSS_WARNING,
@@ -216,15 +216,15 @@ def request_loss(seen: AbOutput) -> Loss:
     )
 
 
-def doubts(seen: AbOutput, asked: Mapping[str, Any], cpu_ratio: float | None) -> list[str]:
-    """Why the numbers of a test should not be believed. `asked` are the probe's parameters, the
-    CPU ratio is of one CPU (None: ab ended before it was looked at)."""
+def doubts(output: AbOutput, parameters: Mapping[str, Any], cpu_ratio: float | None) -> list[str]:
+    """Why the numbers of a test should not be believed. `parameters` are the probe's; `cpu_ratio`
+    is of one CPU (None: ab ended before its CPU time was read)."""
     reasons = []
-    if "duration_s" not in asked and seen.requests < _requests(asked):
-        reasons.append(f"ab made {seen.requests} of the {_requests(asked)} requests")
-    if seen.not_2xx or seen.document_bytes != asked["object_bytes"]:
+    if "duration_s" not in parameters and output.requests < _requests(parameters):
+        reasons.append(f"ab made {output.requests} of the {_requests(parameters)} requests")
+    if output.not_2xx or output.document_bytes != parameters["object_bytes"]:
         reasons.append(
-            f"the server did not serve the object: {seen.not_2xx} other replies, "
-            f"first reply of {seen.document_bytes} bytes"
+            f"the server did not serve the object: {output.not_2xx} other replies, "
+            f"first reply of {output.document_bytes} bytes"
         )
     return reasons + saturation_doubts("sender", "ab", cpu_ratio)

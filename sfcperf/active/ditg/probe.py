@@ -171,9 +171,10 @@ class Ditg(ServerProbe):
         sent = self._send(deployment, raw_dir, *logs)
         losses = EndpointLosses.read(deployment).since(before)
         if sent.returncode:
-            said = last_lines((raw_dir / _SERVER_ERRORS).read_text(errors="replace"))
+            complaint = last_lines((raw_dir / _SERVER_ERRORS).read_text(errors="replace"))
             raise MeasurementError(
-                f"ITGSend failed: {sent.complaint()}" + (f"; ITGRecv: {said}" if said else "")
+                f"ITGSend failed: {sent.complaint()}"
+                + (f"; ITGRecv: {complaint}" if complaint else "")
             )
         sender = _decode(client, logs[0], raw_dir, "send")
         if self.parameters["meter"] == ROUND_TRIP:
@@ -203,49 +204,55 @@ class Ditg(ServerProbe):
             self.parameters["loss_warning"],
         )
 
-    def _values(self, seen: DitgOutput, packets_sent: int) -> dict[str, float | None]:
+    def _values(self, output: DitgOutput, packets_sent: int) -> dict[str, float | None]:
         prefix = "delay" if self.parameters["meter"] == ONE_WAY else "rtt"
         return {
-            f"{prefix}_us": seen.delay_us,
-            f"{prefix}_min_us": seen.delay_min_us,
-            f"{prefix}_max_us": seen.delay_max_us,
-            f"{prefix}_stdev_us": seen.delay_stdev_us,
-            "jitter_us": seen.jitter_us,
-            "rate_bps": seen.rate_bps,
-            "loss_ratio": max(0, packets_sent - seen.packets) / packets_sent,
+            f"{prefix}_us": output.delay_us,
+            f"{prefix}_min_us": output.delay_min_us,
+            f"{prefix}_max_us": output.delay_max_us,
+            f"{prefix}_stdev_us": output.delay_stdev_us,
+            "jitter_us": output.jitter_us,
+            "rate_bps": output.rate_bps,
+            "loss_ratio": max(0, packets_sent - output.packets) / packets_sent,
         }
 
     def _send(
         self, deployment: Deployment, raw_dir: Path, sender_log: Path, receiver_log: Path
     ) -> ToolOutput:
-        asked = self.parameters
+        parameters = self.parameters
         argv = ["ITGSend", "-a", deployment.server.address, "-rp", str(self._port)]
-        argv += ["-Sdp", str(self._signalling), "-T", asked["protocol"].upper()]
-        argv += ["-c", str(asked["payload_bytes"]), "-C", f"{_rate_pps(asked):.3f}"]
-        argv += ["-t", str(round(asked["duration_s"] * _MS_PER_S)), "-m", _METERS[asked["meter"]]]
+        argv += ["-Sdp", str(self._signalling), "-T", parameters["protocol"].upper()]
+        argv += ["-c", str(parameters["payload_bytes"]), "-C", f"{_rate_pps(parameters):.3f}"]
+        argv += [
+            "-t",
+            str(round(parameters["duration_s"] * _MS_PER_S)),
+            "-m",
+            _METERS[parameters["meter"]],
+        ]
         argv += ["-l", str(sender_log), "-x", str(receiver_log)]
-        argv += ["-poll"] if asked["busy_wait"] else []
-        argv += ["-D"] if asked["protocol"] == "tcp" else []
+        argv += ["-poll"] if parameters["busy_wait"] else []
+        argv += ["-D"] if parameters["protocol"] == "tcp" else []
         return run_tool(
             deployment.client.host,
             argv,
-            timeout_s=asked["duration_s"] + _TIMEOUT_MARGIN_S,
+            timeout_s=parameters["duration_s"] + _TIMEOUT_MARGIN_S,
             stdout=raw_dir / "ditg-client.txt",
             stderr=raw_dir / "ditg-client.stderr.txt",
         )
 
     def _doubts(self, sent_bps: float, losses: EndpointLosses, deployment: Deployment) -> list[str]:
-        asked, doubts = self.parameters, []
+        parameters, doubts = self.parameters, []
         # With the round-trip meter, only packets that came back are in the sender's log.
         if (
-            asked["meter"] == ONE_WAY
-            and sent_bps < (1 - asked["rate_tolerance"]) * asked["rate_bps"]
+            parameters["meter"] == ONE_WAY
+            and sent_bps < (1 - parameters["rate_tolerance"]) * parameters["rate_bps"]
         ):
             doubts.append(
-                f"the sender reached {sent_bps / 1e6:.3f} of the {asked['rate_bps'] / 1e6:.3f} "
-                f"Mbit/s requested (tolerance {asked['rate_tolerance']:.0%})"
+                f"the sender reached {sent_bps / 1e6:.3f} of the "
+                f"{parameters['rate_bps'] / 1e6:.3f} Mbit/s requested "
+                f"(tolerance {parameters['rate_tolerance']:.0%})"
             )
-        if asked["protocol"] == "tcp":
+        if parameters["protocol"] == "tcp":
             return doubts + losses.of_interface(deployment.client)
         return doubts + losses.of_udp(deployment.client)
 

@@ -64,12 +64,12 @@ class HeavyHitterEngine(TraceProbe):
 
     def events(self, raw_dir: Path, *options: object) -> list[dict[str, Any]]:
         """What the tool prints. Raises MeasurementError."""
-        asked = self.parameters
-        words = ["--engine", asked["engine"], "--trace", self._chunk.source]
-        words += ["--spec", SPEC] if asked["engine"] == "swx" else []
-        words += ["--rows", asked["hash_functions"], "--columns", asked["columns"]]
-        words += ["--conservative"] if asked["conservative"] else []
-        words += ["--frames", asked["packets"], *options]
+        parameters = self.parameters
+        words = ["--engine", parameters["engine"], "--trace", self._chunk.source]
+        words += ["--spec", SPEC] if parameters["engine"] == "swx" else []
+        words += ["--rows", parameters["hash_functions"], "--columns", parameters["columns"]]
+        words += ["--conservative"] if parameters["conservative"] else []
+        words += ["--frames", parameters["packets"], *options]
         argv = [str(binaries.find(BINARY)), *map(str, words)]
         printed = process.run(argv, timeout_s=_TIMEOUT_S).stdout
         (raw_dir / f"{BINARY}.jsonl").write_bytes(printed)
@@ -123,22 +123,22 @@ class HeavyHitterThroughput(HeavyHitterEngine):
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Run the threads. Raises CannotBeMeasured for more than there are CPUs."""
-        asked = self.parameters
+        parameters = self.parameters
         cpus = sorted(os.sched_getaffinity(0))
-        if asked["cores"] > len(cpus):
+        if parameters["cores"] > len(cpus):
             raise CannotBeMeasured(
-                f"{asked['cores']} cores are more than the {len(cpus)} of this machine",
+                f"{parameters['cores']} cores are more than the {len(cpus)} of this machine",
                 hint="`sfcperf heavy-hitters model RUN` computes what more cores would do",
             )
-        words = ["--repeat-ms", round(asked["duration_s"] * 1000), "--threshold"]
-        words += [asked["threshold"], "--frame-bytes", asked["frame_bytes"] - _FCS_BYTES]
-        words += ["--cpus", ",".join(map(str, cpus[: asked["cores"]]))]
+        words = ["--repeat-ms", round(parameters["duration_s"] * 1000), "--threshold"]
+        words += [parameters["threshold"], "--frame-bytes", parameters["frame_bytes"] - _FCS_BYTES]
+        words += ["--cpus", ",".join(map(str, cpus[: parameters["cores"]]))]
         threads = self.events(raw_dir, *words)[-1]["threads"]
         rates = [1e9 / thread["ns_per_frame"] for thread in threads if thread["frames"]]
         total = sum(rates)
         values = {
             "throughput_pps": total,
-            "throughput_bps": total * asked["frame_bytes"] * 8,
+            "throughput_bps": total * parameters["frame_bytes"] * 8,
             "packet_ns": fmean(t["ns_per_frame"] for t in threads if t["frames"]),
         }
         return ProbeResult(
@@ -207,8 +207,14 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Compare. Raises MeasurementError for a trace without flows."""
-        asked = self.parameters
-        words: list[object] = ["--score", "--action", "report", "--threshold", asked["threshold"]]
+        parameters = self.parameters
+        words: list[object] = [
+            "--score",
+            "--action",
+            "report",
+            "--threshold",
+            parameters["threshold"],
+        ]
         events = self.events(raw_dir, *words)
         end = events[-1]
         left_out = LeftOut(end["left_out"])

@@ -151,7 +151,7 @@ class HeavyHitterMitigation(ReplayProbe):
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
         """Send, and tell what arrived. Raises MeasurementError when nothing did."""
         assert self._replay is not None, "prepare comes first"
-        asked = self.parameters
+        parameters = self.parameters
         before = _blocked(deployment)
         sent, doubts = self._replay.send()
         blocked = None if before is None else (_blocked(deployment) or 0) - before
@@ -160,15 +160,19 @@ class HeavyHitterMitigation(ReplayProbe):
         found = mitigation(
             self._replay.plan,
             self._replay.arrivals(),
-            asked["lead_s"],
-            asked["duration_s"],
-            asked["bin_s"],
+            parameters["lead_s"],
+            parameters["duration_s"],
+            parameters["bin_s"],
         )
         doubts += [*sent.doubts(), *losses(sent, found, blocked)]
         series = {"heavy_hitter_pps": found.heavy_pps, "background_pps": found.background_pps}
         values = _values(sent, found) | {name: fmean(rates) for name, rates in series.items()}
         return ProbeResult(
-            samples(_METRICS, values), tuple(doubts), _notes(sent, blocked), series, asked["bin_s"]
+            samples(_METRICS, values),
+            tuple(doubts),
+            _notes(sent, blocked),
+            series,
+            parameters["bin_s"],
         )
 
 
@@ -191,8 +195,8 @@ def losses(sent: Replayed, found: Mitigation, blocked: int | None) -> Iterator[s
 
 def _traffic(parameters: Mapping[str, Any]) -> Traffic:
     names = ("rate_pps", "background_pps", "background_flows", "lead_s", "duration_s")
-    given = {name: parameters[name] for name in (*names, "frame_bytes")}
-    return Traffic(**given, port=parameters.get("port", USUAL_PORT))
+    settings = {name: parameters[name] for name in (*names, "frame_bytes")}
+    return Traffic(**settings, port=parameters.get("port", USUAL_PORT))
 
 
 def _blocked(deployment: Deployment) -> int | None:

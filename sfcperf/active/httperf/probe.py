@@ -144,46 +144,46 @@ class Httperf(WebProbe):
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
         """Start nginx, and find out how many calls take as long as asked for."""
-        asked = self.parameters
+        parameters = self.parameters
         self._port = self.server_port(deployment.server.host)
         self.serve(deployment, raw_dir, [self._port])
-        if asked["rate_per_s"] == MAXIMUM and "calls_per_connection" not in asked:
-            self._calls = self._calls_that_take(asked["duration_s"], deployment, raw_dir)
+        if parameters["rate_per_s"] == MAXIMUM and "calls_per_connection" not in parameters:
+            self._calls = self._calls_that_take(parameters["duration_s"], deployment, raw_dir)
 
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
         """Run httperf on the client, and read rates, times and errors from its output. Raises
         MeasurementError when httperf fails or no request gets a good reply."""
-        seen = self._httperf(deployment, raw_dir, "httperf", self._calls)
+        output = self._httperf(deployment, raw_dir, "httperf", self._calls)
         return Load(
-            seen.duration_s,
+            output.duration_s,
             {
-                "replies_per_s": seen.replies_per_s,
-                "response_time_us": seen.response_us,
-                "transfer_time_us": seen.transfer_us,
-                "connection_time_us": seen.connect_us,
-                "errors": seen.errors.total,
+                "replies_per_s": output.replies_per_s,
+                "response_time_us": output.response_us,
+                "transfer_time_us": output.transfer_us,
+                "connection_time_us": output.connect_us,
+                "errors": output.errors.total,
             },
-            self._doubts(seen),
+            self._doubts(output),
             {
-                "connections": seen.connections,
+                "connections": output.connections,
                 "calls_per_connection": self._calls,
-                "requests": seen.requests,
-                "replies": seen.replies,
-                "most_concurrent_connections": seen.most_concurrent,
-                "client_cpu_ratio": seen.client_cpu_ratio,
-                "timeouts": seen.errors.client_timeout,
+                "requests": output.requests,
+                "replies": output.replies,
+                "most_concurrent_connections": output.most_concurrent,
+                "client_cpu_ratio": output.client_cpu_ratio,
+                "timeouts": output.errors.client_timeout,
             },
-            self.loss(seen),
+            self.loss(output),
         )
 
-    def loss(self, seen: HttperfOutput) -> Loss:
+    def loss(self, output: HttperfOutput) -> Loss:
         """Requests without a good reply: also those that a broken connection did not send."""
-        wanted = max(seen.connections * self._calls, seen.requests)
-        lost = max(wanted - seen.status["2xx"], seen.errors.of_chain)
+        wanted = max(output.connections * self._calls, output.requests)
+        lost = max(wanted - output.status["2xx"], output.errors.of_chain)
         return Loss(
             min(wanted, lost),
             wanted,
-            f"requests got no good reply ({seen.errors.text()})",
+            f"requests got no good reply ({output.errors.text()})",
             "rate and times are those of the others",
             self.parameters["loss_warning"],
             changes_load=self.parameters["rate_per_s"] == MAXIMUM,
@@ -194,10 +194,10 @@ class Httperf(WebProbe):
         connections: int = self.parameters["connections"]
         calls, is_cold = _FIRST_CALLS, True
         while True:
-            seen = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
-            wanted = max(1, round(seen.replies_per_s * duration_s / connections))
+            output = self._httperf(deployment, raw_dir, "httperf-warmup", calls)
+            wanted = max(1, round(output.replies_per_s * duration_s / connections))
             most = calls * _CALLS_FACTOR
-            if seen.duration_s >= _TELLING_S or (wanted <= most and not is_cold):
+            if output.duration_s >= _TELLING_S or (wanted <= most and not is_cold):
                 return wanted
             calls, is_cold = min(wanted, most), False
 
@@ -205,25 +205,25 @@ class Httperf(WebProbe):
         self, deployment: Deployment, raw_dir: Path, name: str, calls: int
     ) -> HttperfOutput:
         """Run httperf. Raises MeasurementError when it fails or has not one good reply."""
-        asked = self.parameters
-        rate = asked["rate_per_s"]
+        parameters = self.parameters
+        rate = parameters["rate_per_s"]
         # --hog: local ports of the whole range, not only 1024 to 5000.
         argv = ["httperf", "--hog", "--server", deployment.server.address]
         argv += ["--port", str(self._port), "--uri", OBJECT_URI]
-        argv += ["--num-conns", str(asked["connections"])]
+        argv += ["--num-conns", str(parameters["connections"])]
         argv += ["--num-calls", str(calls)]
         argv += ["--rate", str(_ALL_AT_ONCE_PER_S if rate == MAXIMUM else rate)]
-        argv += ["--timeout", str(asked["timeout_s"])]
-        seen = parse(self.run(deployment, raw_dir, name, argv).stdout)
-        if seen.status["2xx"] == 0:
+        argv += ["--timeout", str(parameters["timeout_s"])]
+        output = parse(self.run(deployment, raw_dir, name, argv).stdout)
+        if output.status["2xx"] == 0:
             raise MeasurementError(
-                f"no good reply to {seen.requests} requests on {seen.connections} connections "
-                f"({seen.errors.total} errors, status {dict(seen.status)})"
+                f"no good reply to {output.requests} requests on {output.connections} connections "
+                f"({output.errors.total} errors, status {dict(output.status)})"
             )
-        return seen
+        return output
 
-    def _doubts(self, seen: HttperfOutput) -> list[str]:
-        asked, errors = self.parameters, seen.errors
+    def _doubts(self, output: HttperfOutput) -> list[str]:
+        parameters, errors = self.parameters, output.errors
         doubts = []
         if errors.of_client:
             doubts.append(
@@ -231,24 +231,24 @@ class Httperf(WebProbe):
                 f"{errors.files_unavailable}, no local port {errors.addresses_unavailable}, "
                 f"file table full {errors.file_table_full}"
             )
-        if seen.connections < asked["connections"]:
+        if output.connections < parameters["connections"]:
             doubts.append(
-                f"the sender opened {seen.connections} of {asked['connections']} connections"
+                f"the sender opened {output.connections} of {parameters['connections']} connections"
             )
-        doubts += [] if asked["rate_per_s"] == MAXIMUM else self._rate_doubts(seen)
-        if seen.replies != seen.status["2xx"]:
-            doubts.append(f"the server did not serve the object: status {dict(seen.status)}")
+        doubts += [] if parameters["rate_per_s"] == MAXIMUM else self._rate_doubts(output)
+        if output.replies != output.status["2xx"]:
+            doubts.append(f"the server did not serve the object: status {dict(output.status)}")
         return doubts
 
-    def _rate_doubts(self, seen: HttperfOutput) -> list[str]:
+    def _rate_doubts(self, output: HttperfOutput) -> list[str]:
         """Connections were opened over the test's duration less the life of the last one."""
-        timed_out = seen.errors.client_timeout or seen.errors.socket_timeout
-        last_s = seen.connection_max_s + (self.parameters["timeout_s"] if timed_out else 0)
-        opening_s = seen.duration_s - last_s
+        timed_out = output.errors.client_timeout or output.errors.socket_timeout
+        last_s = output.connection_max_s + (self.parameters["timeout_s"] if timed_out else 0)
+        opening_s = output.duration_s - last_s
         rate_per_s = self.parameters["rate_per_s"]
-        if opening_s * rate_per_s * (1 - _RATE_TOLERANCE) <= seen.connections:
+        if opening_s * rate_per_s * (1 - _RATE_TOLERANCE) <= output.connections:
             return []
         return [
-            f"the sender opened {seen.connections / opening_s:.1f} connections/s of the "
+            f"the sender opened {output.connections / opening_s:.1f} connections/s of the "
             f"{rate_per_s:g} requested (tolerance {_RATE_TOLERANCE:.0%})"
         ]

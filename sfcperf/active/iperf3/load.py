@@ -69,18 +69,18 @@ class Iperf3Load(OffersLoad):
         arrivals = Arrivals(deployment.server.host, streams)
         self._server = test.serve(deployment, raw_dir)
         try:
-            seen, losses = test.run(deployment, raw_dir)
+            output, losses = test.run(deployment, raw_dir)
         finally:
             self.cleanup()
-        if seen.datagrams is None:
+        if output.datagrams is None:
             raise MeasurementError("iperf3 reports a test of TCP")
-        unread = arrivals.unread(seen.datagrams, losses.rcvbuf_errors)
+        unread = arrivals.unread(output.datagrams, losses.rcvbuf_errors)
         # iperf3 counts as sent also what the client's kernel dropped, which never left the client.
         # Datagrams that the server's kernel dropped had crossed the chain.
-        sent = seen.datagrams.sent - losses.sndbuf_errors
-        received = _received(seen.datagrams, losses.rcvbuf_errors, unread)
+        sent = output.datagrams.sent - losses.sndbuf_errors
+        received = _received(output.datagrams, losses.rcvbuf_errors, unread)
         doubts = losses.of_udp(deployment.client, tolerated_receiver=inf)
-        return Load(rate_pps, sent, min(sent, received), seen.sent_s, "; ".join(doubts))
+        return Load(rate_pps, sent, min(sent, received), output.sent_s, "; ".join(doubts))
 
     def cleanup(self) -> None:
         """Stop the server of a test."""
@@ -100,7 +100,7 @@ class Iperf3Load(OffersLoad):
         }
 
 
-def _received(seen: UdpOutput, rcvbuf_errors: int, unread: int) -> int:
+def _received(output: UdpOutput, rcvbuf_errors: int, unread: int) -> int:
     """Datagrams that the chain delivered. Sequence numbers tell which ones are missing before the
     last one that the server's application read."""
-    return seen.received + min(seen.lost, rcvbuf_errors) + unread
+    return output.received + min(output.lost, rcvbuf_errors) + unread

@@ -160,8 +160,8 @@ def _problem(printed: str, error: ValueError) -> str:
     """Why it is not one JSON document, with the words that are in the way."""
     begin, end = printed.find("{"), printed.rfind("}") + 1
     if begin != 0:
-        said = printed if begin < 0 else printed[:begin]
-        return f"has other text before it: {said.strip()[:_SHOWN]!r}"
+        complaint = printed if begin < 0 else printed[:begin]
+        return f"has other text before it: {complaint.strip()[:_SHOWN]!r}"
     if end < len(printed):
         try:
             strict_json.loads(printed[:end])

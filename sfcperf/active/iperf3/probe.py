@@ -181,16 +181,16 @@ class Iperf3(ServerProbe):
         """Run the client. Raises MeasurementError when iperf3 does not get through the chain."""
         udp = self.parameters["protocol"] == "udp"
         arrivals = Arrivals(deployment.server.host, self.parameters["streams"]) if udp else None
-        seen, losses = self._test.run(deployment, raw_dir)
+        output, losses = self._test.run(deployment, raw_dir)
         values: dict[str, float | None] = {
-            "rate_bps": seen.received_bps,
-            "sent_bps": seen.sent_bps,
-            "retransmits": seen.retransmits,
+            "rate_bps": output.received_bps,
+            "sent_bps": output.sent_bps,
+            "retransmits": output.retransmits,
         }
-        if arrivals is not None and (datagrams := seen.datagrams) is not None:
+        if arrivals is not None and (datagrams := output.datagrams) is not None:
             unread = arrivals.unread(datagrams, losses.rcvbuf_errors)
             datagrams = replace(datagrams, unread=unread)
-            seen = replace(seen, datagrams=datagrams)
+            output = replace(output, datagrams=datagrams)
             values |= {
                 "rate_pps": datagrams.received_per_s,
                 "loss_ratio": datagrams.missing / datagrams.total,
@@ -198,84 +198,89 @@ class Iperf3(ServerProbe):
             }
         return ProbeResult(
             samples(self.metrics(self.parameters), values),
-            tuple(self._doubts(seen, losses, deployment)),
-            self._notes(seen, losses),
-            {"rate_bps": seen.received_each_bps},
-            loss=self.loss(seen, deployment.client.mtu),
+            tuple(self._doubts(output, losses, deployment)),
+            self._notes(output, losses),
+            {"rate_bps": output.received_each_bps},
+            loss=self.loss(output, deployment.client.mtu),
         )
 
-    def loss(self, seen: Iperf3Output, mtu: int) -> Loss:
+    def loss(self, output: Iperf3Output, mtu: int) -> Loss:
         """Datagrams that were lost, or segments that were sent again, of so many as the client's
         MTU makes of the payload."""
-        asked = self.parameters
-        if seen.datagrams is not None:
+        parameters = self.parameters
+        if output.datagrams is not None:
             return Loss(
-                seen.datagrams.missing,
-                seen.datagrams.total,
+                output.datagrams.missing,
+                output.datagrams.total,
                 "datagrams were lost",
                 "rate and jitter are those of the others",
-                1.0 if asked["rate_bps"] == MAXIMUM else asked["loss_warning"],
+                1.0 if parameters["rate_bps"] == MAXIMUM else parameters["loss_warning"],
             )
-        again = seen.retransmits or 0
-        segment_bytes = asked.get("payload_bytes", mtu - _TCP_HEADERS_BYTES)
-        segments = round(seen.sent_bps * seen.sent_s / _BITS_PER_BYTE / segment_bytes)
+        again = output.retransmits or 0
+        segment_bytes = parameters.get("payload_bytes", mtu - _TCP_HEADERS_BYTES)
+        segments = round(output.sent_bps * output.sent_s / _BITS_PER_BYTE / segment_bytes)
         return Loss(
             again,
             max(segments, again + 1),
             "TCP segments were sent again",
             "the rate is what congestion control leaves after that",
-            asked["loss_warning"],
+            parameters["loss_warning"],
         )
 
     def _doubts(
-        self, seen: Iperf3Output, losses: EndpointLosses, deployment: Deployment
+        self, output: Iperf3Output, losses: EndpointLosses, deployment: Deployment
     ) -> list[str]:
-        asked = self.parameters
+        parameters = self.parameters
         doubts = []
-        maximum = asked["rate_bps"] == MAXIMUM
-        if not maximum and seen.sent_bps < (1 - asked["rate_tolerance"]) * asked["rate_bps"]:
+        maximum = parameters["rate_bps"] == MAXIMUM
+        if (
+            not maximum
+            and output.sent_bps < (1 - parameters["rate_tolerance"]) * parameters["rate_bps"]
+        ):
             doubts.append(
-                f"the sender reached {seen.sent_bps / 1e6:.3f} of the "
-                f"{asked['rate_bps'] / 1e6:.3f} Mbit/s requested "
-                f"(tolerance {asked['rate_tolerance']:.0%})"
+                f"the sender reached {output.sent_bps / 1e6:.3f} of the "
+                f"{parameters['rate_bps'] / 1e6:.3f} Mbit/s requested "
+                f"(tolerance {parameters['rate_tolerance']:.0%})"
             )
-        if seen.datagrams is None:
+        if output.datagrams is None:
             return doubts + losses.of_interface(deployment.client)
         # At a fixed rate the loss ratio counts, and must be the chain's alone. At "maximum" the
         # received rate counts, which a small loss at an end falsifies by no more than itself.
-        tolerance = asked["rate_tolerance"] if maximum else 0
+        tolerance = parameters["rate_tolerance"] if maximum else 0
         return doubts + losses.of_udp(
-            deployment.client, tolerance * seen.datagrams.sent, tolerance * seen.datagrams.received
+            deployment.client,
+            tolerance * output.datagrams.sent,
+            tolerance * output.datagrams.received,
         )
 
-    def _notes(self, seen: Iperf3Output, losses: EndpointLosses) -> dict[str, Any]:
+    def _notes(self, output: Iperf3Output, losses: EndpointLosses) -> dict[str, Any]:
         notes: dict[str, Any] = {
-            "version": seen.version,
+            "version": output.version,
             "port": self._port,
             "asked_rate_bps": self.parameters["rate_bps"],
-            "receive_buffer_bytes": seen.receive_buffer_bytes,
-            "sender_cpu_percent": seen.sender_cpu_percent,
-            "receiver_cpu_percent": seen.receiver_cpu_percent,
+            "receive_buffer_bytes": output.receive_buffer_bytes,
+            "sender_cpu_percent": output.sender_cpu_percent,
+            "receiver_cpu_percent": output.receiver_cpu_percent,
             **losses.notes(),
         }
-        if seen.congestion is not None:
-            notes["congestion_control"] = seen.congestion
-        if seen.datagrams is not None:
-            notes["datagrams_sent"] = seen.datagrams.sent
-            notes["datagrams_received"] = seen.datagrams.received
-            notes["datagrams_unread"] = seen.datagrams.unread
-        if self.parameters["rate_bps"] == MAXIMUM and (limit := _limit_in_endpoints(seen)):
+        if output.congestion is not None:
+            notes["congestion_control"] = output.congestion
+        if output.datagrams is not None:
+            notes["datagrams_sent"] = output.datagrams.sent
+            notes["datagrams_received"] = output.datagrams.received
+            notes["datagrams_unread"] = output.datagrams.unread
+        if self.parameters["rate_bps"] == MAXIMUM and (limit := _limit_in_endpoints(output)):
             notes["limit"] = limit
         return notes
 
 
-def _limit_in_endpoints(seen: Iperf3Output) -> str | None:
+def _limit_in_endpoints(output: Iperf3Output) -> str | None:
     """Why a rate at "maximum" may be that of the endpoints: the chain might carry more."""
-    if seen.datagrams is not None and seen.datagrams.lost == 0:
+    if output.datagrams is not None and output.datagrams.lost == 0:
         return "nothing was lost: the sender, not the chain, was the limit"
     # A sender of UDP that sends all it can is always busy.
-    if seen.datagrams is None and seen.sender_cpu_percent >= _BUSY_PERCENT:
+    if output.datagrams is None and output.sender_cpu_percent >= _BUSY_PERCENT:
         return "the sender used a whole CPU: it, not the chain, may be the limit"
-    if seen.receiver_cpu_percent >= _BUSY_PERCENT:
+    if output.receiver_cpu_percent >= _BUSY_PERCENT:
         return "the receiver used a whole CPU: it, not the chain, may be the limit"
     return None

@@ -28,14 +28,14 @@ class Arrivals:
         # Each flow begins with a datagram that no report counts.
         self._before = _delivered(host) + streams
 
-    def unread(self, seen: UdpOutput, rcvbuf_errors: int) -> int:
+    def unread(self, output: UdpOutput, rcvbuf_errors: int) -> int:
         """Datagrams that came after the last one that iperf3 read. `rcvbuf_errors`: those that a
         full socket buffer of the server lost; they have arrived too."""
-        if not seen.unseen:
+        if not output.unseen:
             return 0
-        read = self._before + seen.omitted + seen.received
-        _wait(self._host, read + seen.unseen)
-        return min(seen.unseen, max(0, _delivered(self._host) - read - rcvbuf_errors))
+        read = self._before + output.omitted + output.received
+        _wait(self._host, read + output.unseen)
+        return min(output.unseen, max(0, _delivered(self._host) - read - rcvbuf_errors))
 
 
 def _delivered(host: Host) -> int:
@@ -50,9 +50,11 @@ def _delivered(host: Host) -> int:
 def _wait(host: Host, expected: int) -> None:
     """Until so many have arrived, or none has for a while, or RFC 2544's time is over."""
     started = changed = time.monotonic()
-    seen = _delivered(host)
-    while seen < expected and time.monotonic() < min(started + _RESIDUAL_S, changed + _QUIET_S):
+    delivered = _delivered(host)
+    while delivered < expected and time.monotonic() < min(
+        started + _RESIDUAL_S, changed + _QUIET_S
+    ):
         waiting.sleep(_POLL_S)
         now = _delivered(host)
-        if now > seen:
-            seen, changed = now, time.monotonic()
+        if now > delivered:
+            delivered, changed = now, time.monotonic()

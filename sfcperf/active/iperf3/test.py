@@ -37,9 +37,9 @@ class Iperf3Test:
     def serve(self, deployment: Deployment, raw_dir: Path) -> Process:
         """Start a server for this one test. Raises MeasurementError when it does not listen, or
         when datagrams of the payload asked for would be fragmented."""
-        asked, server = self.parameters, deployment.server
-        if asked["protocol"] == "udp" and "payload_bytes" in asked:
-            check_payload(deployment.client, asked["payload_bytes"], UDP_HEADER_BYTES)
+        parameters, server = self.parameters, deployment.server
+        if parameters["protocol"] == "udp" and "payload_bytes" in parameters:
+            check_payload(deployment.client, parameters["payload_bytes"], UDP_HEADER_BYTES)
         argv = ["iperf3", "--server", "--one-off", "--json", "--forceflush"]
         argv += ["--bind", server.address, "--port", str(self.port)]
         return start_server(
@@ -69,28 +69,32 @@ class Iperf3Test:
         )
 
     def _argv(self, deployment: Deployment) -> list[str]:
-        asked = self.parameters
+        parameters = self.parameters
         argv = ["iperf3", "--client", deployment.server.address, "--port", str(self.port)]
         argv += ["--json", "--get-server-output", "--connect-timeout", str(_CONNECT_TIMEOUT_MS)]
-        argv += ["--time", str(asked["duration_s"]), "--omit", str(asked["omit_s"])]
-        argv += ["--parallel", str(asked["streams"])]
+        argv += ["--time", str(parameters["duration_s"]), "--omit", str(parameters["omit_s"])]
+        argv += ["--parallel", str(parameters["streams"])]
         # iperf3's --bitrate is that of one stream; 0 is unlimited.
-        rate_bps = 0 if asked["rate_bps"] == MAXIMUM else asked["rate_bps"] // asked["streams"]
+        rate_bps = (
+            0
+            if parameters["rate_bps"] == MAXIMUM
+            else parameters["rate_bps"] // parameters["streams"]
+        )
         argv += ["--bitrate", str(rate_bps)]
-        if asked["protocol"] == "udp":
+        if parameters["protocol"] == "udp":
             largest = largest_payload_bytes(deployment.client, UDP_HEADER_BYTES)
-            argv += ["--udp", "--length", str(asked.get("payload_bytes", largest))]
-        elif "payload_bytes" in asked:
-            argv += ["--set-mss", str(asked["payload_bytes"])]
-        if "write_bytes" in asked:
-            argv += ["--length", str(asked["write_bytes"])]
-        buffer_bytes = asked.get("socket_buffer_bytes")
-        if buffer_bytes is None and asked["protocol"] == "udp":
+            argv += ["--udp", "--length", str(parameters.get("payload_bytes", largest))]
+        elif "payload_bytes" in parameters:
+            argv += ["--set-mss", str(parameters["payload_bytes"])]
+        if "write_bytes" in parameters:
+            argv += ["--length", str(parameters["write_bytes"])]
+        buffer_bytes = parameters.get("socket_buffer_bytes")
+        if buffer_bytes is None and parameters["protocol"] == "udp":
             buffer_bytes = largest_buffer_bytes(deployment, UDP_BUFFER_BYTES)
         if buffer_bytes is not None:
             argv += ["--window", str(buffer_bytes)]
-        if "congestion" in asked:
-            argv += ["--congestion", asked["congestion"]]
+        if "congestion" in parameters:
+            argv += ["--congestion", parameters["congestion"]]
         return argv
 
 

@@ -174,13 +174,13 @@ class LabelledTraffic(ReplayProbe):
         )
 
     def _plan(self) -> ReplayPlan:
-        asked = self.parameters
-        if "pcap" in asked:
-            pcap, labels = Path(asked["pcap"]), Path(asked["labels"])
+        parameters = self.parameters
+        if "pcap" in parameters:
+            pcap, labels = Path(parameters["pcap"]), Path(parameters["labels"])
         else:
-            trace = kept(asked["seed"], asked["duration_s"])
+            trace = kept(parameters["seed"], parameters["duration_s"])
             pcap, labels = trace.pcap, trace.labels
-        return plan(pcap, labels, asked["seed"], asked["training_share"])
+        return plan(pcap, labels, parameters["seed"], parameters["training_share"])
 
     def _doubts(self, found: Replayed, lost: int) -> Iterator[str]:
         if lost > self.parameters["loss_tolerance"] * found.sent:

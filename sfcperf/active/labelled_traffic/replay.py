@@ -80,12 +80,12 @@ class Replay:
         try:
             self._run_sender()
         finally:
-            told = captures.stop()
+            observations = captures.stop()
         before, behind = (seen(self._capture(hop.name)) for hop in hops)
         result = replayed(self.plan, self._speed, before, behind)
         doubts = [
             f"the capture at the {o.source} missed packets"
-            for o in told
+            for o in observations
             if o.metric in ("capture_dropped_packets", "capture_bound_reached") and o.value
         ]
         return result, doubts
@@ -158,8 +158,8 @@ class _EndCaptures(TcpdumpMonitor):
     def __init__(self, packets: int) -> None:
         record_bytes = RECORD_HEADER_BYTES + SNAPLEN + ROUNDING_BYTES
         most_bytes = FILE_HEADER_BYTES + (2 * packets + _ROOM) * record_bytes
-        given = {"filter": ["ip"], "snaplen": SNAPLEN, "max_bytes": most_bytes}
-        super().__init__(with_defaults(TcpdumpMonitor.parameters, given))
+        parameters = {"filter": ["ip"], "snaplen": SNAPLEN, "max_bytes": most_bytes}
+        super().__init__(with_defaults(TcpdumpMonitor.parameters, parameters))
 
     def reading(self, hop: Hop) -> list[str]:
         # At the SFF, the client's packets come in, and packets to the server go out. On an
@@ -198,13 +198,13 @@ def _macs(client: Endpoint, destination: str) -> bytes:
     [route] = _ip(client, "route", "get", destination)
     next_hop = str(route.get("gateway", destination))
     entries = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
-    if not any("lladdr" in one for one in entries):
+    if not any("lladdr" in entry for entry in entries):
         # So that the kernel asks for it.
         ping = ["ping", "-c", "1", "-W", "2", destination]
         client.host.run(ping, timeout_s=_TIMEOUT_S, check=False)
         entries = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
     [link] = _ip(client, "link", "show", "dev", client.interface)
-    known = [str(one["lladdr"]) for one in entries if "lladdr" in one]
+    known = [str(entry["lladdr"]) for entry in entries if "lladdr" in entry]
     if not known:
         raise MeasurementError(f"the client does not find the MAC address of {next_hop}")
     return bytes.fromhex(f"{known[0]}{link['address']}".replace(":", ""))

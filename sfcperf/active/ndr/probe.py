@@ -244,11 +244,11 @@ class Ndr(Probe):
         ]
 
     def _document(self, found: Found, later: Sequence[Offered]) -> Search:
-        asked = self.parameters
+        parameters = self.parameters
         return Search(
-            asked["load"],
-            asked["min_load_pps"],
-            asked["max_load_pps"],
+            parameters["load"],
+            parameters["min_load_pps"],
+            parameters["max_load_pps"],
             found.goals,
             (*found.offered, *later),
         )

@@ -106,8 +106,10 @@ class Ping(Probe):
             raise MeasurementError(f"ping failed: {output.complaint()}")
         seen = parse(output.stdout)
         if seen.received == 0:
-            said = f" ({last_lines(output.stderr)})" if output.stderr.strip() else ""
-            raise MeasurementError(f"no reply to any of {seen.transmitted} echo requests{said}")
+            complaint = f" ({last_lines(output.stderr)})" if output.stderr.strip() else ""
+            raise MeasurementError(
+                f"no reply to any of {seen.transmitted} echo requests{complaint}"
+            )
         late = self._late_replies(deployment.client, seen, replies)
         values = {
             "rtt_us": seen.rtt_mean_us,
@@ -131,22 +133,22 @@ class Ping(Probe):
             samples(_METRICS, values), tuple(doubts), notes, series, loss=self.loss(seen, late)
         )
 
-    def loss(self, seen: PingOutput, late: int) -> Loss:
+    def loss(self, output: PingOutput, late: int) -> Loss:
         """Requests without a reply, but for those whose reply came `late`."""
         return Loss(
-            seen.transmitted - seen.received - late,
-            seen.transmitted,
+            output.transmitted - output.received - late,
+            output.transmitted,
             "echo requests got no reply",
             "the round-trip times are those of the others",
             self.parameters["loss_warning"],
         )
 
-    def _late_replies(self, client: Endpoint, seen: PingOutput, before: int) -> int:
+    def _late_replies(self, client: Endpoint, output: PingOutput, before: int) -> int:
         """Replies that came after ping had ended. Once one reply has come, iputils' ping waits for
         the last ones no longer than twice the longest RTT (or an interval), whatever its -W says;
         the kernel's counter tells which were late and which were lost."""
-        missing = seen.transmitted - seen.received
-        counted = before + seen.received + seen.duplicates
+        missing = output.transmitted - output.received
+        counted = before + output.received + output.duplicates
         end = time.monotonic() + self.parameters["timeout_s"]
         while missing:
             late = min(_echo_replies(client) - counted, missing)
@@ -155,11 +157,11 @@ class Ping(Probe):
             sleep(_REPLY_POLL_S)
         return 0
 
-    def _longest_s(self, seen: PingOutput) -> float:
+    def _longest_s(self, output: PingOutput) -> float:
         """Time that the requests take at most when nothing holds the sender up."""
         # ping ends with the last reply; it waits for its whole timeout only when one is missing.
-        complete = seen.received == seen.transmitted
-        waiting_s = seen.rtt_max_us / _US_PER_S if complete else self.parameters["timeout_s"]
+        complete = output.received == output.transmitted
+        waiting_s = output.rtt_max_us / _US_PER_S if complete else self.parameters["timeout_s"]
         return self._sending_s(self.parameters["count"]) + float(waiting_s)
 
     def _sending_s(self, count: int) -> float:
@@ -168,42 +170,42 @@ class Ping(Probe):
         return float((count - 1) * interval_s)
 
     def _ping(self, deployment: Deployment, raw_dir: Path, name: str, count: int) -> ToolOutput:
-        asked = self.parameters
-        argv = ["ping", "-n", "-c", str(count), "-i", f"{asked['interval_s']:.6f}"]
-        argv += ["-W", f"{asked['timeout_s']:.6f}", "-s", str(asked["payload_bytes"])]
+        parameters = self.parameters
+        argv = ["ping", "-n", "-c", str(count), "-i", f"{parameters['interval_s']:.6f}"]
+        argv += ["-W", f"{parameters['timeout_s']:.6f}", "-s", str(parameters["payload_bytes"])]
         argv += ["-M", "do", deployment.server.address]
         return run_tool(
             deployment.client.host,
             argv,
-            timeout_s=self._sending_s(count) + asked["timeout_s"] + _TIMEOUT_MARGIN_S,
+            timeout_s=self._sending_s(count) + parameters["timeout_s"] + _TIMEOUT_MARGIN_S,
             stdout=raw_dir / f"{name}.txt",
             stderr=raw_dir / f"{name}.stderr.txt",
         )
 
-    def _doubts(self, seen: PingOutput, stderr: str, late: int) -> list[str]:
+    def _doubts(self, output: PingOutput, stderr: str, late: int) -> list[str]:
         doubts = []
         if late:
             doubts.append(
                 f"{late} replies came after ping had stopped waiting: they are not lost, but their "
                 "round-trip times are missing; a longer interval_s makes ping wait longer"
             )
-        if seen.transmitted < self.parameters["count"]:
+        if output.transmitted < self.parameters["count"]:
             doubts.append(
-                f"ping sent {seen.transmitted} of the {self.parameters['count']} requests"
+                f"ping sent {output.transmitted} of the {self.parameters['count']} requests"
             )
         if stderr.strip():
             doubts.append(f"the sender could not send all requests: {last_lines(stderr)}")
-        if seen.elapsed_s > self._longest_s(seen):
+        if output.elapsed_s > self._longest_s(output):
             doubts.append(
-                f"the sender was held up: {seen.transmitted} requests took {seen.elapsed_s:g} s at "
-                f"an interval of {self.parameters['interval_s']:g} s"
+                f"the sender was held up: {output.transmitted} requests took "
+                f"{output.elapsed_s:g} s at an interval of {self.parameters['interval_s']:g} s"
             )
-        if seen.duplicates:
+        if output.duplicates:
             doubts.append(
-                f"{seen.duplicates} replies came twice: packets are duplicated on the way"
+                f"{output.duplicates} replies came twice: packets are duplicated on the way"
             )
-        if seen.corrupted:
-            doubts.append(f"{seen.corrupted} replies came back with an altered payload")
+        if output.corrupted:
+            doubts.append(f"{output.corrupted} replies came back with an altered payload")
         return doubts
 
 

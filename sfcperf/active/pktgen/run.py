@@ -152,9 +152,9 @@ class PktgenRun:
         self.shares_clock = clock.shared((client.host, deployment.server.host))
         first = _hop(deployment, client.name)
         self.shares_cpu = first is not None and clock.shared((client.host, first.host))
-        asked = self._asked["engine"]
-        engines = ("xdp", "packet") if asked == "auto" else (asked,)
-        self.engine_reason = "requested" if asked != "auto" else "the default"
+        wanted_engine = self._asked["engine"]
+        engines = ("xdp", "packet") if wanted_engine == "auto" else (wanted_engine,)
+        self.engine_reason = "requested" if wanted_engine != "auto" else "the default"
         problems: list[str] = []
         for engine in engines:
             self.engine = engine
@@ -292,8 +292,8 @@ class PktgenRun:
             return process, stdout
         process.stop()
         self._processes.remove(process)
-        said = last_lines(stderr.read_text(errors="replace")) or "it said nothing"
-        raise MeasurementError(f"{BINARY} on {host.name} does not start: {said}")
+        complaint = last_lines(stderr.read_text(errors="replace")) or "it said nothing"
+        raise MeasurementError(f"{BINARY} on {host.name} does not start: {complaint}")
 
     def _accept(self, deployment: Deployment, raw_dir: Path) -> None:
         """A veth takes frames of XDP only if its other end has an XDP program. Where that cannot

@@ -89,10 +89,10 @@ def ranking(times: Sequence[TrialTimes], names: Sequence[str], rules: Rules) -> 
     alpha = 1 - rules.confidence
     differences = _differences(values, [function.name for function in functions], alpha)
     first, *others = (function.name for function in functions)
-    told = {
+    cheaper = {
         d.less for d in differences if d.more == first and d.shift_us > 0 and at_most(d.p, alpha)
     }
-    undecided = [name for name in others if name not in told]
+    undecided = [name for name in others if name not in cheaper]
     per_pair = alpha / max(1, len(differences))
     return Ranking(
         trials=len(complete),
@@ -144,7 +144,7 @@ def _needed(
         return None
     for name in undecided:
         test = SignedRank(values[name], values[first])
-        seen = Observed(
+        trials = Observed(
             a=values[name],
             b=values[first],
             paired=True,
@@ -154,5 +154,5 @@ def _needed(
             alpha_tost=alpha,
             bounds=None,
         )
-        found.append(needed(seen).n)
+        found.append(needed(trials).n)
     return None if not found or None in found else max(n for n in found if n is not None)

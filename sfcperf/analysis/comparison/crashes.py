@@ -27,9 +27,10 @@ def crashes_of(
         for other in candidates
         if baseline.attempts.crashes or other.attempts.crashes
     ]
-    corrected = holm([one.p for one in found])
+    corrected = holm([crashes.p for crashes in found])
     return [
-        _judged(replace(one, p_holm=p), options) for one, p in zip(found, corrected, strict=True)
+        _judged(replace(crashes, p_holm=p), options)
+        for crashes, p in zip(found, corrected, strict=True)
     ]
 
 
@@ -50,10 +51,13 @@ def _counts(side: SideFacts, several: bool) -> tuple[int, int]:
     return side.attempts.crashes, side.attempts.made
 
 
-def _judged(one: Crashes, options: Options) -> Crashes:
-    if not at_most(one.p_holm, options.alpha):
-        return one
-    return replace(one, verdict="worse" if one.b * one.of_a > one.a * one.of_b else "better")
+def _judged(crashes: Crashes, options: Options) -> Crashes:
+    if not at_most(crashes.p_holm, options.alpha):
+        return crashes
+    return replace(
+        crashes,
+        verdict="worse" if crashes.b * crashes.of_a > crashes.a * crashes.of_b else "better",
+    )
 
 
 def crash_texts(
@@ -61,20 +65,23 @@ def crash_texts(
 ) -> Iterator[str]:
     """`functions crashed in 3 of 14 attempts of B (fwd-1 in 3) and in 0 of 12 of A: ...`."""
     sides = {side.name: side for side in candidates}
-    for one in found:
-        other = sides[one.candidate]
+    for crashes in found:
+        other = sides[crashes.candidate]
         counts = " and in ".join(
-            f"{n} of {of} {one.unit}s of {side.name}{_names(side)}"
-            for side, n, of in ((other, one.b, one.of_b), (baseline, one.a, one.of_a))
+            f"{n} of {of} {crashes.unit}s of {side.name}{_names(side)}"
+            for side, n, of in (
+                (other, crashes.b, crashes.of_b),
+                (baseline, crashes.a, crashes.of_a),
+            )
         )
-        said = {
+        texts = {
             "worse": f"{other.name} crashes more often",
             "better": f"{other.name} crashes less often",
             "undecided": "undecided which side crashes more often",
         }
         yield (
-            f"functions crashed in {counts}: {said[one.verdict]} "
-            f"(Fisher's exact test, p = {one.p_holm:.2g})"
+            f"functions crashed in {counts}: {texts[crashes.verdict]} "
+            f"(Fisher's exact test, p = {crashes.p_holm:.2g})"
         )
 
 

@@ -79,9 +79,9 @@ def _host(side: Measured, other: Measured) -> dict[str, Any]:
         for name, value in host.items()
         if name not in _TRANSIENT and name.partition(".")[0] not in _TRANSIENT
     }
-    mine, theirs = (s.manifest["host"]["memory"]["total_bytes"] for s in (side, other))
-    if abs(mine - theirs) > _MEMORY_TOLERANCE * max(mine, theirs):
-        facts["memory.total_bytes"] = mine
+    size, other_size = (s.manifest["host"]["memory"]["total_bytes"] for s in (side, other))
+    if abs(size - other_size) > _MEMORY_TOLERANCE * max(size, other_size):
+        facts["memory.total_bytes"] = size
     return facts
 
 

@@ -58,10 +58,10 @@ def compare_all(
     options.check_names((m.label, m.metric.name) for found in matchings for m in found.matches)
     known = _KnownFloors(floors or NoiseFloors(), [base, *others])
     cases = [
-        _case(base, other, one, known)
+        _case(base, other, match, known)
         for other, found in zip(others, matchings, strict=True)
-        for one in found.matches
-        if _is_selected(one, options)
+        for match in found.matches
+        if _is_selected(match, options)
     ]
     if not cases:
         raise _nothing_to_compare(base, others, matchings)
@@ -91,16 +91,16 @@ def _check_unique(sides: Sequence[Side]) -> None:
         raise InputError("this side is given twice", where=repeated[0])
 
 
-def _is_selected(one: Match, options: Options) -> bool:
+def _is_selected(match: Match, options: Options) -> bool:
     if options.metrics:
-        names = {one.metric.name, f"{one.label}/{one.metric.name}"}
+        names = {match.metric.name, f"{match.label}/{match.metric.name}"}
         return not names.isdisjoint(options.metrics)
-    return one.metric.primary or options.all_metrics
+    return match.metric.primary or options.all_metrics
 
 
-def _case(base: Measured, other: Measured, one: Match, known: _KnownFloors) -> Case:
-    paired = base.is_same_run(other) and not one.pooled
-    a, b = _samples(one, paired, [len(side.side.stores) > 1 for side in (base, other)])
+def _case(base: Measured, other: Measured, match: Match, known: _KnownFloors) -> Case:
+    paired = base.is_same_run(other) and not match.pooled
+    a, b = _samples(match, paired, [len(side.side.stores) > 1 for side in (base, other)])
     several = len(base.side.stores) > 1 or len(other.side.stores) > 1
     missing = [
         f"{sample.missing} of {sample.missing + len(sample.trials)} trials of "
@@ -110,26 +110,26 @@ def _case(base: Measured, other: Measured, one: Match, known: _KnownFloors) -> C
     ]
     return Case(
         candidate=other.name,
-        scenario=one.scenario,
-        label=one.label,
-        metric=one.metric,
+        scenario=match.scenario,
+        label=match.label,
+        metric=match.metric,
         a=a,
         b=b,
         paired=paired,
-        warnings=(*one.warnings, *missing, *_lossy(base, other, one)),
+        warnings=(*match.warnings, *missing, *_lossy(base, other, match)),
         costs=costs_of([base, other]) if several else None,
-        floor=None if several or paired else known.of(base, other, one, a, b),
+        floor=None if several or paired else known.of(base, other, match, a, b),
     )
 
 
-def _lossy(base: Measured, other: Measured, one: Match) -> Iterator[str]:
+def _lossy(base: Measured, other: Measured, match: Match) -> Iterator[str]:
     """Which sides lost so much that their numbers describe only the rest."""
-    if one.metric.out_of:
+    if match.metric.out_of:
         return
-    for side, trials in ((base, one.a), (other, one.b)):
+    for side, trials in ((base, match.a), (other, match.b)):
         loss = loss_of(record for _, record in trials if record.status == "valid")
         if loss is not None and loss.is_notable:
-            yield f"{side.name}, {one.label}: {loss_text(loss)}"
+            yield f"{side.name}, {match.label}: {loss_text(loss)}"
 
 
 class _KnownFloors:
@@ -140,13 +140,16 @@ class _KnownFloors:
         # Reads files; none are needed where nothing is kept.
         self._setups = {s.name: setup_of(s.side.store) for s in sides if floors.sets}
 
-    def of(self, base: Measured, other: Measured, one: Match, a: Sample, b: Sample) -> Kept | None:
+    def of(
+        self, base: Measured, other: Measured, match: Match, a: Sample, b: Sample
+    ) -> Kept | None:
         """Of a row of one run per side."""
-        if one.pooled or not a.values or not b.values:
+        if match.pooled or not a.values or not b.values:
             return None
         setups = [self._setups.get(side.name) for side in (base, other)]
         found = [
-            self._floors.of(setups, levels, one.label, one.metric.name) for levels in one.levels
+            self._floors.of(setups, levels, match.label, match.metric.name)
+            for levels in match.levels
         ]
         kept = found[0] or found[1]
         scale = scale_of(a.values, b.values, 0.0)

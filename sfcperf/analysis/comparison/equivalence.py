@@ -121,11 +121,11 @@ def _outliers(
     margin: one of 50 comparisons of normal trials has such outliers."""
     sides = [_within_runs(sample, scale) for sample in (a, b)]
     places = [find_outliers(values) for values in sides]
-    found = [len(one) for one in places]
+    found = [len(outliers) for outliers in places]
     modes = [
-        _moved(values, one, scale, 1 - 2 * options.alpha)
-        for values, one in zip(sides, places, strict=True)
-        if one
+        _moved(values, outliers, scale, 1 - 2 * options.alpha)
+        for values, outliers in zip(sides, places, strict=True)
+        if outliers
     ]
     surely = any(find_outliers(values, _SURELY) for values in sides)
     if surely or (modes and not _harmless(modes, bounds, test, 1 - 2 * options.alpha)):

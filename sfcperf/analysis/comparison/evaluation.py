@@ -62,7 +62,7 @@ def evaluate(cases: Sequence[Case], options: Options, *, sizes: bool = True) -> 
     tested = [_test(case, options) for case in cases]
     rows: dict[int, Row] = {}
     for primary in (True, False):
-        family = [i for i, one in enumerate(tested) if one.case.metric.primary is primary]
+        family = [i for i, tests in enumerate(tested) if tests.case.metric.primary is primary]
         rows |= zip(family, _family([tested[i] for i in family], options, sizes), strict=True)
     return [rows[i] for i in range(len(tested))]
 
@@ -94,41 +94,41 @@ def _family(tested: Sequence[_Tested], options: Options, sizes: bool) -> list[Ro
     # Rows that no outcome could decide do not count for the correction.
     p_values = {
         i: p
-        for i, one in enumerate(tested)
-        if one.test is not None
-        and at_most(one.test.p_least, options.alpha)
-        and (p := one.test.p) is not None
+        for i, tests in enumerate(tested)
+        if tests.test is not None
+        and at_most(tests.test.p_least, options.alpha)
+        and (p := tests.test.p) is not None
     }
     corrected = dict(zip(p_values, holm(list(p_values.values())), strict=True))
-    step = options.alpha / max(1, sum(one.test is not None for one in tested))
+    step = options.alpha / max(1, sum(tests.test is not None for tests in tested))
     return [
         _row(
-            one,
+            tests,
             options,
             corrected.get(i),
             len(corrected) if i in corrected else 0,
             step if sizes else None,
         )
-        for i, one in enumerate(tested)
+        for i, tests in enumerate(tested)
     ]
 
 
 def _row(
-    one: _Tested, options: Options, p_holm: float | None, family: int, step: float | None
+    tests: _Tested, options: Options, p_holm: float | None, family: int, step: float | None
 ) -> Row:
-    case, test, alpha = one.case, one.test, options.alpha
+    case, test, alpha = tests.case, tests.test, options.alpha
     a, b = case.a.values, case.b.values
-    found = verdict_of(test, one.tost, one.withheld, p_holm, case.metric.better, alpha)
+    found = verdict_of(test, tests.tost, tests.withheld, p_holm, case.metric.better, alpha)
     confidence, ranks = 1 - alpha, options.test == "rank"
     more, runs = Needed(None, ""), None
     if case.by_runs:
-        runs = replication(case.a, case.b, one.scale, case.costs)
+        runs = replication(case.a, case.b, tests.scale, case.costs)
     if found.verdict == "undecided" and step is not None:
-        more, runs = _needed(one, options, step, runs)
-    of_means = tuple(_about_means(one, options))
+        more, runs = _needed(tests, options, step, runs)
+    of_means = tuple(_about_means(tests, options))
     effect_size = rank_biserial if case.paired else cliffs_delta
     units = case.replicates()
-    floor = _floor(one, found.verdict, options)
+    floor = _floor(tests, found.verdict, options)
     return Row(
         candidate=case.candidate,
         scenario=case.scenario,
@@ -140,9 +140,9 @@ def _row(
         paired=case.paired,
         a=case.a,
         b=case.b,
-        difference=_estimate(one, Scale(False, one.scale.centre), confidence, ranks),
-        relative=_relative(one, confidence, ranks),
-        mean_difference=_estimate(one, Scale(False, 0.0), confidence, ranks=False),
+        difference=_estimate(tests, Scale(False, tests.scale.centre), confidence, ranks),
+        relative=_relative(tests, confidence, ranks),
+        mean_difference=_estimate(tests, Scale(False, 0.0), confidence, ranks=False),
         effect=effect_size(*units, confidence) if all(units) else None,
         hedges_g=hedges_g(*units, case.paired, confidence),
         test="" if test is None else test.name,
@@ -150,13 +150,13 @@ def _row(
         p_holm=p_holm,
         p_least=None if test is None else test.p_least,
         family=family,
-        margin=None if one.bounds is None else one.margin.size,
-        margin_absolute=one.margin.absolute,
-        tost_p=one.tost,
-        beyond_p=None if test is None or one.bounds is None else test.beyond_p(*one.bounds),
-        tost_interval=_relative(one, 1 - 2 * alpha, ranks),
-        mean_ratio=_mean_ratio(one, 1 - 2 * alpha),
-        withheld=one.withheld if at_most(one.tost, alpha) else of_means,
+        margin=None if tests.bounds is None else tests.margin.size,
+        margin_absolute=tests.margin.absolute,
+        tost_p=tests.tost,
+        beyond_p=None if test is None or tests.bounds is None else test.beyond_p(*tests.bounds),
+        tost_interval=_relative(tests, 1 - 2 * alpha, ranks),
+        mean_ratio=_mean_ratio(tests, 1 - 2 * alpha),
+        withheld=tests.withheld if at_most(tests.tost, alpha) else of_means,
         rarest_mode=rarest_mode(min(len(a), len(b))),
         verdict=found.verdict,
         n_needed=more.n,
@@ -174,43 +174,43 @@ def _row(
     )
 
 
-def _floor(one: _Tested, verdict: Verdict, options: Options) -> Floor | None:
-    if one.case.floor is None:
+def _floor(tests: _Tested, verdict: Verdict, options: Options) -> Floor | None:
+    if tests.case.floor is None:
         return None
-    floor = one.case.floor.floor(one.case.a, one.case.b, one.scale, 1 - options.alpha)
-    return replace(floor, reason=_within_floor(one, floor, verdict, options))
+    floor = tests.case.floor.floor(tests.case.a, tests.case.b, tests.scale, 1 - options.alpha)
+    return replace(floor, reason=_within_floor(tests, floor, verdict, options))
 
 
-def _within_floor(one: _Tested, floor: Floor, verdict: Verdict, options: Options) -> str:
+def _within_floor(tests: _Tested, floor: Floor, verdict: Verdict, options: Options) -> str:
     """Why a row is undecided that its trials alone would decide; empty if they would not."""
-    kept = one.case.floor
+    kept = tests.case.floor
     if kept is None or verdict != "undecided":
         return ""
-    of_floor = kept.test(one.case.a, one.case.b, one.scale)
-    alone = shift_test(replace(one.case, floor=None), one.scale, options.test == "rank")
+    of_floor = kept.test(tests.case.a, tests.case.b, tests.scale)
+    alone = shift_test(replace(tests.case, floor=None), tests.scale, options.test == "rank")
     if alone is None:
         return ""
     if at_most(alone.p, options.alpha) and not at_most(of_floor.p, options.alpha):
-        return f"within what two runs of the same thing differ by here ({_size(floor, one)})"
-    if one.bounds is not None and at_most(alone.tost_p(*one.bounds), options.alpha):
+        return f"within what two runs of the same thing differ by here ({_size(floor, tests)})"
+    if tests.bounds is not None and at_most(alone.tost_p(*tests.bounds), options.alpha):
         return (
             "the trials are within the margin, but two runs of the same thing may differ by more "
-            f"here ({_size(floor, one)})"
+            f"here ({_size(floor, tests)})"
         )
     return ""
 
 
-def _size(floor: Floor, one: _Tested) -> str:
+def _size(floor: Floor, tests: _Tested) -> str:
     """`4.1 %, from 5 A/A runs`."""
     size = percent_text(floor.limit)
     if not floor.ratios:
-        size = f"{floor.limit:.2g} {one.case.metric.unit}".removesuffix(" 1")
+        size = f"{floor.limit:.2g} {tests.case.metric.unit}".removesuffix(" 1")
     return f"{size}, from {len(floor.runs)} A/A runs"
 
 
-def _about_means(one: _Tested, options: Options) -> Iterator[str]:
+def _about_means(tests: _Tested, options: Options) -> Iterator[str]:
     """Why a row whose interval of the shift is narrow is not equivalent all the same."""
-    ratio = _mean_ratio(one, 1 - 2 * options.alpha) if one.means_differ else None
+    ratio = _mean_ratio(tests, 1 - 2 * options.alpha) if tests.means_differ else None
     if ratio is None or ratio.low is None or ratio.high is None:
         return
     yield (
@@ -225,63 +225,65 @@ def _about_dependence(test: ShiftTest | None) -> Iterator[str]:
         yield "successive trials resemble each other, so the interval is wider and p is larger"
 
 
-def _relative(one: _Tested, confidence: float, ranks: bool) -> Estimate | None:
-    shift = _estimate(one, one.scale, confidence, ranks)
-    return None if shift is None else one.scale.relative(shift)
+def _relative(tests: _Tested, confidence: float, ranks: bool) -> Estimate | None:
+    shift = _estimate(tests, tests.scale, confidence, ranks)
+    return None if shift is None else tests.scale.relative(shift)
 
 
-def _mean_ratio(one: _Tested, confidence: float) -> Estimate | None:
-    if one.means is None or (ends := one.means.interval(confidence)) is None:
+def _mean_ratio(tests: _Tested, confidence: float) -> Estimate | None:
+    if tests.means is None or (ends := tests.means.interval(confidence)) is None:
         return None
-    low, high = _wider(one, one.scale, ends)
-    return one.scale.relative(Estimate(one.means.shift, low, high, confidence, one.means.estimator))
+    low, high = _wider(tests, tests.scale, ends)
+    return tests.scale.relative(
+        Estimate(tests.means.shift, low, high, confidence, tests.means.estimator)
+    )
 
 
-def _estimate(one: _Tested, scale: Scale, confidence: float, ranks: bool) -> Estimate | None:
+def _estimate(tests: _Tested, scale: Scale, confidence: float, ranks: bool) -> Estimate | None:
     """By the deciding method, or by t if there are too few trials for an interval by ranks."""
-    test = shift_test(one.case, scale, ranks)
+    test = shift_test(tests.case, scale, ranks)
     if test is None:
         return None
     ends = test.interval(confidence)
-    if ends is None and ranks and (by_t := _estimate(one, scale, confidence, ranks=False)):
+    if ends is None and ranks and (by_t := _estimate(tests, scale, confidence, ranks=False)):
         return by_t
-    low, high = _wider(one, scale, ends) if ends else (None, None)
+    low, high = _wider(tests, scale, ends) if ends else (None, None)
     return Estimate(test.shift, low, high, confidence, test.estimator)
 
 
 def _wider(
-    one: _Tested, scale: Scale, ends: tuple[float, float]
+    tests: _Tested, scale: Scale, ends: tuple[float, float]
 ) -> tuple[float, float] | tuple[None, None]:
     """No interval is narrower than the resolution allows; none at all if that is not known."""
-    if not isfinite(one.coarse):
+    if not isfinite(tests.coarse):
         return None, None
-    taken = replace(scale, centre=one.scale.centre).share(one.coarse)
+    taken = replace(scale, centre=tests.scale.centre).share(tests.coarse)
     return ends[0] - taken, ends[1] + taken
 
 
 def _needed(
-    one: _Tested, options: Options, step: float, runs: Replication | None
+    tests: _Tested, options: Options, step: float, runs: Replication | None
 ) -> tuple[Needed, Replication | None]:
-    a, b = one.scale.of(one.case.a.values), one.scale.of(one.case.b.values)
-    if one.test is None or min(len(a), len(b)) < 2:
+    a, b = tests.scale.of(tests.case.a.values), tests.scale.of(tests.case.b.values)
+    if tests.test is None or min(len(a), len(b)) < 2:
         return Needed(None, ""), runs
-    bounds = None if one.means_differ else one.bounds
+    bounds = None if tests.means_differ else tests.bounds
     if runs is not None:
         question = Question(
-            one.test.shift, step, options.alpha, bounds, options.rarest, one.case.paired
+            tests.test.shift, step, options.alpha, bounds, options.rarest, tests.case.paired
         )
-        found, cheapest, alone = advice(runs, one.case.a, one.case.b, one.scale, question)
+        found, cheapest, alone = advice(runs, tests.case.a, tests.case.b, tests.scale, question)
         return found, replace(runs, cheapest=cheapest, rounds_alone=alone)
-    if one.case.floor is not None:
+    if tests.case.floor is not None:
         # What runs differ by does not shrink with more trials.
         return Needed(None, ""), None
     found = needed(
         Observed(
             a,
             b,
-            paired=one.case.paired,
+            paired=tests.case.paired,
             ranks=options.test == "rank",
-            shift=one.test.shift,
+            shift=tests.test.shift,
             alpha=step,
             alpha_tost=options.alpha,
             bounds=bounds,

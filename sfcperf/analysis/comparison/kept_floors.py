@@ -47,13 +47,13 @@ class NoiseFloors:
             return None
         groups: list[tuple[RunMean, ...]] = []
         runs: dict[str, None] = {}
-        for one in self.sets:
-            if (one["machine"], one["workflow"]) not in setups:
+        for floor_set in self.sets:
+            if (floor_set["machine"], floor_set["workflow"]) not in setups:
                 continue
-            for row in one["rows"]:
+            for row in floor_set["rows"]:
                 if (row["scenario"], row["label"], row["metric"]) == (scenario, label, metric):
                     groups.append(tuple(RunMean(**c) for c in row["runs"]))
-                    runs |= dict.fromkeys(run["run_id"] for run in one["runs"])
+                    runs |= dict.fromkeys(run["run_id"] for run in floor_set["runs"])
         return Kept(tuple(groups), tuple(runs)) if groups else None
 
     def with_runs(self, stores: Sequence[RunStore]) -> NoiseFloors:
@@ -61,12 +61,19 @@ class NoiseFloors:
         they are not runs of one workflow on one machine, or have nothing to tell."""
         new = _set_of(stores)
         ids = {run["run_id"] for run in new["runs"]}
-        others = [one for one in self.sets if not ids & {run["run_id"] for run in one["runs"]}]
+        others = [
+            floor_set
+            for floor_set in self.sets
+            if not ids & {run["run_id"] for run in floor_set["runs"]}
+        ]
         return NoiseFloors((*others, new)[-MOST_SETS:])
 
     def document(self) -> dict[str, Any]:
         """For the file."""
-        return {"schema_version": SCHEMA_VERSION, "sets": [dict(one) for one in self.sets]}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "sets": [dict(floor_set) for floor_set in self.sets],
+        }
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ def floor_rows(stores: Sequence[RunStore], confidence: float = 0.95) -> list[Flo
 
 
 def _floor_row(row: Mapping[str, Any], confidence: float) -> FloorRow:
-    means = [one["mean"] for one in row["runs"]]
+    means = [run["mean"] for run in row["runs"]]
     ratios = all(value > 0 for value in means)
     spread = sqrt(variance(Scale(ratios, 0.0).of(means)))
     half = t_quantile(len(means) - 1, confidence) * spread * sqrt(2)
@@ -197,13 +204,19 @@ def _rows(stores: Sequence[RunStore]) -> Iterator[tuple[dict[str, Any], bool]]:
     """Each with whether it is primary, these first; only those that two runs measured."""
     found: dict[str, tuple[dict[str, Any], bool]] = {}
     for store in stores:
-        for one in planned_measurements(store.manifest(), store.trials()):
-            means = [trial_means(record) for record in one.trials if record.status == "valid"]
-            for metric in one.metrics:
+        for measurement in planned_measurements(store.manifest(), store.trials()):
+            means = [
+                trial_means(record) for record in measurement.trials if record.status == "valid"
+            ]
+            for metric in measurement.metrics:
                 values = [m[metric.name] for m in means if metric.name in m]
                 if not values:
                     continue
-                row = {"scenario": dict(one.scenario), "label": one.label, "metric": metric.name}
+                row = {
+                    "scenario": dict(measurement.scenario),
+                    "label": measurement.label,
+                    "metric": metric.name,
+                }
                 key = json.dumps(row, sort_keys=True)
                 entry = found.setdefault(
                     key, ({**row, "unit": metric.unit, "runs": []}, metric.primary)

@@ -143,26 +143,30 @@ def _metrics(
         warnings = pooled
         if other.better != metric.better:
             warnings += (f"better is {metric.better!r}, and {other.better!r} in {names[1]}",)
-        mine, theirs = (tuple((m.run, r) for m in group for r in m.trials) for group in (a, b))
+        trials_a, trials_b = (
+            tuple((m.run, r) for m in group for r in m.trials) for group in (a, b)
+        )
         levels = (a[0].scenario, b[0].scenario)
-        found.append(Match(scenario, label, metric, mine, theirs, bool(pooled), levels, warnings))
+        found.append(
+            Match(scenario, label, metric, trials_a, trials_b, bool(pooled), levels, warnings)
+        )
     reason = f"{names[0]} does not report it"
     left += [Unmatched(names[1], scenario, label, n, reason) for n in of_b if n not in of_a]
     return found, left
 
 
 def _unmatched(
-    one: RunMeasurement,
+    measurement: RunMeasurement,
     side: Measured,
     other: Measured,
     factors: Sequence[str],
     groups: _Groups,
 ) -> Unmatched:
     """A scenario, or its probe, that the other side does not have."""
-    levels = _levels(one, factors)
+    levels = _levels(measurement, factors)
     if any(scenario == _identity(levels) for scenario, _ in groups):
-        reason = f"{other.name} has no probe {one.label} there"
-        return Unmatched(side.name, levels, one.label, "", reason)
+        reason = f"{other.name} has no probe {measurement.label} there"
+        return Unmatched(side.name, levels, measurement.label, "", reason)
     return Unmatched(side.name, levels, "", "", _reason(levels, side, other, factors))
 
 
@@ -170,15 +174,15 @@ def _reason(
     levels: Mapping[str, Any], side: Measured, other: Measured, factors: Sequence[str]
 ) -> str:
     for name in factors:
-        theirs = other.levels_of(name)
+        other_levels = other.levels_of(name)
         if name not in levels:
             return f"{other.name} varies {name}, which {side.name} does not have (--ignore {name})"
-        if not theirs:
+        if not other_levels:
             return f"{other.name} does not have the factor {name} (--ignore {name})"
-        if levels[name] not in theirs:
-            there = ", ".join(map(_text, theirs))
+        if levels[name] not in other_levels:
+            there = ", ".join(map(_text, other_levels))
             hint = ""
-            if len(theirs) == 1 and len(side.levels_of(name)) == 1:
+            if len(other_levels) == 1 and len(side.levels_of(name)) == 1:
                 hint = f" (--ignore {name} compares across it)"
             return f"{name} is {_text(levels[name])}, and {there} in {other.name}{hint}"
     return f"{other.name} does not have this combination"

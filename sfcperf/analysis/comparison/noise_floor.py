@@ -60,7 +60,7 @@ class Kept:
 
     def fits(self, scale: Scale) -> bool:
         """Whether the runs can be put on this scale."""
-        return not scale.ratios or all(one.mean > 0 for group in self.sets for one in group)
+        return not scale.ratios or all(run.mean > 0 for group in self.sets for run in group)
 
     @property
     def _freedom(self) -> int:
@@ -69,7 +69,7 @@ class Kept:
     def _between(self, scale: Scale) -> float:
         """Variance of the runs' means, pooled over the sets."""
         squares = sum(
-            (len(group) - 1) * variance(scale.of([one.mean for one in group]))
+            (len(group) - 1) * variance(scale.of([run.mean for run in group]))
             for group in self.sets
         )
         return squares / self._freedom
@@ -85,12 +85,12 @@ class Kept:
 
     def _within(self, scale: Scale) -> float:
         """The trials' share of that variance."""
-        runs = [one for group in self.sets for one in group]
+        runs = [run for group in self.sets for run in group]
         parts = [
-            (one.n - 1, (one.sd / (one.mean if scale.ratios else 1)) ** 2)
-            for one in runs
-            if one.n > 1
+            (run.n - 1, (run.sd / (run.mean if scale.ratios else 1)) ** 2)
+            for run in runs
+            if run.n > 1
         ]
         freedom = sum(weight for weight, _ in parts)
         pooled = sum(weight * square for weight, square in parts) / freedom if freedom else 0.0
-        return pooled / harmonic_mean([one.n for one in runs])
+        return pooled / harmonic_mean([run.n for run in runs])

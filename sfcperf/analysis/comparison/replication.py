@@ -89,10 +89,10 @@ def run_test(a: Sample, b: Sample, scale: Scale, paired: bool) -> ShiftTest | No
 
 def _further_variance(single: Sample, several: Sample, scale: Scale) -> float:
     """Of the single run's mean, if it has fewer trials than the others or these scatter more."""
-    one, group = _seen(single, scale), _seen(several, scale)
+    single_run, group = _seen(single, scale), _seen(several, scale)
     of_group = (group.within or 0.0) / group.rounds
-    within = group.within if one.within is None else one.within
-    return (within or 0.0) / one.rounds - of_group
+    within = group.within if single_run.within is None else single_run.within
+    return (within or 0.0) / single_run.rounds - of_group
 
 
 def replication(a: Sample, b: Sample, scale: Scale, costs: Costs | None) -> Replication:
@@ -109,13 +109,13 @@ def replication(a: Sample, b: Sample, scale: Scale, costs: Costs | None) -> Repl
 
 
 def _dispersion(sample: Sample, scale: Scale) -> RunDispersion:
-    seen = _seen(sample, scale)
+    dispersions = _seen(sample, scale)
     return RunDispersion(
-        runs=len(seen.means),
-        rounds=seen.rounds,
+        runs=len(dispersions.means),
+        rounds=dispersions.rounds,
         means=tuple(fmean(values) for values in sample.by_run()),
-        between=None if seen.between is None else sqrt(seen.between),
-        within=None if seen.within is None else sqrt(seen.within),
+        between=None if dispersions.between is None else sqrt(dispersions.between),
+        within=None if dispersions.within is None else sqrt(dispersions.within),
     )
 
 
@@ -158,19 +158,19 @@ def advice(
     The optimum of rounds per run is sqrt(cost of a run / cost of a round * variance within /
     variance between) (Kalibera & Jones, section 7).
     """
-    seen = [_seen(a, scale), _seen(b, scale)]
+    sides = [_seen(a, scale), _seen(b, scale)]
     # A single run beside others is as dispersed as they are.
-    of_runs = [s.between for s in seen if s.between is not None]
-    of_trials = [s.within for s in seen if s.within is not None]
+    of_runs = [s.between for s in sides if s.between is not None]
+    of_trials = [s.within for s in sides if s.within is not None]
     between = fmean(of_runs) if of_runs else 0.0
     within = fmean(of_trials) if of_trials else 0.0
-    rounds = max(1, round(harmonic_mean([s.rounds for s in seen])))
+    rounds = max(1, round(harmonic_mean([s.rounds for s in sides])))
     if question.paired:
         # What both variants of a run have in common cancels.
-        apart = [y - x for x, y in zip(seen[0].means, seen[1].means, strict=True)]
+        apart = [y - x for x, y in zip(sides[0].means, sides[1].means, strict=True)]
         between = max(0.0, variance(apart) / 2 - within / rounds)
     ask = _Sizes(between, within, question)
-    now = max(len(s.means) for s in seen)
+    now = max(len(s.means) for s in sides)
     # These runs have not decided: with as many rounds it takes more of them.
     today = ask.runs(rounds, now + 1)
     choices = {rounds, 2 * rounds, max(LEAST_ROUNDS, rounds // 2)}
@@ -185,16 +185,16 @@ def advice(
         if (runs := today if many == rounds else ask.runs(many, 3)).n is not None
     ]
     cheapest = min(efforts, key=_effort, default=None)
-    same = next((one for one in efforts if one.rounds == rounds), None)
+    same = next((effort for effort in efforts if effort.rounds == rounds), None)
     if cheapest and same and _effort(cheapest) > _WORTH * _effort(same):
         cheapest = same
     alone = ask.runs(MOST_ROUNDS, 2).n
-    return today, cheapest, alone is not None and alone <= min(len(s.means) for s in seen)
+    return today, cheapest, alone is not None and alone <= min(len(s.means) for s in sides)
 
 
-def _effort(one: Effort) -> float:
+def _effort(effort: Effort) -> float:
     """Seconds, or trials where these are not known."""
-    return one.seconds or float(one.runs * one.rounds)
+    return effort.seconds or float(effort.runs * effort.rounds)
 
 
 def _seconds(found: Replication, runs: int, rounds: int) -> float | None:
@@ -217,7 +217,7 @@ class _Sizes:
         # Two values of a side tell the function the dispersion, as two differences do of pairs.
         high = [spread / sqrt(2), -spread / sqrt(2)]
         a = [0.0, 0.0] if self.question.paired else high
-        one = needed(
+        size = needed(
             Observed(
                 a,
                 [sqrt(2) * v for v in high] if self.question.paired else high,
@@ -230,11 +230,11 @@ class _Sizes:
             ),
             least=least,
         )
-        if one.n is None or one.n > MOST_RUNS:
+        if size.n is None or size.n > MOST_RUNS:
             return Needed(None, "")
-        if one.purpose == "equivalence":
+        if size.purpose == "equivalence":
             # Enough trials to see rare modes.
             return Needed(
-                max(one.n, ceil(least_to_see(self.question.rarest) / rounds)), one.purpose
+                max(size.n, ceil(least_to_see(self.question.rarest) / rounds)), size.purpose
             )
-        return one
+        return size

@@ -93,7 +93,7 @@ def read_side(side: Side) -> Measured:
         manifest, run, found = _read_run(store, side.variant)
         manifests.append(manifest)
         runs.append(run)
-        measurements += [_of_run(one, number) for one in found]
+        measurements += [_of_run(planned, number) for planned in found]
     first = runs[0]
     facts = SideFacts(
         name=side.name,
@@ -139,5 +139,5 @@ def _read_run(
     return manifest, facts, measurements
 
 
-def _of_run(one: PlannedMeasurement, run: int) -> RunMeasurement:
-    return RunMeasurement(**{f.name: getattr(one, f.name) for f in fields(one)}, run=run)
+def _of_run(planned: PlannedMeasurement, run: int) -> RunMeasurement:
+    return RunMeasurement(**{f.name: getattr(planned, f.name) for f in fields(planned)}, run=run)

@@ -113,7 +113,9 @@ class EnrichAnalysis(Analysis):
 
     def check(self, workflow: Workflow) -> None:
         """Check columns and files. Raises InputError with file and line."""
-        self._open(workflow.folder, factor_names(one.levels for one in workflow.scenarios))
+        self._open(
+            workflow.folder, factor_names(scenario.levels for scenario in workflow.scenarios)
+        )
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
         """The document of tags.json, which is written too. Raises InputError if a file is wrong

@@ -64,12 +64,12 @@ def correlation(
     taken = max(len(set(groups)) - 1, 0)
     n = len(x) - taken
     if n < FEWEST:
-        given = f" after {taken + 1} scenarios' means are taken out" if taken > 0 else ""
-        return f"{n} independent trials{given}: at least {FEWEST} are needed"
+        condition = f" after {taken + 1} scenarios' means are taken out" if taken > 0 else ""
+        return f"{n} independent trials{condition}: at least {FEWEST} are needed"
     values = [np.asarray(x, float), np.asarray(y, float)]
     if name == "spearman":
-        values = [rankdata(one) for one in values]
-    left, right = (_centred(one, groups) for one in values)
+        values = [rankdata(variable) for variable in values]
+    left, right = (_centred(variable, groups) for variable in values)
     if left is None or right is None:
         return "the metric does not vary" if right is None else "the telemetry does not vary"
     r = float(np.clip(left @ right, -1.0, 1.0))

@@ -50,7 +50,10 @@ def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> Stretch:
     if not found or len(found) < count or total < LEAST_TOGETHER:
         return independent
     share = count / total
-    r = sum(one * len(values) for one, values in zip(found, series, strict=True)) / total
+    r = (
+        sum(coefficient * len(values) for coefficient, values in zip(found, series, strict=True))
+        / total
+    )
     z = (r + share) * total / sqrt(total - 2 * count)
     if float(ndtr(-z)) > alpha:
         return independent

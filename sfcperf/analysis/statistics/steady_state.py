@@ -60,13 +60,13 @@ def steadiness(series: Sequence[Sequence[float]]) -> Steadiness:
     import numpy as np
 
     longest = max(map(len, series), default=0)
-    kept = [one for one in series if len(one) >= _LONG_ENOUGH * longest]
+    kept = [trial for trial in series if len(trial) >= _LONG_ENOUGH * longest]
     length = min(map(len, kept), default=0)
     if length < LEAST:
         return NOT_JUDGED
     size = _batch_size(length)
     count = length // size
-    array = np.asarray([one[: count * size] for one in kept], float)
+    array = np.asarray([trial[: count * size] for trial in kept], float)
     method = f"MSER-{size}"
     batches = scaled(array.reshape(len(kept), count, size).mean(axis=2))
     p = None if batches is None else permutation_p(batches, _largest_shift)

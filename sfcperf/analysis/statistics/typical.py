@@ -32,7 +32,7 @@ def typical_percentiles(
     shortest = min(map(len, trials), default=0)
     known = [percent for percent in percents if shortest >= samples_needed(percent)]
     shares = np.array(known) / 100
-    rows = [np.quantile(one, shares, method="median_unbiased") for one in trials if known]
+    rows = [np.quantile(trial, shares, method="median_unbiased") for trial in trials if known]
     found = {}
     for percent in percents:
         if percent not in known:

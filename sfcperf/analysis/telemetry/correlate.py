@@ -94,7 +94,7 @@ class CorrelateAnalysis(Analysis):
         return document
 
     def _selection(self, run: RunStore) -> Selection:
-        asked = self.parameters.get("metrics")
+        selection = self.parameters.get("metrics")
         metrics: dict[str, list[str]] = {}
         for planned in planned_measurements(run.manifest(), run.trials()):
             if planned.label in self.parameters.get("probes", [planned.label]):
@@ -102,7 +102,7 @@ class CorrelateAnalysis(Analysis):
                 names += [
                     metric.name
                     for metric in planned.metrics
-                    if (metric.primary if asked is None else metric.name in asked)
+                    if (metric.primary if selection is None else metric.name in selection)
                 ]
         return Selection(
             metrics,

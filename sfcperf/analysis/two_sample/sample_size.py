@@ -47,11 +47,11 @@ class Observed:
     bounds: tuple[float, float] | None
 
 
-def needed(seen: Observed, least: int | None = None) -> Needed:
+def needed(trials: Observed, least: int | None = None) -> Needed:
     """Trials for showing a difference or equivalence, whichever needs fewer; at least `least`, by
     default one more than there are."""
-    fewest = max(len(seen.a), len(seen.b)) + 1 if least is None else least
-    different, equal = _for_difference(seen), _for_equivalence(seen)
+    fewest = max(len(trials.a), len(trials.b)) + 1 if least is None else least
+    different, equal = _for_difference(trials), _for_equivalence(trials)
     if equal is not None and equal <= MOST and (different is None or equal < different):
         return Needed(max(equal, fewest), "equivalence")
     if different is not None and different <= MOST:
@@ -59,35 +59,35 @@ def needed(seen: Observed, least: int | None = None) -> Needed:
     return Needed(None, "")
 
 
-def _for_difference(seen: Observed) -> int | None:
+def _for_difference(trials: Observed) -> int | None:
     """By simulation if few trials are enough, else by Noether, "Sample size determination for
     some common nonparametric tests", JASA 82, 1987."""
-    if not seen.ranks:
-        return _by_t(seen)
-    spread = _spread(seen)
-    if spread and seen.shift:
-        effect = seen.shift / spread
+    if not trials.ranks:
+        return _by_t(trials)
+    spread = _spread(trials)
+    if spread and trials.shift:
+        effect = trials.shift / spread
         few = _smallest(
-            lambda n: rank_power(n, effect, seen.alpha, seen.paired), most=MOST_SIMULATED
+            lambda n: rank_power(n, effect, trials.alpha, trials.paired), most=MOST_SIMULATED
         )
         if few is not None:
             return few
-    share = _share_above(seen)
+    share = _share_above(trials)
     if share == 0.5:
         return None
     from scipy.special import ndtri
 
-    z = float(ndtri(1 - seen.alpha / 2) + ndtri(POWER))
-    count = ceil(z * z / ((3 if seen.paired else 6) * (share - 0.5) ** 2))
-    return max(count, least_trials(seen.alpha, seen.paired))
+    z = float(ndtri(1 - trials.alpha / 2) + ndtri(POWER))
+    count = ceil(z * z / ((3 if trials.paired else 6) * (share - 0.5) ** 2))
+    return max(count, least_trials(trials.alpha, trials.paired))
 
 
-def _share_above(seen: Observed) -> float:
+def _share_above(trials: Observed) -> float:
     """P(b > a); for pairs: P(the mean of two differences is above 0)."""
     import numpy as np
 
-    a, b = np.asarray(seen.a), np.asarray(seen.b)
-    if seen.paired:
+    a, b = np.asarray(trials.a), np.asarray(trials.b)
+    if trials.paired:
         i, j = np.triu_indices(len(a), 1)
         sums = (b - a)[i] + (b - a)[j]
     else:
@@ -95,13 +95,13 @@ def _share_above(seen: Observed) -> float:
     return float((sums > 0).mean() + (sums == 0).mean() / 2)
 
 
-def _by_t(seen: Observed) -> int | None:
+def _by_t(trials: Observed) -> int | None:
     """By the power of the t test."""
-    spread = _spread(seen)
-    if not spread or not seen.shift:
+    spread = _spread(trials)
+    if not spread or not trials.shift:
         return None
-    effect = abs(seen.shift) / spread
-    return _smallest(lambda n: t_power(n, effect, seen.alpha, seen.paired))
+    effect = abs(trials.shift) / spread
+    return _smallest(lambda n: t_power(n, effect, trials.alpha, trials.paired))
 
 
 def t_power(n: int, effect: float, alpha: float, paired: bool) -> float:
@@ -121,33 +121,33 @@ def t_power(n: int, effect: float, alpha: float, paired: bool) -> float:
     return float(np.mean(ndtr(centre - limit) + ndtr(-centre - limit)))
 
 
-def _for_equivalence(seen: Observed) -> int | None:
+def _for_equivalence(trials: Observed) -> int | None:
     """Power of TOST by Student's t (Schuirmann 1987; Chow, Shao & Wang, Sample Size Calculations
     in Clinical Research, chapter 3); rank tests need more by their efficiency."""
-    if seen.bounds is None or not seen.bounds[0] < seen.shift < seen.bounds[1]:
+    if trials.bounds is None or not trials.bounds[0] < trials.shift < trials.bounds[1]:
         return None
     from scipy.special import stdtr, stdtrit
 
-    spread, (low, high) = _spread(seen), seen.bounds
+    spread, (low, high) = _spread(trials), trials.bounds
 
     def power(n: int) -> float:
-        freedom = n - 1 if seen.paired else 2 * n - 2
-        error = spread * sqrt((1 if seen.paired else 2) / n)
-        limit = float(stdtrit(freedom, 1 - seen.alpha_tost))
-        ends = (high - seen.shift, seen.shift - low)
+        freedom = n - 1 if trials.paired else 2 * n - 2
+        error = spread * sqrt((1 if trials.paired else 2) / n)
+        limit = float(stdtrit(freedom, 1 - trials.alpha_tost))
+        ends = (high - trials.shift, trials.shift - low)
         return float(sum(stdtr(freedom, end / error - limit) for end in ends)) - 1
 
     count = _smallest(power) if spread else 2
-    if count is None or not seen.ranks:
+    if count is None or not trials.ranks:
         return count
-    return max(ceil(count * _RANKS_FOR_T), least_trials(seen.alpha_tost, seen.paired, sided=1))
+    return max(ceil(count * _RANKS_FOR_T), least_trials(trials.alpha_tost, trials.paired, sided=1))
 
 
-def _spread(seen: Observed) -> float:
+def _spread(trials: Observed) -> float:
     """Standard deviation of a trial, or of a pair's difference."""
-    if seen.paired:
-        return stdev([y - x for x, y in zip(seen.a, seen.b, strict=True)])
-    return sqrt((variance(seen.a) + variance(seen.b)) / 2)
+    if trials.paired:
+        return stdev([y - x for x, y in zip(trials.a, trials.b, strict=True)])
+    return sqrt((variance(trials.a) + variance(trials.b)) / 2)
 
 
 def _smallest(power: Callable[[int], float], most: int = MOST) -> int | None:

@@ -23,7 +23,10 @@ class Estimate:
 
 
 class ShiftTest(ABC):
-    """A test made from the values of both sides. Shifts are candidate - baseline, in the unit of
+    """A test whether the candidate's values are shifted against the baseline's, and an estimate of
+    the shift.
+
+    An object is made from the values of both sides. Shifts are candidate - baseline, in the unit of
     the values; nothing raises for finite values."""
 
     name: ClassVar[str]

@@ -60,8 +60,8 @@ def doctor(
         ]
     )
     needed = [need for need in needed if not need.of_extra]
-    said = {(need.name, need.detail) for need in needed}
-    optional = [need for need in optional if (need.name, need.detail) not in said]
+    shown = {(need.name, need.detail) for need in needed}
+    optional = [need for need in optional if (need.name, need.detail) not in shown]
     for need in needed:
         table.add_row("ok" if need.met else "MISSING", need.name, need.detail)
     for need in optional:

@@ -48,7 +48,7 @@ def run(
         say(f"checking {workflow}")
     from sfcperf.cli.inputs import read_workflow
 
-    loaded, given = read_workflow(workflow, set_, driver, profile, repeat)
+    loaded, source = read_workflow(workflow, set_, driver, profile, repeat)
     if dry_run:
         from sfcperf.cli.foreseen import say_warnings
         from sfcperf.cli.verbs.plan import print_plan
@@ -63,9 +63,9 @@ def run(
     if loaded.design.runs > 1:
         from sfcperf.cli.repeating import start_campaign
 
-        raise typer.Exit(start_campaign(loaded, results, given=given, quiet=quiet))
+        raise typer.Exit(start_campaign(loaded, results, source=source, quiet=quiet))
 
     from sfcperf.cli.outcome import executed
     from sfcperf.control.run import start
 
-    raise typer.Exit(executed(partial(start, loaded, results, given=given), quiet=quiet))
+    raise typer.Exit(executed(partial(start, loaded, results, source=source), quiet=quiet))

@@ -45,8 +45,8 @@ def _exporters(listener: Listener) -> list[EntryPoint]:
     """Those that the variables name; none without variables. The specification's default, to send
     to localhost, is not ours: an unasked-for connection would surprise."""
     environment = os.environ
-    asked = environment.get(_EXPORTER) or ("otlp" if _first(_ENDPOINTS) else "")
-    names = {name.strip() for name in asked.split(",")} - {"", "none"}
+    exporter = environment.get(_EXPORTER) or ("otlp" if _first(_ENDPOINTS) else "")
+    names = {name.strip() for name in exporter.split(",")} - {"", "none"}
     if not names or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return []
     if "otlp" in names:
@@ -112,12 +112,12 @@ def _finished(spans: Sequence[Span]) -> list[Any]:
     made: dict[int, Any] = {}
     for span in spans:
         parent = Context() if span.parent is None else set_span_in_context(made[id(span.parent)])
-        made[id(span)] = one = tracer.start_span(
+        made[id(span)] = span_sent = tracer.start_span(
             span.name, parent, attributes=span.attributes, start_time=span.start_ns
         )
         if span.error:
-            one.set_status(Status(StatusCode.ERROR, span.error))
-        one.end(span.end_ns)
+            span_sent.set_status(Status(StatusCode.ERROR, span.error))
+        span_sent.end(span.end_ns)
     return collected
 
 
@@ -126,7 +126,7 @@ def _resource() -> Any:
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 
     own = Resource({SERVICE_NAME: "sfcperf", SERVICE_VERSION: sfcperf.__version__})
-    given = Resource.create()
-    if str(given.attributes[SERVICE_NAME]).startswith("unknown_service"):
-        return given.merge(own)
-    return own.merge(given)
+    resource = Resource.create()
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):
+        return resource.merge(own)
+    return own.merge(resource)

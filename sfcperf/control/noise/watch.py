@@ -253,7 +253,9 @@ def quiet_evidence(readings: Sequence[LoadReading]) -> dict[str, float | None]:
         (r.stolen_ticks / r.wanted_ticks, 1 / r.wanted_ticks) for r in readings if r.wanted_ticks
     ]
     steal, resolution = max(stolen, default=(None, None))
-    frequencies = [one.frequency_mhz for one in readings if one.frequency_mhz is not None]
+    frequencies = [
+        reading.frequency_mhz for reading in readings if reading.frequency_mhz is not None
+    ]
     return {
         "quiet_steal_ratio": steal,
         "quiet_steal_resolution_ratio": resolution,
@@ -282,8 +284,8 @@ def _judged_frequency(evidence: Mapping[str, Any]) -> float | None:
 def cpus_in_use(deployment: Deployment) -> list[int]:
     """CPUs of this machine that its instances use; all usable ones if the deployment has no `cpus`
     in its facts."""
-    given = deployment.facts.get("cpus")
-    found = {int(cpu) for cpus in given.values() for cpu in cpus} if given else set()
+    assignment = deployment.facts.get("cpus")
+    found = {int(cpu) for cpus in assignment.values() for cpu in cpus} if assignment else set()
     return sorted(found) or usable_cpus()
 
 

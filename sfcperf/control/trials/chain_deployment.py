@@ -58,8 +58,8 @@ class ChainDeployment:
                 )
             facts = self._facts(self._deployment, proof, evidence)
             with run.timeline.phase("deploying"), run.interrupts.allowed:
-                told = run.services.chain_deployed(self._deployment, scenario)
-            facts |= {"services": told} if told else {}
+                services = run.services.chain_deployed(self._deployment, scenario)
+            facts |= {"services": services} if services else {}
             self._proven = ProvenChain(self._deployment, facts)
         return self._proven
 

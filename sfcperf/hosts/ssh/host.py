@@ -272,7 +272,7 @@ class SshHost(Host):
             copying.stop()
 
 
-def _reason(said: bytes) -> str:
+def _reason(output: bytes) -> str:
     """What a tool complained about, without its own name and that of the file."""
-    lines = said.decode(errors="replace").strip().splitlines()
+    lines = output.decode(errors="replace").strip().splitlines()
     return lines[-1].rsplit(": ", 1)[-1] if lines else "it said nothing"

@@ -207,14 +207,14 @@ class Link:
         line = guest.guard(workdir, self._token)
         await self.connection.create_session(lambda: guard, line, encoding=None)
         try:
-            said, status = await ready
+            output, status = await ready
         except Unreachable as error:
             if self.connection.is_closed():
                 raise Unreachable(
                     f"the connection to {self.name} was lost as it was made; it said: {error}"
                 ) from error
-            said, status = error.message.encode(), 1  # the shell ended, and had something to say
-        text = said.decode(errors="replace").strip()
+            output, status = error.message.encode(), 1  # the shell ended, and had something to say
+        text = output.decode(errors="replace").strip()
         if status != 0:
             raise DeploymentError(
                 f"{self.name} cannot be used: {text}",
@@ -259,8 +259,10 @@ class Link:
         if await session.ended != 0:
             if session.lost:
                 raise Lost(False)
-            said = bytes(session.stderr.data).decode(errors="replace").strip()
-            raise MeasurementError(f"{request.argv[0]} cannot be started on {self.name}: {said}")
+            complaint = bytes(session.stderr.data).decode(errors="replace").strip()
+            raise MeasurementError(
+                f"{request.argv[0]} cannot be started on {self.name}: {complaint}"
+            )
         return file
 
     async def _beat(self) -> None:

@@ -180,9 +180,9 @@ class Session(SSHClientSession[bytes]):
         self.lost = self.told is None and not self._eof
         self.status = self._final_status()
         if not self.started.done():
-            said = bytes(self._head).decode(errors="replace").strip()
+            output = bytes(self._head).decode(errors="replace").strip()
             lost = _LOST.format(self.host)
-            self.started.set_exception(Unreachable(lost if self.lost else said or lost))
+            self.started.set_exception(Unreachable(lost if self.lost else output or lost))
             self.started.exception()  # nobody may be waiting for it
         elif self.pid:  # one that did not start is perhaps started again, with the same outputs
             self.stdout.close()
@@ -238,10 +238,10 @@ class Lane(SSHClientSession[bytes]):
         """Nothing more is answered."""
         del exc
         self.closed = True
-        said = bytes(self._buffer + self._complaints).decode(errors="replace").strip()
+        complaint = bytes(self._buffer + self._complaints).decode(errors="replace").strip()
         for waiting in self._answers:
             if not waiting.done():
-                waiting.set_exception(Unreachable(said or _LOST.format(self._host)))
+                waiting.set_exception(Unreachable(complaint or _LOST.format(self._host)))
         self._answers.clear()
 
     def expect(self) -> asyncio.Future[tuple[bytes, int]]:

@@ -102,13 +102,13 @@ def _function(function: FunctionSpec) -> str:
 def _plugin(kind: str, name: str, parameters: Mapping[str, Any]) -> str:
     """Its name, its parameters that are not the defaults, and where it comes from."""
     known = plugins.load(kind, name).parameters.get("properties", {})
-    given = {
+    values = {
         key: value
         for key, value in parameters.items()
         if "default" not in known.get(key, {}) or known[key]["default"] != value
     }
     origin = plugins.package(kind, name)
-    text = name + (f" {_value(given)}" if given else "")
+    text = name + (f" {_value(values)}" if values else "")
     if origin is None or origin[0] == plugins.OWN:
         return text
     return f"{text} from {origin[0]} {origin[1]}"

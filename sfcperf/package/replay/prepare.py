@@ -30,9 +30,9 @@ def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Pre
     it. Raises InputError or WorkflowError when it cannot be replayed, EnvironmentLacks when a
     plug-in that is installed here does not import."""
     document = _document(packaged)
-    given = {key: value for key, value in document.items() if key != "analyses"}
+    values = {key: value for key, value in document.items() if key != "analyses"}
     # Analyses may need files, and publishers servers, that only the author has.
-    given["publish"] = [{"to": "report"}]
+    values["publish"] = [{"to": "report"}]
     listed = listed_files(package.folder)
     modules = packaged_modules(package, listed)
     folder = package.folder.resolve()
@@ -44,7 +44,7 @@ def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Pre
         base = folder / own
     with plugins.further(stand_ins(modules, package.folder, packaged.manifest())):  # type: ignore[arg-type]
         workflow = load_document(
-            given,
+            values,
             base,
             overrides=options.overrides,
             driver=options.driver,
@@ -57,7 +57,7 @@ def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Pre
         files |= module.files
     unused = tuple(module for module in modules if module not in used)
     start = base.relative_to(folder).as_posix()
-    return Prepared(packaged, given, workflow, start, tuple(used), unused, files, shown)
+    return Prepared(packaged, values, workflow, start, tuple(used), unused, files, shown)
 
 
 def _document(packaged: RunStore) -> Mapping[str, Any]:
@@ -75,10 +75,10 @@ def _document(packaged: RunStore) -> Mapping[str, Any]:
 def _provides(module: PackagedModule, workflow: Workflow) -> bool:
     """Whether the workflow uses a plug-in of the module, and not one of SFCPerf's own that has the
     same name. To be called with the module's plug-ins at hand (`plugins.further`)."""
-    mine = {(kind, name) for kind, name, _ in module.plugins}
+    provided = {(kind, name) for kind, name, _ in module.plugins}
     return any(
         plugins.package(kind, name) == (module.distribution, module.version)
-        for kind, name in mine & set(plugins_of(workflow))
+        for kind, name in provided & set(plugins_of(workflow))
     )
 
 

@@ -16,7 +16,7 @@ class Prepared:
     """A packaged run, ready to be shown or executed."""
 
     packaged: RunStore
-    given: Mapping[str, Any]
+    source: Mapping[str, Any]
     """The packaged workflow without its analyses and publishers, before the user's options."""
     workflow: Workflow
     """With the options, and with stand-ins for the plug-ins of the package: what is shown."""

@@ -109,8 +109,8 @@ def run_or_resume(
     # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
     # next run.
     folders = [*options.others, *([found.folder] if found else [])]
-    given = " ".join(f"--run {folder}" for folder in folders)
-    hint = f"the same command with `{given}` continues it" if folders else None
+    arguments = " ".join(f"--run {folder}" for folder in folders)
+    hint = f"the same command with `{arguments}` continues it" if folders else None
     if interrupted or code == ExitCode.INTERRUPTED:
         raise InterruptedRun("the replay was interrupted, and nothing was evaluated", hint=hint)
     if code < 0:
@@ -130,7 +130,7 @@ def _spec(prepared: Prepared, kept: Path, options: ReplayOptions, folder: Path) 
     return ReplaySpec(
         document=document,
         sha256=digest(document),
-        given=dict(prepared.given),
+        source=dict(prepared.source),
         kept=str(kept.resolve()),
         base=prepared.base,
         files=dict(prepared.files),
@@ -189,7 +189,7 @@ def together(runs: Sequence[Prepared]) -> list[list[Prepared]]:
         repeat = Repeat.of_manifest(run.packaged.manifest())
         key, place = (run.packaged.run_id, 0) if repeat is None else (repeat.campaign, repeat.index)
         groups.setdefault(key, []).append((place, run))
-    return [[run for _, run in sorted(g, key=lambda one: one[0])] for g in groups.values()]
+    return [[run for _, run in sorted(g, key=lambda place: place[0])] for g in groups.values()]
 
 
 def judge_replay(
@@ -245,9 +245,9 @@ def verdict_document(
 
 def _check_is_replay(here: RunStore, packaged: RunStore) -> None:
     """Refuse to judge a run of another workflow. Raises InputError."""
-    mine, theirs = here.manifest()["name"], packaged.manifest()["name"]
-    if mine != theirs:
+    name, packaged_name = here.manifest()["name"], packaged.manifest()["name"]
+    if name != packaged_name:
         raise InputError(
-            f"this is a run of the workflow {mine}, the packaged one of {theirs}",
+            f"this is a run of the workflow {name}, the packaged one of {packaged_name}",
             where=str(here.folder),
         )

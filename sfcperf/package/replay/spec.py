@@ -41,7 +41,7 @@ class ReplaySpec:
     """The workflow as JSON, with all options of the user."""
     sha256: str
     """Of `document`, as it was shown."""
-    given: dict[str, Any]
+    source: dict[str, Any]
     """The workflow without the user's options; to be recorded."""
     kept: str
     """Folder with the package's files that the workflow needs."""

@@ -116,8 +116,8 @@ def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_
             {name: sorted(found) for name, found in labels.items()},
         ),
     }
-    for name, (one, other) in facts.items():
-        yield _Pair(f"{RunFile.PLAN}/{name}", one, RunFile.MANIFEST, other)
+    for name, (planned, reported) in facts.items():
+        yield _Pair(f"{RunFile.PLAN}/{name}", planned, RunFile.MANIFEST, reported)
     yield _Pair(
         f"{RunFile.PLAN}/resolved",
         {name: _outline(found) for name, found in resolved.items()},
@@ -141,12 +141,12 @@ def _outline(resolved: Mapping[str, Any]) -> list[Any]:
 
 
 def _of_workflow(manifest: Mapping[str, Any], applied: Mapping[str, Any]) -> Iterator[_Pair]:
-    given = {"name": applied["name"], "description": applied.get("description", "")}
+    stated = {"name": applied["name"], "description": applied.get("description", "")}
     infrastructure = applied.get("infrastructure", {})
     if "variants" not in applied:
         # Each variant may have another one.
-        given["driver"] = infrastructure.get("driver", DEFAULT_DRIVER)
-    for name, value in given.items():
+        stated["driver"] = infrastructure.get("driver", DEFAULT_DRIVER)
+    for name, value in stated.items():
         place = f"{RunFile.WORKFLOW_APPLIED}/{name}"
         yield _Pair(place, value, f"{RunFile.MANIFEST}/{name}", manifest[name])
     design = applied.get("design", {})
@@ -183,7 +183,7 @@ def _trial_differences(
 
 
 def _override_differences(
-    manifest: Mapping[str, Any], given: Mapping[str, Any], applied: Mapping[str, Any]
+    manifest: Mapping[str, Any], document: Mapping[str, Any], applied: Mapping[str, Any]
 ) -> Iterator[str]:
     """The workflow as run is the workflow as given, with the options of the command line, and with
     what a campaign gives each of its runs."""
@@ -191,7 +191,7 @@ def _override_differences(
     driver = options["--driver"][-1] if options["--driver"] else None
     try:
         expected = _of_campaign(
-            customise(given, options["--set"], driver), Repeat.of_manifest(manifest)
+            customise(document, options["--set"], driver), Repeat.of_manifest(manifest)
         )
     except InputError as error:
         yield f"{RunFile.WORKFLOW} contradicts the command in {RunFile.MANIFEST}: {error.message}"
@@ -200,11 +200,11 @@ def _override_differences(
         if key == "infrastructure" and options["--profile"]:
             # The profile is a file of the one who ran it.
             continue
-        one, other = expected.get(key), applied.get(key)
-        if not same(one, other):
+        value, applied_value = expected.get(key), applied.get(key)
+        if not same(value, applied_value):
             yield (
                 f"{RunFile.WORKFLOW}/{key} is, with the options in {RunFile.MANIFEST}/command, "
-                f"{shown(one)}, and {RunFile.WORKFLOW_APPLIED}/{key} {shown(other)}"
+                f"{shown(value)}, and {RunFile.WORKFLOW_APPLIED}/{key} {shown(applied_value)}"
             )
 
 
@@ -246,10 +246,10 @@ def _unsaid(
     )
     same_release = document["made_by"]["sfcperf"] == sfcperf.__version__
     of_run = [text for text in document["warnings"] if text.startswith(manifest["run_id"])]
-    for place, wanted, said in (
+    for place, wanted, stated in (
         (f"runs/{index}/incomplete", reasons, entry["incomplete"]),
         ("warnings", warnings, of_run),
     ):
-        lacking = [text for text in wanted if text not in said]
-        if lacking and (same_release or not said):
+        lacking = [text for text in wanted if text not in stated]
+        if lacking and (same_release or not stated):
             yield f"{MANIFEST}/{place} does not say: {lacking[0]}"

@@ -44,8 +44,8 @@ def check_other_files(package: Package, names: Sequence[str]) -> Check:
     )
     if not rest:
         return Check(NAME, "ok", "there are none")
-    told = [name if count == 1 else f"{name} ({count} files)" for name, count in rest.items()]
-    return Check(NAME, "not checked", "only hashed, not made again", tuple(told[:KEPT]))
+    lines = [name if count == 1 else f"{name} ({count} files)" for name, count in rest.items()]
+    return Check(NAME, "not checked", "only hashed, not made again", tuple(lines[:KEPT]))
 
 
 def _is_checked(package: Package, name: str) -> bool:

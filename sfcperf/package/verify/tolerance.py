@@ -10,22 +10,22 @@ REL_TOLERANCE = 1e-9
 """Results that differ by more are different."""
 
 
-def same_value(one: Any, other: Any) -> bool:
+def same_value(a: Any, b: Any) -> bool:
     """Whether two JSON values are equal."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_value(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same_value, one, other))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same_value, a, b))
     numbers = (int, float)
-    if isinstance(one, numbers) and isinstance(other, numbers) and not isinstance(one, bool):
-        return math.isclose(one, other, rel_tol=REL_TOLERANCE, abs_tol=0.0)
-    return bool(one == other)
+    if isinstance(a, numbers) and isinstance(b, numbers) and not isinstance(a, bool):
+        return math.isclose(a, b, rel_tol=REL_TOLERANCE, abs_tol=0.0)
+    return bool(a == b)
 
 
-def same_table(one: bytes, other: bytes) -> bool:
+def same_table(a: bytes, b: bytes) -> bool:
     """Whether two CSV texts are equal."""
     try:
-        before, now = (list(csv.reader(text.decode().splitlines())) for text in (one, other))
+        before, now = (list(csv.reader(text.decode().splitlines())) for text in (a, b))
     except (UnicodeDecodeError, csv.Error):
         return False
     return len(before) == len(now) and all(
@@ -34,8 +34,8 @@ def same_table(one: bytes, other: bytes) -> bool:
     )
 
 
-def _same_cell(one: str, other: str) -> bool:
+def _same_cell(a: str, b: str) -> bool:
     try:
-        return same_value(float(one), float(other))
+        return same_value(float(a), float(b))
     except ValueError:
-        return one == other
+        return a == b

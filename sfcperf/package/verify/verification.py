@@ -92,8 +92,8 @@ def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
     }
     for name, check in derived.items():
         checks.append(_derived(name, check, package, documents))
-    told = tuple(_without_folder(check, folder) for check in checks)
-    return Verification(copy.source, told, tuple(package.document["warnings"]))
+    shown = tuple(_without_folder(check, folder) for check in checks)
+    return Verification(copy.source, shown, tuple(package.document["warnings"]))
 
 
 def _without_folder(check: Check, folder: Path) -> Check:

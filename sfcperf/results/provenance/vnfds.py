@@ -26,7 +26,7 @@ def keep_descriptors(folder: Path, descriptors: Mapping[str, Path]) -> list[dict
     the workflow, `file` in the run folder, and `sha256` of the descriptor. Raises InputError if a
     file cannot be read.
     """
-    return [_keep(folder, given, file) for given, file in descriptors.items()]
+    return [_keep(folder, name, file) for name, file in descriptors.items()]
 
 
 def check_descriptors(
@@ -53,7 +53,7 @@ def _digest(files: Sequence[DescriptorFile]) -> str:
     return digest.hexdigest()[:_DIGITS]
 
 
-def _keep(folder: Path, given: str, descriptor: Path) -> dict[str, Any]:
+def _keep(folder: Path, name: str, descriptor: Path) -> dict[str, Any]:
     files = descriptor_files(descriptor)
     copies = folder / _digest(files)
     for file in files:
@@ -62,7 +62,7 @@ def _keep(folder: Path, given: str, descriptor: Path) -> dict[str, Any]:
         with replacing(copy) as beside:
             beside.write_bytes(file.content)
     return {
-        "path": given,
+        "path": name,
         "file": str((copies / files[0].path).relative_to(folder.parent)),
         "sha256": hashlib.sha256(files[0].content).hexdigest(),
     }

@@ -136,11 +136,11 @@ def extracted(
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, env={}) as process:
         assert process.stdout is not None and process.stderr is not None
         yield from map(records.parse, process.stdout)
-        said = process.stderr.read().decode(errors="replace").strip()
+        complaint = process.stderr.read().decode(errors="replace").strip()
     if process.returncode != 0:
-        raise InputError(f"no records can be made of the capture: {said}", where=str(pcap))
+        raise InputError(f"no records can be made of the capture: {complaint}", where=str(pcap))
     if captured is not None:
-        end = json.loads(said.splitlines()[-1])
+        end = json.loads(complaint.splitlines()[-1])
         captured.number = end["frames"]
         captured.left_out |= end["left_out"]
 

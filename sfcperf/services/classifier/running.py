@@ -250,12 +250,12 @@ class RunningClassifier(RunningService):
         self._begun = None
         return tuple(reason for reason in found if reason)
 
-    def _unclassified(self, wanted: int) -> str | None:
+    def _unclassified(self, stored: int) -> str | None:
         done = self._last_status["records"]
-        if done >= wanted:
+        if done >= stored:
             return None
         why = self._last_status["retrying"] or self.problem() or "the classifier is too slow"
-        return f"{wanted - done} of {wanted} records have no verdict after {CAUGHT_UP_S:g} s: {why}"
+        return f"{stored - done} of {stored} records have no verdict after {CAUGHT_UP_S:g} s: {why}"
 
     def _clear(self) -> None:
         """Remove all rules at all interfaces. Raises MeasurementError."""

@@ -145,10 +145,10 @@ class SpeedLayer:
 
 def main(settings: Path) -> int:
     """Gives the exit status."""
-    given = json.loads(settings.read_text())
-    folder = Path(given["model"])
+    values = json.loads(settings.read_text())
+    folder = Path(values["model"])
     models.load(folder)
-    layer = SpeedLayer(Broker(**given["broker"]), Tree(folder))
+    layer = SpeedLayer(Broker(**values["broker"]), Tree(folder))
 
     def stop(*_: object) -> None:
         layer.stopping = True
@@ -158,7 +158,7 @@ def main(settings: Path) -> int:
     with threadpool_limits(1):
         try:
             layer.begin()
-            Path(given["ready"]).touch()
+            Path(values["ready"]).touch()
             layer.run()
         except (KafkaException, NotDelivered) as error:
             print(f"the broker: {error}", file=sys.stderr)

@@ -121,14 +121,14 @@ class TopicsClient:
         topics = self._topics(timeout_s)
         if missing := [name for name in names if name not in topics]:
             raise MeasurementError(f"there is no topic {', '.join(missing)} any more")
-        asked = {
+        futures = {
             TopicPartition(name, number): OffsetSpec.latest()
             for name in names
             for number in topics[name].partitions
         }
         sizes = dict.fromkeys(names, 0)
-        if asked:
-            answers = self._client.list_offsets(asked, request_timeout=timeout_s)
+        if futures:
+            answers = self._client.list_offsets(futures, request_timeout=timeout_s)
             for partition, offset in self._finish("count the records of", answers).items():
                 sizes[partition.topic] += offset.offset
         return sizes
@@ -159,5 +159,5 @@ class TopicsClient:
 
 def _text(error: Exception) -> str:
     """A KafkaException holds a KafkaError that says it in words."""
-    said = getattr(error.args[0], "str", None) if error.args else None
-    return str(said()) if said else str(error) or type(error).__name__
+    text = getattr(error.args[0], "str", None) if error.args else None
+    return str(text()) if text else str(error) or type(error).__name__

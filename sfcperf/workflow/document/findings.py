@@ -96,14 +96,14 @@ class Choices(TypedDict):
     hint: str | None
 
 
-def choices(given: object, known: Collection[str]) -> Choices:
-    """The known names, and the one that `given` looks like."""
-    return Choices(allowed=listing(known), hint=did_you_mean(given, known))
+def choices(value: object, known: Collection[str]) -> Choices:
+    """The known names, and the one that `value` looks like."""
+    return Choices(allowed=listing(known), hint=did_you_mean(value, known))
 
 
-def did_you_mean(given: object, known: Iterable[str]) -> str | None:
-    """A hint if `given` looks like one of the known names."""
-    close = get_close_matches(str(given), list(known), n=1)
+def did_you_mean(value: object, known: Iterable[str]) -> str | None:
+    """A hint if `value` looks like one of the known names."""
+    close = get_close_matches(str(value), list(known), n=1)
     return f"did you mean {close[0]!r}?" if close else None
 
 

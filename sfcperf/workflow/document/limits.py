@@ -67,8 +67,8 @@ def expanded_size(section: Any, levels: Levels, names_in: Callable[[str], list[s
         used.update(names)
         return len(text) // _CHARACTERS_PER_VALUE + sum(value_sizes[name] for name in names)
 
-    one = size(section, of_text)
-    return one * prod(len(levels[name]) for name in used)
+    values = size(section, of_text)
+    return values * prod(len(levels[name]) for name in used)
 
 
 def _characters(label: Any) -> int:

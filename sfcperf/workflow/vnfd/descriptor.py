@@ -117,13 +117,13 @@ def _descriptor(tree: Mapping[str, Any], template: Any) -> Descriptor:
     stated = [_sizes(node) for node in template.nodetemplates]
     totals, open_sizes = {}, set()
     for field, read in _READ.items():
-        given = [sizes[field] for sizes in stated if field in sizes]
-        values = [read(*each) for each in given]
+        present = [sizes[field] for sizes in stated if field in sizes]
+        values = [read(*each) for each in present]
         fixed = [value for value in values if value is not None]
         if len(fixed) < len(values):
             open_sizes.add(field)
         elif fixed:
-            totals[field] = _within(field, given[0][0], sum(fixed))
+            totals[field] = _within(field, present[0][0], sum(fixed))
     properties, left_open = _properties(tree)
     return Descriptor(
         totals.get("vcpus"),
@@ -156,9 +156,9 @@ def _sizes(node: Any) -> dict[str, tuple[str, Any]]:
     for name, paths in _SIZES.items():
         if name not in capabilities:
             continue
-        given = {prop.name: prop.value for prop in capabilities[name].get_properties_objects()}
+        values = {prop.name: prop.value for prop in capabilities[name].get_properties_objects()}
         for field, (*parents, last) in paths.items():
-            inner: Any = given
+            inner: Any = values
             for step in parents:
                 inner = inner.get(step) if isinstance(inner, dict) else None
             if isinstance(inner, dict) and last in inner:
@@ -246,13 +246,13 @@ def _properties(tree: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]
     vdus = (node for node in nodes if node.get("type") in VDU_TYPES)
     first: dict[str, Any] = next(vdus, {})
     properties = _mapping(first, "properties")
-    given = {
+    values = {
         field: _content(properties[name])
         for name, field in _PROPERTIES.items()
         if properties.get(name) is not None
     }
-    texts = {field: value for field, value in given.items() if isinstance(value, str)}
-    return texts, frozenset(given) - frozenset(texts)
+    texts = {field: value for field, value in values.items() if isinstance(value, str)}
+    return texts, frozenset(values) - frozenset(texts)
 
 
 def _content(value: Any) -> Any:

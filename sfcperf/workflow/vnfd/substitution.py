@@ -19,12 +19,12 @@ def with_mapped_requirements(tree: Mapping[str, Any]) -> dict[str, Any]:
         node = nodes.get(node_name)
         if not isinstance(node, dict):
             continue
-        given = node.get("requirements") or []
+        requirements = node.get("requirements") or []
         # The parser says what is wrong with anything else.
-        if isinstance(given, list) and not any(
-            isinstance(each, dict) and requirement in each for each in given
+        if isinstance(requirements, list) and not any(
+            isinstance(each, dict) and requirement in each for each in requirements
         ):
-            nodes[node_name] = {**node, "requirements": [*given, {requirement: {}}]}
+            nodes[node_name] = {**node, "requirements": [*requirements, {requirement: {}}]}
     return {**tree, "topology_template": {**topology, "node_templates": nodes}}
 
 

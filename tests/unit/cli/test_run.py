@@ -143,7 +143,7 @@ def test_a_quiet_dry_run_prints_nothing(bench: Bench, sfcperf: Command, capsys: 
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_given_workflow_is_kept_beside_the_one_that_is_run(
+def test_the_source_workflow_is_kept_beside_the_one_that_is_run(
     bench: Bench, sfcperf: Command
 ) -> None:
     path = bench.write(**SMALL, presets={"one": {"design.rounds": 1}})

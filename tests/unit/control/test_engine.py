@@ -339,7 +339,7 @@ def test_a_trial_starts_when_its_chain_is_proven(bench: Bench) -> None:
 def test_the_workflow_is_kept_as_given_and_as_run(bench: Bench) -> None:
     given = bench.document(presets={"short": {"design.rounds": 1}})
     workflow = load_document(given, bench.results.parent, overrides=["preset=short"])
-    engine.start(workflow, bench.results, command=["test"], listener=Listener(), given=given)
+    engine.start(workflow, bench.results, command=["test"], listener=Listener(), source=given)
     assert json.loads((bench.folder() / "workflow.json").read_text()) == given
     applied, _ = RunStore(bench.folder()).workflow()
     assert applied["design"]["rounds"] == 1

@@ -115,11 +115,11 @@ class Bmv2Switch:
         if self.process.becomes(ready, timeout_s=START_TIMEOUT_S, period_s=_POLL_S):
             return
         status = self.process.poll()
-        said = self._log.read_text(errors="replace").strip().splitlines()[-3:]
+        lines = self._log.read_text(errors="replace").strip().splitlines()[-3:]
         problem = (
             f"not ready after {START_TIMEOUT_S:g} s"
             if status is None
-            else f"it has ended with status {status}: {'; '.join(said) or 'it said nothing'}"
+            else f"it has ended with status {status}: {'; '.join(lines) or 'it lines nothing'}"
         )
         raise DeploymentError(
             f"{BINARY}: {problem}",

@@ -43,12 +43,12 @@ class Settings:
     @classmethod
     def of_text(cls, text: str) -> Settings:
         """From JSON."""
-        given = json.loads(text)
-        given["entries"] = tuple(given["entries"])
-        given["thresholds"] = Thresholds(**given["thresholds"])
-        given["sizes"] = Sizes(**given["sizes"])
-        given["table_entries"] = tuple(given["table_entries"])
-        return cls(**given)
+        values = json.loads(text)
+        values["entries"] = tuple(values["entries"])
+        values["thresholds"] = Thresholds(**values["thresholds"])
+        values["sizes"] = Sizes(**values["sizes"])
+        values["table_entries"] = tuple(values["table_entries"])
+        return cls(**values)
 
 
 def sketch_settings(parameters: Mapping[str, Any]) -> Settings:

@@ -29,8 +29,9 @@ _ENTRIES_AT_ONCE = 1000
 
 
 class Windows(Protocol):
-    """Windows of a switch; one is open at any time. Methods raise MeasurementError, and what finsy
-    raises."""
+    """The windows of time over which a switch counts flows; one is open at any time.
+
+    Methods raise MeasurementError, and what finsy raises."""
 
     async def begin(self) -> int:
         """Open the first window; gives when, in Unix time (ns)."""

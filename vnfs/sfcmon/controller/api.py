@@ -78,8 +78,8 @@ def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
         ("rules", "rule", model.Rule),
         ("monitoring", "monitoring", model.Monitoring),
     )
-    for collection, one, kind in collections:
-        _add_collection(app, store, changed, collection, one, kind, _Name)
+    for collection, member, kind in collections:
+        _add_collection(app, store, changed, collection, member, kind, _Name)
     _add_collection(app, store, changed, "paths", "path", model.Path, _Spi)
     _add_observations(app, store, fleet)
     return app
@@ -110,7 +110,7 @@ def _add_collection(
     store: Store,
     changed: Callable[[], Awaitable[None]],
     collection: str,
-    one: str,
+    member: str,
     kind: type[R],
     key: Any,
 ) -> None:
@@ -125,18 +125,18 @@ def _add_collection(
     async def list_all() -> dict[str, kind]:  # type: ignore[valid-type]
         return {str(name): each for name, each in getattr(store.state, collection).items()}
 
-    @app.get(f"/{collection}/{{name}}", tags=tags, operation_id=f"get_{one}", responses=_MISSING)
+    @app.get(f"/{collection}/{{name}}", tags=tags, operation_id=f"get_{member}", responses=_MISSING)
     async def get_one(name: key) -> kind:  # type: ignore[valid-type]
         known = getattr(store.state, collection)
         if name not in known:
-            raise _NotThere(f"there is no {one} {name}")
+            raise _NotThere(f"there is no {member} {name}")
         found: R = known[name]
         return found
 
     @app.put(
         f"/{collection}/{{name}}",
         tags=tags,
-        operation_id=f"put_{one}",
+        operation_id=f"put_{member}",
         description="Create it, or replace it as a whole.",
         responses={**_CHANGE, 201: {"model": kind, "description": "Created"}},
     )
@@ -156,7 +156,7 @@ def _add_collection(
     @app.delete(
         f"/{collection}/{{name}}",
         tags=tags,
-        operation_id=f"delete_{one}",
+        operation_id=f"delete_{member}",
         description="Remove it, if no other resource needs it.",
         status_code=204,
         responses={**_MISSING, **_CHANGE},
@@ -165,7 +165,7 @@ def _add_collection(
         try:
             await store.delete(collection, name)
         except KeyError as error:
-            raise _NotThere(f"there is no {one} {name}") from error
+            raise _NotThere(f"there is no {member} {name}") from error
         await changed()
 
 

@@ -77,12 +77,12 @@ class Collector:
         """End the open window now. Raises DeploymentError."""
         if self._problem is not None:
             raise DeploymentError(f"switch {self._session.name}: {self._problem}")
-        asked: asyncio.Future[FlowWindow] = asyncio.get_running_loop().create_future()
-        self._asked.append(asked)
+        future: asyncio.Future[FlowWindow] = asyncio.get_running_loop().create_future()
+        self._asked.append(future)
         self._wake.set()
         try:
             async with asyncio.timeout(_END_TIMEOUT_S):
-                return await asked
+                return await future
         except TimeoutError:
             raise DeploymentError(
                 f"switch {self._session.name}: its window did not end within {_END_TIMEOUT_S:g} s"
@@ -137,9 +137,9 @@ class Collector:
                 await self._banks.disconnect()
 
     def _refuse(self, problem: str) -> None:
-        for asked in (*self._asked, *self._answered):
-            if not asked.done():
-                asked.set_exception(DeploymentError(f"switch {self._session.name}: {problem}"))
+        for future in (*self._asked, *self._answered):
+            if not future.done():
+                future.set_exception(DeploymentError(f"switch {self._session.name}: {problem}"))
         self._asked, self._answered = [], []
 
     async def _serve(self) -> None:
@@ -251,5 +251,5 @@ class Collector:
 
 def _thresholds(settings: model.Monitoring) -> Thresholds:
     """Those of the first window."""
-    given = settings.thresholds
-    return Thresholds(given.eval_packets, share_register(given.share), given.packets)
+    thresholds = settings.thresholds
+    return Thresholds(thresholds.eval_packets, share_register(thresholds.share), thresholds.packets)

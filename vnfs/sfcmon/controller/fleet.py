@@ -95,14 +95,14 @@ class Fleet:
                 async with asyncio.timeout(RETRY_S):
                     await self._wake.wait()
             self._wake.clear()
-            asked = self._asked
+            request = self._asked
             behind = [each for each, _ in self._sessions.values() if each.needs_writing]
             for phase in Phase:
                 written = await asyncio.gather(*(session.write(phase) for session in behind))
                 # The rest of a phase that failed comes before the next one.
                 behind = [session for session, done in zip(behind, written, strict=True) if done]
             async with self._news:
-                self._done = asked
+                self._done = request
                 self._news.notify_all()
 
     async def stop(self) -> None:

@@ -55,8 +55,8 @@ def _missing(state: State) -> Iterator[Problem]:
     for where, collection, name in _references(state):
         known = getattr(state, collection)
         if name not in known:
-            one = _SINGULAR[collection]
-            yield Problem(where, f"there is no {one} {name!r}", allowed=_listed(known))
+            member = _SINGULAR[collection]
+            yield Problem(where, f"there is no {member} {name!r}", allowed=_listed(known))
 
 
 _SINGULAR = {

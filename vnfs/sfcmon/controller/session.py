@@ -54,8 +54,8 @@ class Session:
 
     def serves(self, switch: model.Switch) -> bool:
         """Whether this is the connection for a switch that is described so."""
-        mine = self._switch
-        return (mine.p4runtime, mine.device, mine.program) == (
+        described = self._switch
+        return (described.p4runtime, described.device, described.program) == (
             switch.p4runtime,
             switch.device,
             switch.program,
@@ -204,8 +204,8 @@ class Session:
         from finsy import Action, P4TableEntry
 
         with self._deployment_errors():
-            asked = P4TableEntry("window", is_default_action=True)
-            [found] = await read(self.primary, asked)
+            entry = P4TableEntry("window", is_default_action=True)
+            [found] = await read(self.primary, entry)
         assert isinstance(found.action, Action)
         return {name: int(value) for name, value in found.action.args.items()}
 

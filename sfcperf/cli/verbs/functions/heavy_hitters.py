@@ -99,17 +99,17 @@ def _cells(rates: _Rates, wanted: Sequence[int], frame_bytes: int, link_bps: flo
 
     from sfcperf.analysis.core_model import cores_for_link, modelled
 
-    given: dict[str, Any] = {"frame_bytes": frame_bytes, "link_bps": link_bps}
+    settings: dict[str, Any] = {"frame_bytes": frame_bytes, "link_bps": link_bps}
     measured = ", ".join(
         f"{fmean(values) / 1e6:.2f} ({number})" for number, values in sorted(rates.items())
     )
     cells = [measured]
     for number in wanted:
         try:
-            found = modelled(rates, number, **given)
+            found = modelled(rates, number, **settings)
         except ValueError as error:
             raise InputError(str(error), where="rounds", hint="measure more rounds") from error
         sign = "= " if found.of_link else ""
         interval = f"[{found.low_pps / 1e6:.2f}, {found.high_pps / 1e6:.2f}]"
         cells.append(f"{sign}{found.pps / 1e6:.2f} {interval}")
-    return [*cells, str(cores_for_link(rates, **given))]
+    return [*cells, str(cores_for_link(rates, **settings))]

@@ -184,7 +184,7 @@ def _run_all(
             options,
             resume=options.earlier[number - 1] if number <= len(options.earlier) else None,
             repeat=Repeat(number, len(runs), campaign) if len(runs) > 1 else None,
-            others=tuple(one.folder for one in here),
+            others=tuple(run.folder for run in here),
         )
         found = run_or_resume(package, run, kept, again)
         if isinstance(found, int):

@@ -85,8 +85,8 @@ def index(
         _send_waiting(retry_s)
         return
     stores = [open_run(run, results) for run in runs or ()]
-    given = {"prefix": prefix, "ca": ca, "fingerprint": fingerprint, "insecure": insecure}
-    chosen = {name: value for name, value in given.items() if value}
+    options = {"prefix": prefix, "ca": ca, "fingerprint": fingerprint, "insecure": insecure}
+    chosen = {name: value for name, value in options.items() if value}
     places = [(store, of_run(store, url or (), chosen)) for store in stores]
     if verify:
         _verify(places, retry_s)

@@ -102,8 +102,8 @@ class RuleSetter:
                 if answer.ok:
                     self.retrying = None
                     return answer.json()
-                said = answer.text[:_LONGEST_REASON]
-                self.retrying = f"{target.url} answers {answer.status_code}: {said}"
+                text = answer.text[:_LONGEST_REASON]
+                self.retrying = f"{target.url} answers {answer.status_code}: {text}"
                 if (
                     answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
                     and answer.status_code not in _LATER
