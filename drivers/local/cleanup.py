@@ -20,7 +20,7 @@ from sfcperf.drivers.local import cgroups, network
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.namespace import NETNS_FOLDER
 
-KILL_TIMEOUT_S = 5.0
+KILL_TIMEOUT_S = 60.0
 
 NAMESPACE = "netns"
 CGROUP = "cgroup"

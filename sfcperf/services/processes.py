@@ -25,7 +25,7 @@ VARIABLE = "SFCPERF_SERVICE_PROCESS"
 """Environment variable that holds the mark."""
 KIND = "process"
 """Of the resource in the journal; its name is the mark."""
-_END_TIMEOUT_S = 10.0
+_END_TIMEOUT_S = 60.0
 _LOOK_S = 0.02
 
 
