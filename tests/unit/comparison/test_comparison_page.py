@@ -156,6 +156,8 @@ def test_medians_that_contradict_the_change_are_explained() -> None:
     assert not words.unlike_medians(plain)
     needed = replace(plain, n_needed=47, n_needed_for="equivalence")
     assert words.needed_text(needed) == "47 trials (equal)"
+    one = replace(needed, n_needed=1, n_needed_for="difference", paired=True)
+    assert words.needed_text(one) == "1 round (different)"
     assert "*" not in words.change_text(plain)
 
 

@@ -46,7 +46,7 @@ def said(rows: Sequence[Row], crashes: Sequence[Crashes] = ()) -> str:
     [
         (2.04, "doubled", "+104 % [+94, +114]"), (0.5, "halved", "-50.0 % [-60.0, -40.0]"),
         (1.1, "rose", "+10 % [+0, +20]"), (0.9, "fell", "-10 % [-20, +0]"),
-        (5.0, "5-fold", "+400.0 % [+390.0, +410.0]"),
+        (5.0, "5-fold", "+400.0 % [+390.0, +410.0]"), (0.1, "10 %", "-90.0 % [-100.0, -80.0]"),
     ],
 )  # fmt: skip
 def test_a_change_with_its_interval_and_nothing_else(ratio: float, verb: str, change: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import jinja2
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.records.page import Page
@@ -33,6 +35,8 @@ def test_words_in_text_and_attributes_stay_words(words: str) -> None:
     assert set(link) == {"href"}
     assert str(link["href"]).startswith("./")
     assert "".join(Page(page).content["text"]) == words
+    with pytest.raises(jinja2.UndefinedError):
+        environment.from_string("{{ missing }}").render()
 
 
 @given(WORDS)
