@@ -94,6 +94,7 @@ def test_partial_is_a_regression_with_scenario_constants(seed: int, groups: int,
     assert mine.p == pytest.approx(fit.pvalues[0], abs=1e-9)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("name", ["pearson", "spearman"])
 @pytest.mark.parametrize("groups", [1, 4])
 def test_intervals_hold_the_truth_as_often_as_they_say(name: CoefficientName, groups: int) -> None:
@@ -111,6 +112,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(name: CoefficientName, gr
     assert 0.93 <= held / repetitions <= 0.97
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("name", ["pearson", "spearman"])
 @pytest.mark.parametrize("n", [5, 12])
 def test_p_is_below_alpha_no_more_often_than_alpha(name: CoefficientName, n: int) -> None:

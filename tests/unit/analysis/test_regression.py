@@ -136,6 +136,7 @@ def test_no_line_without_two_values_of_x(x: list[float], y: list[float]) -> None
     assert fit_line(x, y, 0.95) is None
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("growth", [0.0, 1.0])
 @pytest.mark.parametrize("shared", [0.0, 30.0])
 def test_slope_interval_covers_as_often_as_it_says(growth: float, shared: float) -> None:
