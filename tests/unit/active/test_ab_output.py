@@ -31,16 +31,13 @@ def test_reads_a_connection_for_each_request() -> None:
     seen = parse(golden("connections"))
     assert (seen.requests, seen.concurrency, seen.good, seen.kept) == (5000, 16, 5000, 0)
     assert seen.document_bytes == 1024
+    assert parse(golden("keep-alive")).kept == 5000
     assert seen.requests_per_s == 30670.52
     # The two numbers are one: 16 requests are in flight all the time (Little's law).
     assert seen.requests_per_s * seen.time_per_request_us / 1e6 == pytest.approx(16, rel=0.01)
     assert seen.requests / seen.duration_s == pytest.approx(seen.requests_per_s, rel=0.01)
     assert doubts(seen, ASKED, 0.5) == []
     assert server_doubts(seen.duration_s, 0.5, "") == []
-
-
-def test_reads_kept_connections() -> None:
-    assert parse(golden("keep-alive")).kept == 5000
 
 
 def test_other_replies_are_not_good_ones() -> None:
@@ -89,14 +86,6 @@ def test_every_line_that_counts_is_needed_once(kind: str) -> None:
                 parse("\n".join([*lines, line]))
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-1.0", "1e999", "9" * 400, "٣.0", ""])
-def test_only_plain_numbers_are_numbers(value: str) -> None:
-    with pytest.raises(MeasurementError):
-        parse(golden("connections").replace("30670.52", value))
-    with pytest.raises(MeasurementError):
-        parse_percentiles(table().replace("0.317", value))
-
-
 @given(st.sampled_from(KINDS), st.text(max_size=200), st.integers(0, 1100), st.integers(0, 300))
 def test_damaged_output_raises_nothing_else(kind: str, noise: str, start: int, length: int) -> None:
     text = golden(kind)
@@ -127,20 +116,13 @@ def test_few_requests_have_no_high_percentiles_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: text.replace("\n50,", "\n51,"),
-        lambda text: text.rsplit("\n", 2)[0],
-        lambda text: text.replace("Time in ms", "Time in us"),
-        lambda text: text.replace("0.317", "9.0"),
-        lambda text: text + '"',
-        lambda text: "",
-    ],
-)
-def test_a_damaged_table_is_refused(damage: object) -> None:
-    assert callable(damage)
+    ("whole", "damaged"),
+    [("\n50,", "\n51,"), ("Time in ms", "Time in us"), ("0.317", "9.0"), (table(), ""),
+     ("\n100,", "\n"), ("\n99,", '"\n99,')],
+)  # fmt: skip
+def test_a_damaged_table_is_refused(whole: str, damaged: str) -> None:
     with pytest.raises(MeasurementError):
-        parse_percentiles(damage(table()))
+        parse_percentiles(table().replace(whole, damaged))
 
 
 @given(st.text(max_size=60), st.integers(0, 1200), st.integers(0, 60))

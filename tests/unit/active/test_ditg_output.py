@@ -26,9 +26,6 @@ def test_a_report() -> None:
     bits = figures["Bytes received"] * 8
     assert seen.rate_bps == pytest.approx(bits / figures["Total time"], rel=1e-5)
     assert seen.dropped == 0
-
-
-def test_dropped_packets_are_read() -> None:
     lossy = RECEIVED.replace("          0 (0.00 %)", "         25 (4.90 %)")
     assert parse(lossy, "the log").dropped == 25
 

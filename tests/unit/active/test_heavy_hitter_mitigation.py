@@ -93,33 +93,24 @@ def test_what_passes_before_the_block() -> None:
     # From the tenth of a second on, for a tenth.
     assert found.heavy_pps == (0, 0, 1000, 1000, 0, 0, 0, 0, 0, 0)
     assert found.background_pps == (200,) * 10
-
-
-def test_steps_that_do_not_divide_the_time() -> None:
-    found = judged(range(100, 400), bin_s=0.03)
-    assert len(found.heavy_pps) == 16
-    # The lead is three steps, not three and a third.
-    assert [place for place, rate in enumerate(found.heavy_pps) if rate] == [3, 4, 5, 6]
-    assert sum(found.heavy_pps) * 0.03 == pytest.approx(100)
-
-
-def test_a_flow_that_is_forgotten() -> None:
+    # Steps that do not divide the time: the lead is three of them, not three and a third.
+    odd = judged(range(100, 400), bin_s=0.03).heavy_pps
+    assert (len(odd), [place for place, rate in enumerate(odd) if rate]) == (16, [3, 4, 5, 6])
+    assert sum(odd) * 0.03 == pytest.approx(100)
+    # A flow that is forgotten.
     found = judged(range(100, 200), range(300, 400))
     assert (found.let_through, found.passed_again) == (100, 100)
     assert found.time_to_block_ms == pytest.approx(99)
     assert sum(found.heavy_pps) * 0.05 == pytest.approx(200)
 
 
-def test_blocked_from_its_first_packet() -> None:
+def test_blocked_from_its_first_packet_or_never() -> None:
     found = judged(range(400))
     assert (found.let_through, found.blocked, found.time_to_block_ms) == (0, True, None)
     assert not any(found.heavy_pps)
     assert found.background_pps == (200,) * 10
-
-
-def test_nothing_blocked() -> None:
-    found = judged()
-    assert (found.let_through, found.blocked, found.time_to_block_ms) == (400, False, None)
+    never = judged()
+    assert (never.let_through, never.blocked, never.time_to_block_ms) == (400, False, None)
 
 
 def test_copies_and_packets_of_others_do_not_count() -> None:
@@ -138,16 +129,13 @@ def test_losses_make_a_trial_untrusted() -> None:
     [doubt] = told(range(100, 400), blocked=300, lost_background=5)
     assert doubt.startswith("305 packets did not arrive, and the functions blocked 300")
     [doubt] = told(blocked=0)
-    assert doubt == "the heavy hitter was not blocked: all of its 400 packets passed"
+    assert "was not blocked: all of its 400 packets passed" in doubt
     # Flows of the background that were blocked as well are a result.
     assert told(range(100, 400), blocked=305, lost_background=5) == []
-
-
-def test_without_a_function_that_blocks() -> None:
+    # Without a function that blocks.
     assert told(blocked=None) == []
-    assert told(range(3), blocked=None) == [
-        "3 of 500 packets were lost, and no function blocks flows"
-    ]
+    [doubt] = told(range(3), blocked=None)
+    assert doubt.startswith("3 of 500 packets were lost")
 
 
 @pytest.mark.parametrize(

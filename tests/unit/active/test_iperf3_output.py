@@ -33,28 +33,21 @@ def test_reads_tcp(version: str, rate_bps: float) -> None:
     assert seen.version == f"iperf {version}"
 
 
-def test_iperf_312_counts_losses_of_omitted_seconds() -> None:
-    """Why its totals are not used: it says that 2 Mbit/s over 1 Mbit/s lose nearly 100 %."""
-    own = json.loads(golden("udp-omit-loss"))["end"]["sum"]
-    assert own["lost_packets"] / own["packets"] > 0.8
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_udp_loss_leaves_out_the_omitted_seconds(version: str) -> None:
+    """Independently of iperf3's totals: 3.12 counts losses of those seconds, too."""
     seen = parse(golden("udp-omit-loss", version))
-    assert seen.datagrams is not None
     assert seen.datagrams.sent == pytest.approx(250, abs=2)  # 2 Mbit/s of 1000 bytes for 1 s
     # Independently, from bytes: what arrived of what was sent.
     arrived = seen.received_bps / seen.sent_bps
     datagrams = seen.datagrams
     loss_ratio = datagrams.lost / (datagrams.received + datagrams.lost)
     assert loss_ratio == pytest.approx(1 - arrived, abs=0.05)
-    rows = [
-        row["sum"]
-        for row in json.loads(golden("udp-omit-loss", version))["server_output_json"]["intervals"]
-    ]
+    report = json.loads(golden("udp-omit-loss", version))["server_output_json"]
+    rows = [interval["sum"] for interval in report["intervals"]]
     omitted = [row["packets"] - row["lost_packets"] for row in rows if row["omitted"]]
     assert datagrams.omitted == sum(omitted) > 0
+    assert 0 <= datagrams.unseen <= 0.02 * datagrams.sent
     assert seen.datagrams.received_per_s * 1000 * 8 == pytest.approx(seen.received_bps, rel=0.01)
 
 
@@ -64,13 +57,11 @@ def test_a_datagram_that_comes_late_was_not_lost() -> None:
     intervals = report["server_output_json"]["intervals"]
     assert intervals[1]["sum"]["lost_packets"] == 2.0**64
     seen = parse(json.dumps(report))
-    assert seen.datagrams is not None
     assert seen.datagrams.lost == report["end"]["sum"]["lost_packets"] == 66
 
 
 def test_udp_streams_are_added() -> None:
     seen = parse(golden("udp-streams"))
-    assert seen.datagrams is not None
     streams = json.loads(golden("udp-streams"))["server_output_json"]["end"]["streams"]
     assert len(streams) == 2
     lost = sum(stream["udp"]["lost_packets"] for stream in streams)
@@ -82,24 +73,12 @@ def test_udp_streams_are_added() -> None:
 def test_datagrams_after_the_last_one_received_are_told_apart() -> None:
     """The receiver's sequence numbers know nothing of them; only the sender does."""
     document = json.loads(golden("udp-streams"))
-    assert (whole := parse(json.dumps(document)).datagrams) is not None
+    whole = parse(json.dumps(document)).datagrams
     assert whole.unseen == 0
     document["end"]["sum_sent"]["packets"] += 40
-    assert (cut := parse(json.dumps(document)).datagrams) is not None
+    cut = parse(json.dumps(document)).datagrams
     assert cut.unseen == 40
     assert (cut.received, cut.lost) == (whole.received, whole.lost)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_datagrams_of_omitted_seconds_are_not_taken_for_unseen_ones(version: str) -> None:
-    datagrams = parse(golden("udp-omit-loss", version)).datagrams
-    assert datagrams is not None
-    assert 0 <= datagrams.unseen <= 0.02 * datagrams.sent
-
-
-def test_iperf3s_own_error_is_told() -> None:
-    with pytest.raises(MeasurementError, match="Connection refused"):
-        parse(golden("refused"))
 
 
 def test_a_report_that_is_printed_twice_counts_once() -> None:
@@ -116,6 +95,7 @@ def test_a_report_that_is_printed_twice_counts_once() -> None:
         (golden("tcp") + golden("udp-streams"), "Extra data"),
         (golden("udp-streams").replace('"lost_percent":\t0', '"lost_percent":\t-nan', 1), "-nan"),
         ("iperf3: command not found", "command not found"),
+        (golden("refused"), "Connection refused"),
         ("", "''"),
     ],
 )
@@ -134,31 +114,22 @@ def test_a_jitter_longer_than_the_test_is_refused() -> None:
 
 
 def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    items = (
-        list(value.items())
-        if isinstance(value, dict)
-        else list(enumerate(value))
-        if isinstance(value, list)
-        else []
-    )
+    if not isinstance(value, dict | list):
+        return []
+    items = value.items() if isinstance(value, dict) else enumerate(value)
     return [found for key, child in items for found in [(*path, key), *_paths(child, (*path, key))]]
 
 
 DOCUMENTS = {kind: json.loads(golden(kind)) for kind in ("tcp", "udp-omit-loss", "udp-streams")}
 PLACES = [(kind, path) for kind, document in DOCUMENTS.items() for path in _paths(document)]
 VALUES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.just(10**400),
-    st.floats(),
-    st.text(max_size=5),
-    st.just([]),
+    *(st.none(), st.booleans(), st.integers(), st.just(10**400)),
+    *(st.floats(), st.text(max_size=5), st.just([])),
 )
 
 
 @given(st.sampled_from(PLACES), VALUES)
-def test_a_value_out_of_place_raises_nothing_else(
+def test_a_value_out_of_place_is_refused(
     place: tuple[str, tuple[str | int, ...]], value: Any
 ) -> None:
     kind, path = place

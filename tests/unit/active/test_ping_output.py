@@ -1,12 +1,17 @@
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfcperf.active.ping import Ping, probe
 from sfcperf.active.ping.output import PingOutput, parse
+from sfcperf.active.tool_run import ToolOutput
 from sfcperf.errors import MeasurementError
+from sfcperf.workflow.schema import parameters_with_defaults
 
 GOLDEN = Path(__file__).parent / "golden"
 VERSION = "iputils-20221126"
@@ -29,29 +34,19 @@ def test_reads_a_run_without_loss() -> None:
 
 def test_counts_loss_and_takes_jitter_of_neighbours_only() -> None:
     seen = parse(golden("ping-loss"))
-    assert (seen.transmitted, seen.received) == (20, 16)
-    assert seen.loss_ratio == 0.2
-    neighbours = [
-        abs(seen.rtt_us[n] - seen.rtt_us[n - 1])
-        for n in range(2, 21)
-        if n in seen.rtt_us and n - 1 in seen.rtt_us
-    ]
+    assert (seen.transmitted, seen.received, seen.loss_ratio) == (20, 16, 0.2)
+    rtt_us = seen.rtt_us
+    neighbours = [abs(rtt_us[n] - rtt_us[n - 1]) for n in rtt_us if n - 1 in rtt_us]
     assert len(neighbours) < 15  # some replies have lost neighbours
     assert seen.jitter_us == pytest.approx(sum(neighbours) / len(neighbours))
 
 
-def test_sees_duplicates() -> None:
+def test_duplicates_lost_replies_and_refused_sends() -> None:
     seen = parse(golden("ping-duplicates"))
     assert (seen.received, seen.duplicates) == (4, 3)
     assert seen.rtt_us[1] == 27  # the first reply, not its duplicate of 192 us
-
-
-def test_no_reply_is_full_loss() -> None:
     seen = parse(golden("ping-unanswered"))
     assert (seen.loss_ratio, seen.jitter_us, seen.rtt_us) == (1, None, {})
-
-
-def test_refused_sends_are_errors() -> None:
     assert parse(golden("ping-too-long")).errors == 2
 
 
@@ -130,3 +125,32 @@ def test_damaged_output_raises_nothing_else(noise: str, start: int, length: int)
         return
     assert 0 <= seen.loss_ratio <= 1
     assert len(seen.rtt_us) == seen.received
+
+
+TICK_S = 0.01
+"""Of a kernel with HZ=100, to which ping's timer is rounded up."""
+
+
+def test_ping_takes_as_long_as_its_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count, given = 66_000, []
+
+    def run_tool(_: Any, argv: list[str], *, timeout_s: float, **__: Any) -> ToolOutput:
+        given.append(timeout_s)
+        replies = "\n".join(
+            f"64 bytes from 10.0.0.2: icmp_seq={number % 2**16} ttl=64 time=0.02 ms"
+            for number in range(1, count + 1)
+        )
+        summary = f"{count} packets transmitted, {count} received, 0% packet loss, time 9ms"
+        times = "rtt min/avg/max/mdev = 0.020/0.020/0.020/0.000 ms"
+        return ToolOutput(tuple(argv), 0, f"{replies}\n{summary}\n{times}\n", "")
+
+    monkeypatch.setattr(probe, "run_tool", run_tool)
+    host = SimpleNamespace(read_text=lambda path: Path(path).read_text())
+    end = SimpleNamespace(host=host, interface="lo", address="127.0.0.1")
+    deployment: Any = SimpleNamespace(client=end, server=end)
+    parameters = parameters_with_defaults("probe", "ping", {"count": count, "interval_s": 0.002})
+    result = Ping(parameters).measure(deployment, tmp_path)
+    assert given[0] > count * (0.002 + TICK_S)
+    assert result.series["rtt_us"] == [20.0] * count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,14 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import PcapWriter
+from support.probing import made as probe_made
 
+from sfcperf.active.labelled_traffic import LabelledTraffic
 from sfcperf.active.labelled_traffic.replay_plan import Key, ReplayPlan, plan, replayed
 from sfcperf.errors import InputError
 from sfcperf.packets.five_tuple import flow_of
 from sfcperf.packets.identity import identity
+from sfcperf.results.kinds import PROBE, kind_of, of_kind
 from sfcperf.traffic.split import trains
 
 USER, ATTACKER, SERVER = "198.51.100.1", "203.0.113.9", "192.0.2.1"
@@ -102,12 +106,6 @@ def test_frames_that_nobody_knows_are_doubtful(tmp_path: Path) -> None:
         made(tmp_path, [mpls])
 
 
-def test_a_packet_without_a_length_is_refused(tmp_path: Path) -> None:
-    """It was captured before the network card divided it: nobody can send it so."""
-    with pytest.raises(InputError, match="IPv4 length is 0"):
-        made(tmp_path, [tcp(USER, 1), Ether() / IP(src=USER, dst=SERVER, len=0) / TCP()])
-
-
 def test_a_damaged_capture_is_refused_with_the_place(tmp_path: Path) -> None:
     pcap, labels = write(tmp_path, [tcp(USER, port) for port in range(1, 9)])
     whole = pcap.read_bytes()
@@ -119,15 +117,16 @@ def test_a_damaged_capture_is_refused_with_the_place(tmp_path: Path) -> None:
         assert caught.value.where == f"{pcap}, byte {place}"
 
 
-def test_a_capture_of_cut_packets_is_refused(tmp_path: Path) -> None:
-    frame = bytes(tcp(USER, 1) / Raw(b"x" * 100))
-    with pytest.raises(InputError, match="the first 60 bytes of a packet, not all 154"):
-        made(tmp_path, [Ether(frame[:60])])
-
-
-def test_a_trace_without_a_packet_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no IPv4 packets"):
-        made(tmp_path, [Ether() / ARP(pdst=SERVER)])
+def test_packets_that_nobody_can_send_so_are_refused(tmp_path: Path) -> None:
+    """A packet without a length was captured before the network card divided it."""
+    whole = bytes(tcp(USER, 1) / Raw(b"x" * 100))
+    for packets, message in (
+        ([tcp(USER, 1), Ether() / IP(src=USER, dst=SERVER, len=0) / TCP()], "IPv4 length is 0"),
+        ([Ether(whole[:60])], "the first 60 bytes of a packet, not all 154"),
+        ([Ether() / ARP(pdst=SERVER)], "no IPv4 packets"),
+    ):
+        with pytest.raises(InputError, match=message):
+            made(tmp_path, packets)
     with pytest.raises(InputError, match="cannot be read"):
         plan(tmp_path / "none.pcap", tmp_path / "labels.csv", 1, 0)
 
@@ -160,10 +159,9 @@ def test_each_packet_has_its_fate(hundred: ReplayPlan, stopped: set[int], speed:
 def test_foreign_twice_seen_and_missing_packets(hundred: ReplayPlan) -> None:
     keys = list(hundred.keys)
     foreign = (flow_of(bytes(tcp("10.1.1.1", 9))), None)
-    assert foreign[0] is not None
     before = [(key, n * MS) for n, key in enumerate(keys[:60])]
     behind = [(key, n) for n, key in enumerate([*keys[:60], keys[3], keys[70]])]
-    found = replayed(hundred, 1, [*before, ((foreign[0], None), 5)], behind)
+    found = replayed(hundred, 1, [*before, (foreign, 5)], behind)
     assert (found.sent, found.arrived, found.not_sent, found.duplicated) == (60, 60, 40, 2)
 
 
@@ -181,3 +179,31 @@ def test_lateness_is_relative_to_the_earliest(hundred: ReplayPlan) -> None:
     before = [(key, n * MS + 10**9 + (n == 50) * 3 * MS) for n, key in enumerate(hundred.keys)]
     found = replayed(hundred, 1, before, before)
     assert sorted(found.late_ns)[-2:] == [0, 3 * MS]
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({"pcap": "/data/day.pcap"}, "pcap"),
+        ({"labels": "/data/day.csv"}, "labels"),
+        ({"pcap": "day.pcap", "labels": "/data/day.csv"}, "pcap"),
+        ({"pcap": "/data/day.pcap", "labels": "day.csv"}, "labels"),
+    ],
+)
+def test_a_capture_has_labels_and_absolute_paths(given: dict[str, Any], where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        LabelledTraffic.check(given)
+    assert caught.value.where == where
+
+
+def test_it_takes_as_long_as_the_trace() -> None:
+    parameters = probe_made(LabelledTraffic, duration_s=30, speed=2).parameters
+    LabelledTraffic.check(parameters)
+    assert LabelledTraffic.duration_s(parameters) == 15
+
+
+def test_kinds_are_any_text_and_metrics_of_other_probes_have_none() -> None:
+    sample = of_kind("Flut, große 1.0", "recall", "1", 1)
+    assert kind_of(PROBE, sample.metric) == ("Flut--gro-e-1-0", "recall")
+    assert kind_of(PROBE, "recall") is None
+    assert kind_of("other", sample.metric) is None

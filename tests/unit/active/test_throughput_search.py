@@ -56,11 +56,9 @@ def test_without_noise_the_truth_is_within_the_bounds(
     result, simulation = found(System(capacity), settings)
     for goal in result.goals:
         assert goal.irregular == "" and goal.upper_limit == "chain"
-        assert goal.lower_pps is not None and goal.upper_pps is not None
         truth = capacity / (1 - goal.loss_ratio)
         assert goal.lower_pps <= truth + 1 and truth - 1 <= goal.upper_pps  # whole packets
         assert (goal.upper_pps - goal.lower_pps) / goal.upper_pps <= width * (1 + 1e-9)
-        assert goal.throughput_pps is not None
         # What the chain delivers there, of which an upper bound is the capacity.
         assert goal.lower_pps * (1 - goal.loss_ratio) <= goal.throughput_pps + 1
         assert goal.throughput_pps <= capacity + 1
@@ -132,7 +130,6 @@ def _holds(goal: GoalResult, system: System, case: Case) -> bool:
     """Whether the bounds contain the truth; with much noise, a load that the goal's own number of
     trials cannot tell from it."""
     exceed, trials = case.settings.exceed_ratio, round(case.settings.duration_sum_s)
-    assert goal.lower_pps is not None and goal.upper_pps is not None
     assert (goal.upper_pps - goal.lower_pps) / goal.upper_pps <= goal.relative_width * (1 + 1e-9)
     if case.certain:
         low = high = system.truth(goal.loss_ratio, exceed)
@@ -149,9 +146,7 @@ def _holds(goal: GoalResult, system: System, case: Case) -> bool:
 )
 @example(share=(9, 27), seed=1)
 @examples(200)
-def test_trials_that_may_be_bad_do_not_lower_the_throughput(
-    share: tuple[int, int], seed: int
-) -> None:
+def test_bad_trials_that_may_be_lower_no_throughput(share: tuple[int, int], seed: int) -> None:
     """RFC 9971, "Conditional Throughput": their loss ratios come after the quantile, even if there
     are exactly as many of them as may be."""
     bad, trials = share
@@ -159,7 +154,6 @@ def test_trials_that_may_be_bad_do_not_lower_the_throughput(
     result, _ = found(System(10_000, burst_probability=0.8 * bad / trials), settings, seed)
     for goal in result.goals:
         if goal.lower_pps is not None:
-            assert goal.throughput_pps is not None
             least_pps = goal.lower_pps * (1 - goal.loss_ratio)
             assert least_pps <= goal.throughput_pps <= goal.lower_pps
 
@@ -179,7 +173,6 @@ def test_a_chain_that_holds_the_sender_back_is_the_limit(noise: float) -> None:
     """Nothing is ever lost of what was sent."""
     for goal in goals(System(50_000, noise, holds_back=True)):
         assert (goal.irregular, goal.upper_limit) == ("", "chain")
-        assert goal.lower_pps is not None and goal.upper_pps is not None
         # A sender may be slower than asked for by half of the width.
         width = USUAL.relative_width
         assert goal.lower_pps <= 50_000 * (1 + width / 2 + 3 * noise) * 1.005
@@ -201,13 +194,10 @@ def test_a_sender_that_is_slower_than_the_pdr_only() -> None:
     assert (pdr.upper_pps, pdr.upper_limit) == (None, "endpoints")
 
 
-def test_a_chain_that_carries_all_that_may_be_offered() -> None:
+def test_a_chain_beyond_the_loads_that_may_be_offered() -> None:
     for goal in goals(System(1e9)):
         assert (goal.lower_pps, goal.upper_pps, goal.upper_limit) == (1e8, None, "max_load")
         assert goal.irregular.startswith("max_load_pps")
-
-
-def test_a_chain_that_does_not_carry_the_least_load() -> None:
     for goal in goals(System(100)):
         assert (goal.lower_pps, goal.throughput_pps, goal.upper_pps) == (None, None, 1000)
         assert goal.irregular.startswith("min_load_pps")
@@ -219,7 +209,7 @@ def test_a_chain_that_loses_bursts_in_most_trials() -> None:
     assert ndr.throughput_pps is None
 
 
-@pytest.mark.parametrize("most_s", range(0, 60, 3))
+@pytest.mark.parametrize("most_s", [0, 1, 3, 9, 30, 57])
 def test_a_search_whose_time_is_over_says_what_it_knows(most_s: int) -> None:
     result, simulation = found(System(12_345), replace(USUAL, max_search_s=most_s))
     assert simulation.now_s <= most_s
@@ -230,20 +220,6 @@ def test_a_search_whose_time_is_over_says_what_it_knows(most_s: int) -> None:
         narrow = known and goal.upper_pps - goal.lower_pps <= 0.005 * goal.upper_pps + 1e-6
         assert (goal.irregular == "") is narrow
         assert narrow or f"the time of {most_s} s was over" in goal.irregular
-
-
-def test_bounds_that_are_too_far_apart_are_shown_with_their_distance() -> None:
-    """Found with a width, stopped before it."""
-    settings = replace(USUAL, relative_width=0.0005, duration_sum_s=1, loss_ratios=(NDR,))
-    seen = {
-        goal.irregular.rpartition(" while ")[2]
-        for most_s in range(3, 20)
-        for goal in found(System(12_345, noise=0.003), replace(settings, max_search_s=most_s))[
-            0
-        ].goals
-        if goal.lower_pps is not None and goal.upper_pps is not None
-    }
-    assert any(words.startswith("the bounds were") for words in seen)
 
 
 # What the endpoints do is not held against the chain.

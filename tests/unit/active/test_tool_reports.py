@@ -61,13 +61,16 @@ def test_what_is_no_number_is_not_taken_for_a_value(
     assert seen == parse(text)
 
 
-@pytest.mark.parametrize("name", ["ab", "ditg", "httperf", "ping"])
-def test_the_line_is_named(name: str) -> None:
-    number = {"ab": "Failed requests:", "ditg": "Average bitrate", "httperf": "Connection rate:"}
+@pytest.mark.parametrize("name", ["ab", "ab-percentiles", "ditg", "httperf", "ping"])
+def test_only_plain_numbers_are_numbers_and_the_line_is_named(name: str) -> None:
+    number = {"ab": "Requests per second", "ab-percentiles": "50,", "ditg": "Average bitrate"}
+    number |= {"httperf": "Connection rate:", "ping": "rtt min"}
     parse, text = next(report for report in REPORTS if report[0] is PARSERS[name])
-    line = next(one for one in text.splitlines() if number.get(name, "rtt min") in one)
-    wrong = NUMBER.sub("-nan", line)
+    line = next(one for one in text.splitlines() if one.strip().startswith(number[name]))
     head, _, tail = text.rpartition(line)
-    with pytest.raises(MeasurementError) as caught:
-        parse(head + wrong + tail)
-    assert wrong.strip() in caught.value.message
+    for value in ("nan", "-nan", "inf", "-1.0", "1e999", "9" * 400, "٣.0", ""):
+        wrong = line[:3] + NUMBER.sub(value, line[3:])
+        with pytest.raises(MeasurementError) as caught:
+            parse(head + wrong + tail)
+        if value == "-nan" and name != "ab-percentiles":
+            assert wrong.strip() in caught.value.message

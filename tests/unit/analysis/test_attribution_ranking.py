@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,24 +21,13 @@ def ranked(
     values: Mapping[str, Sequence[float]], cpu_cores: Mapping[str, float] | None = None
 ) -> Ranking:
     """Of trials with these times."""
+    nothing: Any = {"samples": {}, "end_to_end": None, "end_to_end_samples": [], "captured": {}}
+    nothing |= {"parts": {}, "crossing": None, "counts": {}, "cpu_cores": cpu_cores or {}}
     times = [
-        TrialTimes(
-            record=trial(number, "s000", "ping"),
-            functions=dict(zip(values, row, strict=True)),
-            samples={},
-            end_to_end=None,
-            end_to_end_samples=[],
-            captured={},
-            parts={},
-            crossing=None,
-            counts={},
-            cpu_cores=cpu_cores or {},
-        )
+        TrialTimes(record=trial(number), functions=dict(zip(values, row, strict=True)), **nothing)
         for number, row in enumerate(zip(*values.values(), strict=True), 1)
     ]
-    found = ranking(times, list(values), Rules())
-    assert found is not None
-    return found
+    return ranking(times, list(values), Rules())
 
 
 def drawn(means: Mapping[str, float], trials: int, seed: int) -> dict[str, list[float]]:
@@ -60,8 +50,6 @@ def test_the_first_is_told_by_differences_within_trials() -> None:
     assert [(d.more, d.less) for d in found.differences] == pairs
     assert [d.p for d in found.differences] == pytest.approx(list(wanted))
     for d in found.differences:
-        assert d.ci_low_us is not None
-        assert d.ci_high_us is not None
         assert 0 < d.ci_low_us < d.shift_us < d.ci_high_us
 
 
@@ -85,13 +73,10 @@ def test_one_trial_and_one_vnf() -> None:
     once = ranked({"fw-1": [10.0], "nat-2": [20.0]})
     assert once.most == ("nat-2", "fw-1")
     assert once.trials_needed is None
-
-
-def test_trials_without_samples_of_a_vnf_do_not_count() -> None:
     assert ranking([], ["fw-1"], Rules()) is None
 
 
 def test_equal_vnfs_are_seldom_told_apart() -> None:
-    runs, means = 300, {"a": 50.0, "b": 50.0, "c": 50.0}
+    runs, means = 150, {"a": 50.0, "b": 50.0, "c": 50.0}
     false = sum(len(ranked(drawn(means, 8, seed)).most) == 1 for seed in range(runs))
     assert false <= binom.ppf(0.999, runs, 0.05)

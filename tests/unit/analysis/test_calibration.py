@@ -141,9 +141,7 @@ def test_order_is_seen_where_there_is_one() -> None:
 
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("repetitions", "length"), [(1, 20), (3, 20), (5, 100)])
-def test_a_warm_up_is_seen_in_one_row_in_a_hundred_that_has_none(
-    repetitions: int, length: int
-) -> None:
+def test_a_warm_up_is_seen_in_one_of_a_hundred_steady_rows(repetitions: int, length: int) -> None:
     assert numpy.mean([s != "steady" for s in states(series(1000, repetitions, length))]) <= 0.02
 
 

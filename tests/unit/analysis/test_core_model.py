@@ -32,14 +32,8 @@ def test_a_link_is_the_limit() -> None:
     found = modelled(RATES, 8, frame_bytes=1518, link_bps=LINK_BPS)
     assert found.of_link
     assert found.pps == found.high_pps == line_rate_pps(LINK_BPS, 1518)
-
-
-def test_cores_for_a_link() -> None:
     assert cores_for_link(RATES, frame_bytes=1518, link_bps=LINK_BPS) == 5
     assert cores_for_link(RATES, frame_bytes=64, link_bps=LINK_BPS) == 76
-
-
-def test_two_rounds_are_too_few() -> None:
     with pytest.raises(ValueError, match="needs 3 trials of the most cores, and has 2"):
         modelled({2: [1e6, 2e6]}, 4, frame_bytes=64, link_bps=LINK_BPS)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -79,9 +81,7 @@ def test_the_smallest_known_exact_p() -> None:
 
 @examples(60)
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(3, 8))
-def test_partial_is_the_regression_with_a_constant_per_scenario(
-    seed: int, groups: int, each: int
-) -> None:
+def test_partial_is_a_regression_with_scenario_constants(seed: int, groups: int, each: int) -> None:
     rng = np.random.default_rng(seed)
     codes = np.repeat(np.arange(groups), each)
     x = rng.normal(size=len(codes)) + 3 * codes
@@ -94,6 +94,7 @@ def test_partial_is_the_regression_with_a_constant_per_scenario(
     assert mine.p == pytest.approx(fit.pvalues[0], abs=1e-9)
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("name", ["pearson", "spearman"])
 @pytest.mark.parametrize("groups", [1, 4])
 def test_intervals_hold_the_truth_as_often_as_they_say(name: CoefficientName, groups: int) -> None:
@@ -111,6 +112,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(name: CoefficientName, gr
     assert 0.93 <= held / repetitions <= 0.97
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("name", ["pearson", "spearman"])
 @pytest.mark.parametrize("n", [5, 12])
 def test_p_is_below_alpha_no_more_often_than_alpha(name: CoefficientName, n: int) -> None:
@@ -124,15 +126,20 @@ def test_p_is_below_alpha_no_more_often_than_alpha(name: CoefficientName, n: int
 
 
 @pytest.mark.parametrize("name", ["pearson", "spearman"])
-def test_what_cannot_be_said_is_said_in_words(name: CoefficientName) -> None:
-    assert correlation(name, [1, 2, 3], [1, 2, 4], 0.95) == (
-        "3 independent trials: at least 4 are needed"
-    )
-    assert correlation(name, [], [], 0.95) == "0 independent trials: at least 4 are needed"
-    assert correlation(name, [0.1] * 5, [1, 2, 3, 4, 5], 0.95) == "the telemetry does not vary"
-    assert correlation(name, [1, 2, 3, 4, 5], [0.0] * 5, 0.95) == "the metric does not vary"
-    alone = correlation(name, [1, 2, 3, 4], [1, 2, 3, 5], 0.95, ["a", "b", "c", "d"])
-    assert alone == "0 independent trials: at least 4 are needed"
+@pytest.mark.parametrize(
+    ("x", "y", "scenarios", "reason"),
+    [
+        ([1, 2, 3], [1, 2, 4], None, "3 independent trials: at least 4 are needed"),
+        ([], [], None, "0 independent trials: at least 4 are needed"),
+        ([1, 2, 3, 4], [1, 2, 3, 5], list("abcd"), "0 independent trials: at least 4 are needed"),
+        ([0.1] * 5, [1, 2, 3, 4, 5], None, "the telemetry does not vary"),
+        ([1, 2, 3, 4, 5], [0.0] * 5, None, "the metric does not vary"),
+    ],
+)
+def test_why_there_is_none(
+    name: CoefficientName, x: list[float], y: list[float], scenarios: Any, reason: str
+) -> None:
+    assert correlation(name, x, y, 0.95, scenarios) == reason
 
 
 def test_what_rounding_leaves_of_a_constant_is_no_variation() -> None:

@@ -34,7 +34,6 @@ def store(tmp_path: Path) -> RunStore:
 def enrich(store: RunStore, **parameters: Any) -> dict[str, Any]:
     EnrichAnalysis(parameters).analyse(store)
     document = store.document(RunFile.TAGS)
-    assert document is not None
     assert not list(validator("tags").iter_errors(document))
     return document
 
@@ -84,13 +83,6 @@ def test_all_columns_of_a_key_must_match(store: RunStore, tmp_path: Path) -> Non
     assert tags(document, "r001-s000-httperf") == {}
 
 
-def test_sources_of_telemetry_have_tags_of_their_own(store: RunStore, tmp_path: Path) -> None:
-    file = table(tmp_path, "instance,role\nfwd-1,function\nsff@node1,forwarder\n")
-    document = enrich(store, tables=[{"file": file, "match": {"instance": "source"}}])
-    assert tags(document, "sff@node1") == {"role": "forwarder"}
-    assert {tag["subject"] for tag in document["tags"]} == {"source"}
-
-
 def test_levels_are_compared_as_json_writes_them(tmp_path: Path) -> None:
     levels: list[Any] = [True, 1, 1.5, "True", " x "]
     records = [
@@ -103,10 +95,14 @@ def test_levels_are_compared_as_json_writes_them(tmp_path: Path) -> None:
     assert found == ["a", "b", "c", "d", None]
 
 
-def test_chosen_columns_and_a_prefix(store: RunStore, tmp_path: Path) -> None:
-    file = table(tmp_path, "\ufefflabel,a,b\nping,1,2\n")
+def test_chosen_columns_a_prefix_and_sources_of_telemetry(store: RunStore, tmp_path: Path) -> None:
+    file = table(tmp_path, "\ufefflabel,a,b\nping,1,2\nfwd-1,3,4\n")
     entry = {"file": file, "match": {"label": "label"}, "tags": ["b"], "prefix": "lab_"}
-    assert tags(enrich(store, tables=[entry]), "r001-s000-ping") == {"lab_b": "2"}
+    sources = {"file": file, "match": {"label": "source"}, "tags": ["a"]}
+    document = enrich(store, tables=[entry, sources])
+    assert tags(document, "r001-s000-ping") == {"lab_b": "2"}
+    assert tags(document, "fwd-1") == {"a": "3"}
+    assert {t["subject"] for t in document["tags"] if t["id"] == "fwd-1"} == {"source"}
 
 
 def addressed(tmp_path: Path, *addresses: str | None) -> RunStore:

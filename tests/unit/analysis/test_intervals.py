@@ -21,7 +21,7 @@ CONFIDENCES = st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99])
 
 
 @given(st.lists(VALUES, min_size=2, max_size=40), CONFIDENCES)
-def test_mean_interval_of_symmetric_values_is_scipys_t(
+def test_mean_of_symmetric_values_has_scipys_interval(
     values: list[float], confidence: float
 ) -> None:
     symmetric = [-1e9, 1e9, *values, *(-value for value in values)]
@@ -29,15 +29,12 @@ def test_mean_interval_of_symmetric_values_is_scipys_t(
         confidence, len(symmetric) - 1, loc=0, scale=scipy.stats.sem(symmetric)
     )
     found = mean_interval(symmetric, confidence)
-    assert found is not None
     assert (found.low, found.high) == pytest.approx(expected, rel=1e-6)
     assert (found.confidence, found.method) == (confidence, "skewness-corrected t (mean)")
 
 
 @given(st.lists(VALUES, min_size=3, max_size=40), CONFIDENCES)
-def test_mean_interval_is_where_halls_transformation_puts_it(
-    values: list[float], confidence: float
-) -> None:
+def test_mean_interval_is_by_halls_transformation(values: list[float], confidence: float) -> None:
     """T + g T^2/3 + g^2 T^3/27 + g/6n is taken for a t statistic, T the studentized mean."""
     n, spread = len(values), float(numpy.std(values, ddof=1))
     assume(spread > 1e-3)
@@ -45,7 +42,6 @@ def test_mean_interval_is_where_halls_transformation_puts_it(
     values, n = [min(values) - 1e9, *values], n + 1
     spread = float(numpy.std(values, ddof=1))
     g = float(((values - numpy.mean(values)) ** 3).mean()) / spread**3
-    assert found is not None
     limit = scipy.stats.t.ppf((1 + confidence) / 2, n - 1) / numpy.sqrt(n)
     for end, expected in ((found.low, limit), (found.high, -limit)):
         t = (numpy.mean(values) - end) / spread
@@ -59,43 +55,28 @@ def test_positive_values_have_a_positive_mean(values: list[float], confidence: f
     assert found is None or 0 < found.low <= numpy.mean(values) * (1 + 1e-9) <= found.high * 1.001
 
 
-@given(VALUES, st.integers(2, 20))
+@given(VALUES, st.integers(0, 20))
 def test_equal_values_have_an_interval_of_width_zero(value: float, n: int) -> None:
     found = mean_interval([value] * n, 0.95)
-    assert found is not None
-    assert (found.low, found.high) == (value, value)
-
-
-@pytest.mark.parametrize("values", [[], [3.0]])
-def test_fewer_than_two_values_have_no_interval_of_the_mean(values: list[float]) -> None:
-    assert mean_interval(values, 0.95) is None
+    assert (found and (found.low, found.high)) == (None if n < 2 else (value, value))
 
 
 def test_published_t_quantiles() -> None:
     """Jain (1991), table A.4: t[0.975; n]."""
-    assert [round(t_quantile(df, 0.95), 3) for df in (1, 2, 4, 9, 30)] == [
-        12.706,
-        4.303,
-        2.776,
-        2.262,
-        2.042,
-    ]
+    found = [round(t_quantile(df, 0.95), 3) for df in (1, 2, 4, 9, 30)]
+    assert found == [12.706, 4.303, 2.776, 2.262, 2.042]
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.75, 0.9, 0.95, 0.99])
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 6, 7, 8, 10, 25, 100, 401])
-def test_median_interval_lies_between_the_pairs_of_ranks_that_cover_more_and_less(
-    n: int, confidence: float
-) -> None:
-    tail = (1 - confidence) / 2
-    ranks = [r for r in range(1, n // 2 + 1) if scipy.stats.binom.cdf(r - 1, n, 0.5) <= tail]
-    found = median_interval(list(range(n)), confidence)
-    if not ranks:
-        assert found is None
-    else:
-        assert found is not None
-        assert max(ranks) - 1 <= found.low <= max(ranks)
-        assert found.low + found.high == pytest.approx(n - 1)
+def test_median_interval_is_between_ranks_that_cover_more_and_less(confidence: float) -> None:
+    for n in (0, 1, 2, 3, 5, 6, 7, 8, 10, 25, 100, 401):
+        tail = (1 - confidence) / 2
+        ranks = [r for r in range(1, n // 2 + 1) if scipy.stats.binom.cdf(r - 1, n, 0.5) <= tail]
+        found = median_interval(list(range(n)), confidence)
+        assert (found is None) == (not ranks)
+        if found is not None:
+            assert max(ranks) - 1 <= found.low <= max(ranks)
+            assert found.low + found.high == pytest.approx(n - 1)
 
 
 def test_median_interval_of_a_published_example() -> None:
@@ -104,37 +85,16 @@ def test_median_interval_of_a_published_example() -> None:
     share = (0.978515625 - 0.95) / (0.978515625 - 0.890625)
     weight = 8 * share / (2 + 6 * share)
     found = median_interval([0, 1, 10, 20, 30, 40, 50, 60, 70, 80], 0.95)
-    assert found is not None
     assert found.low == pytest.approx(1 + 9 * weight)
     assert found.high == pytest.approx(70 - 10 * weight)
-
-
-def test_median_needs_six_values_at_95_percent() -> None:
-    assert median_interval([1, 2, 3, 4, 5], 0.95) is None
-    assert median_interval([1, 2, 3, 4, 5, 6], 0.95) is not None
 
 
 @given(st.lists(VALUES, min_size=6, max_size=60), st.randoms())
 def test_median_interval_holds_the_median_in_any_order(values: list[float], random) -> None:
     found = median_interval(values, 0.95)
     random.shuffle(values)
-    assert found is not None
     assert found.low <= numpy.median(values) <= found.high
     assert median_interval(values, 0.95) == found
-
-
-def test_intervals_cover_as_often_as_they_say() -> None:
-    random = numpy.random.default_rng(1)
-    normal = random.normal(10, 3, size=(2000, 5))
-    skewed = random.exponential(1, size=(2000, 9))
-    means = [mean_interval(list(row), 0.9) for row in normal]
-    medians = [median_interval(list(row), 0.9) for row in skewed]
-    covering_means = numpy.mean([i is not None and i.low <= 10 <= i.high for i in means])
-    covering_medians = numpy.mean(
-        [i is not None and i.low <= numpy.log(2) <= i.high for i in medians]
-    )
-    assert 0.88 <= covering_means <= 0.92
-    assert 0.88 <= covering_medians <= 0.92
 
 
 def test_relative_half_width_of_usual_and_odd_centres() -> None:

@@ -167,7 +167,7 @@ def test_it_is_what_plain_loops_give(
                     assert row[name] == same, name
 
 
-def test_rows_are_as_the_schema_says(tmp_path: Path) -> None:
+def test_rows_are_as_the_schema_says_and_the_same_each_time(tmp_path: Path) -> None:
     store = build_run(tmp_path / "run")
     rows = rows_of(store)
     # As many as trials have metrics, times series; the failed trial has no metric.
@@ -180,14 +180,16 @@ def test_rows_are_as_the_schema_says(tmp_path: Path) -> None:
         errors = list(validator("joined").iter_errors(row))
         assert not errors, (row, errors)
         assert json.loads(row["scenario"])
-
-
-def test_it_is_the_same_file_each_time(tmp_path: Path) -> None:
-    store = build_run(tmp_path / "run")
-    MergeAnalysis({}).analyse(store)
+    # It is the same file each time, and damaged telemetry is named.
     before = store.joined_path.read_bytes()
     MergeAnalysis({}).analyse(store)
     assert store.joined_path.read_bytes() == before
+    store.joined_path.unlink()
+    store.telemetry_path.write_bytes(b"PAR1 not really")
+    with pytest.raises(InputError) as caught:
+        MergeAnalysis({}).analyse(store)
+    assert "telemetry.parquet" in str(caught.value.where)
+    assert not store.joined_path.exists()
 
 
 def test_a_series_that_starts_late_says_so(tmp_path: Path) -> None:
@@ -201,35 +203,16 @@ def test_a_series_that_starts_late_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_without_telemetry_keeps_its_trials(tmp_path: Path) -> None:
-    rows = rows_of(run_with(tmp_path, [(trial(1, [("rate_bps", 7.0)]), [])]))
+    rows = rows_of(run_with(tmp_path / "a", [(trial(1, [("rate_bps", 7.0)]), [])]))
     assert [(row["value"], row["source"], row["observations"]) for row in rows] == [(7, None, None)]
+    assert rows_of(run_with(tmp_path / "b", [])) == []
 
 
-def test_a_run_without_trials_has_no_rows(tmp_path: Path) -> None:
-    assert rows_of(run_with(tmp_path, [])) == []
-
-
-def test_damaged_telemetry_is_named(tmp_path: Path) -> None:
-    store = build_run(tmp_path / "run")
-    store.telemetry_path.write_bytes(b"PAR1 not really")
-    with pytest.raises(InputError) as caught:
-        MergeAnalysis({}).analyse(store)
-    assert "telemetry.parquet" in str(caught.value.where)
-    assert not store.joined_path.exists()
-
-
-@pytest.mark.parametrize(
-    ("metric", "kind"),
-    [
-        ("cpu_cores", "gauge"),
-        ("rx_bps", "gauge"),
-        ("memory_bytes", "gauge"),
-        ("rx_bytes", "delta"),
-        ("tx_drops", "delta"),
-        ("rx_drops_total", "total"),
-        ("monitor_cpu_s", "total"),
-        ("monitor_errors", "total"),
-    ],
-)
-def test_kinds_of_the_monitors_series(metric: str, kind: str) -> None:
-    assert kind_of(metric) == kind
+def test_kinds_of_the_monitors_series() -> None:
+    kinds = {
+        "gauge": ("cpu_cores", "rx_bps", "memory_bytes"),
+        "delta": ("rx_bytes", "tx_drops"),
+        "total": ("rx_drops_total", "monitor_cpu_s", "monitor_errors"),
+    }
+    for kind, metrics in kinds.items():
+        assert {kind_of(metric) for metric in metrics} == {kind}

@@ -17,18 +17,13 @@ from support.records.trials import RTT, run_folder, trial
 from sfcperf.analysis.statistics import mean_interval, median_interval
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.errors import InputError
-from sfcperf.results.records import Estimate, Summary, TrialRecord
+from sfcperf.results.records import Estimate, Summary
 from sfcperf.results.store import RunStore
 
 THREE_ROUNDS = {
-    "rounds": 3,
-    "warmup_rounds": 1,
-    "order": "randomized-blocks",
-    "seed": 1,
-    "confidence": 0.95,
-    "stop_when": None,
-    "max_retries": 2,
-}
+    "rounds": 3, "warmup_rounds": 1, "order": "randomized-blocks", "seed": 1, "confidence": 0.95,
+    "stop_when": None, "max_retries": 2,
+}  # fmt: skip
 
 
 def summarise(store: RunStore) -> list[Summary]:
@@ -61,7 +56,7 @@ def test_trials_are_averaged_first_then_counted(tmp_path: Path) -> None:
     assert row.n == 3
     assert (row.mean, row.median, row.stdev) == (110, 110, 10)
     assert row.estimate() == Estimate(110, None, None, "", row.median_ci_withheld)
-    assert row.median_ci_withheld == "an interval of the median at 95 % needs 6 trials; there are 3"
+    assert "needs 6 trials; there are 3" in row.median_ci_withheld
     assert (row.confidence, row.valid, row.reasons) == (0.95, True, ())
     assert (row.primary, row.better, row.stop_reason) == (True, "lower", "planned rounds done")
 
@@ -90,6 +85,32 @@ def test_a_scenario_that_failed_entirely_has_its_rows(tmp_path: Path) -> None:
     assert len(row.excluded) == 3
 
 
+@pytest.mark.parametrize("better", [True, False])
+def test_a_trial_is_replaced_by_its_valid_rerun(tmp_path: Path, better: bool) -> None:
+    first = trial(2, values=[900], status="untrusted")
+    again = trial(
+        2,
+        status="valid" if better else "untrusted",
+        trial_id="r002.1-s000-ping",
+        rerun_of=first.trial_id,
+    )
+    trials = [trial(1), first, trial(3), again]
+    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    named = () if better else (first.trial_id, again.trial_id)
+    assert (row.n, row.planned, row.valid) == (2 + better, 3, better)
+    assert tuple(reason.split()[0] for reason in row.reasons) == named
+    assert row.excluded == (named or (first.trial_id,))
+    assert (again.trial_id in row.trials) is better
+
+
+def test_a_metric_that_a_trial_lacks_is_said(tmp_path: Path) -> None:
+    trials = [trial(1), trial(2, metric="ttl", unit="1"), trial(3)]
+    rtt, ttl = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
+    assert (rtt.metric, rtt.n, rtt.valid) == ("rtt_us", 2, False)
+    assert rtt.reasons == ("r002-s000-ping has no sample of rtt_us",)
+    assert (ttl.metric, ttl.n, ttl.primary, ttl.unit) == ("ttl", 1, False, "1")
+
+
 def test_rounds_that_were_not_run_make_a_row_invalid(tmp_path: Path) -> None:
     store = run_folder(
         tmp_path / "run", [trial(1)], **planned("s000", "s001", status="interrupted")
@@ -113,18 +134,6 @@ def test_rounds_added_by_sequential_stopping_are_planned_too(tmp_path: Path) -> 
     assert not other.valid and other.reasons == ("round 4 was not run",)
 
 
-def test_a_metric_that_a_trial_lacks_is_said(tmp_path: Path) -> None:
-    trials = [trial(1), trial(2, metric="ttl", unit="1"), trial(3)]
-    rtt, ttl = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
-    assert (rtt.metric, rtt.n, rtt.valid, rtt.reasons) == (
-        "rtt_us",
-        2,
-        False,
-        ("r002-s000-ping has no sample of rtt_us",),
-    )
-    assert (ttl.metric, ttl.n, ttl.primary, ttl.unit) == ("ttl", 1, False, "1")
-
-
 def test_rows_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
     trials = [trial(1, s, label) for s in ("s010", "s002", "s001") for label in ("ping", "a")]
     manifest = planned("s001", "s002", "s010", labels=("ping", "a"))
@@ -132,11 +141,8 @@ def test_rows_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
     assert [(row.scenario_id, row.label) for row in rows] == [
         (s, label) for s in ("s001", "s002", "s010") for label in ("ping", "a")
     ]
-
-
-def test_a_folder_without_the_plan_is_summarised_from_its_trials(tmp_path: Path) -> None:
-    store = run_folder(tmp_path / "run", [trial(1, "s001"), trial(1, "s000")])
-    assert [row.scenario_id for row in summarise(store)] == ["s000", "s001"]
+    without_plan = run_folder(tmp_path / "bare", [trial(1, "s001"), trial(1, "s000")])
+    assert [row.scenario_id for row in summarise(without_plan)] == ["s000", "s001"]
 
 
 SIX = [104.0, 100.0, 103.0, 101.0, 105.0, 102.0]
@@ -147,14 +153,12 @@ def test_confidence_and_centre_are_the_workflows(tmp_path: Path) -> None:
     manifest = planned("s000", design={**THREE_ROUNDS, "rounds": 6, "confidence": 0.5})
     [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
     expected = median_interval(SIX, 0.5)
-    assert expected is not None
     assert (row.median_ci_low, row.median_ci_high) == (expected.low, expected.high)
     assert (row.confidence, row.centre, row.ci_low) == (0.5, "median", None)
     declared = {**THREE_ROUNDS, "rounds": 6, "centre": "mean", "rarest_mode": 0.5}
     manifest = planned("s000", design=declared)
     [row] = summarise(run_folder(tmp_path / "mean", trials, **manifest))
     expected = mean_interval(SIX, 0.95)
-    assert expected is not None
     assert row.estimate() == Estimate(102.5, expected.low, expected.high, expected.method, "")
 
 
@@ -172,85 +176,50 @@ def test_packets_behind_a_share_bound_it(tmp_path: Path) -> None:
     assert row.median_method == "Clopper-Pearson"
 
 
-def test_document_has_the_promised_keys(tmp_path: Path) -> None:
-    store = run_folder(tmp_path / "run", [trial(1)])
+def test_the_files_are_the_same_each_time_and_survive_odd_text(tmp_path: Path) -> None:
+    odd = 'a "b",\n; =1+1 ü'
+    record = trial(1, scenario={"scenario_id": odd, "n": 2}, status="untrusted", reasons=(odd,))
+    store = run_folder(tmp_path / "run", [record])
     document = SummaryAnalysis({}).analyse(store)
-    written = json.loads((store.folder / "summary.json").read_text())
-    assert {"schema_version", "run_id", "summaries"} <= written.keys()
+    text = (store.folder / "summary.json").read_text()
+    written = json.loads(text)
     promised = {
         *("scenario", "probe", "metric", "unit", "n", "mean", "median", "stdev"),
         *("ci_low", "ci_high", "confidence", "method", "valid"),
     }
     assert promised <= written["summaries"][0].keys()
     assert written["run_id"] == document["run_id"] == "run"
-
-
-def test_csv_has_a_column_per_factor_and_survives_odd_text(tmp_path: Path) -> None:
-    odd = 'a "b",\n; =1+1 ü'
-    record = trial(1, scenario={"scenario_id": odd, "n": 2}, status="untrusted", reasons=(odd,))
-    store = run_folder(tmp_path / "run", [record])
-    SummaryAnalysis({}).analyse(store)
     with (store.folder / "summary.csv").open(newline="") as file:
         [row] = csv.DictReader(file)
     assert (row["factor_scenario_id"], row["factor_n"]) == (odd, "2")
     assert row["reasons"] == f"{record.trial_id} untrusted: {odd}"
     assert (row["mean"], row["valid"]) == ("", "False")
-
-
-def test_summarising_twice_is_summarising_once(tmp_path: Path) -> None:
-    store = run_folder(tmp_path / "run", [trial(n) for n in (1, 2, 3)], **planned("s000"))
     SummaryAnalysis({}).analyse(store)
-    first = (store.folder / "summary.json").read_bytes()
-    SummaryAnalysis({}).analyse(store)
-    assert (store.folder / "summary.json").read_bytes() == first
+    assert (store.folder / "summary.json").read_text() == text
 
 
 def test_trials_told_twice_are_refused(tmp_path: Path) -> None:
-    record: TrialRecord = trial(1)
+    record = trial(1)
     store = run_folder(tmp_path / "run", [record, record])
     with pytest.raises(InputError, match=r"trials.jsonl:2.*duplicate of line 1"):
         SummaryAnalysis({}).analyse(store)
 
 
-def test_a_trial_that_was_measured_again_is_listed_and_spoils_nothing(tmp_path: Path) -> None:
-    noisy = trial(2, values=[900], status="untrusted", reasons=("noise gate: steal 0.12 > 0.05",))
-    again = trial(2, values=[101], trial_id="r002.1-s000-ping", rerun_of=noisy.trial_id)
-    trials = [trial(1), noisy, trial(3), again]
-    [row] = summarise(run_folder(tmp_path / "run", trials, **planned("s000")))
-    assert (row.n, row.planned, row.valid, row.reasons) == (3, 3, True, ())
-    assert row.excluded == (noisy.trial_id,)
-    assert row.trials == ("r001-s000-ping", "r002.1-s000-ping", "r003-s000-ping")
-
-
-def test_a_trial_that_is_no_better_when_measured_again_spoils_the_row(tmp_path: Path) -> None:
-    first = trial(2, status="untrusted")
-    again = trial(2, status="untrusted", trial_id="r002.1-s000-ping", rerun_of=first.trial_id)
-    store = run_folder(tmp_path / "run", [trial(1), first, again, trial(3)], **planned("s000"))
-    [row] = summarise(store)
-    assert not row.valid
-    assert row.excluded == (first.trial_id, again.trial_id)
-    assert [reason.split()[0] for reason in row.reasons] == [first.trial_id, again.trial_id]
-
-
-def test_after_sequential_stopping_the_interval_is_that_for_repeated_looks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("max_rounds", [12, 7])
+def test_after_sequential_stopping_the_interval_is_that_for_repeated_looks(
+    tmp_path: Path, max_rounds: int
+) -> None:
+    """A single look is a fixed number of rounds."""
     values = [*SIX, 100.5]
     trials = [trial(n, values=[value]) for n, value in enumerate(values, 1)]
-    stop_when = {"relative_half_width": 0.05, "max_rounds": 12}
+    stop_when = {"relative_half_width": 0.05, "max_rounds": max_rounds}
     manifest = planned("s000", design={**THREE_ROUNDS, "rounds": 7, "stop_when": stop_when})
     [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
-    expected = median_interval(values, 1 - 0.05 * 7 / 9.5)
-    assert expected is not None
+    looks = max_rounds > 7
+    expected = median_interval(values, 1 - 0.05 * 7 / 9.5 if looks else 0.95)
     assert (row.median_ci_low, row.median_ci_high) == (expected.low, expected.high)
-    assert row.median_method.endswith(", repeated looks")
+    assert row.median_method.endswith(", repeated looks") is looks
     assert row.confidence == 0.95
-
-
-def test_a_single_look_is_a_fixed_number_of_rounds(tmp_path: Path) -> None:
-    stop_when = {"relative_half_width": 0.05, "max_rounds": 6}
-    manifest = planned("s000", design={**THREE_ROUNDS, "rounds": 6, "stop_when": stop_when})
-    trials = [trial(n, values=[value]) for n, value in enumerate(SIX, 1)]
-    [row] = summarise(run_folder(tmp_path / "run", trials, **manifest))
-    assert row.median_method == "interpolated order statistics (median)"
 
 
 def test_what_a_row_says_of_its_trials(tmp_path: Path) -> None:
@@ -268,5 +237,5 @@ def test_what_a_row_says_of_its_trials(tmp_path: Path) -> None:
     assert row.centre == "median"
     assert row.p5 is not None and row.p95 is not None and row.p5 < row.p95
     drift, outlying = row.warnings
-    assert drift.startswith("The trials drift with time: the last third of the rounds is")
-    assert outlying == "1 of 24 trials is an outlier, but not excluded: r008-s000-ping."
+    assert "drift with time" in drift
+    assert "1 of 24 trials" in outlying and "r008-s000-ping" in outlying

@@ -48,9 +48,9 @@ def test_reasons_say_what_would_help() -> None:
     levels = [5.0, 1.0, 4.0, 2.0, 6.0, 3.0]
     short = typical_percentiles([[level] * 20 for level in levels], ASKED, Rules())
     assert short[50].withheld == ""
-    assert short[90].withheld == "it needs 30 samples in each trial, the shortest has 20"
+    assert "30 samples" in short[90].withheld and "the shortest has 20" in short[90].withheld
     few = typical_percentiles([[level] * 20 for level in levels[:3]], ASKED, Rules())
-    assert few[50].withheld == "an interval of the median at 95 % needs 6 trials; there are 3"
+    assert "needs 6 trials; there are 3" in few[50].withheld
     assert typical_percentiles([], ASKED, Rules())[50].value is None
 
 
@@ -60,7 +60,6 @@ def test_intervals_follow_the_rules_of_the_run() -> None:
         typical_percentiles(trials, (50,), rules)[50].interval
         for rules in (Rules(), Rules(first_look=6))
     )
-    assert plain is not None and stopped is not None
     assert stopped.half_width > plain.half_width and stopped.method.endswith("repeated looks")
     drifting = typical_percentiles(sorted(trials), (50,), Rules())[50]
     assert drifting.interval is None and "drift" in drifting.withheld
@@ -74,6 +73,5 @@ def test_many_samples_of_few_trials_promise_no_precision() -> None:
     for samples in (100, 10_000):
         trials = (level + random.normal(0, 5, (10, samples))).tolist()
         interval = typical_percentiles(trials, (50,), Rules())[50].interval
-        assert interval is not None
         widths.append(interval.half_width)
     assert 0.5 < widths[1] / widths[0] < 2

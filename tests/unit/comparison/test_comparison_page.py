@@ -11,12 +11,14 @@ from statistics import fmean
 
 import pytest
 from support.records.compared_runs import ping_run
-from support.records.comparisons import row
+from support.records.comparisons import row, runs_row
 
-from sfcperf.analysis.comparison import Options, Side, compare_all
+from sfcperf.analysis.comparison import Comparison, Options, Side, compare_all
+from sfcperf.analysis.comparison.result import SideFacts
 from sfcperf.comparison import comparison_page
 from sfcperf.comparison import wording as words
 from sfcperf.comparison.forest import axis_of, mark
+from sfcperf.comparison.terminal import comparison_tables
 
 LOW = [98.0, 101, 99.5, 102, 99, 101.5, 100, 100.5]
 
@@ -29,24 +31,19 @@ def test_a_mark_is_where_its_number_is() -> None:
     found = row(LOW, shifted(1.1))
     axis = axis_of([found])
     drawn = mark(found, axis)
-    assert drawn is not None
-    assert drawn.band is not None
     start, width = drawn.band
     assert start + width / 2 == pytest.approx(50)
     assert (drawn.x - 50) / (width / 2) == pytest.approx(2, abs=0.05)
-    assert drawn.low is not None
-    assert drawn.high is not None
     assert drawn.low < drawn.x < drawn.high
     assert not drawn.above
-
-
-def test_ticks_stand_as_evenly_as_their_numbers() -> None:
-    """And so do their texts, which are centred: there is room for the outermost."""
-    axis = axis_of([row(LOW, shifted(1.1))])
+    # Ticks, and so their texts, stand as evenly as their numbers, with room for the outermost.
     ticks = [(x, float(text.removesuffix(" %"))) for x, text in axis.ticks]
     for (x1, number1), (x2, number2) in pairwise(ticks):
         assert (x2 - x1) / (number2 - number1) == pytest.approx(42 / (100 * axis.limit), rel=0.01)
     assert ticks[0][0] >= 8
+    # A baseline of 0 is not drawn.
+    zero = row([0.0] * 8, [0.0] * 8)
+    assert mark(zero, axis_of([zero])) is None
 
 
 def test_what_is_far_out_ends_in_an_arrow_and_does_not_shrink_the_others() -> None:
@@ -54,7 +51,6 @@ def test_what_is_far_out_ends_in_an_arrow_and_does_not_shrink_the_others() -> No
     axis = axis_of(rows)
     assert axis.limit < 1
     far = mark(rows[-1], axis)
-    assert far is not None
     assert far.above
     assert far.x == axis.x(axis.limit)
 
@@ -63,23 +59,14 @@ def test_what_is_far_out_ends_in_an_arrow_and_does_not_shrink_the_others() -> No
 def test_the_margin_always_fits(margin: float) -> None:
     for ratio in (1.0, 1.001, 1.5):
         found = row(LOW, shifted(ratio), Options(margin=margin))
-        drawn = mark(found, axis_of([found]))
-        assert drawn is not None
-        assert drawn.band is not None
-        assert drawn.band[0] > 2
-
-
-def test_a_baseline_of_0_is_not_drawn() -> None:
-    found = row([0.0] * 8, [0.0] * 8)
-    assert mark(found, axis_of([found])) is None
+        assert mark(found, axis_of([found])).band[0] > 2
 
 
 def test_digits_follow_the_interval() -> None:
     found = row(LOW, shifted(1.1))
     assert words.relative_text(found.relative) == "+10.0 %"
     assert re.fullmatch(r"\[\+\d+\.\d, \+\d+\.\d\]", words.interval_text(found.relative))
-    assert words.p_text(0.00001) == "<0.0001"
-    assert words.p_text(None) == "–"
+    assert (words.p_text(0.00001), words.p_text(None)) == ("<0.0001", "–")
 
 
 def test_the_page_says_all_of_the_rows(tmp_path: Path) -> None:
@@ -163,21 +150,25 @@ def test_medians_that_contradict_the_change_are_explained() -> None:
     opposite."""
     a, b = [1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0], [4.0, 5.0, 6.0, 9.0, 20.0, 21.0, 22.0]
     odd, plain = row(a, b), row(a, [2 * value for value in a])
-    assert odd.relative is not None
-    assert odd.a.median is not None
-    assert odd.b.median is not None
     assert (odd.b.median - odd.a.median) * odd.relative.value < 0
     assert words.unlike_medians(odd)
     assert words.change_text(odd).endswith("*")
     assert not words.unlike_medians(plain)
+    needed = replace(plain, n_needed=47, n_needed_for="equivalence")
+    assert words.needed_text(needed) == "47 trials (equal)"
+    one = replace(needed, n_needed=1, n_needed_for="difference", paired=True)
+    assert words.needed_text(one) == "1 round (different)"
     assert "*" not in words.change_text(plain)
 
 
-def test_what_would_decide_is_in_words() -> None:
-    undecided = row([100.0, 110.0, 120.0, 90.0], [104.0, 115.0, 122.0, 95.0])
-    assert undecided.verdict == "undecided"
-    for purpose, word in (("difference", "different"), ("equivalence", "equal")):
-        text = words.needed_text(replace(undecided, n_needed=47, n_needed_for=purpose))
-        assert text == f"47 trials ({word})"
-    one = replace(undecided, n_needed=1, n_needed_for="difference", paired=True)
-    assert words.needed_text(one) == "1 round (different)"
+EQUAL = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2]
+
+
+def test_rows_of_several_runs_and_of_one_are_in_one_table() -> None:
+    rows = (runs_row([EQUAL] * 3, [EQUAL] * 3), row(EQUAL, EQUAL))
+    sides = [SideFacts(name, name, None, "w", "", "complete", {}) for name in ("old", "candidate")]
+    compared = Comparison(sides[0], (sides[1],), Options(), rows, (), (), ())
+    (table,) = comparison_tables(compared)
+    (verdicts,) = (column for column in table.columns if str(column.header) == "verdict")
+    for each, cell in zip(rows, verdicts.cells, strict=True):
+        assert each.verdict in str(cell)

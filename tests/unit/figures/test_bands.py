@@ -59,9 +59,7 @@ def plot_of(
     return resolve(replace(spec, kind=kind), rows, scenarios, trials), trials  # type: ignore[arg-type]
 
 
-def test_a_distribution_is_of_each_echo_and_not_of_the_means(
-    echoes: RunStore, tmp_path: Path
-) -> None:
+def test_a_distribution_is_of_each_echo_not_of_the_means(echoes: RunStore, tmp_path: Path) -> None:
     request = FigureRequest(("ping-rtt_us",), kind="ecdf", name="d")
     write_figures([RunData(echoes, "a")], request, SVG, tmp_path)
     samples = list(csv.DictReader((tmp_path / "d.samples.csv").open()))
@@ -96,9 +94,7 @@ def test_thin_lines_of_trials_lie_behind_that_of_all_samples(echoes: RunStore) -
         assert set(drawn[place]["trials"]["x"]) - {None} == set(everything)
 
 
-def test_the_distribution_of_trial_means_is_another_figure(
-    echoes: RunStore, tmp_path: Path
-) -> None:
+def test_the_distribution_of_means_is_another_figure(echoes: RunStore, tmp_path: Path) -> None:
     plot, trials = plot_of(echoes, "ecdf-trials")
     for curve, point in zip(chart("c", plot, trials).data["series"], plot.points, strict=True):
         means = sorted(trial.value * plot.spec.y_scale for trial in point.valid_trials)
@@ -111,9 +107,7 @@ def test_the_distribution_of_trial_means_is_another_figure(
     assert "Distribution of the valid trials' means (n = 8)" in svg.read_text()
 
 
-def test_a_metric_with_one_value_per_trial_has_no_distribution_of_samples(
-    echoes: RunStore,
-) -> None:
+def test_one_value_per_trial_has_no_distribution_of_samples(echoes: RunStore) -> None:
     plot, trials = plot_of(echoes, name="httperf-replies_per_s")
     assert "of the valid trials' values, of which each has one" in interval_note(plot)
     assert chart("c", plot, trials).data["shareLabel"] == "Share of trials (1)"

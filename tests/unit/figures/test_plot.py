@@ -11,17 +11,9 @@ from sfcperf.results.records import Summary
 from sfcperf.workflow.model import FigureSpec
 
 SPEC = FigureSpec(
-    name="rtt",
-    title="RTT",
-    probe="ping",
-    metric="rtt_us",
-    x="chain_length",
-    series="topology",
-    x_label="VNFs",
-    y_label="RTT [ms]",
-    y_scale=1e-3,
-    fit="none",
-)
+    name="rtt", title="RTT", probe="ping", metric="rtt_us", x="chain_length", series="topology",
+    x_label="VNFs", y_label="RTT [ms]", y_scale=1e-3, fit="none",
+)  # fmt: skip
 
 
 def scenarios_of(summaries: list[Summary]) -> list[dict[str, Any]]:
@@ -71,11 +63,8 @@ def test_a_factor_that_the_figure_does_not_name_parts_the_series(summaries: list
     plot = resolve(replace(SPEC, series=None), summaries, planned)
     assert [series.name for series in plot.series] == ["T1", "T3"]
     assert all(len({p.level for p in s.points}) == len(s.points) for s in plot.series)
-
-
-def test_levels_that_python_holds_equal_stay_apart() -> None:
-    planned = [{"flag": 1}, {"flag": True}, {"flag": "1"}]
-    assert len(axis_levels("flag", planned)) == 3
+    # Levels that Python holds equal stay apart.
+    assert len(axis_levels("flag", [{"flag": 1}, {"flag": True}, {"flag": "1"}])) == 3
 
 
 def test_one_interval_needs_two_trials(summaries: list[Summary]) -> None:
@@ -91,10 +80,6 @@ def test_automatic_figures_cover_every_metric(summaries: list[Summary]) -> None:
     assert {(s.x, s.series) for s in specs} == {("chain_length", "topology")}
     labels = {resolve(spec, summaries, scenarios_of(summaries)).spec.y_label for spec in specs}
     assert {"rtt (µs)", "rate (Gbit/s)", "loss (%)"} <= labels
-
-
-def test_automatic_figures_without_factors(summaries: list[Summary]) -> None:
-    rows = [replace(row, scenario={}) for row in summaries if row.scenario_id == "s000"]
-    for spec in automatic(rows, [{}]):
-        plot = resolve(spec, rows, [{}])
-        assert len(plot.summaries) == 1
+    without_factors = [replace(r, scenario={}) for r in summaries if r.scenario_id == "s000"]
+    for spec in automatic(without_factors, [{}]):
+        assert len(resolve(spec, without_factors, [{}]).summaries) == 1

@@ -28,7 +28,6 @@ def searched(system: System, seed: int, latency: bool) -> Search:
     simulation = Simulation(system, Random(seed))
     found = search(SETTINGS, simulation.offer, simulation.clock)
     ndr_pps = found.goals[0].throughput_pps
-    assert ndr_pps is not None
     later: list[Offered] = []
     if latency:
         loads = [simulation.offer(ndr_pps * share, 1) for share in (1, 0.9, 0.5, 0.1)]
@@ -59,10 +58,8 @@ SYSTEMS = [System(900_000, 0.01), System(700_000, 0.01, 0.2), System(300_000, se
 
 def test_files_and_numbers(tmp_path: Path) -> None:
     store = run_of(tmp_path / "run", *SYSTEMS)
-    files = write_throughput(store, tmp_path / "f", FigureLayout(formats=("svg", "pdf", "png")))
-    figures = [
-        f"throughput-ndr-{k}.{e}" for k in ("latency", "loss") for e in ("pdf", "png", "svg")
-    ]
+    files = write_throughput(store, tmp_path / "f", FigureLayout(formats=("svg", "pdf")))
+    figures = [f"throughput-ndr-{k}.{e}" for k in ("latency", "loss") for e in ("pdf", "svg")]
     assert sorted(file.name for file in files) == [*figures, "throughput-ndr.csv"]
     assert all(file.stat().st_size > 0 for file in files)
     rows = list(csv.DictReader((tmp_path / "f" / "throughput-ndr.csv").open()))
@@ -84,16 +81,13 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     assert [file.read_bytes() for file in one] == [file.read_bytes() for file in other]
 
 
-def test_without_latencies_there_is_no_figure_of_them(tmp_path: Path) -> None:
-    store = run_of(tmp_path / "run", SYSTEMS[0], latency=False)
-    files = write_throughput(store, tmp_path / "f", FigureLayout(formats=("png",)))
-    assert sorted(file.name for file in files) == ["throughput-ndr-loss.png", "throughput-ndr.csv"]
-
-
-def test_more_scenarios_than_a_figure_can_tell_apart(tmp_path: Path) -> None:
-    store = run_of(tmp_path / "run", *[System(100_000)] * 10, rounds=1, latency=False)
-    (figure, _) = write_throughput(store, tmp_path / "f", FigureLayout(formats=("svg",)))
-    assert figure.stat().st_size > 0
+def test_without_latencies_or_searches_there_is_no_figure_of_them(tmp_path: Path) -> None:
+    """Eight scenarios are more than a figure has looks for."""
+    store = run_of(tmp_path / "run", *[System(100_000)] * 8, rounds=1, latency=False)
+    files = write_throughput(store, tmp_path / "f", FigureLayout(formats=("svg",)))
+    assert sorted(file.name for file in files) == ["throughput-ndr-loss.svg", "throughput-ndr.csv"]
+    assert write_throughput(build_run(tmp_path / "other"), tmp_path / "none") == []
+    assert not (tmp_path / "none").exists()
 
 
 def test_the_report_makes_them_and_links_them(tmp_path: Path) -> None:
@@ -103,8 +97,3 @@ def test_the_report_makes_them_and_links_them(tmp_path: Path) -> None:
     page = store.report.read_text()
     for name in ("throughput-ndr-loss.svg", "throughput-ndr-latency.svg", "throughput-ndr.csv"):
         assert f'href="./figures/{name}"' in page
-
-
-def test_a_run_without_searches_has_none(tmp_path: Path) -> None:
-    assert write_throughput(build_run(tmp_path / "run"), tmp_path / "figures") == []
-    assert not (tmp_path / "figures").exists()

@@ -32,18 +32,13 @@ def test_reasons(packet: Packet, reason: str) -> None:
     assert reason_of(bytes(packet)) == reason
 
 
-@pytest.mark.parametrize(
-    ("left", "total"),
-    [
-        ({}, None),
-        ({"headers": 0}, None),
-        ({"ipv4_length_0": 20}, 20),
-        ({"nsh": 1, "training": 2}, 3),
-    ],
-)
-def test_a_line_says_how_many_of_how_many(left: dict[str, int], total: int | None) -> None:
-    lines = list(LeftOut(left).lines(30))
-    assert [line.startswith(f"{total} of 30 frames") for line in lines] == [True] * bool(total)
+def test_a_line_says_how_many_of_how_many() -> None:
+    for left, total in (({"ipv4_length_0": 20}, 20), ({"nsh": 1, "training": 2}, 3)):
+        (line,) = LeftOut(left).lines(30)
+        assert line.startswith(f"{total} of 30 frames")
+    assert list(LeftOut({"headers": 0}).lines(30)) == []
+    end = asdict(End(9, LeftOut(headers=3), 0, False, 0, 0, 0))
+    assert json.loads(json.dumps(end))["left_out"] == {"headers": 3}
 
 
 @given(st.dictionaries(st.integers(0, 65535), st.integers(1, 99), max_size=9))
@@ -64,9 +59,3 @@ def test_what_hosts_say_to_each_other_is_not_doubtful() -> None:
         many = LeftOut(harmless | {reason: 2})
         assert len(list(many.doubts(102))) == 1
         assert "2 of 102 frames" in next(many.doubts(102))
-
-
-def test_it_is_a_document() -> None:
-    left = LeftOut(headers=3)
-    end = asdict(End(9, left, 0, False, 0, 0, 0))
-    assert json.loads(json.dumps(end))["left_out"] == {"headers": 3}

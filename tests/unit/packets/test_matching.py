@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from statistics import fmean
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,23 +13,26 @@ from hypothesis import strategies as st
 from sfcperf.packets.matching import match
 
 
-def test_order_does_not_matter() -> None:
-    found = match([("a", 1), ("b", 2), ("c", 3)], [("c", 10), ("a", 20), ("b", 30)])
-    assert found.crossings == ((10, 7), (20, 19), (30, 28))
-    assert (found.only_entered, found.only_left, found.ambiguous) == (0, 0, 0)
-
-
-def test_lost_made_and_leaving_before_it_came() -> None:
-    found = match([("lost", 1), ("odd", 50)], [("made", 5), ("odd", 40)])
-    assert found.crossings == ()
-    assert (found.only_entered, found.only_left, found.ambiguous) == (2, 2, 0)
-
-
-def test_duplicates_are_paired_only_when_all_came_out() -> None:
-    whole = match([("a", 1), ("a", 5)], [("a", 9), ("a", 7)])
-    assert whole.crossings == ((7, 6), (9, 4))
-    part = match([("a", 1), ("a", 5)], [("a", 9)])
-    assert (part.crossings, part.ambiguous) == ((), 2)
+@pytest.mark.parametrize(
+    ("entered", "left", "crossings", "only_entered", "only_left", "ambiguous"),
+    [
+        # Order does not matter.
+        ([("a", 1), ("b", 2), ("c", 3)], [("c", 10), ("a", 20), ("b", 30)],
+         ((10, 7), (20, 19), (30, 28)), 0, 0, 0),
+        # Lost, made, and leaving before it came.
+        ([("lost", 1), ("odd", 50)], [("made", 5), ("odd", 40)], (), 2, 2, 0),
+        # Duplicates are paired only when all came out.
+        ([("a", 1), ("a", 5)], [("a", 9), ("a", 7)], ((7, 6), (9, 4)), 0, 0, 0),
+        ([("a", 1), ("a", 5)], [("a", 9)], (), 0, 0, 2),
+    ],
+)  # fmt: skip
+def test_pairs(
+    entered: Any, left: Any, crossings: Any, only_entered: int, only_left: int, ambiguous: int
+) -> None:
+    found = match(entered, left)
+    assert found.crossings == crossings
+    counts = (found.only_entered, found.only_left, found.ambiguous)
+    assert counts == (only_entered, only_left, ambiguous)
 
 
 @st.composite

@@ -11,16 +11,11 @@ TEXT = (Path(__file__).parent / "golden" / "tcpdump-4.99.3.txt").read_text()
 
 
 def test_reads_the_counts() -> None:
+    """Drops of kernel and interface are added."""
     assert listening(TEXT)
     assert parse(TEXT) == TcpdumpOutput(captured=5, received=12, dropped=0)
-
-
-def test_drops_of_kernel_and_interface_are_added() -> None:
     text = TEXT.replace("0 packets dropped by kernel", "7 packets dropped by kernel")
     assert parse(text + "1 packet dropped by interface\n").dropped == 8
-
-
-def test_an_aborted_tcpdump_has_no_counts() -> None:
     with pytest.raises(MeasurementError):
         parse(TEXT.split("5 packets")[0])
 

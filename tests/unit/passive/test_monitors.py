@@ -4,31 +4,23 @@ import os
 import subprocess
 from collections.abc import Iterable
 from itertools import count
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.records.scenarios import scenario
 
-from sfcperf.errors import MeasurementError
+from sfcperf import plugins
+from sfcperf.errors import InputError, MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import stat_lines
 from sfcperf.management.deployment import Deployment, Hop, Meter
-from sfcperf.passive import cpu, interfaces, memory, processes, sampling, tcpdump
+from sfcperf.passive import cpu, interfaces, memory, processes, sampling
+from sfcperf.passive.background import BackgroundMonitor
 from sfcperf.passive.base import Monitor
-from sfcperf.passive.pptmon import PptmonMonitor
-from sfcperf.passive.transit_time import TransitTimeMonitor
 from sfcperf.results.values import Observation
+from sfcperf.workflow.defaults import with_defaults
 
-MONITORS: list[type[Monitor]] = [
-    cpu.CpuMonitor,
-    memory.MemoryMonitor,
-    interfaces.InterfaceMonitor,
-    processes.ProcessMonitor,
-    tcpdump.TcpdumpMonitor,
-    PptmonMonitor,
-    TransitTimeMonitor,
-]
 HEADER = "Inter-|   Receive |  Transmit\n face |bytes packets\n"
 
 
@@ -89,14 +81,18 @@ def values(observations: Iterable[Observation], source: str) -> dict[str, tuple[
     return {o.metric: (o.value, o.unit) for o in observations if o.source == source}
 
 
-@pytest.mark.parametrize("monitor", MONITORS)
-def test_schema_is_sound_and_documented(monitor: type[Monitor]) -> None:
+@pytest.mark.parametrize("name", plugins.names("monitor"))
+def test_schema_is_sound_and_documented_and_a_stop_without_start_harmless(name: str) -> None:
+    monitor: type[Monitor] = plugins.load("monitor", name)
     Draft202012Validator.check_schema(monitor.parameters)
     assert all(value["description"] for value in monitor.parameters["properties"].values())
     assert Draft202012Validator(monitor.parameters).is_valid({})
     assert not Draft202012Validator(monitor.parameters).is_valid({"unknown": 1})
     assert monitor.cost
     assert monitor.title
+    if name != "sff":
+        stopped = monitor(with_defaults(monitor.parameters, {})).stop()
+        assert [o.metric for o in stopped] in ([], ["monitor_cpu_s"])
 
 
 def test_cpu_is_the_mean_since_the_sample_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,19 +105,13 @@ def test_cpu_is_the_mean_since_the_sample_before(monkeypatch: pytest.MonkeyPatch
     assert values(sampled(monitor), "fwd-1") == {"cpu_cores": (1.5, "1")}
     meter.used_s += 0.25
     assert values(sampled(monitor), "fwd-1") == {"cpu_cores": (0.25, "1")}
-
-
-def test_no_rate_over_a_sliver_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "time", Clock())
-    monitor = cpu.CpuMonitor({"interval_s": 3})
-    monitor.begin(deployment(FakeMeter()))
-    assert [len(sampled(monitor)) for _ in range(5)] == [0, 0, 1, 0, 1]
-
-
-def test_memory() -> None:
-    monitor = memory.MemoryMonitor({"interval_s": 1})
-    monitor.begin(deployment(FakeMeter()))
-    assert values(sampled(monitor), "fwd-1") == {"memory_bytes": (4096, "B")}
+    # No rate over a sliver of time.
+    slow = cpu.CpuMonitor({"interval_s": 3})
+    slow.begin(deployment(meter))
+    assert [len(sampled(slow)) for _ in range(5)] == [0, 0, 1, 0, 1]
+    of_memory = memory.MemoryMonitor({"interval_s": 1})
+    of_memory.begin(deployment(meter))
+    assert values(sampled(of_memory), "fwd-1") == {"memory_bytes": (4096, "B")}
 
 
 def test_interfaces_deltas_rates_totals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +133,9 @@ def test_interfaces_deltas_rates_totals(monkeypatch: pytest.MonkeyPatch) -> None
     totals = values(monitor.totals(0), "client")
     assert totals["rx_packets_total"] == (20, "1")
     assert totals["tx_bytes_total"] == (2000, "B")
+    monitor.begin(deployment(hops=(Hop("client", host, "gone"),)))
+    with pytest.raises(MeasurementError, match="hop client: fake has no interface gone"):
+        sampled(monitor)
 
 
 def test_interfaces_of_an_sf_itself_are_told_as_the_sff_sees_them() -> None:
@@ -153,13 +146,6 @@ def test_interfaces_of_an_sf_itself_are_told_as_the_sff_sees_them() -> None:
     (_, seen) = monitor._read()["fwd-1"]
     assert (seen.tx_bytes, seen.tx_packets, seen.tx_errors, seen.tx_drops) == (100, 1, 2, 3)
     assert (seen.rx_bytes, seen.rx_packets, seen.rx_errors, seen.rx_drops) == (400, 4, 5, 6)
-
-
-def test_interfaces_name_a_hop_that_is_not_there() -> None:
-    monitor = interfaces.InterfaceMonitor({"interval_s": 1})
-    monitor.begin(deployment(hops=(Hop("client", cast(Host, FakeHost()), "gone"),)))
-    with pytest.raises(MeasurementError, match="hop client: fake has no interface gone"):
-        sampled(monitor)
 
 
 def test_processes_see_who_works() -> None:
@@ -194,7 +180,14 @@ def test_processes_forget_those_that_ended() -> None:
     assert sampled(monitor) == []
 
 
-def test_stop_without_start_is_harmless(tmp_path: Path) -> None:
-    for monitor in MONITORS:
-        stopped = monitor({"interval_s": 1}).stop()
-        assert [o.metric for o in stopped] in ([], ["monitor_cpu_s"])
+def _check(**given: Any) -> None:
+    asked = with_defaults(BackgroundMonitor.parameters, given)
+    BackgroundMonitor.check_scenario(asked, scenario([]), lambda: None)
+
+
+def test_flows_that_take_longer_than_a_minute_to_send_a_packet_each() -> None:
+    _check(flows=6000, rate_pps=100)
+    with pytest.raises(InputError) as error:
+        _check(flows=15_900, rate_pps=1)
+    assert error.value.where == "rate_pps"
+    assert error.value.allowed == "at least 265 with so many flows"

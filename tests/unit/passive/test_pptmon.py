@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from sfcperf.hosts.base import Completed
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.pptmon import PptmonMonitor
+from sfcperf.passive.pptmon_check import kernel_requirement
+from sfcperf.results.values import Observation
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.load import load_document
 from sfcperf.workflow.plan import workflow_s
@@ -29,20 +32,14 @@ AT = 1_790_000_000_000_000_000
 
 
 def line(hops: dict[int, float], **more: Any) -> str:
-    metric = more.get("metric", "time")
-    field = {"time": "time_us", "delay": "delay_us"}[metric]
+    field = "delay_us" if more.get("metric") == "delay" else "time_us"
     sample = {
-        "event": "sample",
-        "ts_ns": AT,
+        "event": "sample", "ts_ns": AT, "metric": "time", "flags": [], "sample": 1,
+        "carrier": "l4", "format": "rfc",
         "flow": {"proto": "udp", "src": "10.0.0.1", "sport": 1, "dst": "10.0.0.2", "dport": 2},
-        "metric": "time",
         "hops": [{"vnf_id": vnf, field: value} for vnf, value in hops.items()],
-        "flags": [],
-        "sample": 1,
-        "carrier": "l4",
-        "format": "rfc",
-    }
-    return json.dumps(sample | more)
+    }  # fmt: skip
+    return json.dumps(sample | more) + "\n"
 
 
 @pytest.fixture
@@ -64,14 +61,19 @@ def monitor(**given: Any) -> PptmonMonitor:
     return PptmonMonitor(with_defaults(PptmonMonitor.parameters, {"drain_s": 0} | given))
 
 
+def watched(deployment: Deployment, raw: Path, **given: Any) -> list[Observation]:
+    """What a trial tells."""
+    watching = monitor(**given)
+    watching.start(deployment, raw)
+    return list(watching.stop())
+
+
 def steps(tool: Path) -> list[str]:
     return [" ".join(text.split()[:3]) for text in (tool / "log").read_text().splitlines()]
 
 
 def test_parameters() -> None:
     schema = PptmonMonitor.parameters
-    Draft202012Validator.check_schema(schema)
-    assert all(value["description"] for value in schema["properties"].values())
     judge = Draft202012Validator(schema)
     assert judge.is_valid({"rate_hz": 5, "filter": {"protocol": "tcp", "source": "fd00::/64"}})
     for wrong in (
@@ -86,13 +88,9 @@ def test_parameters() -> None:
 def test_started_from_the_sink_and_ended_from_the_source(tool: Path, tmp_path: Path) -> None:
     (tool / "samples-3").write_text(
         line({1: 10, 2: 20, 3: 31}, own_time_ns=30500)
-        + "\n"
         + line({1: 12, 2: 22, 3: 32}, own_time_ns=31500, ts_ns=AT + 1)
-        + "\n"
     )
-    watching = monitor()
-    watching.start(routers(tmp_path), tmp_path)
-    found = watching.stop()
+    found = watched(routers(tmp_path), tmp_path)
     done = steps(tool)
     assert sorted(done[:2]) == ["start sink 3", "start transit 2"]
     assert done[2:4] == ["start source 1", "stop source 1"]
@@ -107,7 +105,6 @@ def test_started_from_the_sink_and_ended_from_the_source(tool: Path, tmp_path: P
     assert of(found, "pptmon", "monitor_cpu_s")[0] > 0
     said = sorted(path.name for path in tmp_path.glob("pptmon-*.jsonl"))
     assert said == [f"pptmon-router-{n}-forward.jsonl" for n in (1, 2, 3)]
-    assert watching.stop()[-1].metric == "monitor_cpu_s"
 
 
 def test_what_starting_costs_is_told_apart_from_measuring(
@@ -121,9 +118,7 @@ def test_what_starting_costs_is_told_apart_from_measuring(
     monkeypatch.setattr("sfcperf.passive.pptmon.time", clock)
     monkeypatch.setattr("sfcperf.passive.pptmon.used_cpu_s", lambda *_: next(used_s))
     monkeypatch.setattr("sfcperf.passive.pptmon_instance.used_cpu_s", lambda *_: 0.7)
-    watching = monitor()
-    watching.start(routers(tmp_path), tmp_path)
-    found = watching.stop()
+    found = watched(routers(tmp_path), tmp_path)
     assert of(found, "pptmon", "monitor_cpu_cores") == pytest.approx([3 * 0.2 / 10])
     assert of(found, "pptmon", "monitor_cpu_s") == pytest.approx([3 * 0.7])
 
@@ -141,17 +136,11 @@ def test_plans_include_the_time_to_start_and_end(tmp_path: Path) -> None:
 def test_samples_that_do_not_tell_of_the_whole_path(tool: Path, tmp_path: Path) -> None:
     (tool / "samples-2").write_text(
         line({1: 10}, flags=["truncated"])
-        + "\n"
         + line({1: 0xFFFFFF, 2: 7}, flags=["saturated"], own_time_ns=7100)
-        + "\n"
         + line({2: 5}, own_time_ns=5000)
-        + "\n"
         + line({1: 5_000_000, 2: 5_000_000}, own_time_ns=0xFFFFFFFF)
-        + "\n"
     )
-    watching = monitor()
-    watching.start(routers(tmp_path, 2), tmp_path)
-    found = watching.stop()
+    found = watched(routers(tmp_path, 2), tmp_path)
     # What is but a bound is no observation; a sum of a part is none of the chain.
     assert of(found, "router-1", "processing_time_us") == [10, 5_000_000]
     assert of(found, "router-2", "processing_time_us") == [7.1, 5, 5_000_000]
@@ -161,12 +150,8 @@ def test_samples_that_do_not_tell_of_the_whole_path(tool: Path, tmp_path: Path) 
 
 
 def test_both_metrics_and_directions(tool: Path, tmp_path: Path) -> None:
-    (tool / "samples-1").write_text(
-        line({1: 0}, metric="delay", end_to_end_us=41) + "\n" + line({1: 12}) + "\n"
-    )
-    watching = monitor(direction="both")
-    watching.start(routers(tmp_path, 1), tmp_path)
-    found = watching.stop()
+    (tool / "samples-1").write_text(line({1: 0}, metric="delay", end_to_end_us=41) + line({1: 12}))
+    found = watched(routers(tmp_path, 1), tmp_path, direction="both")
     for prefix in ("", "reverse_"):
         assert of(found, "chain", f"{prefix}end_to_end_us") == [41]
         assert of(found, "router-1", f"{prefix}arrival_delay_us") == [0]
@@ -174,17 +159,12 @@ def test_both_metrics_and_directions(tool: Path, tmp_path: Path) -> None:
     assert of(found, "router-1", "pptmon_reported") == [2]
     assert of(found, "router-1", "pptmon_reverse_reported") == [2]
     assert {kind_of(o.metric) for o in found if o.metric.startswith("pptmon_")} == {"total"}
+    # A forwarder cannot be seen; a chain without VNFs is a baseline.
+    (router,) = routers(tmp_path, 1).functions
+    found = watched(chain([router, function(2, "forwarder")]), tmp_path)
+    assert [of(found, name, "pptmon_visible") for name in ("router-1", "forwarder-2")] == [[1], [0]]
+    assert [o.metric for o in watched(chain([]), tmp_path)] == ["monitor_cpu_s"]
     assert kind_of("processing_time_us") == "gauge"
-
-
-def test_who_cannot_be_seen_is_told(tool: Path, tmp_path: Path) -> None:
-    deployment = routers(tmp_path, 2)
-    blind = function(3, "forwarder")
-    watching = monitor()
-    watching.start(chain([*deployment.functions, blind]), tmp_path)
-    found = watching.stop()
-    seen = [of(found, name, "pptmon_visible") for name in ("router-1", "router-2", "forwarder-3")]
-    assert seen == [[1], [1], [0]]
 
 
 def test_one_that_does_not_start_ends_them_all(tool: Path, tmp_path: Path) -> None:
@@ -196,23 +176,17 @@ def test_one_that_does_not_start_ends_them_all(tool: Path, tmp_path: Path) -> No
     assert of(watching.stop(), "router-1", "pptmon_sampled") == []
 
 
-def test_one_that_dies_meanwhile_is_told_and_the_others_are_ended(
-    tool: Path, tmp_path: Path
-) -> None:
+def test_one_that_dies_is_told_and_the_others_are_ended(tool: Path, tmp_path: Path) -> None:
     (tool / "dies-2").touch()
-    watching = monitor()
-    watching.start(routers(tmp_path), tmp_path)
     with pytest.raises(MeasurementError, match="router-2: it ended by itself, with status 0"):
-        watching.stop()
+        watched(routers(tmp_path), tmp_path)
     assert {"stop source 1", "stop sink 3"} <= set(steps(tool))
 
 
 def test_lines_that_pptmon_does_not_print_are_no_samples(tool: Path, tmp_path: Path) -> None:
     (tool / "samples-1").write_text('{"event": "sample"}\n')
-    watching = monitor()
     with pytest.raises(MeasurementError, match="not a line of pptmon"):
-        watching.start(routers(tmp_path, 1), tmp_path)
-        watching.stop()
+        watched(routers(tmp_path, 1), tmp_path)
 
 
 def test_headers_that_come_nowhere_are_told(
@@ -221,17 +195,9 @@ def test_headers_that_come_nowhere_are_told(
     for swallowed in (False, True):
         if swallowed:
             (tool / "swallowed").touch()
-        watching = monitor()
-        watching.start(routers(tmp_path, 2), tmp_path)
-        watching.stop()
+        watched(routers(tmp_path, 2), tmp_path)
         told = "none of them reached the last VNF" in caplog.text
         assert told is swallowed
-
-
-def test_a_chain_without_vnfs_is_a_baseline(tool: Path, tmp_path: Path) -> None:
-    watching = monitor()
-    watching.start(chain([]), tmp_path)
-    assert [o.metric for o in watching.stop()] == ["monitor_cpu_s"]
 
 
 class Elsewhere(NamespaceHost):
@@ -254,16 +220,36 @@ def test_clocks_of_different_machines_are_not_compared(tool: Path, tmp_path: Pat
     assert "time" in str(raised.value.allowed)
     assert not (tool / "log").exists()
     together = chain([function(n, host=hosts[0]) for n in (1, 2)])
-    watching = monitor(metrics=["delay"])
-    watching.start(together, tmp_path)
-    watching.stop()
+    watched(together, tmp_path, metrics=["delay"])
 
 
 def test_samples_are_told_in_our_time(tool: Path, tmp_path: Path) -> None:
-    (tool / "samples-1").write_text(line({1: 7.0}) + "\n")
+    (tool / "samples-1").write_text(line({1: 7.0}))
     far = Elsewhere("vm", None, tmp_path)
-    watching = monitor()
-    watching.start(chain([function(1, host=far)]), tmp_path)
-    found = watching.stop()
+    found = watched(chain([function(1, host=far)]), tmp_path)
     (at_ns,) = {o.time_ns for o in found if o.metric == "processing_time_us"}
     assert at_ns == pytest.approx(AT - 3600 * 10**9, abs=5 * 10**9)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="pptmon is asked as root alone")
+@pytest.mark.parametrize(
+    ("output", "status", "met", "words"),
+    [
+        ('{"event": "check", "kernel": "6.1", "met": true, "lacks": [], "attach": "clsact"}', 0,
+         True, "Linux 6.1, attaches by clsact"),
+        ('{"event": "check", "kernel": "4.9", "met": false, "lacks": ["BTF", "tc"], "attach": ""}',
+         3, False, "BTF; tc"),
+        ("Segmentation fault", 139, False, "ended with 139: Segmentation fault"),
+        ("", 0, False, "it says nothing"),
+        ("[]", 3, False, "ended with 3: []"),
+    ],
+)  # fmt: skip
+def test_what_doctor_says(tmp_path: Path, output: str, status: int, met: bool, words: str) -> None:
+    tool = tmp_path / "pptmon"
+    tool.write_text(f"#!/bin/sh\ncat <<'END'\n{output}\nEND\nexit {status}\n")
+    tool.chmod(0o755)
+    found = kernel_requirement(tool)
+    assert found.met is met
+    assert words in found.detail
+    missing = kernel_requirement(tmp_path / "none")
+    assert not missing.met and "does not run" in missing.detail

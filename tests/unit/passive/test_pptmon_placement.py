@@ -49,35 +49,27 @@ def test_both_directions_have_their_own_sources_started_last() -> None:
     assert len({p.name for p in placements}) == 4
 
 
-def test_one_vnf_is_source_and_sink() -> None:
-    (only,) = place(chain([function(1)]), "forward")
-    assert only.mode == "source-sink"
-    assert only.samples
-    assert only.reports
-
-
 def test_what_is_not_seen_is_left_out_and_positions_stay() -> None:
     functions = [function(1, "forwarder"), function(2), function(3, "forwarder"), function(4)]
     placements = place(chain(functions), "forward")
     assert [(p.mode, p.function.position) for p in placements] == [("sink", 4), ("source", 2)]
 
 
-def test_nothing_to_see() -> None:
+def test_who_is_seen_in_plain_ip() -> None:
+    """A forwarder; heavy_hitter takes packets before tc does."""
+    plain = [replace(function(1, kind), nsh_aware=False) for kind in ("forwarder", "heavy_hitter")]
+    for functions in (plain[:1], [plain[1], function(2)]):
+        (only,) = place(chain(functions), "forward")
+        assert only.function == functions[-1]
+        assert (only.mode, only.samples, only.reports) == ("source-sink", True, True)
+
+
+def test_chains_that_cannot_be_seen() -> None:
     assert place(chain([]), "forward") == []
     with pytest.raises(MeasurementError, match="none of the chain's VNFs: those of type forwarder"):
         place(chain([function(1, "forwarder")]), "forward")
-
-
-def test_a_forwarder_in_plain_ip_is_seen() -> None:
-    plain = replace(function(1, "forwarder"), nsh_aware=False)
-    (placement,) = place(chain([plain]), "forward")
-    assert placement.mode == "source-sink"
-
-
-def test_heavy_hitter_takes_packets_before_tc_in_plain_ip_too() -> None:
-    plain = replace(function(1, "heavy_hitter"), nsh_aware=False)
-    (placement,) = place(chain([plain, function(2)]), "forward")
-    assert placement.function.name == "router-2"
+    with pytest.raises(MeasurementError, match="at most 255 VNFs, so not router-256"):
+        place(chain([function(255), function(256)]), "forward")
 
 
 def test_where_a_vnf_has_one_interface_packets_of_the_other_direction_are_not_sampled() -> None:
@@ -97,11 +89,6 @@ def test_the_filter_is_mirrored_for_replies_and_the_period_wins() -> None:
     assert options(reverse, filter=asked).endswith("--filter dst=10.0.0.1,sport=80")
     assert "--period-ms 0 " in options(forward, period_ms=0)
     assert "--rate 0.5 " in options(forward, rate_hz=0.5)
-
-
-def test_vnf_ids_have_eight_bits() -> None:
-    with pytest.raises(MeasurementError, match="at most 255 VNFs, so not router-256"):
-        place(chain([function(255), function(256)]), "forward")
 
 
 @given(

@@ -25,14 +25,8 @@ SLOT_NS = 2_000_000_000
 
 
 def _entry(packets: int, intervals: list[list[int]], **flow: Any) -> dict[str, Any]:
-    return {
-        "flow": {**FLOW, **flow},
-        "packets": packets,
-        "bytes": 60 * packets,
-        "added": False,
-        "sampled": True,
-        "intervals": intervals,
-    }
+    known = {"packets": packets, "bytes": 60 * packets, "added": False, "sampled": True}
+    return {"flow": {**FLOW, **flow}, **known, "intervals": intervals}
 
 
 class Printed(LocalHost):
@@ -68,6 +62,9 @@ def test_windows_are_slots() -> None:
     first, second = table.windows
     assert first.end_ns - first.start_ns == SLOT_NS
     assert first.end_ns == second.start_ns <= second.end_ns
+    empty = _table(_end(0), epoch=1)
+    assert empty.entries == ()
+    assert [type(window) for window in empty.windows] == [Window]
 
 
 def test_what_came_before_the_slots_is_a_window_of_its_own() -> None:
@@ -99,9 +96,7 @@ def test_rows_of_the_largest_flows() -> None:
     (first, _) = records
     assert (first.function, first.spi, first.si) == ("sff@node1", None, None)
     assert (first.source_address, first.protocol_name) == ("10.0.0.1", "udp")
-
-
-def test_fields_that_are_not_monitored_are_empty() -> None:
+    # Fields that are not monitored are empty.
     line = {**_entry(1, [[1, 1, 60]]), "flow": {"ipv6_src": "fd00::1", "nsh_spi": 4, "nsh_si": 3}}
     (record,) = sdn_mon_counts.records("sff@node1", _table(line, _end(1), epoch=1), 5)
     assert (record.source_address, record.destination_address) == ("fd00::1", None)
@@ -120,17 +115,10 @@ def test_telemetry_of_a_switch() -> None:
     seen = list(sdn_mon_counts.of_switch(7, "sff@node1", status, table, asked, 4.0))
     found = {o.metric: o.value for o in seen if o.metric != "monitored_packets"}
     assert found == {
-        "received_packets": 8,
-        "unsampled_packets": 3,
-        "overflowed_packets": 0,
-        "entries": 1,
-        "unlisted_flows": 1,
-        "notifications": 2,
-        "rx_pps": 2,
-        "sampled_ratio": 0.5,
-        "sampled_ratio_low": 0,
-        "sampled_ratio_high": 1,
-    }
+        "received_packets": 8, "unsampled_packets": 3, "overflowed_packets": 0, "entries": 1,
+        "unlisted_flows": 1, "notifications": 2, "rx_pps": 2,
+        "sampled_ratio": 0.5, "sampled_ratio_low": 0, "sampled_ratio_high": 1,
+    }  # fmt: skip
     assert [o.value for o in seen if o.metric == "monitored_packets"] == [2, 3]
 
 
@@ -159,12 +147,6 @@ def test_an_infrastructure_without_switches_is_refused() -> None:
     with pytest.raises(InputError, match="cannot monitor the switches"):
         _check(Observable())
     _check(Observable(switches=("node1",)))
-
-
-def test_an_empty_table() -> None:
-    table = _table(_end(0), epoch=1)
-    assert table.entries == ()
-    assert [type(window) for window in table.windows] == [Window]
 
 
 def test_cpu_time_by_packets() -> None:

@@ -17,31 +17,16 @@ from sfcperf.workflow.defaults import with_defaults
 
 FUNCTIONS = with_defaults(SfcmonMonitor.parameters, {})
 FLOW = FlowCount(
-    spi=1,
-    si=254,
-    source_address="10.0.0.1",
-    destination_address="10.0.0.2",
-    protocol=17,
-    source_port=1000,
-    destination_port=80,
-    packets=30,
-    bytes=3000,
-    certainty="exact",
-)
+    spi=1, si=254, source_address="10.0.0.1", destination_address="10.0.0.2", protocol=17,
+    source_port=1000, destination_port=80, packets=30, bytes=3000, certainty="exact",
+)  # fmt: skip
 
 
 def window(number: int, *flows: FlowCount) -> FlowWindow:
     return FlowWindow(
-        start_ns=number * 100,
-        end_ns=number * 100 + 99,
-        packets=50,
-        unparsed={"not_ip": 2},
-        flows=flows,
-        missing_flows=1,
-        missing_packets=4,
-        residual_cells=0,
-        threshold_packets=10,
-    )
+        start_ns=number * 100, end_ns=number * 100 + 99, packets=50, unparsed={"not_ip": 2},
+        flows=flows, missing_flows=1, missing_packets=4, residual_cells=0, threshold_packets=10,
+    )  # fmt: skip
 
 
 class Reporter:
@@ -76,14 +61,9 @@ def test_windows_of_the_trial_alone_are_reported(tmp_path: Path) -> None:
     assert len(found) == len(observed) == 3 * 7
     for end_ns, source, flows in ((199, "sfcmon-1", 1), (399, "sfcmon-1", 2), (299, "sfcmon-3", 0)):
         assert {m: v for (t, s, m), v in found.items() if (t, s) == (end_ns, source)} == {
-            "monitored_packets": 50,
-            "flows": flows,
-            "missing_flows": 1,
-            "missing_packets": 4,
-            "residual_cells": 0,
-            "threshold": 10,
-            "unparsed_not_ip": 2,
-        }
+            "monitored_packets": 50, "flows": flows, "missing_flows": 1, "missing_packets": 4,
+            "residual_cells": 0, "threshold": 10, "unparsed_not_ip": 2,
+        }  # fmt: skip
     assert [(f.function, f.window_start_ns, f.window_end_ns, f.si) for f in monitor.flows()] == [
         ("sfcmon-1", 100, 199, 254),
         ("sfcmon-1", 300, 399, 254),
@@ -92,30 +72,22 @@ def test_windows_of_the_trial_alone_are_reported(tmp_path: Path) -> None:
     assert {(f.packets, f.bytes, f.certainty) for f in monitor.flows()} == {(30, 3000, "exact")}
 
 
-def test_a_chain_without_such_functions_is_refused(tmp_path: Path) -> None:
+def test_a_chain_without_such_functions_is_refused_unless_it_is_a_baseline(tmp_path: Path) -> None:
+    """A chain of length 0 is that of others, which have the same monitors; so is one whose function
+    does not monitor."""
     with pytest.raises(MeasurementError, match="no function of this chain lists flows"):
         SfcmonMonitor(FUNCTIONS).start(chain([function(1)]), tmp_path)
-
-
-def test_one_that_does_not_monitor_is_a_baseline(tmp_path: Path) -> None:
-    monitor = SfcmonMonitor(FUNCTIONS)
-    monitor.start(chain([function(1, "sfcmon")]), tmp_path)
-    assert [o.metric for o in monitor.stop()] == ["monitor_cpu_s"]
+    for functions in ([], [function(1, "sfcmon")]):
+        monitor = SfcmonMonitor(FUNCTIONS)
+        monitor.start(chain(functions), tmp_path)
+        assert [o.metric for o in monitor.stop()] == ["monitor_cpu_s"]
+        assert monitor.flows() == []
 
 
 def test_a_number_that_is_not_known_is_left_out(tmp_path: Path) -> None:
-    full = replace(window(1, FLOW), missing_flows=None)
+    reporter = Reporter([replace(window(1, FLOW), missing_flows=None)])
     monitor = SfcmonMonitor(FUNCTIONS)
-    reporter = Reporter([full])
     monitor.start(chain([replace(function(1, "sfcmon"), flows=reporter)]), tmp_path)
     found = {observation.metric: observation.value for observation in monitor.stop()}
     assert "missing_flows" not in found
     assert found["missing_packets"] == 4
-
-
-def test_a_chain_of_length_0_has_no_flows(tmp_path: Path) -> None:
-    """It is the baseline of others, which have the same monitors."""
-    monitor = SfcmonMonitor(FUNCTIONS)
-    monitor.start(chain([]), tmp_path)
-    assert [o.metric for o in monitor.stop()] == ["monitor_cpu_s"]
-    assert monitor.flows() == []

@@ -44,7 +44,7 @@ def values(text: str, family: str) -> dict[Key, float]:
         ("sfcperf_loss_ratio", "loss_ratio", 1),
     ],
 )
-def test_every_summary_in_base_units(
+def test_summaries_in_base_units(
     store: RunStore, family: str, metric: str, per_unit: float
 ) -> None:
     rows = {

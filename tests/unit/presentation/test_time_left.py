@@ -59,7 +59,6 @@ def test_the_error_of_the_time_left_is_that_of_the_trials_so_far() -> None:
             clock.now_s += float(one)
             left.trial_ended(10)
         error = left.relative_error
-        assert error is not None
         held += abs(took[10:].sum() / left.left_s - 1) <= error
     # 95 % for a normal distribution; with its quantile in place of Student's, of 10 trials, 92 %.
     assert 0.90 < held / runs < 0.97
@@ -91,7 +90,6 @@ def test_who_watches_reads_what_the_bar_says(bench: Bench) -> None:
     clock.now_s += 5
     live = _seen(bench, [trial.trial_id for _, trial in trials], ends_s, clock.now_s)
     found = time_left_of(live, workflow)
-    assert found is not None
     # The first deployment is not in a record: it began before the trial, at a moment unknown.
     assert found.planned_s == pytest.approx(shown.planned_s - deploy_s(groups[0].scenario))
     assert found.ratio == pytest.approx(85 / found.planned_s)
@@ -124,25 +122,18 @@ def _seen(bench: Bench, order: list[str], ends_s: list[float], now_s: float) -> 
     )
 
 
-def test_before_the_first_trial_the_plan_tells(bench: Bench) -> None:
+def test_before_the_first_trial_the_plan_tells_and_after_the_last_nothing(bench: Bench) -> None:
     workflow = load_document(bench.document(**SMALL), bench.results)
     bench.start(**SMALL)
     found = time_left_of(_seen(bench, [], [], 30.0), workflow)
-    assert found is not None
     groups = [group for number in (1, 2) for group in trial_groups(workflow, number)]
     planned_s = sum(deploy_s(group.scenario) + trial_s(group.trials[0]) for group in groups)
     assert found.left_s == pytest.approx(planned_s)
     assert str(found).endswith(" s left, as planned")
-
-
-def test_a_run_without_trials_to_come_has_no_time_left(bench: Bench) -> None:
-    workflow = load_document(bench.document(**SMALL), bench.results)
-    bench.start(**SMALL)
     assert time_left_of(look_at(RunStore(bench.folder())), workflow) is None
-    order = bench.planned(**SMALL)
-    ends_s = [20.0, 40.0, 60.0, 80.0]
+    order, ends_s = bench.planned(**SMALL), [20.0, 40.0, 60.0, 80.0]
     assert time_left_of(_seen(bench, order, ends_s, 81.0), workflow) is None
-    assert time_left_of(_seen(bench, order, ends_s[:3], 61.0), workflow) is not None
+    assert time_left_of(_seen(bench, order, ends_s[:3], 61.0), workflow)
 
 
 def test_a_resumed_run_warms_up_again_and_counts_its_own_trials(bench: Bench) -> None:
@@ -156,7 +147,6 @@ def test_a_resumed_run_warms_up_again_and_counts_its_own_trials(bench: Bench) ->
     began = (BEGAN + timedelta(seconds=90)).isoformat()
     session = {**seen.manifest["sessions"][-1], "started_at": began}
     found = time_left_of(replace(seen, manifest={**seen.manifest, "sessions": [session]}), workflow)
-    assert found is not None
     again = list(trial_groups(workflow, 1, warmup=True))
     again += trial_groups(workflow, 2)
     expected_s = sum(deploy_s(group.scenario) + trial_s(group.trials[0]) for group in again)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
 from support.records.trials import run_folder, trial
@@ -44,8 +43,8 @@ def record(round: int, stopped: int) -> TrialRecord:
     )
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> RunStore:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     probes = [
         {
             "label": "traffic", "probe": "labelled_traffic", "scenarios": ["s000"],
@@ -53,7 +52,7 @@ def run(tmp_path: Path) -> RunStore:
         }
     ]  # fmt: skip
     trials = [record(number, stopped) for number, stopped in enumerate(STOPPED, 1)]
-    store = run_folder(tmp_path / "run", trials, probes=probes)
+    store = run_folder(tmp_path_factory.mktemp("runs") / "run", trials, probes=probes)
     SummaryAnalysis({}).analyse(store)
     return store
 
@@ -99,9 +98,3 @@ def test_kinds_reach_elasticsearch(run: RunStore) -> None:
 def test_measures_are_those_that_the_probe_declares() -> None:
     fates = [Fate(n, label, 60, n, True) for n, label in enumerate(("benign", "flood"))]
     assert set(measures(blocked_by_label(fates))) == {m.name for m in LabelledTraffic.reported}
-
-
-def test_other_runs_have_no_such_section(tmp_path: Path) -> None:
-    store = run_folder(tmp_path / "other", [trial()])
-    SummaryAnalysis({}).analyse(store)
-    assert blocking(store.summaries(), store.trials()) == []

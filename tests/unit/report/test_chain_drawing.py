@@ -24,10 +24,7 @@ def test_the_longest_chain_of_each_topology(tmp_path) -> None:
     (drawing,) = drawings(planned, [])
     assert list(titles(drawing).values()) == [["client", "fwd-1", "fwd-2", "server"]]
     assert f"encapsulation {planned[1].chain.encapsulation};" in drawing.note
-
-
-def test_the_encapsulation_is_the_one_that_was_built(tmp_path) -> None:
-    """As the trials say, not `auto`: the report names it once more above."""
+    # That which was built, as the trials say, and not `auto`.
     run = build_run(tmp_path / "run", RunOptions(topologies=("T1",), chain_lengths=(0, 1)))
     [drawing] = drawings(load_document(*run.workflow()).scenarios, run.trials())
     assert "encapsulation nsh-eth;" in drawing.note
@@ -39,9 +36,6 @@ def test_nodes_as_the_path_meets_them(tmp_path) -> None:
     assert drawing.wires
     details = [box.detail for node in drawing.nodes for box in node.boxes]
     assert details[1:3] == ["SI 255 → 254", "SI 254 → 253"]
-
-
-def test_two_endpoints_on_one_node(tmp_path) -> None:
     drawing = draw(scenarios(tmp_path, "T2", 1)[0], "nsh-eth")
     assert list(titles(drawing).values()) == [["client", "server"], ["fwd-1"]]
 
@@ -54,14 +48,14 @@ def test_a_long_chain_is_abridged(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("topology", ["T1", "T2", "T3"])
-@pytest.mark.parametrize("length", [0, 1, 9])
-def test_nothing_overlaps_or_sticks_out(tmp_path, topology: str, length: int) -> None:
-    drawing = draw(scenarios(tmp_path, topology, length)[0], "nsh-eth")
-    for left, right in pairwise(drawing.nodes):
-        assert left.x + left.width < right.x
-    for node in drawing.nodes:
-        assert node.x + node.width <= drawing.width
-        edges = [(box.x, box.x + drawing.box_width) for box in node.boxes]
-        assert all(a[1] < b[0] for a, b in pairwise(edges))
-        assert edges[0][0] >= node.x
-        assert edges[-1][1] <= node.x + node.width
+def test_nothing_overlaps_or_sticks_out(tmp_path, topology: str) -> None:
+    for scenario in scenarios(tmp_path, topology, 0, 1, 9):
+        drawing = draw(scenario, "nsh-eth")
+        for left, right in pairwise(drawing.nodes):
+            assert left.x + left.width < right.x
+        for node in drawing.nodes:
+            assert node.x + node.width <= drawing.width
+            edges = [(box.x, box.x + drawing.box_width) for box in node.boxes]
+            assert all(a[1] < b[0] for a, b in pairwise(edges))
+            assert edges[0][0] >= node.x
+            assert edges[-1][1] <= node.x + node.width

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
+from support.records.runs import build_run
 from support.records.trials import RTT, run_folder, trial
 
 from sfcperf.analysis.summary import SummaryAnalysis
+from sfcperf.analysis.telemetry import CorrelateAnalysis
 from sfcperf.presentation.units import Scale
 from sfcperf.report.publisher import ReportPublisher
 from sfcperf.report.result_tables import details, results
+from sfcperf.report.telemetry_analyses import correlations
 from sfcperf.results.store import RunStore
+from sfcperf.workflow.defaults import with_defaults
 
 MS = Scale(1e-3, "ms")
 
@@ -46,3 +52,24 @@ def test_the_declared_centre_and_the_warnings_reach_the_report(new_run: RunStore
     page = new_run.report.read_text()
     assert '<th scope="col" class="num">Median</th><th scope="col" class="num">95 % CI' in page
     assert '<div class="reason">The trials drift.</div>' in page
+
+
+def test_it_shows_each_pair_over_all_trials_and_within_scenarios(tmp_path: Path) -> None:
+    store = build_run(tmp_path / "run")
+    parameters = with_defaults(CorrelateAnalysis.parameters, {"sources": ["sff@*", "fwd-2"]})
+    document = CorrelateAnalysis(parameters).analyse(store)
+    shown = correlations(store)
+    pairs = [row for row in document["correlations"] if row["scope"] == "all trials"]
+    assert len(shown["rows"]) == len(pairs) == 20
+    first = pairs[0]
+    assert shown["rows"][0][4].startswith(f"{first['r']:.2f} [{first['ci_low']:.2f}, ")
+    ReportPublisher({"formats": []}).publish(store)
+    page = unescape(store.report.read_text())
+    section = page[page.index('<section id="correlations"') :].partition("</section>")[0]
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", section)
+    for row in shown["rows"]:
+        assert row[4] in cells
+        assert row[5] in cells
+    for note in document["notes"]:
+        assert note in section
+    assert 'href="#correlations"' in page

@@ -17,30 +17,25 @@ from sfcperf.results.tables import monitor_cpu_s
 from sfcperf.results.values import Observation
 
 
-def test_cpu_and_memory_come_first(run: RunStore) -> None:
+def test_lines_of_a_run(run: RunStore, tmp_path: Path) -> None:
     charts = telemetry_charts(run.telemetry_path)
+    # CPU and memory come first.
     assert [chart.title for chart in charts][:2] == ["cpu cores", "memory"]
     assert charts[1].unit == "MiB"
     assert all("(" in chart.data["yLabel"] for chart in charts)
-
-
-def test_a_constant_is_said_not_drawn(run: RunStore) -> None:
-    constant = [chart for chart in telemetry_charts(run.telemetry_path) if chart.constant]
-    assert [chart.title for chart in constant] == ["rx drops total"]
-    assert "at most 0" in constant[0].note
-
-
-def test_lines_break_between_trials(run: RunStore) -> None:
-    line = telemetry_charts(run.telemetry_path)[0].data["series"][0]
+    # Lines break between trials.
+    line = charts[0].data["series"][0]
     anchors = [anchor for anchor in line["anchors"] if anchor is not None]
     changes = sum(a != b for a, b in pairwise(anchors))
     assert line["y"].count(None) == changes > 10
-
-
-def test_the_monitors_own_cost(run: RunStore) -> None:
-    assert monitor_cpu_s(run.telemetry_path) == pytest.approx(
-        {"cpu": 72 * 0.004, "memory": 72 * 0.002}
-    )
+    # A constant is said, not drawn.
+    constant = [chart for chart in charts if chart.constant]
+    assert [chart.title for chart in constant] == ["rx drops total"]
+    assert "at most 0" in constant[0].note
+    cost_s = {"cpu": 72 * 0.004, "memory": 72 * 0.002}
+    assert monitor_cpu_s(run.telemetry_path) == pytest.approx(cost_s)
+    assert telemetry_charts(tmp_path / "telemetry.parquet") == []
+    assert monitor_cpu_s(tmp_path / "telemetry.parquet") == {}
 
 
 def test_metrics_that_differ_in_their_unit_alone_say_it(new_run: RunStore) -> None:
@@ -54,11 +49,6 @@ def test_metrics_that_differ_in_their_unit_alone_say_it(new_run: RunStore) -> No
     new_run.merge_telemetry()
     titles = [chart.title for chart in telemetry_charts(new_run.telemetry_path)]
     assert titles[-3:] == ["rx bps", "rx bytes", "tx"]
-
-
-def test_without_telemetry(tmp_path: Path) -> None:
-    assert telemetry_charts(tmp_path / "telemetry.parquet") == []
-    assert monitor_cpu_s(tmp_path / "telemetry.parquet") == {}
 
 
 def test_the_same_file_gives_the_same_lines(new_run: RunStore) -> None:

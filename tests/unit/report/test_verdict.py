@@ -14,11 +14,18 @@ def verdict(run: RunStore, **changes: object) -> Verdict:
 def test_trustworthy_when_nothing_speaks_against_it(sound_run: RunStore) -> None:
     found = verdict(sound_run)
     assert found.level == "trustworthy"
-    assert found.headline == (
-        "Trustworthy: all 144 trials are valid; "
-        "slow modes in fewer than 39 % of them can be missing"
-    )
+    assert "all 144 trials are valid" in found.headline and "fewer than 39 %" in found.headline
     assert found.findings == ()
+    assert verdict_of(sound_run.manifest(), [], []).level == "not"
+
+
+def test_a_run_that_did_not_end_or_had_problems(sound_run: RunStore) -> None:
+    stopped = verdict(sound_run, status="interrupted")
+    assert stopped.level == "care"
+    assert stopped.headline.endswith(", but the run's status is interrupted")
+    assert "sfcperf resume" in verdict(sound_run, status="running").findings[0]
+    problems = ["tear-down of s000: busy"]
+    assert verdict(sound_run, problems=problems).findings == tuple(problems)
 
 
 def test_bad_trials_are_counted_with_their_reasons(run: RunStore) -> None:
@@ -27,17 +34,6 @@ def test_bad_trials_are_counted_with_their_reasons(run: RunStore) -> None:
     text = "\n".join(found.findings)
     assert "1 trial untrusted: the sender reached 412.1 of 500 Mbit/s" in text
     assert "1 trial failed: httperf: exit status 1" in text
-
-
-def test_a_run_that_did_not_end(sound_run: RunStore) -> None:
-    assert verdict(sound_run, status="interrupted").level == "care"
-    assert "sfcperf resume" in verdict(sound_run, status="running").findings[0]
-
-
-def test_problems_of_the_run_are_passed_on(sound_run: RunStore) -> None:
-    assert verdict(sound_run, problems=["tear-down of s000: busy"]).findings == (
-        "tear-down of s000: busy",
-    )
 
 
 def test_missing_trials_and_intervals(run: RunStore) -> None:
@@ -60,24 +56,19 @@ def roughly(run: RunStore, **changes: object) -> Verdict:
 def test_valid_trials_whose_numbers_say_nothing_are_not_trustworthy(sound_run: RunStore) -> None:
     few = roughly(sound_run, n=5, planned=5, relative_half_width=3.67)
     assert few.level == "care"
-    assert few.headline == (
-        "Read with care: all 144 trials are valid, but 1 of 30 primary results is imprecise"
-    )
-    assert few.findings == (
-        "Fewer than 6 valid trials: iperf3-tcp rate (topology T1, chain_length 0) n = 5. "
-        "Plan 6 rounds or more.",
-    )
+    assert "1 of 30 primary results is imprecise" in few.headline
+    (finding,) = few.findings
+    assert "Fewer than 6 valid trials: iperf3-tcp rate (topology T1, chain_length 0)" in finding
+    assert "Plan 6 rounds or more" in finding
+    # Enough rounds, of which trials do not count.
+    (finding,) = roughly(sound_run, n=5, planned=6).findings
+    assert "n = 5. More rounds" in finding
     wide = roughly(sound_run, n=6, relative_half_width=0.512)
     assert wide.level == "care"
     (finding,) = wide.findings
     assert "wider than ±50 % of the number" in finding
     assert "iperf3-tcp rate (topology T1, chain_length 0) ±51 %" in finding
     assert roughly(sound_run, relative_half_width=None).level == "care"
-
-
-def test_enough_rounds_of_which_trials_do_not_count_ask_for_more(sound_run: RunStore) -> None:
-    (finding,) = roughly(sound_run, n=5, planned=6).findings
-    assert finding.endswith("n = 5. More rounds make up for trials that do not count.")
 
 
 def test_reasons_that_differ_in_figures_are_told_once(sound_run: RunStore) -> None:
@@ -87,10 +78,8 @@ def test_reasons_that_differ_in_figures_are_told_once(sound_run: RunStore) -> No
         trials[number] = replace(trials[number], status="untrusted", reasons=reasons)
     trials[3] = replace(trials[3], status="untrusted", reasons=("the sender was late",))
     first, *_ = verdict_of(sound_run.manifest(), trials, sound_run.summaries()).findings
-    assert first == (
-        "4 trials untrusted: the test took 0.04 s, too short (in 1 with other figures); "
-        "the sender was late"
-    )
+    assert first.startswith("4 trials untrusted: ") and "the sender was late" in first
+    assert first.count("too short") == 1 and "(in 1 with other figures)" in first
 
 
 def test_a_number_at_the_bounds_or_a_secondary_one_does_not_alarm(sound_run: RunStore) -> None:
@@ -98,21 +87,11 @@ def test_a_number_at_the_bounds_or_a_secondary_one_does_not_alarm(sound_run: Run
     assert roughly(sound_run, n=2, relative_half_width=9.0, primary=False).level == "trustworthy"
 
 
-def test_a_run_with_an_outlier_is_not_trustworthy(sound_run: RunStore) -> None:
-    found = roughly(sound_run, outliers=("r003-s000-iperf3-tcp",))
-    assert found.level == "care"
-    assert "iperf3-tcp rate (topology T1, chain_length 0) 1 of 6" in found.findings[0]
-
-
 def test_only_the_first_rough_numbers_are_named(sound_run: RunStore) -> None:
     rows = [replace(row, relative_half_width=0.9) for row in sound_run.summaries()]
     (finding,) = verdict_of(sound_run.manifest(), sound_run.trials(), rows).findings
     assert finding.count("±90 %") == 4
     assert "and 26 more" in finding
-
-
-def test_no_trial_at_all(run: RunStore) -> None:
-    assert verdict_of(run.manifest(), [], []).level == "not"
 
 
 def test_a_chain_without_proof(run: RunStore) -> None:
@@ -141,19 +120,9 @@ def test_a_loss_above_the_threshold_is_a_finding(sound_run: RunStore) -> None:
     assert "8 %" in found.findings[0]
 
 
-def test_the_headline_says_what_the_care_is_about(sound_run: RunStore) -> None:
+def test_an_outlier_is_named_and_the_headline_says_so(sound_run: RunStore) -> None:
     """All trials are valid: this alone is no reason for care."""
-    [first, *others] = sound_run.summaries()
-    odd = [replace(first, outliers=("r001-s000-ping",)), *others]
-    found = verdict_of(sound_run.manifest(), sound_run.trials(), odd)
-    assert found.headline == "Read with care: all 144 trials are valid, but 1 trial is an outlier"
-    stopped = verdict(sound_run, status="interrupted").headline
-    assert stopped.endswith(", but the run's status is interrupted")
-
-
-def test_one_of_a_kind(sound_run: RunStore) -> None:
-    one = sound_run.trials()[:1]
-    summaries = [replace(sound_run.summaries()[0], n=1)]
-    headline = verdict_of(sound_run.manifest(), one, summaries).headline
-    assert "the only trial is valid" in headline
-    assert "the only primary result is imprecise" in headline
+    found = roughly(sound_run, outliers=("r003-s000-iperf3-tcp",))
+    assert found.level == "care"
+    assert found.headline.endswith("all 144 trials are valid, but 1 trial is an outlier")
+    assert "iperf3-tcp rate (topology T1, chain_length 0) 1 of 6" in found.findings[0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.sketches.hashing import hash32, reduced
+from sfcperf.sketches.jhash import jhash
 
 MASK = 0xFFFFFFFF
 
@@ -40,3 +42,16 @@ def test_an_index_is_below_the_number_of_cells(value: int, cells: int) -> None:
 
 def test_indices_reach_all_cells() -> None:
     assert {reduced(value << 20, 245) for value in range(4096)} == set(range(245))
+
+
+@pytest.mark.parametrize(
+    ("key", "seed", "value"),
+    [
+        (b"", 0, 0xDEADBEEF),
+        (b"", 0xDEADBEEF, 0xBD5B7DDE),
+        (b"Four score and seven years ago", 0, 0x17770551),
+        (b"Four score and seven years ago", 1, 0xCD628161),
+    ],
+)
+def test_published_values(key: bytes, seed: int, value: int) -> None:
+    assert jhash(key, seed) == value

@@ -144,9 +144,7 @@ def test_sums_of_packets_that_have_wrapped_are_listed_exactly() -> None:
 
 @examples(200)
 @given(stream=st.lists(keys, max_size=80), columns=st.integers(1, 20), bits=st.integers(1, 8))
-def test_a_count_min_sketch_never_underestimates(
-    stream: list[bytes], columns: int, bits: int
-) -> None:
+def test_count_min_never_underestimates(stream: list[bytes], columns: int, bits: int) -> None:
     sketch = CountMin(3, columns, bits, first_seed=1)
     true: Counter[bytes] = Counter()
     for key in stream:

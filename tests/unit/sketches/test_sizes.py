@@ -18,11 +18,6 @@ from sfcperf.sketches.listing import listing
 from sfcperf.sketches.peeling import cells_for, same_cells, simulated, threshold
 
 
-def test_the_papers_count_min_sketch() -> None:
-    assert columns_for(0.0005) == 5437
-    assert rows_for(0.01) == 5
-
-
 @pytest.mark.parametrize(
     ("hashes", "load"), [(3, 0.81847), (4, 0.77228), (5, 0.70178), (6, 0.63708), (7, 0.58178)]
 )
@@ -31,10 +26,15 @@ def test_thresholds_are_those_of_2_cores(hashes: int, load: float) -> None:
     assert 1 / threshold(hashes) == pytest.approx(load, abs=2e-5)
 
 
-def test_equation_1() -> None:
+def test_sizes_of_equation_1_and_of_the_papers_count_min_sketch() -> None:
     assert false_positive_rate(1500, 3, 200) == pytest.approx((1 - (1 - 1 / 1500) ** 600) ** 3)
-    assert false_positive_rate(1, 1, 0) == 0
-    assert false_positive_rate(1, 1, 1) == 1
+    assert (false_positive_rate(1, 1, 0), false_positive_rate(1, 1, 1)) == (0, 1)
+    for bits in (1, 7, 1500):
+        expected = sum(false_positive_rate(bits, 3, stored) for stored in range(200))
+        assert false_positives(bits, 3, 200) == pytest.approx(expected)
+    bits = bits_for(200, 4, 0.01)
+    assert false_positives(bits, 4, 200) <= 0.01 < false_positives(bits - 64, 4, 200)
+    assert (columns_for(0.0005), rows_for(0.01)) == (5437, 5)
 
 
 def test_false_positives_happen_as_often_as_expected() -> None:
@@ -45,17 +45,6 @@ def test_false_positives_happen_as_often_as_expected() -> None:
         wrong += sum(bloom.add(rng.randbytes(20)) for _ in range(60))
     expected = 300 * false_positives(400, 3, 60)
     assert abs(wrong - expected) < 4 * expected**0.5
-
-
-def test_expected_false_positives_are_the_sum_of_equation_1() -> None:
-    for bits in (1, 7, 1500):
-        expected = sum(false_positive_rate(bits, 3, stored) for stored in range(200))
-        assert false_positives(bits, 3, 200) == pytest.approx(expected)
-
-
-def test_as_few_bits_as_possible() -> None:
-    bits = bits_for(200, 4, 0.01)
-    assert false_positives(bits, 4, 200) <= 0.01 < false_positives(bits - 64, 4, 200)
 
 
 def test_simulated_listings_agree_with_real_ones() -> None:

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from sfcperf.errors import InputError
 from sfcperf.packets.five_tuple import Flow
 from sfcperf.traffic import labels
+from sfcperf.traffic.activities import ACTIVITIES
 from sfcperf.traffic.labels import BENIGN, COLUMNS, Labels, Row
+from sfcperf.traffic.making import SERVERS, rows
+from sfcperf.traffic.schedule import draw
 
 HEADER = ",".join(COLUMNS)
 # A few values, so that rows and flows meet.
@@ -22,17 +25,9 @@ NETWORKS = [None, *map(ip_network, (*ADDRESSES, "10.0.0.0/24", "0.0.0.0/0", "::/
 PORTS = st.sampled_from([0, 80, 443])
 OPTIONAL_PORTS = st.none() | PORTS
 TIMES = st.none() | st.sampled_from([0.0, 1.0, 2.5])
-ROWS = st.builds(
-    Row,
-    st.sampled_from([BENIGN, "scan", "flood"]),
-    TIMES,
-    TIMES,
-    st.none() | st.sampled_from([6, 17]),
-    st.sampled_from(NETWORKS),
-    OPTIONAL_PORTS,
-    st.sampled_from(NETWORKS),
-    OPTIONAL_PORTS,
-)
+ENDS = st.sampled_from(NETWORKS), OPTIONAL_PORTS
+KINDS, PROTOCOLS = st.sampled_from([BENIGN, "scan", "flood"]), st.sampled_from([6, 17])
+ROWS = st.builds(Row, KINDS, TIMES, TIMES, st.none() | PROTOCOLS, *ENDS, *ENDS)
 FLOWS = st.builds(
     Flow, st.sampled_from(ADDRESSES), PORTS, st.sampled_from(ADDRESSES), PORTS,
     st.sampled_from([6, 17]),
@@ -109,12 +104,17 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, message: str):
     assert caught.value.where == f"{path}:3"
 
 
-@pytest.mark.parametrize("text", ["", "label\nscan\n", f"{HEADER}\n", "\0"])
-def test_no_file_of_labels(tmp_path: Path, text: str):
+def test_no_file_of_labels(tmp_path: Path):
     path = tmp_path / "labels.csv"
-    path.write_text(text)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="cannot be read"):
         labels.read(path)
+    for text in ("", "label\nscan\n", f"{HEADER}\n", "\0"):
+        path.write_text(text)
+        with pytest.raises(InputError):
+            labels.read(path)
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(InputError, match="not a regular file"):
+        labels.read(pipe)
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,31 @@ def test_kinds_of_another_encoding_are_never_merged(tmp_path: Path):
     assert len(labels.read(path).kinds) == 2
 
 
-def test_a_fifo_is_not_waited_for(tmp_path: Path):
-    os.mkfifo(path := tmp_path / "labels.csv")
-    with pytest.raises(InputError, match="not a regular file"):
-        labels.read(path)
+SEEDS = st.integers(0, 2**32)
+LENGTHS = st.floats(5, 300)
 
 
-def test_no_file(tmp_path: Path):
-    with pytest.raises(InputError, match="cannot be read"):
-        labels.read(tmp_path / "missing.csv")
+@given(SEEDS, LENGTHS)
+def test_every_kind_within_the_trace(seed: int, duration_s: float):
+    schedule = draw(seed, duration_s, SERVERS)
+    assert schedule == draw(seed, duration_s, SERVERS) != draw(seed + 1, duration_s, SERVERS)
+    assert {s.activity.name for s in schedule.sessions} == {a.name for a in ACTIVITIES}
+    for session in schedule.sessions:
+        assert 0 < session.start_s <= session.start_s + session.duration_s <= duration_s
+    addresses = list(schedule.addresses.values())
+    assert len(set(addresses)) == len(addresses)
+    assert all(ip_address(a) in ip_network("198.18.0.0/15") for a in addresses)
+
+
+@given(SEEDS)
+def test_labels_follow_the_actors(seed: int):
+    schedule = draw(seed, 60, SERVERS)
+    known = Labels(rows(schedule))
+    web = schedule.addresses["web"]
+    for session in schedule.sessions:
+        flow = Flow(schedule.addresses[session.actor], 1024, web, 80, 6)
+        label = session.activity.name if session.activity.attack else BENIGN
+        assert known.of(flow, session.start_s) == label
+    nobody = Flow("203.0.113.7", 1024, web, 80, 6)
+    assert known.of(nobody, 0) == "spoofed-syn-flood"
+    assert known.of(nobody._replace(destination_port=81), 0) is None

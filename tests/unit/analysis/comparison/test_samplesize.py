@@ -3,15 +3,19 @@ four of five cases."""
 
 from __future__ import annotations
 
+from itertools import product
 from math import log1p
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from sfcperf.analysis.two_sample.rank_power import rank_power
-from sfcperf.analysis.two_sample.sample_size import Observed, least_trials, needed, t_power
+from sfcperf.analysis.two_sample.detectable import smallest_shift
+from sfcperf.analysis.two_sample.rank_power import least_trials, rank_power
+from sfcperf.analysis.two_sample.sample_size import Observed, needed, t_power
 
 BOUNDS = (log1p(-0.05), log1p(0.05))
 
@@ -80,14 +84,34 @@ def test_no_difference_and_no_margin_cannot_be_decided() -> None:
     assert needed(Observed(same, same, False, True, 0.0, 0.05, 0.05, None)).n is None
 
 
-@pytest.mark.parametrize("alpha", [0.05, 1e-3, 1e-6])
-@pytest.mark.parametrize("effect", [0.01, 0.1, 1, 5, 50])
 @pytest.mark.parametrize("n", [2, 3, 5, 20, 500, 10_000])
-def test_the_power_of_the_t_test(n: int, effect: float, alpha: float) -> None:
-    of = {"effect_size": effect, "alpha": alpha, "alternative": "two-sided"}
-    judged = {True: TTestPower().power(nobs=n, **of), False: TTestIndPower().power(nobs1=n, **of)}
-    for paired, power in judged.items():
-        found = t_power(n, effect, alpha, paired)
-        assert 0 <= found <= 1.0001
-        # The judge has no value for some large effects.
-        assert np.isnan(power) or found == pytest.approx(power, abs=1e-3)
+def test_the_power_of_the_t_test(n: int) -> None:
+    for effect, alpha in product([0.01, 0.1, 1, 5, 50], [0.05, 1e-3, 1e-6]):
+        of = {"effect_size": effect, "alpha": alpha, "alternative": "two-sided"}
+        pairs, sides = TTestPower().power(nobs=n, **of), TTestIndPower().power(nobs1=n, **of)
+        for paired, power in ((True, pairs), (False, sides)):
+            found = t_power(n, effect, alpha, paired)
+            assert 0 <= found <= 1.0001
+            # The judge has no value for some large effects.
+            assert np.isnan(power) or found == pytest.approx(power, abs=1e-3)
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(6, 0.05), (10, 0.05), (12, 0.004)])
+def test_scipys_test_finds_it_in_four_of_five(n: int, alpha: float) -> None:
+    shift = smallest_shift(n, alpha)
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((2, 2000, n))
+    p = stats.mannwhitneyu(a, b + shift, axis=1, method="exact").pvalue
+    # Both are simulations: 1,000 and 2,000 draws.
+    assert (p <= alpha).mean() == pytest.approx(0.8, abs=0.05)
+
+
+def test_too_few_trials_show_nothing() -> None:
+    assert smallest_shift(3, 0.05) is None
+    assert smallest_shift(4, 0.05) is not None
+
+
+@given(st.integers(2, 30), st.sampled_from([0.05, 0.01, 0.05 / 12]), st.booleans())
+def test_it_exists_from_the_least_number_of_trials_on(n: int, alpha: float, paired: bool) -> None:
+    found = smallest_shift(n, alpha, paired=paired)
+    assert (found is not None) is (n >= least_trials(alpha, paired))

@@ -58,19 +58,11 @@ def test_tost_by_ranks_is_two_tests_of_scipy(seed: int) -> None:
     assert RankSum(a, b).tost_p(-1, 1.5) == pytest.approx(max(sides))
 
 
-@given(st.lists(st.floats(0, 1), max_size=20))
-def test_holm_by_its_definition(p_values: list[float]) -> None:
-    """The k-th smallest of m is multiplied by m - k + 1, and never below the one before."""
-    ascending = sorted(p_values)
-    steps = [min(1.0, (len(p_values) - k) * p) for k, p in enumerate(ascending)]
-    expected = [max(steps[: ascending.index(p) + 1]) for p in p_values]
-    assert holm(p_values) == pytest.approx(expected)
-
-
-def test_holm_is_that_of_statsmodels() -> None:
-    p_values = np.random.default_rng(4).random(9) ** 3
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
     judge = multipletests(p_values, method="holm")[1]
-    assert holm(p_values.tolist()) == pytest.approx(judge.tolist())
+    assert holm(p_values) == pytest.approx(judge.tolist())
+    assert holm([]) == []
 
 
 def test_at_most_forgives_rounding_only() -> None:
@@ -84,16 +76,12 @@ def test_at_most_forgives_rounding_only() -> None:
 def test_cliffs_delta_counts_pairs(a: list[float], b: list[float]) -> None:
     found = cliffs_delta(a, b, 0.95)
     assert found.value == pytest.approx(np.sign(np.subtract.outer(b, a)).mean(), abs=1e-9)
-    assert found.low is not None
-    assert found.high is not None
     assert -1 <= found.low <= found.value + 1e-8
     assert found.value - 1e-8 <= found.high <= 1
 
 
 def test_complete_separation_has_an_interval_too() -> None:
     few, many = (cliffs_delta(range(n), range(n, 2 * n), 0.95) for n in (3, 30))
-    assert few.low is not None
-    assert many.low is not None
     assert few.low < 0.3 < 0.8 < many.low < 1
     assert few.high == many.high == 1
 
@@ -118,7 +106,6 @@ def test_rank_biserial_of_pairs() -> None:
 def test_hedges_g() -> None:
     a, b = [1.0, 2.0, 3.0, 4.0], [3.0, 4.0, 5.0, 6.0]
     found = hedges_g(a, b, False, 0.95)
-    assert found is not None
     spread = np.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / 2)
     unbiased = 1 - 3 / (4 * 6 - 1)
     assert found.value == pytest.approx(2 / spread * unbiased)

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from support.records.comparisons import NOISE, RTT, case, family, row
+from support.tiers import is_gate
 
 from sfcperf.analysis.comparison import Options
 from sfcperf.analysis.comparison.evaluation import evaluate
@@ -28,7 +30,6 @@ def test_worse_is_a_matter_of_the_metric() -> None:
 
 def test_equivalence_wins_over_a_difference_within_the_margin() -> None:
     found = row(100 * STEPS, 102 * STEPS, Options(rarest=0.4))
-    assert found.p_holm is not None
     assert found.p_holm <= 0.05
     assert found.verdict == "equivalent"
     assert any("within the margin" in text for text in found.warnings)
@@ -41,7 +42,6 @@ def test_what_was_not_shown_is_undecided_and_says_what_would_show_it() -> None:
     random = np.random.default_rng(1)
     found = row(100 * random.normal(1, 0.1, 6), 104 * random.normal(1, 0.1, 6))
     assert found.verdict == "undecided"
-    assert found.n_needed is not None
     assert found.n_needed > 6
 
 
@@ -53,11 +53,9 @@ def test_three_trials_decide_nothing_by_ranks_and_say_so() -> None:
     assert found.n_needed == 4
     assert found.n_needed_for == "difference"
     assert row([100, 101, 102], [200, 201, 202], Options(test="t")).verdict == "worse"
-
-
-def test_three_trials_can_show_equivalence_to_those_who_fear_no_second_mode() -> None:
-    options = Options(rarest=0.7)
-    assert row([100, 101, 102], [100.5, 101.5, 102.5], options).verdict == "equivalent"
+    # They can show equivalence to those who fear no second mode.
+    fearless = Options(rarest=0.7)
+    assert row([100, 101, 102], [100.5, 101.5, 102.5], fearless).verdict == "equivalent"
 
 
 def test_the_margin_can_be_in_the_metrics_unit() -> None:
@@ -75,7 +73,6 @@ def test_a_metric_that_is_always_0() -> None:
     assert some.verdict == "undecided"
     many = row(zeros, [3.0, 4, 5, 3, 4, 5, 3, 4])
     assert many.verdict == "worse"
-    assert many.difference is not None
     assert many.difference.value == 4
     judged = row(zeros, [0.0, 1, 0, 1, 0, 1, 0, 0], Options(absolute_margins={"rtt_us": 2}))
     assert judged.verdict == "undecided"
@@ -125,14 +122,14 @@ def test_options_that_make_no_sense(options: dict[str, object]) -> None:
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize(("n", "paired"), [(6, False), (3, False), (10, True)])
 def test_false_alarms_of_whole_families(noise: str, n: int, paired: bool) -> None:
-    """12 rows without a difference: at most alpha of the families have a false alarm. 80 families
-    and a true 5 % give more than 10 false alarms once in a thousand."""
-    random = np.random.default_rng(5)
+    """12 rows without a difference: at most alpha of the families have a false alarm. A true 5 %
+    gives more of them than allowed here once in two hundred."""
+    random, families = np.random.default_rng(5), 40 if is_gate() else 80
     alarms = sum(
         any(r.p_holm is not None and r.p_holm <= 0.05 for r in rows)
-        for rows in (family(random, noise, n, [1.0] * 12, paired=paired) for _ in range(80))
+        for rows in (family(random, noise, n, [1.0] * 12, paired=paired) for _ in range(families))
     )
-    assert alarms <= 10
+    assert alarms <= binom.ppf(0.995, families, 0.05)
     if n == 3:
         assert alarms == 0
 
@@ -141,9 +138,7 @@ def test_false_alarms_of_whole_families(noise: str, n: int, paired: bool) -> Non
 @pytest.mark.parametrize("noise", ["normal", "bimodal"])
 @pytest.mark.parametrize("ratio", [0.95, 1.05])
 @pytest.mark.parametrize("paired", [False, True])
-def test_false_equivalence_at_the_edge_of_the_margin(
-    noise: str, ratio: float, paired: bool
-) -> None:
+def test_false_equivalence_at_the_edge_of_a_margin(noise: str, ratio: float, paired: bool) -> None:
     """Each row differs by the margin itself: 500 rows and a true 5 % give more than 41 once in a
     thousand."""
     options = Options(rarest=0.4)
