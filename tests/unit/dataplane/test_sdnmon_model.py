@@ -8,7 +8,6 @@ import shutil
 import subprocess
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,20 +31,17 @@ VECTORS = json.loads((Path(model.__file__).parent / "vectors.json").read_text())
 ALL = layout_of(",".join(NAMES))
 
 
-@pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["fields"])
-def test_golden_vectors(case: dict[str, Any]) -> None:
-    layout = layout_of(case["fields"])
-    for vector in case["frames"]:
-        try:
-            key = read(bytes.fromhex(vector["frame"]), layout)
-        except MalformedError as problem:
-            assert str(problem) == vector["total"]
-        else:
-            assert key.hex() == vector["key"]
-            assert f"{hash64(key, int(VECTORS['hash_key'], 16)):016x}" == vector["hash"]
-
-
-def test_every_total_and_header_is_in_the_vectors() -> None:
+def test_golden_vectors() -> None:
+    for case in VECTORS["cases"]:
+        layout = layout_of(case["fields"])
+        for vector in case["frames"]:
+            try:
+                key = read(bytes.fromhex(vector["frame"]), layout)
+            except MalformedError as problem:
+                assert str(problem) == vector["total"]
+            else:
+                assert key.hex() == vector["key"]
+                assert f"{hash64(key, int(VECTORS['hash_key'], 16)):016x}" == vector["hash"]
     totals = {f["total"] for case in VECTORS["cases"] for f in case["frames"] if "total" in f}
     assert totals == {
         "malformed_truncated", "malformed_ip", "malformed_transport", "malformed_nsh",
@@ -174,7 +170,7 @@ def test_a_greater_ratio_samples_more(secret: int, key: bytes) -> None:
     assert sampled[20] is True
 
 
-@pytest.mark.parametrize("step", [1, 256, 65536])
+@pytest.mark.parametrize("step", [1, 65536])
 def test_flows_that_follow_each_other_are_sampled_as_if_at_random(step: int) -> None:
     """The number that is sampled has the binomial distribution over secrets."""
     layout = layout_of("ipv4_src")

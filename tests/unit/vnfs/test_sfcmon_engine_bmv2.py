@@ -21,12 +21,7 @@ def knobs(**changes: Any) -> dict[str, Any]:
 def test_each_engine_names_what_it_needs() -> None:
     assert [need.name for need in Sfcmon.requirements(knobs())] == ["sfc-sfcmon"]
     names = [need.name for need in Sfcmon.requirements(knobs(engine="bmv2"))]
-    assert names == [
-        "simple_switch_grpc",
-        "sfcperf[p4]",
-        "ethtool",
-        "ip",
-    ]
+    assert names == ["simple_switch_grpc", "sfcperf[p4]", "ethtool", "ip"]
     assert Sfcmon.peer_needs_xdp(knobs())
     assert not Sfcmon.peer_needs_xdp(knobs(engine="bmv2"))
 

@@ -318,7 +318,6 @@ def test_whatever_comes_is_read_or_refused(seed: int, kind: int):
     [
         ({"counter_buffer_size": 0}, "1 to 64"),
         ({"counter_buffer_size": 65}, "1 to 64"),
-        ({"counter_buffer_size": 2.0}, "1 to 64"),
         ({"counter_buffer_size": True}, "1 to 64"),
         ({"query_interval_ms": 49}, "50 to 86400000"),
         ({"mode": "parse"}, "hash, bloom"),

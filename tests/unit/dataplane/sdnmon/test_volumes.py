@@ -28,8 +28,9 @@ def _coverage(x: NDArray[np.float64], ratio: float, trials: int = TRIALS) -> tup
     return hits / trials, float(np.mean(values) / total)
 
 
-@pytest.mark.parametrize("ratio", [0.05, 0.2, 0.5, 0.9])
-@pytest.mark.parametrize("kind", ["flows", "geometric", "exponential bytes"])
+@pytest.mark.parametrize(
+    ("kind", "ratio"), [("flows", 0.05), ("geometric", 0.9), ("exponential bytes", 0.2)]
+)
 def test_the_interval_has_the_total_as_often_as_it_says(kind: str, ratio: float):
     random = np.random.default_rng(7)
     x = {
@@ -90,12 +91,9 @@ def test_what_always_holds(sampled: list[int], added: list[int], ratio: float):
     assert found.effective_flows <= len(sampled) * (1 + 1e-9)
 
 
-def test_all_flows_are_known_at_ratio_1():
+def test_by_hand():
     found = total_of_all_flows(np.array([1, 2, 3]), 1)
     assert (found.low, found.value, found.high) == (6, 6, 6)
-
-
-def test_effective_flows():
     assert total_of_all_flows(np.ones(100), 0.5).effective_flows == 100
     assert total_of_all_flows(np.append(np.ones(100), 1e6), 0.5).effective_flows < 1.01
     assert total_of_all_flows(np.array([]), 0.5).effective_flows == 0
