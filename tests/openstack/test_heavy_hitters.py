@@ -17,7 +17,6 @@ from sfcperf.vnfs.heavy_hitter.running import BINARY
 
 pytestmark = [pytest.mark.server, pytest.mark.root, pytest.mark.exhaustive]
 
-IDS = ("local", "nova", "tacker")
 THRESHOLD = 100
 WORKFLOW: dict[str, Any] = {
     "sfcperf": 1,
@@ -49,11 +48,10 @@ WORKFLOW: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _cloud(lifecycle: str) -> dict[str, Any]:
-    return {"driver": "openstack", "config": {**CONFIG, "lifecycle": lifecycle}}
+ON = {"local": {"driver": "local"}, "openstack": {"driver": "openstack", "config": CONFIG}}
 
 
-@pytest.fixture(params=[{"driver": "local"}, _cloud("nova"), _cloud("tacker")], ids=IDS)
+@pytest.fixture(params=ON.values(), ids=ON)
 def lab(request: pytest.FixtureRequest, tmp_path: Path, leftovers: None) -> Iterator[CloudLab]:
     compiled(BINARY)
     lab = CloudLab(tmp_path, {**WORKFLOW, "infrastructure": request.param})

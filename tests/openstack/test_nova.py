@@ -13,6 +13,7 @@ from support.cloud.openstack_context import (
     function,
     public_key,
 )
+from support.cloud.openstack_project import inventory
 
 from sfcperf.drivers.openstack.api.errors import CloudError
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
@@ -130,8 +131,11 @@ def test_neighbours_with_similar_names_stay(
 
 
 def test_what_the_cloud_offers_and_lacks(context: LifecycleContext, admin: Any) -> None:
-    """An ordinary user may neither make flavors nor choose hypervisors."""
+    """An ordinary user may neither make flavors nor choose hypervisors; what the driver may make
+    can be listed."""
     config, cloud = context.config, context.cloud
+    of_tacker = {"Tacker's vnffgs", "Tacker's vnf instances", "Tacker's vnf packages"}
+    assert {"servers", "port chains", "stacks", *of_tacker} <= inventory(admin).keys()
     offered = requirements(config)
     assert [need for need in offered if not need.met] == []
     assert {"nova", "neutron", "glance", "neutron extension sfc"} <= {r.name for r in offered}

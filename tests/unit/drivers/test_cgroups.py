@@ -45,29 +45,6 @@ rw,nsdelegate,memory_recursiveprot
     "0::/user.slice/user-0.slice/session-1.scope\n",
 )
 
-HYBRID = (
-    # systemd of Debian 10 and Ubuntu 20.04: v1 has the controllers, v2 is for systemd alone.
-    """\
-32 24 0:28 / /sys/fs/cgroup ro,nosuid,nodev,noexec shared:9 - tmpfs tmpfs ro,mode=755
-33 32 0:29 / /sys/fs/cgroup/unified rw,nosuid,nodev,noexec,relatime shared:10 - cgroup2 cgroup2 \
-rw,nsdelegate
-34 32 0:30 / /sys/fs/cgroup/systemd rw,nosuid,nodev,noexec,relatime shared:11 - cgroup cgroup \
-rw,xattr,name=systemd
-38 32 0:34 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid,nodev,noexec,relatime shared:16 - cgroup cgroup \
-rw,cpu,cpuacct
-40 32 0:36 / /sys/fs/cgroup/cpuset rw,nosuid,nodev,noexec,relatime shared:18 - cgroup cgroup \
-rw,cpuset
-43 32 0:39 / /sys/fs/cgroup/memory rw,nosuid,nodev,noexec,relatime shared:21 - cgroup cgroup \
-rw,memory
-""",
-    """\
-12:cpuset:/
-11:cpu,cpuacct:/user.slice/user-0.slice/session-1.scope
-7:memory:/user.slice/user-0.slice/session-1.scope
-1:name=systemd:/user.slice/user-0.slice/session-1.scope
-0::/user.slice/user-0.slice/session-1.scope
-""",
-)
 
 DOCKER_V1 = (
     # --privileged; v1's default is the host's cgroup namespace, so that paths are the host's.
@@ -141,13 +118,6 @@ class TestV1:
                 "memory": cgroupfs / "memory/api/516aec9b",
             },
         )
-
-    def test_hybrid_has_its_controllers_on_v1(self, cgroupfs: Path) -> None:
-        session = "user.slice/user-0.slice/session-1.scope"
-        folders = ("cpuset", f"cpu,cpuacct/{session}", f"memory/{session}", "unified")
-        where = find(HYBRID, cgroupfs, folders)
-        assert where.version == 1
-        assert list(where.parents.values()) == [cgroupfs / folder for folder in folders[:3]]
 
     def test_a_containers_mount_is_its_own_group_already(self, cgroupfs: Path) -> None:
         folders = ("cpuset", "cpu,cpuacct", "memory")
