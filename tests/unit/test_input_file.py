@@ -16,12 +16,10 @@ def test_a_file_up_to_the_limit_is_read_also_by_a_link(tmp_path: Path) -> None:
     path.write_bytes(b"12345678")
     link.symlink_to("file")
     assert read_input(link, "the file", max_bytes=8) == b"12345678"
-    for file, limit, words in (
-        (path, 7, "too large.*7 bytes"),
-        (Path("/proc/self/maps"), 8, "too large"),
-    ):
-        with pytest.raises(InputError, match=f"the file is {words}"):
-            read_input(file, "the file", max_bytes=limit)
+    # The second one says that it has no size.
+    for file in (path, Path("/proc/self/maps")):
+        with pytest.raises(InputError, match=r"the file is too large.*7 bytes"):
+            read_input(file, "the file", max_bytes=7)
 
 
 def test_a_fifo_and_a_terminal_do_not_block(tmp_path: Path) -> None:

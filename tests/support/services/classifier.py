@@ -16,7 +16,6 @@ from scapy.packet import Packet
 from sfcperf import retry
 from sfcperf.hosts.namespace import LocalHost
 from sfcperf.management.deployment import Deployment, RuleInterface, ServiceFunction
-from sfcperf.packets.five_tuple import Flow
 from sfcperf.services.classifier.running import RunningClassifier
 from sfcperf.services.kafka.service import RunningKafka
 from sfcperf.vnfs.rule_interface.policy import KNOBS, Policy
@@ -261,9 +260,3 @@ class _Chain:
 class _Scenario:
     chain: _Chain
     services: tuple[Any, ...] = ()
-
-
-def five_tuple(verdict: Mapping[str, Any]) -> Flow:
-    """Of a verdict as JSON."""
-    names = ("src", "src_port", "dst", "dst_port", "protocol")
-    return Flow(*(verdict[name] for name in names))

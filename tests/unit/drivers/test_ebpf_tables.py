@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-from typing import Any
-
 import pytest
 from support.records.scenarios import scenario, topology
 
-from sfcperf.dataplane import binaries
-from sfcperf.dataplane.sff.process import BINARY
 from sfcperf.drivers.local import dataplane
 from sfcperf.drivers.local.layout import Layout, lay_out
 from sfcperf.drivers.local.sff.ebpf_tables import sff_tables
-from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Link, Match, Node, Scenario, Topology
 
@@ -30,28 +23,6 @@ def lines(chain: Scenario, node: str, layout: Layout | None = None) -> list[str]
     found = layout or lay_out(chain, "abcdef")
     text = sff_tables(found, chain, node, take_xdp=list(found.nodes), shown=False, trace=0)
     return text.splitlines()
-
-
-@pytest.mark.parametrize(
-    ("place", "encapsulation"), [("T1", "nsh-eth"), ("T2", "nsh-vxlan-gpe"), ("T3", "nsh-eth")]
-)
-def test_sfc_sff_accepts_them(tmp_path: Path, place: str, encapsulation: Any) -> None:
-    chain = scenario(
-        ["forwarder", "router", "forwarder"],
-        where=topology(place),
-        encapsulation=encapsulation,
-        match=Match("tcp", "10.0.0.0/24", "10.0.0.2/32", 1000, 5201),
-    )
-    layout = lay_out(chain, "abcdef")
-    try:
-        tool = binaries.find(BINARY)
-    except EnvironmentLacks as error:
-        pytest.skip(str(error))
-    for node in layout.nodes:
-        tables = tmp_path / f"{node}.tables"
-        tables.write_text("\n".join(lines(chain, node, layout)) + "\n")
-        done = subprocess.run([tool, "--tables", tables, "--check"], capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_replies_match_with_source_and_destination_exchanged() -> None:

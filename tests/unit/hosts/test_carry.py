@@ -1,12 +1,8 @@
-"""What a program needs elsewhere, and the archive that it travels in."""
+"""What a program needs elsewhere, and who has no room for it."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import platform
-import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +11,7 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.base import Completed
 from sfcperf.hosts.carry import Room, equip
 from sfcperf.hosts.carry.closure import Closure, closure, parse_ldd
-from sfcperf.hosts.carry.pack import archive, tree
+from sfcperf.hosts.carry.pack import tree
 from sfcperf.hosts.namespace import LocalHost
 
 LDD = """\
@@ -50,43 +46,6 @@ def test_a_script_cannot_be_carried(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         closure("some-script")
 
 
-def test_an_unpacked_tree_runs(tmp_path: Path) -> None:
-    """The script in `bin` and the loader do what they should: judged by running it."""
-    found = tree(closure("stat"))
-    _unpack(archive([found], frozenset(), str(tmp_path)), tmp_path)
-    script = tmp_path / "bin/stat"
-    done = subprocess.run(
-        [script, "-c", "%n", "a b", "--", "/"], cwd="/", capture_output=True, text=True, timeout=10
-    )
-    assert done.stdout == "/\n"
-    assert "stat: cannot statx 'a b'" in done.stderr
-
-
-def test_what_is_there_is_not_packed_again(tmp_path: Path) -> None:
-    found = tree(closure("stat"))
-    names = _names(archive([found], frozenset(found.objects), "/w/carried"))
-    assert not [name for name in names if name.startswith("objects/")]
-    twice = archive([found, tree(closure("ls"))], frozenset(), "/w/carried")
-    assert len(_names(twice)) == len(set(_names(twice)))
-    assert archive([found], frozenset(), "/w") == archive([found], frozenset(), "/w")
-    program = tmp_path / "program"
-    digests = set()
-    for content in (b"one", b"two, longer"):
-        program.write_bytes(content)
-        digests.add(tree(Closure("program", program, None, ())).digest)
-    assert len(digests) == 2
-
-
-def _names(data: bytes) -> list[str]:
-    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(data))) as tar:
-        return tar.getnames()
-
-
-def _unpack(data: bytes, folder: Path) -> None:
-    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(data))) as tar:
-        tar.extractall(folder, filter="fully_trusted")
-
-
 def test_room() -> None:
     for memory_kib, disk, usable in (
         (100_000, "1000 2000 4096 ef53", 1000 * 4096),  # ext4
@@ -96,6 +55,15 @@ def test_room() -> None:
         (1_000, "0 0 4096 858458F6", 0),
     ):
         assert Room.of(f"MemAvailable: {memory_kib} kB", disk).usable_bytes == usable
+
+
+def test_other_contents_have_another_name(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    digests = set()
+    for content in (b"one", b"two, longer"):
+        program.write_bytes(content)
+        digests.add(tree(Closure("program", program, None, ())).digest)
+    assert len(digests) == 2
 
 
 class OtherMachine(LocalHost):

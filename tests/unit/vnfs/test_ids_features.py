@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scapy.utils import RawPcapReader
 from support.needs import compiled
 from support.schemas import validator
-from support.sfcmon import traces
 from support.tiers import examples
 from support.vnfs import flow_reference
 from support.vnfs.ids_tool import (
@@ -321,20 +320,6 @@ def test_tshark_counts_the_same_conversations(tmp_path: Path) -> None:
         ours[ends] = record["features"][5] + record["features"][7]
     assert ours == theirs
     assert sum(ours.values()) == len(_TALKS)
-
-
-def test_a_capture_is_read_whole_or_refused() -> None:
-    """Obsolete packet blocks have packets; an interface without packets may be of any link type."""
-    frames = [(START_NS + n, wrapped(packet(4, 1, 2, (80, 1), "udp"), "plain")) for n in range(9)]
-    wanted = printed(run(capture(frames)).stdout)
-    assert wanted
-    for options in ({"old": True}, {"unused": 220}):
-        done = run(traces.pcapng(frames, **options))
-        assert (done.returncode, printed(done.stdout)) == (0, wanted)
-    for content in (capture(frames)[:-3], capture(frames) + b"\xff" * 16):
-        done = run(content)
-        assert done.returncode == 1
-        assert b"at byte" in done.stderr
 
 
 def test_what_is_left_out_is_told() -> None:

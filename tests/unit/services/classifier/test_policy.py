@@ -149,3 +149,10 @@ def test_a_refused_rule_is_tried_again() -> None:
     assert judge(policy, [flood], 1) == []
     policy.refused(rule)
     assert judge(policy, [flood], 1) == [rule]
+
+
+def test_spoofed_sources_have_half_of_the_room() -> None:
+    policy = Policy(LIMITS)
+    spoofed = [verdict(f"198.51.100.{number}", 1, "flood") for number in range(20)]
+    assert len(judge(policy, spoofed)) == 4
+    assert policy.withheld == 16

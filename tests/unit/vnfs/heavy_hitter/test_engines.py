@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -154,18 +155,22 @@ def test_a_heavy_hitter_is_forgotten_after_its_time(tmp_path: Path, engine: str)
     assert len(read_pcap(tmp_path / "out.pcap")) == 4
 
 
-def test_windows_whose_numbers_wrap(tmp_path: Path, engine: str) -> None:
-    clock = Clock(step_ns=10**6, window_ms=50, first_epoch=0xFFFFFFFE)
-    frames = [udp(1024 + number % 7) for number in range(400)]
-    found = check(tmp_path, engine, frames, Settings(threshold=1000), clock)
-    assert sum(count for row, _, count in found.cells if row == 0) == 50
-
-
-def test_all_flows_collide(tmp_path: Path, engine: str) -> None:
-    """In a sketch of 2 columns, everybody is a heavy hitter: as the model has it."""
-    frames = [udp(1024 + number % 50) for number in range(2000)]
-    found = check(tmp_path, engine, frames, Settings(rows=8, columns=2, threshold=100))
-    assert len(found.reports) == 50
+@pytest.mark.parametrize(
+    ("flows", "packets", "settings", "clock"),
+    [
+        (7, 400, {"threshold": 1000}, Clock(step_ns=10**6, window_ms=50, first_epoch=0xFFFFFFFE)),
+        # In a sketch of 2 columns, everybody is a heavy hitter.
+        (50, 2000, {"rows": 8, "columns": 2, "threshold": 100}, PLAIN),
+        (300, 1500, {"rows": 1, "columns": 64, "seed": 2**32 - 2}, PLAIN),
+        (300, 1500, {"rows": 3, "columns": 64, "seed": 2**32 - 2}, PLAIN),
+    ],
+    ids=["numbers of windows wrap", "all flows collide", "one row", "three rows"],
+)
+def test_it_does_what_the_model_does(
+    tmp_path: Path, engine: str, flows: int, packets: int, settings: dict[str, Any], clock: Clock
+) -> None:
+    frames = [udp(1024 + number % flows) for number in range(packets)]
+    check(tmp_path, engine, frames, Settings(**settings), clock)
 
 
 def test_frames_that_take_little_work_leave_as_fast_as_they_come(
@@ -174,13 +179,6 @@ def test_frames_that_take_little_work_leave_as_fast_as_they_come(
     # More of them are worked on at once than leave in a burst.
     frames = [bytes(Ether(dst=MAC, src=CLIENT) / ARP() / Raw(bytes(18)))] * 5000
     assert check(tmp_path, engine, frames, Settings()).counters["unmonitored"] == 5000
-
-
-@pytest.mark.parametrize("rows", [1, 3, 8])
-def test_rows(tmp_path: Path, engine: str, rows: int) -> None:
-    frames = [udp(1024 + number % 300) for number in range(1500)]
-    settings = Settings(rows=rows, columns=64, seed=2**32 - 2, threshold=10**6)
-    check(tmp_path, engine, frames, settings)
 
 
 def test_conservative_update_counts_at_most_as_much(tmp_path: Path, engine: str) -> None:
