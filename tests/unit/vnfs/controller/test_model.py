@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -19,8 +18,26 @@ from sfcperf.vnfs.sfcmon.controller.entries import entries
 from sfcperf.vnfs.sfcmon.controller.model import Sizes, State
 from sfcperf.vnfs.sfcmon.controller.references import problems
 
-Change = Callable[[dict[str, Any]], object]
-PATH = two_switches()["paths"][10]
+PATH, BACK = two_switches()["paths"][10], two_switches()["rules"]["back"]
+OTHER = {"switch": "s1", "port": 1, "mac": mac(99)}
+LINK_END = {"switch": "s1", "port": 384}
+ALL_PORTS = {"source_port": {"first": 0, "last": 65535}}
+
+
+def changed(place: str, value: Any) -> str:
+    """`two_switches` with another value, or with more of them, there; `...`: there is none."""
+    raw = json.loads(json.dumps(two_switches()))
+    *folders, name = place.split()
+    part: Any = raw
+    for folder in folders:
+        part = part.setdefault(folder, {})
+    if value is ...:
+        del part[name]
+    elif isinstance(value, dict) and isinstance(part.get(name), dict):
+        part[name] |= value
+    else:
+        part[name] = value
+    return json.dumps(raw)
 
 
 def test_sizes_are_those_that_the_program_has_room_for():
@@ -52,7 +69,7 @@ def test_a_state_survives_json():
         ("switches s1 ports 01", 1500),
         ("switches s1 ports 510", 1500),
         ("switches ../x", switch(3)),
-        ("links s1-s2 ends", [{"switch": "s1", "port": 384}]),
+        ("links s1-s2 ends", [LINK_END]),
         ("functions fwd-1", {"transport": "gpe"}),
         ("functions fwd-1", {"ingress": {"port": 128, "mac": mac(21), "address": "192.0.2.9"}}),
         ("chains web types", []),
@@ -71,112 +88,57 @@ def test_a_state_survives_json():
     ],
 )
 def test_what_is_wrong_by_itself(place: str, value: Any):
-    """And not what is around it; `...`: there is none."""
-    raw = json.loads(json.dumps(two_switches()))
-    *folders, name = place.split()
-    part: Any = raw
-    for folder in folders:
-        part = part.setdefault(folder, {})
-    if value is ...:
-        del part[name]
-    elif isinstance(part.get(name), dict):
-        part[name] |= value
-    else:
-        part[name] = value
+    """And not what is around it."""
     with pytest.raises(ValidationError) as caught:
-        State.model_validate_json(json.dumps(raw))
+        State.model_validate_json(changed(place, value))
     [found] = {" ".join(map(str, each["loc"])) for each in caught.value.errors()}
     assert found.startswith(place)
 
 
-def _function(state: dict[str, Any], name: str, **fields: Any) -> None:
-    state["functions"][name] |= fields
-
-
-def _long_path(state: dict[str, Any]) -> None:
-    state["chains"]["web"]["types"] = ["forwarder"] * 62
-    state["paths"][10] |= {"hops": ["fwd-1"] * 62, "destination": "server"}
-
-
-def _second_path(state: dict[str, Any]) -> None:
-    state["paths"][20] = state["paths"][10] | {"reverse_spi": None}
-
-
 @pytest.mark.parametrize(
-    ("change", "where", "words"),
+    ("place", "value", "where", "words"),
     [
-        (
-            lambda s: s["endpoints"]["client"].update(switch="s9"),
-            "endpoints/client/switch",
-            "switch 's9'",
-        ),
-        (lambda s: s["paths"][10].update(hops=["fwd-1", "none"]), "paths/10/hops/1", "'none'"),
-        (lambda s: s.update(monitoring={"s9": {}}), "monitoring/s9", "switch 's9'"),
-        (lambda s: s["endpoints"]["client"].update(port=2), "endpoints/client/port", "port 2"),
-        (
-            lambda s: s["endpoints"]["client"].update(port=128),
-            "endpoints/client/port",
-            "of another kind",
-        ),
-        (
-            lambda s: s["endpoints"].update(other={"switch": "s1", "port": 1, "mac": mac(99)}),
-            "endpoints/other/port",
-            "/endpoints/client/port",
-        ),
-        (
-            lambda s: s["endpoints"]["client"].update(mac=mac(12)),
-            "endpoints/server/mac",
-            "/endpoints/client/mac",
-        ),
-        (
-            lambda s: s["switches"]["s2"].update(address="192.0.2.1"),
-            "switches/s2/address",
-            "192.0.2.1",
-        ),
-        (
-            lambda s: s["links"]["s1-s2"]["ends"][1].update(switch="s1"),
-            "links/s1-s2/ends/1/port",
-            "taken",
-        ),
-        (lambda s: s.update(monitoring={"s1": {}}), "monitoring/s1", "Thrift"),
-        (
-            lambda s: (
-                s.update(monitoring={"s1": {}})
-                or s["switches"]["s1"].update(program="sfc_switch_plain")
-            ),
-            "monitoring/s1",
-            "sfc_switch_plain",
-        ),
-        (lambda s: s["paths"][10].update(hops=["fwd-1"]), "paths/10/hops", "1 functions"),
-        (
-            lambda s: s["paths"][10].update(hops=["fw-1", "fwd-1"]),
-            "paths/10/hops/0",
-            "'forwarder'",
-        ),
-        (lambda s: s["paths"][10].update(initial_si=2), "paths/10/initial_si", "too small"),
-        (lambda s: s["paths"][10].update(destination="client"), "paths/10/destination", "source"),
-        (lambda s: s["paths"][10].update(reverse_spi=10), "paths/10/reverse_spi", "/paths/10"),
-        (lambda s: s["links"].clear(), "paths/10", "no links"),
-        (_long_path, "paths/10/hops", "64 lookups"),
-        (_second_path, "paths/20", "SPI 10, SI 254 return by its port 257"),
-        (lambda s: _function(s, "fw-1", egress=None), "paths/10", "SPI 10, SI 254 return"),
-        (lambda s: s["rules"]["back"].update(port=1), "rules/back/port", "port 1"),
-        (lambda s: s["rules"]["back"].update(path=12), "rules/back/path", "SPI 12"),
-        (lambda s: s["rules"]["back"].update(path=10), "rules/back/path", "switch 's1', port 1"),
-        (
-            lambda s: s["rules"].update(
-                other=s["rules"]["back"] | {"match": {"source_port": {"first": 0, "last": 65535}}}
-            ),
-            "rules/other",
-            "/rules/back",
-        ),
+        ("endpoints client switch", "s9", "endpoints/client/switch", "switch 's9'"),
+        ("paths 10 hops", ["fwd-1", "none"], "paths/10/hops/1", "'none'"),
+        ("monitoring s9", {}, "monitoring/s9", "switch 's9'"),
+        ("endpoints client port", 2, "endpoints/client/port", "port 2"),
+        ("endpoints client port", 128, "endpoints/client/port", "of another kind"),
+        ("endpoints other", OTHER, "endpoints/other/port", "/endpoints/client/port"),
+        ("endpoints client mac", mac(12), "endpoints/server/mac", "/endpoints/client/mac"),
+        ("switches s2 address", "192.0.2.1", "switches/s2/address", "192.0.2.1"),
+        ("links s1-s2 ends", [LINK_END] * 2, "links/s1-s2/ends/1/port", "taken"),
+        ("monitoring s1", {}, "monitoring/s1", "Thrift"),
+        ("paths 10 hops", ["fwd-1"], "paths/10/hops", "1 functions"),
+        ("paths 10 hops", ["fw-1", "fwd-1"], "paths/10/hops/0", "'forwarder'"),
+        ("paths 10 initial_si", 2, "paths/10/initial_si", "too small"),
+        ("paths 10 destination", "client", "paths/10/destination", "source"),
+        ("paths 10 reverse_spi", 10, "paths/10/reverse_spi", "/paths/10"),
+        ("links s1-s2", ..., "paths/10", "no links"),
+        ("paths 20", PATH | {"reverse_spi": None}, "paths/20", "SI 254 return by its port 257"),
+        ("functions fw-1 egress", None, "paths/10", "SPI 10, SI 254 return"),
+        ("rules back port", 1, "rules/back/port", "port 1"),
+        ("rules back path", 12, "rules/back/path", "SPI 12"),
+        ("rules back path", 10, "rules/back/path", "switch 's1', port 1"),
+        ("rules other", BACK | {"match": ALL_PORTS}, "rules/other", "/rules/back"),
     ],
 )
-def test_what_is_wrong_with_others(change: Change, where: str, words: str):
-    raw = two_switches()
-    change(raw)
-    found = problems(State.model_validate(raw))
+def test_what_is_wrong_with_others(place: str, value: Any, where: str, words: str):
+    found = problems(State.model_validate_json(changed(place, value)))
     assert (f"/{where}", True) in [(each.where, words in each.message) for each in found], found
+
+
+def test_a_program_without_sketches_and_a_path_that_is_too_long():
+    plain, long = two_switches(), two_switches()
+    plain["monitoring"] = {"s1": {}}
+    plain["switches"]["s1"]["program"] = "sfc_switch_plain"
+    long["chains"]["web"]["types"] = ["forwarder"] * 62
+    long["paths"][10]["hops"] = ["fwd-1"] * 62
+    for raw, where, words in (
+        (plain, "/monitoring/s1", "sfc_switch_plain"),
+        (long, "/paths/10/hops", "64 lookups"),
+    ):
+        found = problems(State.model_validate(raw))
+        assert (where, True) in [(each.where, words in each.message) for each in found], found
 
 
 def test_a_link_of_a_switch_with_itself():
