@@ -98,7 +98,8 @@ def test_a_file_that_is_no_state(tmp_path: Path, text: str, place: str):
     path.write_text(text)
     with pytest.raises(InputError) as caught:
         Store(path)
-    assert f"{path}{place}" in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert f"state.json{place}" in str(caught.value)
     assert path.read_text() == text
 
 
