@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,12 @@ def test_records_equal_those_of_another_implementation(
     assert [record["sequence"] for record in found] == list(range(len(found)))
 
 
+@cache
+def _udp(version: int, ends: tuple[int, int], ports: tuple[int, int]) -> bytes:
+    """Scapy makes frames slowly."""
+    return wrapped(packet(version, *ends, ports, "udp"), "plain")
+
+
 @st.composite
 def _short_flows(draw: st.DrawFn) -> bytes:
     """Of two clients and a server that answers, in many flows."""
@@ -107,7 +114,7 @@ def _short_flows(draw: st.DrawFn) -> bytes:
     ends, ports = (client, 3), (draw(st.integers(1000, 1006)), 80)
     if draw(st.sampled_from([True, False, False])):
         ends, ports = ends[::-1], ports[::-1]
-    return wrapped(packet(version, *ends, ports, "udp"), "plain")
+    return _udp(version, ends, ports)
 
 
 @examples(500)
@@ -130,10 +137,14 @@ def test_early_records_of_many_flows_equal_those_of_another_implementation(
     assert as_records(extract(trace, *_options(*how))) == flow_reference.records(trace, *how)
 
 
+@cache
+def _syn(source: int, port: int) -> bytes:
+    return wrapped(packet(4, source, 99, (port, 80), "tcp", flags="S"), "plain")
+
+
 def _flood(flows: int, source: int = 1) -> list[bytes]:
     """A packet of each flow."""
-    packets = [packet(4, source, 99, (1000 + n, 80), "tcp", flags="S") for n in range(flows)]
-    return [wrapped(each, "plain") for each in packets]
+    return [_syn(source, 1000 + number) for number in range(flows)]
 
 
 def _early_ports(frames: Sequence[bytes], *options: str) -> list[int]:
@@ -252,8 +263,8 @@ def test_damaged_packets_damage_nothing_else(
 
 def test_more_flows_than_the_table_has_room_for() -> None:
     """Each packet is in one record of its window, and each flow in at least one."""
-    packets = [packet(4, 1, 2, (port, 9), "udp") for port in [*range(1, 501)] * 2]
-    frames = [(START_NS + n, wrapped(made, "plain")) for n, made in enumerate(packets)]
+    ports = [*range(1, 501)] * 2
+    frames = [(START_NS + n, _udp(4, (1, 2), (port, 9))) for n, port in enumerate(ports)]
     found = extract(frames, "--early-packets", "0", "--flows", "16")
     assert sum(record["features"][5] for record in found) == 1000
     assert {record["features"][1] for record in found} == set(range(1, 501))

@@ -36,9 +36,15 @@ HOW = Extraction(window_ms=1000, slide_ms=0, early_packets=4, early_flows=16)
 KINDS = ["benign", "a", "b"]
 
 
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return write_trace(tmp_path_factory.mktemp("trace"))
+
+
 @pytest.fixture
-def source(tmp_path: Path, state_dir: Path) -> Source:
-    pcap, labelled = write_trace(tmp_path)
+def source(trace: tuple[Path, Path], tmp_path: Path, state_dir: Path) -> Source:
+    """A copy that a test may change."""
+    pcap, labelled = (Path(shutil.copy(file, tmp_path)) for file in trace)
     return Source(pcap, labelled, seed=1, share=0.5)
 
 
