@@ -44,8 +44,10 @@ def deployment(
     made = OpenStackDriver(
         DriverContext("test", tag, config, journal, folder / "state", folder / "raw", print)
     )
-    yield made.deploy(scenario(["forwarder"]))
-    made.close()
+    try:
+        yield made.deploy(scenario(["forwarder"]))
+    finally:
+        made.close()
     assert journal.outstanding() == []
     assert not settled(before, lambda: inventory(cloud))
 
