@@ -71,6 +71,8 @@ def test_ci_measures_and_compares() -> None:
         else:
             assert failing(values["fail_on"]) == {"worse"}
             assert len(values["runs"]) == 2
+    gitlab = snippets()[1]["benchmark"]
+    assert gitlab["allow_failure"] == {"exit_codes": [5]}
 
 
 def test_the_containerfile_prepares_and_runs() -> None:
