@@ -266,6 +266,11 @@ class TestFilesOfV2:
                 "max 9\noom 2\noom_kill 1\noom_group_kill 0\n",
                 ["it ran out of memory (memory.events: oom 2, oom_kill 1)"],
             ),
+            (
+                "memory.max",
+                "1048576\n",
+                ["memory.max of its control group is 1048576, not 67108864"],
+            ),
             ("cpuset.cpus", "0-1\n", ["cpuset.cpus of its control group is 0-1, not 0"]),
             (
                 "cgroup.procs",
@@ -273,7 +278,7 @@ class TestFilesOfV2:
                 [f"{Path('/proc/self/comm').read_text().strip()} has left its control group"],
             ),
         ],
-        ids=["limit-reached", "out-of-memory", "cpus", "process"],
+        ids=["limit-reached", "out-of-memory", "memory", "cpus", "process"],
     )
     def test_what_has_changed_since(
         self, group: Cgroup, file: str, text: str, problems: list[str]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.fuzzing import SEEDS, mutated
 from support.sdnmon import wire
@@ -164,6 +164,7 @@ def test_what_is_wrong(kind: int, content: str):
 
 @examples(300)
 @given(st.lists(st.binary(min_size=16, max_size=16), max_size=9000))
+@example([number.to_bytes(16) for number in range(9000)])
 def test_keys_arrive_in_messages_that_openflow_can_carry(keys: list[bytes]):
     found = []
     for request in messages.add_entries(keys):
