@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from support.tiers import examples
@@ -149,3 +151,19 @@ def test_renewals_leave_nothing_behind() -> None:
     assert len(store._expiries) < 2000
     assert store.expire(20.0) == []
     assert store.expire(21.0) == [Source("192.0.2.1")]
+
+
+@pytest.mark.parametrize("burst", [1, 1000])
+def test_the_rate_is_a_rate(burst: int) -> None:
+    store = RuleStore(policy(max_rules=10**6, max_changes_per_s=100), frozenset((4,)), 0.0)
+    accepted = 0
+    for number in range(20_000):
+        now_s = math.floor(number / burst) * burst / 2000  # 2,000 per second, for ten seconds
+        try:
+            store.put(Source(str(ipaddress.IPv4Address(number + 1))), 60, now_s)
+        except Refused as refusal:
+            assert refusal.reason is Reason.RATE
+        else:
+            accepted += 1
+    # At most one bucket, and what flowed in; some of it too late for the last of ten seconds.
+    assert 100 + 900 <= accepted <= 100 + 1000
