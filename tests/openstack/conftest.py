@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.cloud.cloud_runs import CloudLab
 from support.cloud.openstack_context import lifecycle_context
 from support.cloud.openstack_project import inventory, settled
 
@@ -63,6 +65,19 @@ def leftovers(cloud: Any) -> Iterator[None]:
     yield
     left = settled(before, lambda: inventory(cloud))
     assert not left, f"left in the cloud: {left}"
+
+
+@pytest.fixture
+def new_lab(tmp_path: Path, leftovers: None) -> Iterator[Callable[[Mapping[str, Any]], CloudLab]]:
+    """Makes labs of workflows; what a test that failed has left of them is removed."""
+    with ExitStack() as stack:
+
+        def make(document: Mapping[str, Any]) -> CloudLab:
+            lab = CloudLab(tmp_path, document)
+            stack.callback(lab.close)
+            return lab
+
+        yield make
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ No cloud is needed, only its supervisor, here of two processes that do nothing.
 
 from __future__ import annotations
 
-import configparser
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -19,7 +17,6 @@ import pytest
 
 from sfcperf import retry
 from sfcperf.playbooks.openstack import keeper
-from sfcperf.playbooks.openstack.configure import configure
 from sfcperf.playbooks.openstack.layout import Layout
 from sfcperf.playbooks.openstack.life import down
 
@@ -162,17 +159,3 @@ def test_a_supervisor_that_does_not_start_is_told(layout: Layout, services: Path
     with pytest.raises(EnvironmentLacks, match="perhaps"):
         keeper.start(layout, services)
     assert keeper.running(layout) is None
-
-
-def test_the_configuration_is_whole(layout: Layout) -> None:
-    """Every template is filled in, and the supervisor can read the services."""
-    path = configure(layout)
-    written = [p for p in [*layout.etc.rglob("*"), layout.clouds] if p.is_file()]
-    assert len(written) > 15
-    assert not any("{{" in p.read_text() or "{%" in p.read_text() for p in written)
-    read = configparser.ConfigParser()
-    read.read(path)
-    programs = [name for name in read.sections() if name.startswith("program:")]
-    assert len(programs) >= 20
-    for name in programs:
-        assert shlex.split(read[name]["command"])

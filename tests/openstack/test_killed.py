@@ -25,10 +25,8 @@ ALL_VALID = [(trial, "valid") for trial in PLANNED]
 
 
 @pytest.fixture
-def lab(cloud: Connection, tmp_path: Path) -> Iterator[CloudLab]:
-    lab = CloudLab(tmp_path, {**workflow(cloud.config.name), "probes": [PROBE]})
-    yield lab
-    lab.close()
+def lab(cloud: Connection, new_lab: Callable[..., CloudLab]) -> CloudLab:
+    return new_lab({**workflow(cloud.config.name), "probes": [PROBE]})
 
 
 @pytest.fixture
@@ -59,9 +57,7 @@ def kill(command: subprocess.Popen[bytes]) -> None:
     assert command.wait() == -signal.SIGKILL
 
 
-def test_sfcperf_is_killed_again_and_again(
-    lab: CloudLab, cloud: Connection, leftovers: None
-) -> None:
+def test_sfcperf_is_killed_again_and_again(lab: CloudLab, cloud: Connection) -> None:
     """While its machines are being made, between its trials, while it removes its machines. What
     the first one left is removed by `clean`, the rest by those who go on."""
     before = inventory(cloud)
@@ -87,7 +83,7 @@ def test_sfcperf_is_killed_again_and_again(
 
 @pytest.mark.exhaustive
 def test_services_of_the_cloud_are_killed(
-    lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
+    lab: CloudLab, cloud: Connection, service: Callable[[str, str], None]
 ) -> None:
     """Nova while machines are being made, neutron while the chain is changed; both come back."""
     run = lab.start()
@@ -103,7 +99,7 @@ def test_services_of_the_cloud_are_killed(
 
 @pytest.mark.exhaustive
 def test_sfcperf_is_killed_while_neutron_is_down(
-    lab: CloudLab, cloud: Connection, service: Callable[[str, str], None], leftovers: None
+    lab: CloudLab, cloud: Connection, service: Callable[[str, str], None]
 ) -> None:
     run = lab.start()
     lab.wait_until(lambda: lab.manifest.get("state") == "measuring", run)

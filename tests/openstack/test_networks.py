@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ def one_floating_address(cloud: Any, admin: Any) -> Iterator[None]:
 
 
 def test_a_run_reaches_its_machines_through_the_client(
-    cloud: Any, leftovers: None, one_floating_address: None, tmp_path: Path
+    cloud: Any, new_lab: Callable[..., CloudLab], one_floating_address: None
 ) -> None:
     """By its floating address; the others have none. The second scenario has another client, and
     all machines anew: the first one's address has gone."""
@@ -76,11 +76,8 @@ def test_a_run_reaches_its_machines_through_the_client(
     client = {"resources": {"vcpus": 1, "memory_mib": "${memory}"}}
     changed = {"endpoints": {"client": client}, "factors": {"memory": [192, 256]}}
     document["chain"]["classifier"] = {"match": {"ip_proto": "any"}}
-    lab = CloudLab(tmp_path, document | changed)
-    try:
-        assert lab.run() == 0, lab.said
-        assert lab.trials == [(trial, "valid") for trial in PLANNED]
-        assert lab.run("clean") == 0
-        assert "nothing to clean" in lab.said
-    finally:
-        lab.close()
+    lab = new_lab(document | changed)
+    assert lab.run() == 0, lab.said
+    assert lab.trials == [(trial, "valid") for trial in PLANNED]
+    assert lab.run("clean") == 0
+    assert "nothing to clean" in lab.said

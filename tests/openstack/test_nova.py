@@ -13,6 +13,7 @@ from support.cloud.openstack_context import (
     function,
     public_key,
 )
+from support.cloud.openstack_project import inventory
 
 from sfcperf.drivers.openstack.api.errors import CloudError
 from sfcperf.drivers.openstack.cleanup.journal_cleanup import clean_up
@@ -91,6 +92,7 @@ def test_a_chain_from_nothing_to_nothing(
 def test_ports_of_a_machine_are_made_once(
     context: LifecycleContext, run_networks: RunNetworks, cloud: Any
 ) -> None:
+    """What others name, and what hangs on our ports, goes with them: here a classifier."""
     plan = function(context.names, 1)
     context.intend(machine_resources(plan))
     made = ensure_ports(context, plan, run_networks)
@@ -103,6 +105,11 @@ def test_ports_of_a_machine_are_made_once(
     assert management.security_group_ids == [
         run_networks.security_groups[run_networks.management_id]
     ]
+    cloud.network.create_sfc_flow_classifier(
+        name="x7", ethertype="IPv4", logical_source_port=made["in"].id
+    )
+    clean_up(context.journal.outstanding())
+    assert not list(cloud.network.sfc_flow_classifiers(name="x7"))
 
 
 def test_neighbours_with_similar_names_stay(
@@ -123,69 +130,37 @@ def test_neighbours_with_similar_names_stay(
     }
 
 
-def test_pieces_of_a_chain_that_others_named(
-    context: LifecycleContext, run_networks: RunNetworks, cloud: Any
-) -> None:
-    """They hang on our ports; the classifier too."""
-    network = cloud.network
-    plan = function(context.names, 1)
-    context.intend(machine_resources(plan))
-    made = ensure_ports(context, plan, run_networks)
-    network.create_sfc_flow_classifier(
-        name="x7", ethertype="IPv4", logical_source_port=made["in"].id
-    )
-    clean_up(context.journal.outstanding())
-    assert not list(network.sfc_flow_classifiers(name="x7"))
-
-
-def test_who_may_not_make_flavors_learns_which_there_are(context: LifecycleContext) -> None:
-    spec = replace(function(context.names, 1).spec, vcpus=64, flavor=None)
-    with pytest.raises(EnvironmentLacks, match="no flavor of the cloud") as caught:
-        placement(context, Flavors(context.cloud), spec)
-    assert "sfcperf.large (2 vCPU, 1024 MiB)" in (caught.value.allowed or "")
-
-
-def test_who_may_not_choose_hypervisors_learns_it(context: LifecycleContext) -> None:
-    config = replace(context.config, hosts={"node1": "sfcperf-node"})
-    found = {r.name: r for r in requirements(config)}
-    placement = found["placement on hypervisors"]
-    assert not placement.met and "administrator" in placement.remedy
-
-
-def test_the_cloud_offers_what_is_needed(context: LifecycleContext) -> None:
-    found = requirements(context.config)
-    assert [r for r in found if not r.met] == []
-    assert {"nova", "neutron", "glance", "neutron extension sfc"} <= {r.name for r in found}
-
-
-def test_what_is_not_there_is_named(context: LifecycleContext) -> None:
-    config = replace(
-        context.config, image="nothing", flavor="nothing", management_network="nothing"
-    )
-    missing = {r.name for r in requirements(config) if not r.met}
+def test_what_the_cloud_offers_and_lacks(context: LifecycleContext, admin: Any) -> None:
+    """An ordinary user may neither make flavors nor choose hypervisors; what the driver may make
+    can be listed."""
+    config, cloud = context.config, context.cloud
+    of_tacker = {"Tacker's vnffgs", "Tacker's vnf instances", "Tacker's vnf packages"}
+    assert {"servers", "port chains", "stacks", *of_tacker} <= inventory(admin).keys()
+    offered = requirements(config)
+    assert [need for need in offered if not need.met] == []
+    assert {"nova", "neutron", "glance", "neutron extension sfc"} <= {r.name for r in offered}
+    nothing = replace(config, image="nothing", flavor="nothing", management_network="nothing")
+    missing = {need.name for need in requirements(nothing) if not need.met}
     assert missing == {"image nothing", "flavor nothing", "network nothing"}
 
-
-def test_a_hypervisor_is_known_to_an_administrator(context: LifecycleContext, admin: Any) -> None:
-    config = replace(
-        context.config, cloud=admin.config.name, hosts={"a": "sfcperf-node", "b": "no"}
-    )
-    found = {r.name: r for r in requirements(config)}
+    placed = {r.name: r for r in requirements(replace(config, hosts={"node1": "sfcperf-node"}))}
+    refused = placed["placement on hypervisors"]
+    assert not refused.met and "administrator" in refused.remedy
+    hosts = {"a": "sfcperf-node", "b": "no"}
+    found = {r.name: r for r in requirements(replace(config, cloud=admin.config.name, hosts=hosts))}
     assert found["hypervisor sfcperf-node"].met
     assert not found["hypervisor no"].met and "sfcperf-node" in found["hypervisor no"].detail
 
-
-def test_quota(context: LifecycleContext) -> None:
     spec = function(context.names, 1).spec
-    check_quota(context.cloud, {spec: 3}, context.config)
+    with pytest.raises(EnvironmentLacks, match="no flavor of the cloud") as caught:
+        placement(context, Flavors(cloud), replace(spec, vcpus=64, flavor=None))
+    assert "sfcperf.large (2 vCPU, 1024 MiB)" in (caught.value.allowed or "")
+    check_quota(cloud, {spec: 3}, config)
     with pytest.raises(EnvironmentLacks, match="VMs: 100000 needed") as caught:
-        check_quota(context.cloud, {spec: 100000}, context.config)
+        check_quota(cloud, {spec: 100000}, config)
     for what in ("vCPUs", "MiB of memory", "ports", "port pairs", "port pair groups"):
         assert f"{what}: " in caught.value.message
     assert "port chains" not in caught.value.message
-
-
-def test_console_of_nothing(context: LifecycleContext) -> None:
-    with pytest.raises(CloudError, match="reading the console of server nothing") as caught:
-        console(context.cloud, "nothing")
-    assert caught.value.status == 404
+    with pytest.raises(CloudError, match="reading the console of server nothing") as unknown:
+        console(cloud, "nothing")
+    assert unknown.value.status == 404

@@ -3,7 +3,7 @@ management network instead of the loopback address."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +47,12 @@ def workflow(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def lab(tmp_path: Path, leftovers: None) -> Iterator[CloudLab]:
-    if not kafka_is_there():
-        pytest.skip("Kafka is not there: make setup-security")
-    lab = CloudLab(tmp_path, workflow(tmp_path))
-    yield lab
-    lab.close()
-
-
-def test_attacks_are_blocked(lab: CloudLab) -> None:
+def test_attacks_are_blocked(new_lab: Callable[..., CloudLab], tmp_path: Path) -> None:
     """An emulated cloud may send late or lose packets, which makes a trial untrusted; that no
     record may be missing."""
+    if not kafka_is_there():
+        pytest.skip("Kafka is not there: make setup-security")
+    lab = new_lab(workflow(tmp_path))
     assert lab.run() in (0, 1), lab.said
     (trial,) = RunStore(lab.run_folder).trials()
     assert trial.status in ("valid", "untrusted"), trial.reasons
@@ -80,22 +74,18 @@ def test_attacks_are_blocked(lab: CloudLab) -> None:
 
 
 @pytest.mark.exhaustive
-def test_functions_of_fig9(tmp_path: Path, leftovers: None) -> None:
+def test_functions_of_fig9(new_lab: Callable[..., CloudLab], tmp_path: Path) -> None:
     """As shipped. An emulated server is slower than what `throughput` sends: it says so."""
-    lab = CloudLab(tmp_path, {})
-    results = tmp_path / "results"
-    asked = ("sfcperf-fig9", "--profile", "openstack", "--results", str(results))
-    try:
-        settings = ("--set", "preset=short", "--set", "design.rounds=1")
-        assert lab.run("run", *asked, *settings) in (0, 1), lab.said
-        trials = RunStore(lab.run_folder).trials()
-        engines = {
-            name: facts["engine"]
-            for trial in trials
-            for name, facts in trial.deployment["facts"]["functions"].items()
-        }
-    finally:
-        lab.close()
+    lab = new_lab({})
+    asked = ("sfcperf-fig9", "--profile", "openstack", "--results", str(tmp_path / "results"))
+    settings = ("--set", "preset=short", "--set", "design.rounds=1")
+    assert lab.run("run", *asked, *settings) in (0, 1), lab.said
+    trials = RunStore(lab.run_folder).trials()
+    engines = {
+        name: facts["engine"]
+        for trial in trials
+        for name, facts in trial.deployment["facts"]["functions"].items()
+    }
     assert {(t.label, t.status) for t in trials} <= {
         ("http", "valid"), ("rtt", "valid"), ("throughput", "valid"), ("throughput", "untrusted"),
     }  # fmt: skip

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +100,7 @@ def _run(*argv: str) -> None:
 
 
 def test_machines_that_stand_already_are_endpoints(
-    cloud: Any, standing: dict[str, Standing], tmp_path: Path
+    new_lab: Callable[..., CloudLab], standing: dict[str, Standing]
 ) -> None:
     """The VNF's VM is made in their network, its chain is proven crossed, and afterwards they are
     as they were."""
@@ -112,7 +112,7 @@ def test_machines_that_stand_already_are_endpoints(
         "factors": {"protocol": ["any"]},
         "probes": [{"probe": "ping", "count": 5, "interval_s": 0.2}, {"probe": "iperf3"}],
     }
-    lab = CloudLab(tmp_path, document)
+    lab = new_lab(document)
     # Such a machine often serves iperf3 already, at its usual port.
     space = standing["server"].server.namespace
     other = subprocess.Popen(
@@ -124,7 +124,6 @@ def test_machines_that_stand_already_are_endpoints(
     finally:
         other.terminate()
         other.wait()
-        lab.close()
     assert {end: _state(each.server) for end, each in standing.items()} == before
     for each in standing.values():
         assert not each.server.processes()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from openstack.connection import Connection
@@ -18,15 +17,11 @@ PROBES = [
 ]
 
 
-@pytest.fixture
-def lab(cloud: Connection, tmp_path: Path, leftovers: None) -> Iterator[CloudLab]:
+def test_a_chain_of_tiny_guests_is_measured(
+    cloud: Connection, new_lab: Callable[..., CloudLab]
+) -> None:
     document = workflow(cloud.config.name, image="sfcperf-tiny")
-    lab = CloudLab(tmp_path, {**document, "probes": PROBES, "factors": {"protocol": ["any"]}})
-    yield lab
-    lab.close()
-
-
-def test_a_chain_of_tiny_guests_is_measured(lab: CloudLab) -> None:
+    lab = new_lab({**document, "probes": PROBES, "factors": {"protocol": ["any"]}})
     assert lab.run() == 0, lab.said
     assert lab.trials == [("r001-s000-iperf3-tcp", "valid"), ("r001-s000-ping", "valid")]
     lines = (lab.run_folder / "trials.jsonl").read_text().splitlines()

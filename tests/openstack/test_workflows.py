@@ -7,7 +7,7 @@ trials are untrusted, and are so on record. What may not be is a trial that fail
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,6 @@ pytestmark = [pytest.mark.server, pytest.mark.root]
 
 PROFILES = ("local", "openstack")
 SHORT = ("--set", "preset=short", "--set", "design.rounds=2")
-
-
-@pytest.fixture
-def lab(tmp_path: Path, leftovers: None) -> Iterator[CloudLab]:
-    lab = CloudLab(tmp_path, {})
-    yield lab
-    lab.close()
 
 
 def run(lab: CloudLab, name: str, profile: str) -> Path:
@@ -51,7 +44,8 @@ def metrics(trial: dict[str, Any]) -> set[str]:
 
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("name", ["quickstart", "firewall-chain"])
-def test_on_both_infrastructures(lab: CloudLab, name: str) -> None:
+def test_on_both_infrastructures(new_lab: Callable[..., CloudLab], name: str) -> None:
+    lab = new_lab({})
     folders = [run(lab, name, profile) for profile in PROFILES]
 
     here, there = map(trials, folders)

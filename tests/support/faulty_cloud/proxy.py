@@ -32,7 +32,7 @@ from support.faulty_cloud.faults import (
     Truncate,
     has_reached,
 )
-from support.faulty_cloud.rules import Exchange, Request, Rule, Script
+from support.faulty_cloud.rules import Request, Rule, Script
 
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade"}
 """RFC 9110, section 7.6.1."""
@@ -75,7 +75,7 @@ class Proxy:
 
     @contextmanager
     def failing(self, *rules: Rule) -> Iterator[Script]:
-        """These rules are in force while the block lasts; gives the record of what passes."""
+        """These rules are in force while the block lasts."""
         before, self._script = self._script, Script(rules)
         try:
             yield self._script
@@ -121,10 +121,9 @@ class Proxy:
         return runner
 
     async def _handle(self, origin: str, incoming: web.Request) -> web.StreamResponse:
-        script = self._script
-        path, _, query = incoming.raw_path.partition("?")
-        request = Request(self._services[origin].of(path), incoming.method, path, query)
-        fault = script.fault_of(request)
+        path = incoming.raw_path.partition("?")[0]
+        service = self._services[origin].of(path)
+        fault = self._script.fault_of(Request(service, incoming.method, path))
         body = await incoming.read()
         if isinstance(fault, Delay):
             await asyncio.sleep(fault.seconds)
@@ -136,7 +135,6 @@ class Proxy:
                 asyncio.create_task(self._ask_late(fault.seconds, origin, incoming, body))
             )
         told = _told(fault, answer)
-        script.exchanges.append(Exchange(request, told.status if told else None, fault))
         if told is None:
             return breaking.hang_up(incoming)
         if isinstance(fault, Truncate):

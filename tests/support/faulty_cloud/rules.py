@@ -1,4 +1,4 @@
-"""Rules: which requests meet which fault, and the record of what passed."""
+"""Rules: which requests meet which fault."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class Request:
     method: str
     path: str
     """Without the query."""
-    query: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,23 +41,11 @@ class Rule:
         ) is not None
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """A request, and what became of it."""
-
-    request: Request
-    status: int | None
-    """What the client was told; None: nothing."""
-    fault: Fault | None
-    """None: the answer is the API's own."""
-
-
 @dataclass
 class Script:
     """The rules in force. One thread asks; others may read."""
 
     rules: Sequence[Rule] = ()
-    exchanges: list[Exchange] = field(default_factory=list)
     _met: dict[int, int] = field(default_factory=dict)
     _fired: dict[int, int] = field(default_factory=dict)
 
@@ -84,8 +71,3 @@ class Script:
             for index, rule in enumerate(self.rules)
             if self._fired.get(index, 0) < (rule.times or 1)
         ]
-
-    @property
-    def injected(self) -> list[Exchange]:
-        """What was made to fail, in order."""
-        return [exchange for exchange in self.exchanges if exchange.fault is not None]

@@ -33,36 +33,27 @@ def carrying(layout: Format, carrier: packet.Carrier) -> dict[str, bytes]:
     return made
 
 
-WITH_HEADERS = [
-    frame for carrier in packet.Carrier for layout in Format
-    for frame in carrying(layout, carrier).values()
-]  # fmt: skip
+WAYS = [(layout, carrier) for layout in Format for carrier in packet.Carrier]
+CARRYING = {way: carrying(*way) for way in WAYS}
 
 
-def test_tshark_finds_nothing_wrong_with_the_frames_themselves(tmp_path: Path) -> None:
-    verdicts = judge(FRAMES.values(), tmp_path)
-    found = {name: seen.wrong for name, seen in zip(FRAMES, verdicts, strict=True)}
-    assert {name: wrong for name, wrong in found.items() if wrong} == {}
-
-
-@pytest.mark.parametrize("carrier", packet.Carrier)
-@pytest.mark.parametrize("layout", Format)
-def test_tshark_finds_nothing_wrong_with_headers(
-    layout: Format, carrier: packet.Carrier, tmp_path: Path
-) -> None:
-    frames = carrying(layout, carrier)
+def test_tshark_finds_nothing_wrong_with_frames_and_headers(tmp_path: Path) -> None:
     in_nsh = [name for name in FRAMES if "md2" in name]
-    assert len(frames) == (len(FRAMES) if carrier is packet.Carrier.L4 else len(in_nsh)) > 50
-    for name, seen in zip(frames, judge(frames.values(), tmp_path), strict=True):
-        assert seen.wrong == (), name
-        if "tcp" in name and carrier is packet.Carrier.L4:
-            assert EXIDS[layout] in seen.experiments, name
+    for (_, carrier), frames in CARRYING.items():
+        expected = FRAMES if carrier is packet.Carrier.L4 else in_nsh
+        assert len(frames) == len(expected) > 50
+    judged = [(None, name, frame) for name, frame in FRAMES.items()]
+    judged += [(way, name, frame) for way in WAYS for name, frame in CARRYING[way].items()]
+    seen_frames = judge([frame for *_, frame in judged], tmp_path)
+    for (way, name, _), seen in zip(judged, seen_frames, strict=True):
+        assert seen.wrong == (), (way, name)
+        if way and "tcp" in name and way[1] is packet.Carrier.L4:
+            assert EXIDS[way[0]] in seen.experiments, name
 
 
-@pytest.mark.parametrize("carrier", packet.Carrier)
-@pytest.mark.parametrize("layout", Format)
-def test_taken_out_again(layout: Format, carrier: packet.Carrier) -> None:
-    for name, frame in carrying(layout, carrier).items():
+@pytest.mark.parametrize("way", WAYS)
+def test_taken_out_again(way: tuple[Format, packet.Carrier]) -> None:
+    for name, frame in CARRYING[way].items():
         found = packet.read(frame)
         assert found is not None
         assert (found.header.hops, found.header.metric) == (HEADER.hops, HEADER.metric), name
@@ -111,10 +102,13 @@ def test_contexts_of_others_stay(tmp_path: Path) -> None:
     assert carried.endswith(frame[22:])
 
 
+WHOLE = [*FRAMES.values(), *(frame for made in CARRYING.values() for frame in made.values())]
+
+
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
     """A frame of the zoo, with or without a header, with some bytes changed or cut off."""
-    frame = draw(st.sampled_from([*FRAMES.values(), *WITH_HEADERS]))
+    frame = draw(st.sampled_from(WHOLE))
     data = bytearray(frame)
     for at in draw(st.lists(st.integers(12, len(data) - 1), max_size=6)):
         data[at] = draw(st.integers(0, 255))

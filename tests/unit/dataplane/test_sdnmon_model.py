@@ -1,30 +1,28 @@
-"""The reference model of SDN-Mon: against golden vectors, scapy and statistics."""
+"""The reference model of SDN-Mon: against golden vectors, tshark and statistics."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import re
 import shutil
 import subprocess
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scapy.layers.inet import IP, TCP, UDP
-from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import Dot1Q, Ether
-from scapy.packet import Packet
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 from scipy.stats import binom, chisquare
 from support.sdnmon.frames import ETHERNET, forms, random_frames
-from support.sdnmon.tool import FIVE_TUPLE, HASH_KEY, layout_of
+from support.sdnmon.tool import layout_of
 from support.tiers import examples
 
 from sfcperf.dataplane.sdnmon import model
-from sfcperf.dataplane.sdnmon.fields import FIELDS, HEADERS, NAMES, Layout
+from sfcperf.dataplane.sdnmon.fields import HEADERS, NAMES, Layout
 from sfcperf.dataplane.sdnmon.frame import MalformedError, read
 from sfcperf.dataplane.sdnmon.model import Monitor, hash64, is_sampled
 
@@ -32,20 +30,17 @@ VECTORS = json.loads((Path(model.__file__).parent / "vectors.json").read_text())
 ALL = layout_of(",".join(NAMES))
 
 
-@pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["fields"])
-def test_golden_vectors(case: dict[str, Any]) -> None:
-    layout = layout_of(case["fields"])
-    for vector in case["frames"]:
-        try:
-            key = read(bytes.fromhex(vector["frame"]), layout)
-        except MalformedError as problem:
-            assert str(problem) == vector["total"]
-        else:
-            assert key.hex() == vector["key"]
-            assert f"{hash64(key, int(VECTORS['hash_key'], 16)):016x}" == vector["hash"]
-
-
-def test_every_total_and_header_is_in_the_vectors() -> None:
+def test_golden_vectors() -> None:
+    for case in VECTORS["cases"]:
+        layout = layout_of(case["fields"])
+        for vector in case["frames"]:
+            try:
+                key = read(bytes.fromhex(vector["frame"]), layout)
+            except MalformedError as problem:
+                assert str(problem) == vector["total"]
+            else:
+                assert key.hex() == vector["key"]
+                assert f"{hash64(key, int(VECTORS['hash_key'], 16)):016x}" == vector["hash"]
     totals = {f["total"] for case in VECTORS["cases"] for f in case["frames"] if "total" in f}
     assert totals == {
         "malformed_truncated", "malformed_ip", "malformed_transport", "malformed_nsh",
@@ -53,53 +48,19 @@ def test_every_total_and_header_is_in_the_vectors() -> None:
     }  # fmt: skip
 
 
-def _fields_of_scapy(packet: Packet) -> dict[str, int]:
-    """What scapy reads in a frame without tunnels."""
-    found = {
-        "eth_dst": int(packet[Ether].dst.replace(":", ""), 16),
-        "eth_src": int(packet[Ether].src.replace(":", ""), 16),
-        "eth_type": packet[Dot1Q].type if Dot1Q in packet else packet[Ether].type,
-    }
-    if Dot1Q in packet:
-        found |= {"vlan_vid": packet[Dot1Q].vlan | 0x1000, "vlan_pcp": packet[Dot1Q].prio}
-    if IP in packet:
-        ip = packet[IP]
-        addresses = {f"ipv4_{n}": ip.getfieldval(n) for n in ("src", "dst")}
-        numbers = {k: int.from_bytes(map(int, v.split(".")), "big") for k, v in addresses.items()}
-        found |= {**numbers, "ip_proto": ip.proto, "ip_dscp": ip.tos >> 2, "ip_ecn": ip.tos & 3}
-    if IPv6 in packet:
-        raw, six = bytes(packet[IPv6]), packet[IPv6]
-        found |= {"ipv6_src": int.from_bytes(raw[8:24], "big"), "ip_proto": six.nh}
-        found |= {"ipv6_dst": int.from_bytes(raw[24:40], "big")}
-        found |= {"ip_dscp": six.tc >> 2, "ip_ecn": six.tc & 3}
-    for layer in (UDP, TCP):
-        if layer in packet:
-            found |= {"tp_src": packet[layer].sport, "tp_dst": packet[layer].dport}
-    if TCP in packet:
-        found["tcp_flags"] = int(packet[TCP].flags)
-    return found
-
-
-@pytest.mark.parametrize("name", ["udp", "tcp", "udp over IPv6", "tcp over IPv6", "tag"])
-def test_scapy_reads_the_same(name: str) -> None:
-    frame = forms()[name]
-    headers = {
-        "udp": "ip ipv4 ports", "tcp": "ip ipv4 ports tcp", "udp over IPv6": "ip ipv6 ports",
-        "tcp over IPv6": "ip ipv6 ports tcp", "tag": "vlan ip ipv4 ports",
-    }  # fmt: skip
-    found = _fields_of_scapy(Ether(frame))
-    assert read(frame, ALL) == ALL.key(found, headers[name].split())
-
-
 TSHARK = {
-    "nsh.spi": "nsh_spi", "nsh.si": "nsh_si", "vxlan.vni": "tunnel_id", "ip.src": "ipv4_src",
-    "ip.dst": "ipv4_dst", "ipv6.src": "ipv6_src", "ipv6.dst": "ipv6_dst", "udp.srcport": "tp_src",
+    "eth.dst": "eth_dst", "eth.src": "eth_src", "eth.type": "eth_type", "vlan.etype": "eth_type",
+    "vlan.id": "vlan_vid", "vlan.priority": "vlan_pcp",
+    "ip.src": "ipv4_src", "ip.dst": "ipv4_dst", "ip.proto": "ip_proto", "ipv6.src": "ipv6_src",
+    "ipv6.dst": "ipv6_dst", "ip.dsfield.dscp": "ip_dscp", "ip.dsfield.ecn": "ip_ecn",
+    "ipv6.tclass.dscp": "ip_dscp", "ipv6.tclass.ecn": "ip_ecn", "udp.srcport": "tp_src",
     "udp.dstport": "tp_dst", "tcp.srcport": "tp_src", "tcp.dstport": "tp_dst",
     "sctp.srcport": "tp_src", "sctp.dstport": "tp_dst", "tcp.flags": "tcp_flags",
     "icmp.type": "icmp_type", "icmp.code": "icmp_code", "icmpv6.type": "icmp_type",
-    "icmpv6.code": "icmp_code", "vlan.id": "vlan_vid",
+    "icmpv6.code": "icmp_code", "nsh.spi": "nsh_spi", "nsh.si": "nsh_si", "vxlan.vni": "tunnel_id",
 }  # fmt: skip
-"""Of a packet in a packet tshark lists both values; ours is the last one, and of tags the first."""
+FIRST = ("vlan_vid", "vlan_pcp", "eth_dst", "eth_src", "eth_type")
+"""Of a packet in a packet tshark lists both values: ours is the last one, but for these."""
 JUDGED = (
     "udp", "tcp", "sctp", "icmp", "udp over IPv6", "icmpv6", "extensions", "tag",
     "vxlan", "vxlan over IPv6", "nsh", "nsh with metadata of type 2", "nsh with Ethernet",
@@ -108,7 +69,9 @@ JUDGED = (
 
 
 def _number(text: str) -> int:
-    if "." in text or ("::" in text):
+    if re.fullmatch("(..:){5}..", text):
+        return int(text.replace(":", ""), 16)
+    if "." in text or ":" in text:
         return int(ip_address(text))
     return int(text, 0)
 
@@ -121,16 +84,23 @@ def test_tshark_reads_the_same(tmp_path: Path) -> None:
     argv = ["tshark", "-r", str(capture), "-T", "json", *(w for f in TSHARK for w in ("-e", f))]
     packets = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
     assert len(packets) == len(JUDGED)
+    judged = set()
     for name, packet in zip(JUDGED, packets, strict=True):
-        key = read(forms()[name], ALL)
-        for field, values in packet["_source"]["layers"].items():
+        key, layers = read(forms()[name], ALL), packet["_source"]["layers"]
+        for field, values in layers.items():
             ours = TSHARK[field]
-            if field.startswith("udp.") and "tcp.srcport" in packet["_source"]["layers"]:
+            if field.startswith("udp.") and "tcp.srcport" in layers:
                 continue  # that of the tunnel
-            if ours.startswith("ipv") and not _has(key, ours):
-                continue  # likewise
-            seen = _number(values[0]) | 0x1000 if ours == "vlan_vid" else _number(values[-1])
+            if field == "eth.type" and "vlan.etype" in layers:
+                continue  # that of the tag
+            if field.startswith("ip") and not _has(key, "ipv6" if "ipv6" in field else "ipv4"):
+                continue  # that of the tunnel
+            judged.add(field)
+            seen = _number(values[0 if ours in FIRST else -1])
+            if ours == "vlan_vid":
+                seen |= 0x1000
             assert _value(key, ours) == seen, (name, field)
+    assert judged == set(TSHARK)
 
 
 def _value(key: bytes, name: str) -> int:
@@ -174,7 +144,7 @@ def test_a_greater_ratio_samples_more(secret: int, key: bytes) -> None:
     assert sampled[20] is True
 
 
-@pytest.mark.parametrize("step", [1, 256, 65536])
+@pytest.mark.parametrize("step", [1, 65536])
 def test_flows_that_follow_each_other_are_sampled_as_if_at_random(step: int) -> None:
     """The number that is sampled has the binomial distribution over secrets."""
     layout = layout_of("ipv4_src")
@@ -201,13 +171,3 @@ def test_masked_bits_do_not_tell_flows_apart() -> None:
         for flags in ("S", "SA")
     }
     assert len(keys) == 1
-
-
-def test_fields_of_every_layout_are_aligned() -> None:
-    widths = {field.name: field.bytes for field in FIELDS}
-    for fields in (FIVE_TUPLE, ",".join(NAMES)):
-        at = 0
-        for field in layout_of(fields).fields:
-            assert at % min(widths[field.name] & -widths[field.name], 8) == 0
-            at += field.bytes
-    assert HASH_KEY.bit_length() <= 64

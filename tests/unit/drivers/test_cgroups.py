@@ -45,29 +45,6 @@ rw,nsdelegate,memory_recursiveprot
     "0::/user.slice/user-0.slice/session-1.scope\n",
 )
 
-HYBRID = (
-    # systemd of Debian 10 and Ubuntu 20.04: v1 has the controllers, v2 is for systemd alone.
-    """\
-32 24 0:28 / /sys/fs/cgroup ro,nosuid,nodev,noexec shared:9 - tmpfs tmpfs ro,mode=755
-33 32 0:29 / /sys/fs/cgroup/unified rw,nosuid,nodev,noexec,relatime shared:10 - cgroup2 cgroup2 \
-rw,nsdelegate
-34 32 0:30 / /sys/fs/cgroup/systemd rw,nosuid,nodev,noexec,relatime shared:11 - cgroup cgroup \
-rw,xattr,name=systemd
-38 32 0:34 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid,nodev,noexec,relatime shared:16 - cgroup cgroup \
-rw,cpu,cpuacct
-40 32 0:36 / /sys/fs/cgroup/cpuset rw,nosuid,nodev,noexec,relatime shared:18 - cgroup cgroup \
-rw,cpuset
-43 32 0:39 / /sys/fs/cgroup/memory rw,nosuid,nodev,noexec,relatime shared:21 - cgroup cgroup \
-rw,memory
-""",
-    """\
-12:cpuset:/
-11:cpu,cpuacct:/user.slice/user-0.slice/session-1.scope
-7:memory:/user.slice/user-0.slice/session-1.scope
-1:name=systemd:/user.slice/user-0.slice/session-1.scope
-0::/user.slice/user-0.slice/session-1.scope
-""",
-)
 
 DOCKER_V1 = (
     # --privileged; v1's default is the host's cgroup namespace, so that paths are the host's.
@@ -142,32 +119,38 @@ class TestV1:
             },
         )
 
-    def test_hybrid_has_its_controllers_on_v1(self, cgroupfs: Path) -> None:
-        session = "user.slice/user-0.slice/session-1.scope"
-        folders = ("cpuset", f"cpu,cpuacct/{session}", f"memory/{session}", "unified")
-        where = find(HYBRID, cgroupfs, folders)
-        assert where.version == 1
-        assert list(where.parents.values()) == [cgroupfs / folder for folder in folders[:3]]
-
     def test_a_containers_mount_is_its_own_group_already(self, cgroupfs: Path) -> None:
         folders = ("cpuset", "cpu,cpuacct", "memory")
         where = find(DOCKER_V1, cgroupfs, folders)
         assert list(where.parents.values()) == [cgroupfs / folder for folder in folders]
 
-    def test_a_group_that_no_mount_shows(self, cgroupfs: Path) -> None:
-        with pytest.raises(EnvironmentLacks, match=r"no writable mount of memory .* shows /"):
-            find(NEW_CGROUP_NAMESPACE, cgroupfs, ("cpuset", "cpuacct", "memory"))
-
-    def test_a_group_that_cannot_be_written(self, cgroupfs: Path) -> None:
-        """A folder that is absent stands for it: root may write everything here."""
-        with pytest.raises(
-            EnvironmentLacks, match=r"no writable mount of cpuset .* shows /docker/5dace"
-        ):
-            find(DOCKER_V1, cgroupfs, ("cpu,cpuacct", "memory"))
-
-    def test_a_controller_is_missing(self, cgroupfs: Path) -> None:
-        with pytest.raises(EnvironmentLacks, match="no cpuacct, memory on v1, and v2 is not"):
-            find(("34 31 0:31 / /c rw - cgroup cgroup rw,cpuset\n", "1:cpuset:/\n"), cgroupfs)
+    @pytest.mark.parametrize(
+        ("texts", "folders", "words"),
+        [
+            (
+                NEW_CGROUP_NAMESPACE,
+                ("cpuset", "cpuacct", "memory"),
+                "no writable mount of memory .* shows /",
+            ),
+            # A folder that is absent stands for one that cannot be written: root may write all.
+            (
+                DOCKER_V1,
+                ("cpu,cpuacct", "memory"),
+                "no writable mount of cpuset .* shows /docker/5dace",
+            ),
+            (
+                ("34 31 0:31 / /c rw - cgroup cgroup rw,cpuset\n", "1:cpuset:/\n"),
+                (),
+                "no cpuacct, memory on v1, and v2 is not",
+            ),
+        ],
+        ids=["no mount shows it", "not writable", "no controller"],
+    )
+    def test_what_is_missing_is_named(
+        self, cgroupfs: Path, texts: tuple[str, str], folders: tuple[str, ...], words: str
+    ) -> None:
+        with pytest.raises(EnvironmentLacks, match=words):
+            find(texts, cgroupfs, folders)
 
     def test_only_the_two_levels_of_the_journal_are_made(self, cgroupfs: Path) -> None:
         """What is made above them, nobody would remove."""
@@ -192,12 +175,13 @@ class TestV2:
         assert f"xargs -rn1 <{cgroupfs}/cgroup.procs" in caught.value.hint
         assert list(cgroupfs.glob("*/")) == []
 
-    def test_a_containers_root_whose_processes_have_been_moved(self, cgroupfs: Path) -> None:
-        fill(cgroupfs, controllers=OFFERED, subtree_control="", type="domain\n", procs="")
-        assert find(DOCKER_V2, cgroupfs).parents["memory"] == cgroupfs
-
-    def test_a_containers_root_that_hands_down_already(self, cgroupfs: Path) -> None:
-        fill(cgroupfs, controllers=OFFERED, subtree_control=OFFERED, type="domain\n", procs="")
+    @pytest.mark.parametrize("subtree_control", ["", OFFERED])
+    def test_a_containers_root_without_processes_or_that_hands_down_already(
+        self, cgroupfs: Path, subtree_control: str
+    ) -> None:
+        procs = "1\n" if subtree_control else ""
+        files = {"controllers": OFFERED, "subtree_control": subtree_control, "procs": procs}
+        fill(cgroupfs, type="domain\n", **files)
         assert find(DOCKER_V2, cgroupfs).parents["memory"] == cgroupfs
 
     def test_a_containers_root_that_has_become_threaded(self, cgroupfs: Path) -> None:
@@ -206,12 +190,9 @@ class TestV2:
         with pytest.raises(EnvironmentLacks, match="is 'domain threaded'"):
             find(DOCKER_V2, cgroupfs)
 
-    @pytest.mark.parametrize(
-        ("offered", "missing"), [("cpuset cpu pids\n", "memory"), ("hugetlb\n", "cpuset, memory")]
-    )
-    def test_a_controller_is_not_offered(self, cgroupfs: Path, offered: str, missing: str) -> None:
-        fill(cgroupfs, controllers=offered)
-        with pytest.raises(EnvironmentLacks, match=f"does not offer {missing};"):
+    def test_a_controller_is_not_offered(self, cgroupfs: Path) -> None:
+        fill(cgroupfs, controllers="hugetlb\n")
+        with pytest.raises(EnvironmentLacks, match="does not offer cpuset, memory;"):
             find(DEBIAN_12, cgroupfs)
 
     def test_a_read_only_mount(self, cgroupfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,21 +239,23 @@ class TestFilesOfV2:
     def test_what_is_handed_down_already_stays_as_it_is(
         self, group: Cgroup, cgroupfs: Path
     ) -> None:
+        """Here by a kernel without swap accounting."""
         fill(cgroupfs, subtree_control=OFFERED)
         group.create([0], None)
         assert (cgroupfs / "cgroup.subtree_control").read_text() == OFFERED
         assert not (group.paths[0] / "memory.max").exists()
-
-    def test_a_kernel_without_swap_accounting(self, group: Cgroup) -> None:
         group.create([0], 64)
         assert not (group.paths[0] / "memory.swap.max").exists()
 
     def test_meters(self, group: Cgroup) -> None:
+        """Processes of other PID namespaces are shown as 0, and kill(0) would end the caller's own
+        process group."""
         folder = group.paths[0]
         (folder / "cpu.stat").write_text("usage_usec 1500000\nuser_usec 1\n")
         (folder / "memory.current").write_text("4096\n")
-        (folder / "cgroup.procs").write_text("7\n8\n")
+        (folder / "cgroup.procs").write_text("0\n7\n0\n8\n")
         assert (group.cpu_s(), group.memory_bytes(), group.pids()) == (1.5, 4096, [7, 8])
+        assert members(folder / "absent") == []
 
     @pytest.mark.parametrize(
         ("file", "text", "problems"),
@@ -325,13 +308,6 @@ class TestFilesOfV2:
         assert caught.value.where == str(cpus)
 
 
-def test_processes_of_other_pid_namespaces_are_nobodys_to_kill(tmp_path: Path) -> None:
-    """They are shown as 0, and kill(0) would end the caller's own process group."""
-    (tmp_path / "cgroup.procs").write_text("0\n7\n0\n")
-    assert members(tmp_path) == [7]
-    assert members(tmp_path / "absent") == []
-
-
 class TestMountinfo:
     def test_mounts_of_other_kinds_and_of_single_files(self) -> None:
         text = (
@@ -343,26 +319,16 @@ class TestMountinfo:
         assert of_file.locate("/docker") is None
         assert (unified.version, unified.folder, unified.controllers) == (2, Path("/s/u"), set())
 
-    @pytest.mark.parametrize(
-        ("root", "group", "relative"),
-        [
-            ("/", "/", "."),
-            ("/", "/a/b", "a/b"),
-            ("/a", "/a/b", "b"),
-            ("/a/b", "/a/b", "."),
-            ("/a/b", "/a/bc", None),
-            ("/a/b", "/a", None),
-            ("/a/b", "/", None),
-            # Outside of the reader's cgroup namespace.
-            ("/..", "/", None),
-            ("/", "/../x", None),
-            ("/../x", "/../x/y", "y"),
-        ],
-    )
-    def test_a_group_in_a_mount(self, root: str, group: str, relative: str | None) -> None:
-        mount = CgroupMount(1, frozenset({"memory"}), PurePosixPath(root), Path("/s/memory"))
-        expected = None if relative is None else Path("/s/memory") / relative
-        assert mount.locate(group) == expected
+    def test_a_group_in_a_mount(self) -> None:
+        """With `..` it is outside of the reader's cgroup namespace."""
+        for root, group, relative in (
+            *(("/", "/", "."), ("/", "/a/b", "a/b"), ("/a", "/a/b", "b"), ("/a/b", "/a/b", ".")),
+            *(("/a/b", "/a/bc", None), ("/a/b", "/a", None), ("/a/b", "/", None)),
+            *(("/..", "/", None), ("/", "/../x", None), ("/../x", "/../x/y", "y")),
+        ):
+            mount = CgroupMount(1, frozenset({"memory"}), PurePosixPath(root), Path("/s/memory"))
+            expected = None if relative is None else Path("/s/memory") / relative
+            assert mount.locate(group) == expected, (root, group)
 
     @given(
         st.lists(

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import pytest
 from support.records.scenarios import scenario, topology
 
-from sfcperf.dataplane import binaries
-from sfcperf.dataplane.sff.process import BINARY
 from sfcperf.drivers.local import dataplane
 from sfcperf.drivers.local.layout import Layout, lay_out
 from sfcperf.drivers.local.sff.ebpf_tables import sff_tables
-from sfcperf.errors import EnvironmentLacks
 from sfcperf.plugins import Requirement
 from sfcperf.workflow.model import Link, Match, Node, Scenario, Topology
 
@@ -29,27 +23,6 @@ def lines(chain: Scenario, node: str, layout: Layout | None = None) -> list[str]
     found = layout or lay_out(chain, "abcdef")
     text = sff_tables(found, chain, node, take_xdp=list(found.nodes), shown=False, trace=0)
     return text.splitlines()
-
-
-@pytest.mark.parametrize("place", ["T1", "T2", "T3"])
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-def test_sfc_sff_accepts_them(tmp_path: Path, place: str, encapsulation: str) -> None:
-    chain = scenario(
-        ["forwarder", "router", "forwarder"],
-        where=topology(place),
-        encapsulation=encapsulation,  # type: ignore[arg-type]
-        match=Match("tcp", "10.0.0.0/24", "10.0.0.2/32", 1000, 5201),
-    )
-    layout = lay_out(chain, "abcdef")
-    try:
-        tool = binaries.find(BINARY)
-    except EnvironmentLacks as error:
-        pytest.skip(str(error))
-    for node in layout.nodes:
-        tables = tmp_path / f"{node}.tables"
-        tables.write_text("\n".join(lines(chain, node, layout)) + "\n")
-        done = subprocess.run([tool, "--tables", tables, "--check"], capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_replies_match_with_source_and_destination_exchanged() -> None:
@@ -77,12 +50,10 @@ def test_a_node_in_between_has_routes_and_no_paths() -> None:
     ]
 
 
-def test_a_shaped_link_takes_no_xdp_frames() -> None:
+def test_links_that_take_no_xdp_frames() -> None:
+    """Shaped ones, and those to nodes of another data plane."""
     ports = [line for line in lines(scenario([], where=LINE), "b") if "kind underlay" in line]
     assert [line.endswith("xdp yes") for line in ports] == [False, True]
-
-
-def test_a_link_to_a_node_of_another_data_plane_takes_no_xdp_frames() -> None:
     chain = scenario([], where=topology("T2"))
     text = sff_tables(
         lay_out(chain, "abcdef"), chain, "node1", take_xdp=["node1"], shown=False, trace=0
@@ -100,28 +71,18 @@ def test_a_path_continues_only_from_the_function_before() -> None:
     ]
 
 
-class TestChoice:
-    @pytest.fixture
-    def no_bpf(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A kernel without BPF, which this machine is not: a mock."""
-        lacks = Requirement("BPF", False, "Operation not permitted", "use ovs")
-        monkeypatch.setattr(dataplane, "_ebpf", lambda: [lacks])
+def test_without_bpf_auto_is_ovs_and_ebpf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel without BPF, which this machine is not: a mock."""
+    lacks = Requirement("BPF", False, "Operation not permitted", "use ovs")
+    monkeypatch.setattr(dataplane, "_ebpf", lambda: [lacks])
+    assert dataplane.of_nodes({"dataplane": "auto"}, ["a", "b"]) == {"a": "ovs", "b": "ovs"}
+    needs = dataplane.requirements({"dataplane": "auto"})
+    assert "auto is ovs" in needs[-1].detail and lacks.detail in needs[-1].detail
+    assert any(need.name == "ovs-vswitchd" for need in needs)
+    assert dataplane.requirements({"dataplane": "ebpf"}) == [lacks]
 
-    @pytest.mark.usefixtures("no_bpf")
-    def test_without_bpf_auto_is_ovs_and_says_why(self) -> None:
-        assert dataplane.of_nodes({"dataplane": "auto"}, ["a", "b"]) == {"a": "ovs", "b": "ovs"}
-        said = dataplane.requirements({"dataplane": "auto"})[-1]
-        assert said.detail == ("auto is ovs, since ebpf cannot work here: Operation not permitted")
-        assert any(r.name == "ovs-vswitchd" for r in dataplane.requirements({"dataplane": "auto"}))
 
-    @pytest.mark.usefixtures("no_bpf")
-    def test_without_bpf_ebpf_is_refused_with_the_way_out(self) -> None:
-        (lacks,) = dataplane.requirements({"dataplane": "ebpf"})
-        assert (lacks.met, lacks.remedy) == (False, "use ovs")
-
-    def test_nodes_that_are_not_named_have_the_default(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(dataplane, "_ebpf", list)
-        asked = {"dataplane": {"a": "ovs"}}
-        assert dataplane.of_nodes(asked, ["a", "b"]) == {"a": "ovs", "b": "ebpf"}
+def test_nodes_that_are_not_named_have_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataplane, "_ebpf", list)
+    asked = {"dataplane": {"a": "ovs"}}
+    assert dataplane.of_nodes(asked, ["a", "b"]) == {"a": "ovs", "b": "ebpf"}

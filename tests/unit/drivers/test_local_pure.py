@@ -1,4 +1,4 @@
-"""The local driver's parts that touch nothing: routes, CPUs, packets."""
+"""The local driver's parts that touch nothing: routes, CPUs, shapers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ import os
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scapy.layers.inet import ICMP, IP, TCP, UDP
-from scapy.layers.l2 import Ether
 
 from sfcperf.drivers.local.cpus import CpuAssignment, usable_text
 from sfcperf.drivers.local.layout import next_hops
 from sfcperf.drivers.local.scenario_deployment import burst_bytes
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.packets.marked import Side, marked_packet, sides
-from sfcperf.workflow.model import Match, Node
+from sfcperf.workflow.model import Node
 
 
 class TestRoutes:
@@ -70,38 +67,6 @@ class TestCpus:
             with pytest.raises(EnvironmentLacks, match=r"1 of 2.*affinity"):
                 CpuAssignment(wanted, [0]).assign("fwd-1", "n", 2)
         assert usable_text([0, 1]) == "2"
-
-
-class TestMarkedPackets:
-    CLIENT = Side("02:00:00:00:00:01", "10.0.0.1", 0)
-    SERVER = Side("02:00:00:00:00:02", "10.0.0.2", 0)
-
-    @pytest.mark.parametrize(
-        ("protocol", "layer"), [("any", ICMP), ("icmp", ICMP), ("tcp", TCP), ("udp", UDP)]
-    )
-    def test_scapy_reads_them_and_agrees_with_their_checksums(
-        self, protocol: str, layer: type
-    ) -> None:
-        match = Match(protocol)  # type: ignore[arg-type]
-        client, server = sides(match, self.CLIENT, self.SERVER)
-        packet = marked_packet(match, client, server)
-        read = Ether(packet.data)
-        assert (read[IP].src, read[IP].dst) == ("10.0.0.1", "10.0.0.2")
-        assert bytes(read[layer].payload) == packet.mark
-        given_sums = (read[IP].chksum, read[layer].chksum)
-        del read[IP].chksum, read[layer].chksum
-        computed = Ether(read.build())
-        assert given_sums == (computed[IP].chksum, computed[layer].chksum)
-
-    def test_ports_are_those_that_the_classifier_wants(self) -> None:
-        match = Match("tcp", destination_port=80)
-        client, server = sides(match, self.CLIENT, self.SERVER)
-        assert Ether(marked_packet(match, client, server).data)[TCP].dport == 80
-        assert Ether(marked_packet(match, server, client).data)[TCP].sport == 80
-
-    def test_marks_differ(self) -> None:
-        packets = [marked_packet(Match(), self.CLIENT, self.SERVER) for _ in range(20)]
-        assert len({packet.mark for packet in packets}) == 20
 
 
 def test_a_shapers_bucket_holds_some_packets_and_ten_milliseconds() -> None:

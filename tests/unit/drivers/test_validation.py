@@ -46,40 +46,42 @@ def test_encapsulated_packets_fit_on_the_wire(config: dict[str, int], allowed: s
     assert (caught.value.where, caught.value.allowed) == ("/infrastructure/config/mtu", allowed)
 
 
-def test_endpoints_need_different_addresses() -> None:
-    same = EndpointSpec("server", "node1", address="10.0.0.1")
-    assert refusal(replace(scenario(), server=same)).where == "/endpoints"
+APART = Topology("apart", (Node("a"), Node("b")), (), {"client": "a", "chain": "b", "server": "a"})
 
 
-def test_options_of_endpoints_are_for_other_drivers() -> None:
-    with_options = EndpointSpec("client", "node1", options={"ssh": "there"})
-    assert refusal(replace(scenario(), client=with_options)).where == "/endpoints/client/options"
-
-
-def test_memory_of_nodes_is_not_limited() -> None:
-    asked = with_topology(nodes=(Node("node1"), Node("node2", memory_mib=512)))
-    assert refusal(asked).where == "/topology/nodes/node2/memory_mib"
-
-
-def test_a_rate_that_tbf_cannot_hold() -> None:
-    asked = with_topology(links=(Link(("node1", "node2"), rate_bps=100_000_000_000),))
-    assert refusal(asked).where == "/topology/links/0/rate_bps"
-
-
-def test_nodes_without_a_way_between_them() -> None:
-    apart = Topology(
-        "apart", (Node("a"), Node("b")), (), {"client": "a", "chain": "b", "server": "a"}
-    )
-    error = refusal(scenario(["forwarder"], where=apart))
-    assert (error.where, "no path from a to b" in error.message) == ("/topology/links", True)
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [
+        (
+            replace(scenario(), server=EndpointSpec("server", "node1", address="10.0.0.1")),
+            "/endpoints",
+        ),
+        (
+            replace(scenario(), client=EndpointSpec("client", "node1", options={"ssh": "there"})),
+            "/endpoints/client/options",
+        ),
+        (
+            with_topology(nodes=(Node("node1"), Node("node2", memory_mib=512))),
+            "/topology/nodes/node2/memory_mib",
+        ),
+        # tbf cannot hold it.
+        (
+            with_topology(links=(Link(("node1", "node2"), rate_bps=100_000_000_000),)),
+            "/topology/links/0/rate_bps",
+        ),
+        (scenario(["forwarder"], where=APART), "/topology/links"),
+        (
+            scenario(["forwarder"], resources=Resources(vcpus=4096)),
+            "/vnfs/forwarder/resources/vcpus",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_built_is_refused(asked: Scenario, where: str) -> None:
+    assert refusal(asked).where == where
 
 
 def test_a_path_that_uses_up_the_ttl() -> None:
     """32 functions, each on the other node than the one before: two lookups for each."""
     asked = scenario(["forwarder"] * 32, where=topology("T2"), nodes=["node2", "node1"] * 16)
     assert "look up a packet 65 times" in refusal(asked).message
-
-
-def test_more_cpus_than_there_are() -> None:
-    error = refusal(scenario(["forwarder"], resources=Resources(vcpus=4096)))
-    assert error.where == "/vnfs/forwarder/resources/vcpus"

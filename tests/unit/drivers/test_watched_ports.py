@@ -29,6 +29,7 @@ def test_one_node() -> None:
 
 
 def test_paths_that_are_bypassed_are_not_watched() -> None:
+    assert words(scenario([]), "node1") == set()
     chain = scenario(["router"], reverse="bypass")
     assert words(chain, "node1") == {
         "client:rule,path=42/255",
@@ -47,7 +48,3 @@ def test_nodes_and_tunnels() -> None:
         "forwarder-1:underlay,address=10.255.0.2",
         "link1b:underlay,address=10.255.0.2",
     }
-
-
-def test_a_chain_without_functions() -> None:
-    assert words(scenario([]), "node1") == set()

@@ -1,11 +1,8 @@
-"""What a program needs elsewhere, and the archive that it travels in."""
+"""What a program needs elsewhere, and who has no room for it."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import subprocess
-import tarfile
+import platform
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,7 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.base import Completed
 from sfcperf.hosts.carry import Room, equip
 from sfcperf.hosts.carry.closure import Closure, closure, parse_ldd
-from sfcperf.hosts.carry.pack import archive, tree
+from sfcperf.hosts.carry.pack import tree
 from sfcperf.hosts.namespace import LocalHost
 
 LDD = """\
@@ -31,17 +28,11 @@ def test_libraries_and_loader_are_told_apart() -> None:
     assert [name for name, _ in libraries] == ["libc.so.6", "libcap.so.2"]
 
 
-@pytest.mark.parametrize("text", ["\tnot a dynamic executable\n", "\tstatically linked\n"])
-def test_a_static_program_needs_nothing(text: str) -> None:
-    assert parse_ldd("x", text) == (None, ())
-
-
-def test_a_library_that_is_missing_here_is_told() -> None:
+def test_what_a_static_program_and_one_that_lacks_a_library_need() -> None:
+    for text in ("\tnot a dynamic executable\n", "\tstatically linked\n"):
+        assert parse_ldd("x", text) == (None, ())
     with pytest.raises(EnvironmentLacks, match=r"x of this machine lacks a library: libz\.so"):
         parse_ldd("x", "\tlibz.so.1 => not found\n")
-
-
-def test_a_tool_that_nobody_has() -> None:
     with pytest.raises(EnvironmentLacks, match="neither on the guest nor on this machine"):
         closure("no-such-tool")
 
@@ -55,57 +46,24 @@ def test_a_script_cannot_be_carried(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         closure("some-script")
 
 
-def test_an_unpacked_tree_runs(tmp_path: Path) -> None:
-    """The script in `bin` and the loader do what they should: judged by running it."""
-    found = tree(closure("stat"))
-    _unpack(archive([found], frozenset(), str(tmp_path)), tmp_path)
-    script = tmp_path / "bin/stat"
-    done = subprocess.run(
-        [script, "-c", "%n", "a b", "--", "/"], cwd="/", capture_output=True, text=True, timeout=10
-    )
-    assert done.stdout == "/\n"
-    assert "stat: cannot statx 'a b'" in done.stderr
-
-
-def test_what_is_there_is_not_packed_again(tmp_path: Path) -> None:
-    found = tree(closure("stat"))
-    names = _names(archive([found], frozenset(found.objects), "/w/carried"))
-    assert not [name for name in names if name.startswith("objects/")]
-    twice = archive([found, tree(closure("ls"))], frozenset(), "/w/carried")
-    assert len(_names(twice)) == len(set(_names(twice)))
-    assert archive([found], frozenset(), "/w") == archive([found], frozenset(), "/w")
-
-
-def test_other_contents_have_another_name(tmp_path: Path) -> None:
-    program = tmp_path / "program"
-    program.write_bytes(b"one")
-    before = tree(Closure("program", program, None, ()))
-    program.write_bytes(b"two, longer")
-    after = tree(Closure("program", program, None, ()))
-    assert before.digest != after.digest
-
-
-def _names(data: bytes) -> list[str]:
-    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(data))) as tar:
-        return tar.getnames()
-
-
-def _unpack(data: bytes, folder: Path) -> None:
-    subprocess.run(["tar", "-xz", "-C", folder], input=data, check=True)
-
-
-@pytest.mark.parametrize(
-    ("memory_kib", "disk", "usable"),
-    [
+def test_room() -> None:
+    for memory_kib, disk, usable in (
         (100_000, "1000 2000 4096 ef53", 1000 * 4096),  # ext4
         (100_000, "1000 2000 4096 1021994", 1000 * 4096),  # tmpfs
         (20_000, "10000 20000 4096 1021994", 20_000 * 1024 - (12 << 20)),
         (20_000, "0 0 4096 858458f6", 20_000 * 1024 - (12 << 20)),  # ramfs: no limit
         (1_000, "0 0 4096 858458F6", 0),
-    ],
-)
-def test_room(memory_kib: int, disk: str, usable: int) -> None:
-    assert Room.of(f"MemAvailable: {memory_kib} kB", disk).usable_bytes == usable
+    ):
+        assert Room.of(f"MemAvailable: {memory_kib} kB", disk).usable_bytes == usable
+
+
+def test_other_contents_have_another_name(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    digests = set()
+    for content in (b"one", b"two, longer"):
+        program.write_bytes(content)
+        digests.add(tree(Closure("program", program, None, ())).digest)
+    assert len(digests) == 2
 
 
 class OtherMachine(LocalHost):
@@ -128,9 +86,7 @@ def test_another_architecture_is_refused(tmp_path: Path) -> None:
         equip(OtherMachine(tmp_path), ["stat", "ls"])
 
 
-def test_a_guest_that_is_too_small_is_refused(tmp_path: Path, monkeypatch: object) -> None:
-    import platform
-
+def test_a_guest_that_is_too_small_is_refused(tmp_path: Path) -> None:
     host = OtherMachine(tmp_path)
     host.machine = platform.machine()
     host.memory_kib = 13_000
@@ -138,10 +94,7 @@ def test_a_guest_that_is_too_small_is_refused(tmp_path: Path, monkeypatch: objec
         equip(host, ["stat"])
 
 
-def test_nothing_asked_for(tmp_path: Path) -> None:
-    assert equip(LocalHost(tmp_path), []) == ()
-
-
 def test_this_machine_has_its_own(tmp_path: Path) -> None:
+    assert equip(LocalHost(tmp_path), []) == ()
     assert equip(LocalHost(tmp_path), ["cat", "tar"]) == ()
     assert not list(tmp_path.iterdir())

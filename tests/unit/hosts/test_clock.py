@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfcperf.errors import MeasurementError
@@ -48,7 +48,7 @@ def test_hosts_of_this_machine_share_our_clock(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox sh"])
-@pytest.mark.parametrize("ahead_s", [-86_400, 0, 3])
+@pytest.mark.parametrize("ahead_s", [-86_400, 3])
 def test_another_clock_is_found_by_any_shell(tmp_path: Path, shell: str, ahead_s: int) -> None:
     if shutil.which(shell.split()[0]) is None:
         pytest.skip(f"{shell} is not here")
@@ -77,11 +77,7 @@ def test_time_is_read_to_the_nanosecond(seconds: int, rest: int) -> None:
 
 
 @given(st.text().filter(lambda text: "." not in text))
+@example("1700000000.%N\n")
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(MeasurementError, match="clock cannot be read"):
         clock.unix_ns(text)
-
-
-def test_a_date_without_fractions_is_refused() -> None:
-    with pytest.raises(MeasurementError, match=r"1700000000\.%N"):
-        clock.unix_ns("1700000000.%N\n")

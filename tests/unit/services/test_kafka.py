@@ -10,7 +10,7 @@ import pytest
 from support.local import small_workflow
 from support.services.service import new_context
 
-from sfcperf.errors import EnvironmentLacks, InputError, WorkflowError
+from sfcperf.errors import EnvironmentLacks, WorkflowError
 from sfcperf.services.jars import OVERRIDE
 from sfcperf.services.kafka.service import Kafka
 from sfcperf.vnfs.ids.function import Ids
@@ -28,20 +28,19 @@ def load(kafka: dict[str, Any], folder: Path, knob: str = "stream") -> Any:
 
 
 @pytest.mark.parametrize(
-    ("kafka", "where", "message"),
+    ("kafka", "where"),
     [
-        ({"listen": "localhost"}, "listen", "is not an IPv4 address"),
-        ({"listen": "10.0.0.256"}, "listen", "is not an IPv4 address"),
-        ({"bootstrap": ["broker:9092"]}, "bootstrap/0", "required pattern"),
-        ({"bootstrap": ["10.0.0.1"]}, "bootstrap/0", "required pattern"),
-        ({"bootstrap": ["10.0.0.1:1"], "port": 9092}, "bootstrap", "of another one"),
-        ({"bootstrap": ["10.0.0.1:1"], "listen": "10.0.0.2"}, "bootstrap", "of another one"),
-        ({"partitions": 0}, "partitions", "at least 1"),
-        ({"port": 70000}, "port", "at most 65535"),
+        ({"listen": "localhost"}, "listen"),
+        ({"listen": "::1"}, "listen"),
+        ({"bootstrap": ["broker:9092"]}, "bootstrap/0"),
+        ({"bootstrap": ["10.0.0.1"]}, "bootstrap/0"),
+        ({"bootstrap": ["10.0.0.1:1"], "port": 9092}, "bootstrap"),
+        ({"bootstrap": ["10.0.0.1:1"], "listen": "10.0.0.2"}, "bootstrap"),
+        ({"partitions": 0}, "partitions"),
     ],
 )
-def test_what_is_wrong(kafka: dict[str, Any], where: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(WorkflowError, match=message) as caught:
+def test_what_is_wrong(kafka: dict[str, Any], where: str, tmp_path: Path) -> None:
+    with pytest.raises(WorkflowError) as caught:
         load(kafka, tmp_path)
     assert caught.value.where == f"/services/stream/{where}"
 
@@ -83,12 +82,6 @@ def test_it_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert all(need.met for need in Kafka.requirements(with_defaults(Kafka.parameters, {}))[2:])
     cluster = with_defaults(Kafka.parameters, {"bootstrap": ["10.0.0.1:1"]})
     assert [need.name for need in Kafka.requirements(cluster)] == ["sfcperf[security]"]
-
-
-def test_errors_name_the_parameter() -> None:
-    with pytest.raises(InputError) as caught:
-        Kafka.check(with_defaults(Kafka.parameters, {"listen": "::1"}))
-    assert caught.value.where == "listen"
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_undo_ends_those_in_the_journal_alone(tmp_path: Path) -> None:
         second.stop()
 
 
-def test_it_is_in_the_journal_before_it_runs(tmp_path: Path) -> None:
+def test_it_is_in_the_journal_before_it_runs_and_only_if_it_does(tmp_path: Path) -> None:
     class FullDisk(ListJournal):
         def intend(self, resources: object) -> None:
             raise OSError("no space left")
@@ -74,9 +74,6 @@ def test_it_is_in_the_journal_before_it_runs(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="no space"):
         started(FullDisk(), f"open({str(tmp_path / 'ran')!r}, 'w')", tmp_path / "out")
     assert not (tmp_path / "ran").exists()
-
-
-def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     journal = ListJournal()
     with pytest.raises(EnvironmentLacks, match="/nowhere/tool cannot be started"):
         Processes(journal).spawn(["/nowhere/tool"], tmp_path / "out")

@@ -36,8 +36,5 @@ def test_counters() -> None:
         "connections_port8081": 3,
         "connections_port8082": 5,
     }
-
-
-def test_no_service_is_told() -> None:
     with pytest.raises(MeasurementError, match="services are gone"):
         ipvs.counters("\n".join(LISTING.splitlines()[:3]), [8081])

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.heavy import imports
 
-from sfcperf.vnfs.sfcmon.bmv2 import requirements
 from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.function import Sfcmon
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
@@ -21,30 +19,9 @@ def knobs(**changes: Any) -> dict[str, Any]:
 def test_each_engine_names_what_it_needs() -> None:
     assert [need.name for need in Sfcmon.requirements(knobs())] == ["sfc-sfcmon"]
     names = [need.name for need in Sfcmon.requirements(knobs(engine="bmv2"))]
-    assert names == [
-        "simple_switch_grpc",
-        "sfcperf[p4]",
-        "ethtool",
-        "ip",
-    ]
+    assert names == ["simple_switch_grpc", "sfcperf[p4]", "ethtool", "ip"]
     assert Sfcmon.peer_needs_xdp(knobs())
     assert not Sfcmon.peer_needs_xdp(knobs(engine="bmv2"))
-
-
-def test_missing_packages_have_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requirements, "_LIBRARIES", ("json", "no_such_package"))
-    found = requirements.libraries()
-    assert (found.met, found.detail) == (False, "not installed: no_such_package")
-    assert found.remedy == "pip install 'sfcperf[p4]'"
-    assert not found.command  # a driver carries it nowhere
-
-
-def test_asking_what_it_needs_imports_none_of_it() -> None:
-    code = (
-        "from sfcperf.vnfs.sfcmon.function import Sfcmon;"
-        "from sfcperf.vnfs.sfcmon.bmv2 import requirements, running; requirements.requirements()"
-    )
-    assert imports(code, ["finsy", "thriftpy2", "grpc"]) == ""
 
 
 def test_settings_pass_as_text() -> None:

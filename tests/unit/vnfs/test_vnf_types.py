@@ -17,10 +17,8 @@ from sfcperf.dataplane.nsh.packet import Flow
 from sfcperf.environment import tools
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError
 from sfcperf.hosts.namespace import LocalHost
-from sfcperf.vnfs import kernel_forwarding
 from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.vnfs.forwarder.function import Forwarder, RunningForwarder
-from sfcperf.vnfs.router.function import Router
 from sfcperf.vnfs.sfcmon.entries import entries as sfcmon_entries
 from sfcperf.workflow.defaults import with_defaults
 
@@ -56,7 +54,7 @@ COUNTERS = {
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_descriptor_has_a_vdu_and_a_port_per_interface(kind: type[NetworkFunction]) -> None:
+def test_descriptor_and_knobs(kind: type[NetworkFunction]) -> None:
     from toscaparser.tosca_template import ToscaTemplate
 
     template = ToscaTemplate(str(kind.folder / "vnfd.yaml"))
@@ -67,26 +65,12 @@ def test_descriptor_has_a_vdu_and_a_port_per_interface(kind: type[NetworkFunctio
     host = vdu.get_capabilities()["host"].get_properties()
     assert (host["num_cpus"].value, host["mem_size"].value) == (1, "256 MiB")
     assert len(by_type["tosca.nodes.nfv.CP"]) == kind.interfaces
-
-
-@pytest.mark.parametrize("kind", TYPES)
-def test_knobs_are_described_and_have_defaults(kind: type[NetworkFunction]) -> None:
+    # Knobs are described and have defaults.
     jsonschema.Draft202012Validator.check_schema(dict(kind.parameters))
     assert kind.parameters["additionalProperties"] is False
     for knob in kind.parameters["properties"].values():
         assert knob["description"]
         jsonschema.Draft202012Validator(knob).validate(knob["default"])
-
-
-def test_only_xdp_needs_a_program_at_the_other_end() -> None:
-    assert Forwarder.peer_needs_xdp({"engine": "xdp"})
-    assert not Forwarder.peer_needs_xdp({"engine": "userspace"})
-    assert not Router.peer_needs_xdp({})
-
-
-def test_only_the_forwarder_takes_frames_before_tc() -> None:
-    assert not Forwarder.kernel_path
-    assert Router.kernel_path
 
 
 def test_a_missing_binary_says_how_to_get_it(
@@ -158,26 +142,26 @@ def test_entries_of_the_table_differ_in_their_source_ports() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "knobs", "where", "said"),
+    ("name", "knobs", "where"),
     [
-        ("nat", {"first_port": 3000, "last_port": 2000}, "first_port", "3000 is above last_port"),
-        ("nat", {"virtual_port": 80}, "virtual_port", "without server_port"),
-        ("nat", {"server_port": 80}, "server_port", "without virtual_port"),
-        ("ips", {"patterns": ["a" * 100, "\u20ac" * 34]}, "patterns/1", "has 102 bytes"),
-        ("ids", {"window_s": 0.1234}, "window_s", "not a whole number of milliseconds"),
-        ("ids", {"window_s": 2, "slide_s": 0.3}, "slide_s", "does not go into window_s, 2 s"),
-        ("ids", {"window_s": 60, "slide_s": 1}, "slide_s", "does not go into window_s, 60 s"),
-        ("sfcmon", entries(count=2) | {"table_flows": 1}, "table_flows", "2 entries do not fit"),
-        ("sfcmon", entries(source="here"), "table_entries/0", "'here' does not appear"),
-        ("sfcmon", entries(source="fd00::1"), "table_entries/0", "different IP versions"),
-        ("sfcmon", entries(count=2, source_port=65_535), "table_entries/0", "have port 65536"),
+        ("nat", {"first_port": 3000, "last_port": 2000}, "first_port"),
+        ("nat", {"virtual_port": 80}, "virtual_port"),
+        ("nat", {"server_port": 80}, "server_port"),
+        ("ips", {"patterns": ["a" * 100, "\u20ac" * 34]}, "patterns/1"),
+        ("ids", {"window_s": 0.1234}, "window_s"),
+        ("ids", {"window_s": 2, "slide_s": 0.3}, "slide_s"),
+        ("ids", {"window_s": 60, "slide_s": 1}, "slide_s"),
+        ("sfcmon", entries(count=2) | {"table_flows": 1}, "table_flows"),
+        ("sfcmon", entries(source="here"), "table_entries/0"),
+        ("sfcmon", entries(source="fd00::1"), "table_entries/0"),
+        ("sfcmon", entries(count=2, source_port=65_535), "table_entries/0"),
     ],
 )
 def test_knobs_that_do_not_go_together_are_refused(
-    name: str, knobs: dict[str, Any], where: str, said: str
+    name: str, knobs: dict[str, Any], where: str
 ) -> None:
     kind = plugins.load("vnf", name)
-    with pytest.raises(InputError, match=said) as refused:
+    with pytest.raises(InputError) as refused:
         kind.check(with_defaults(kind.parameters, knobs))
     assert refused.value.where == where
 
@@ -227,8 +211,3 @@ def test_half_written_counters_are_never_taken(tmp_path: Path, text: str) -> Non
 def test_a_failure_is_told(tmp_path: Path) -> None:
     running = _running(tmp_path, '{"event": "failed", "error": "no such thing"}')
     assert running.problem() == "no such thing"
-
-
-def test_ip_statistics_are_those_of_proc(tmp_path: Path) -> None:
-    statistics = kernel_forwarding.ip_counters(LocalHost(tmp_path))
-    assert {"InReceives", "ForwDatagrams", *kernel_forwarding.DROPS.values()} <= set(statistics)

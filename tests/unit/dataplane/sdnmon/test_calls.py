@@ -13,7 +13,7 @@ from sfcperf.dataplane.sdnmon.controller.statistics import read_part
 ENTRY: wire.Entry = (bytes(4), 0, 1, 60, [(1, 60)] * 64)
 
 
-@pytest.mark.parametrize("entries", [0, 1, 60])
+@pytest.mark.parametrize("entries", [0, 60])
 def test_a_reply_without_an_end_does_not_fill_the_memory(
     monkeypatch: pytest.MonkeyPatch, entries: int
 ):

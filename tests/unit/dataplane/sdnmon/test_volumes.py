@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from support.tiers import examples
 
 from sfcperf.dataplane.sdnmon.controller.volumes import total_of_all_flows
-from sfcperf.dataplane.sdnmon.model import hash64, is_sampled
 from sfcperf.errors import InputError
 
 TRIALS = 2000
@@ -28,8 +27,9 @@ def _coverage(x: NDArray[np.float64], ratio: float, trials: int = TRIALS) -> tup
     return hits / trials, float(np.mean(values) / total)
 
 
-@pytest.mark.parametrize("ratio", [0.05, 0.2, 0.5, 0.9])
-@pytest.mark.parametrize("kind", ["flows", "geometric", "exponential bytes"])
+@pytest.mark.parametrize(
+    ("kind", "ratio"), [("flows", 0.05), ("geometric", 0.9), ("exponential bytes", 0.2)]
+)
 def test_the_interval_has_the_total_as_often_as_it_says(kind: str, ratio: float):
     random = np.random.default_rng(7)
     x = {
@@ -62,20 +62,6 @@ def test_flows_that_were_added_are_known():
     assert 0.93 <= hits / TRIALS <= 0.97
 
 
-def test_samples_of_the_hash_are_covered():
-    """Not only those of a random generator: keys in a row, another secret for each sample."""
-    random = np.random.default_rng(5)
-    keys = [number.to_bytes(16) for number in range(300)]
-    x = random.exponential(5000, len(keys))
-    hits = 0
-    for secret in range(400):
-        chosen = np.array([is_sampled(key, secret, 0.4) for key in keys])
-        found = total_of_all_flows(x[chosen], 0.4)
-        hits += found.low <= x.sum() <= found.high
-    assert 0.92 <= hits / 400 <= 0.98
-    assert hash64(keys[0], 1) != hash64(keys[0], 2)
-
-
 @examples(500)
 @given(
     st.lists(st.integers(0, 10**12), max_size=50),
@@ -90,12 +76,9 @@ def test_what_always_holds(sampled: list[int], added: list[int], ratio: float):
     assert found.effective_flows <= len(sampled) * (1 + 1e-9)
 
 
-def test_all_flows_are_known_at_ratio_1():
+def test_by_hand():
     found = total_of_all_flows(np.array([1, 2, 3]), 1)
     assert (found.low, found.value, found.high) == (6, 6, 6)
-
-
-def test_effective_flows():
     assert total_of_all_flows(np.ones(100), 0.5).effective_flows == 100
     assert total_of_all_flows(np.append(np.ones(100), 1e6), 0.5).effective_flows < 1.01
     assert total_of_all_flows(np.array([]), 0.5).effective_flows == 0

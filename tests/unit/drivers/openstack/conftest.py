@@ -47,6 +47,13 @@ class Bench:
         return self.context.cloud
 
     @property
+    def networks(self) -> list[str]:
+        """Names, as the driver lists them."""
+        connection = self.cloud.connection
+        listed = self.cloud.call("listing networks", lambda: list(connection.network.networks()))
+        return [network.name for network in listed]
+
+    @property
     def journaled(self) -> set[tuple[str, str]]:
         return {(r.kind, r.name) for r in self.context.journal.outstanding()}
 
@@ -79,6 +86,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     def begin(
         *faults: Fault,
         retry: RetryPolicy = FAST,
+        password: str = "right",
         extensions: Sequence[str] = ("sfc", "flow_classifier", "port-security", "security-group"),
         **settings: Any,
     ) -> Bench:
@@ -90,7 +98,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         for name, vcpus, ram in (("large", 2, 1024), ("small", 1, 256), ("tiny", 1, 128)):
             more: dict[str, Any] = {"OS-FLV-DISABLED:disabled": False}
             api.add("flavors", name, vcpus=vcpus, ram=ram, disk=1, **more)
-        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(api.clouds_yaml(tmp_path)))
+        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(api.clouds_yaml(tmp_path, password)))
         given = {"cloud": "broken", "management_network": "management", **settings}
         wanted = {key: value for key, value in given.items() if value is not None}
         config = Config(**with_defaults(PARAMETERS, wanted))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -76,57 +78,30 @@ def test_a_bridge_does_not_lower_the_ttl() -> None:
     assert problem.startswith("a does not decrement the TTL")
 
 
+IN, OUT = Observation("eth1", False, 64), Observation("eth2", True, 63)
+BACK = Observation("eth1", True, 63)
+
+
 @pytest.mark.parametrize(
     ("place", "seen", "words"),
     [
-        ("client", (), "the client sent the packet 0 times instead of once"),
-        ("server", (), "the server received the packet 0 times instead of once"),
-        (
-            "server",
-            (Observation("eth1", False, 63),) * 2,
-            "the server received the packet 2 times instead of once",
-        ),
-        (
-            "server",
-            (Observation("eth0", False, 63),),
-            "the server received the packet 0 times instead of once",
-        ),
-        ("a", (), "the packet entered a 0 times instead of once"),
-        ("a", (Observation("eth1", False, 64),), "the packet left a 0 times instead of once"),
-        (
-            "a",
-            (Observation("eth1", False, 64), Observation("eth1", True, 63)),
-            "the packet left a by eth1 instead of eth2",
-        ),
-        (
-            "a",
-            (Observation("eth2", False, 64), Observation("eth1", True, 63)),
-            "the packet entered a by eth2 instead of eth1",
-        ),
-        (
-            "a",
-            (Observation("eth1", False, 64), *(Observation("eth2", True, 63),) * 3),
-            "the packet left a 3 times instead of once",
-        ),
+        ("client", (), "client sent .* 0 times"),
+        ("server", (Observation("eth1", False, 63),) * 2, "server received .* 2 times"),
+        ("server", (Observation("eth0", False, 63),), "server received .* 0 times"),
+        ("a", (), "entered a 0 times"),
+        ("a", (IN, BACK), "left a by eth1 .* eth2"),
+        ("a", (Observation("eth2", False, 64), BACK), "entered a by eth2 .* eth1"),
+        ("a", (IN, OUT, OUT, OUT), "left a 3 times"),
     ],
 )
 def test_what_is_wrong_is_said(place: str, seen: tuple[Observation, ...], words: str) -> None:
+    """Once for all packets that it is wrong of."""
     all_seen = walk(["a"])
     all_seen[place][MARK] = seen
-    assert evaluate(way(["a"]), NAMES, all_seen).problems == (
-        f"{words} (1 of 1 packets from client to server)",
-    )
-
-
-def test_packets_are_counted_together() -> None:
-    seen: Mapping[str, Mapping[bytes, tuple[Observation, ...]]] = {
-        place: {**marks, OTHER: marks[MARK]} for place, marks in walk(["b"]).items()
-    }
-    evaluation = evaluate(way(["a"], (MARK, OTHER)), NAMES, seen)
-    assert (
-        "the packet entered a 0 times instead of once (2 of 2 packets from client to server)"
-        in evaluation.problems
-    )
+    for marks in all_seen.values():
+        marks[OTHER] = marks[MARK]
+    (problem,) = evaluate(way(["a"], (MARK, OTHER)), NAMES, all_seen).problems
+    assert re.search(rf"{words}.* \(2 of 2 packets from client to server\)", problem)
 
 
 class TestObservations:
@@ -141,9 +116,8 @@ class TestObservations:
                 writer.write(packet)
         return path
 
-    @pytest.mark.parametrize("protocol", ["any", "udp", "tcp"])
-    def test_scapys_capture_is_read(self, tmp_path: Path, protocol: str) -> None:
-        match = Match(protocol)  # type: ignore[arg-type]
+    def test_scapys_capture_is_read(self, tmp_path: Path) -> None:
+        match = Match("udp")
         made = marked_packet(match, *sides(match, CLIENT, SERVER))
         inner = Ether(made.data)[IP]
         inner.ttl = 60
@@ -181,13 +155,27 @@ class TestObservations:
 
 
 class TestMarks:
-    @pytest.mark.parametrize("protocol", ["any", "icmp", "udp", "tcp"])
-    def test_it_is_found_where_it_was_put(self, protocol: str) -> None:
-        match = Match(protocol)  # type: ignore[arg-type]
+    @pytest.mark.parametrize(
+        ("protocol", "layer"), [("any", ICMP), ("icmp", ICMP), ("tcp", TCP), ("udp", UDP)]
+    )
+    def test_scapy_finds_it_and_agrees_with_the_checksums(self, protocol: Any, layer: type) -> None:
+        match = Match(protocol)
         made = marked_packet(match, *sides(match, CLIENT, SERVER))
-        assert mark_of(made.data[14:]) == made.mark
-        assert made.ip_bytes == Ether(made.data)[IP].len
-        assert made.protocol == Ether(made.data)[IP].proto
+        read = Ether(made.data)
+        assert (read[IP].src, read[IP].dst) == ("10.0.0.1", "10.0.0.2")
+        assert (read[IP].len, read[IP].proto) == (made.ip_bytes, made.protocol)
+        assert bytes(read[layer].payload) == made.mark == mark_of(made.data[14:])
+        sums = (read[IP].chksum, read[layer].chksum)
+        del read[IP].chksum, read[layer].chksum
+        computed = Ether(read.build())
+        assert sums == (computed[IP].chksum, computed[layer].chksum)
+
+    def test_ports_are_those_that_the_classifier_wants_and_marks_differ(self) -> None:
+        match = Match("tcp", destination_port=80)
+        client, server = sides(match, CLIENT, SERVER)
+        there, back = marked_packet(match, client, server), marked_packet(match, server, client)
+        assert (Ether(there.data)[TCP].dport, Ether(back.data)[TCP].sport) == (80, 80)
+        assert there.mark != back.mark
 
     def test_an_error_that_quotes_the_packet_is_not_the_packet(self) -> None:
         made = marked_packet(Match("udp"), *sides(Match("udp"), CLIENT, SERVER))

@@ -41,17 +41,14 @@ def answered(status: int, text: str = "{}", **headers: str) -> Exception:
 
 
 class TestDiagnosis:
-    @pytest.mark.parametrize(
-        ("status", "kind"),
-        [
-            *((s, FailureKind.TRANSIENT) for s in (408, 425, 429, 500, 502, 503, 504)),
-            (401, FailureKind.UNAUTHORIZED),
-            (409, FailureKind.CONFLICT),
-            *((s, FailureKind.PERMANENT) for s in (400, 403, 404, 413, 501)),
-        ],
-    )
-    def test_by_status(self, status: int, kind: FailureKind) -> None:
-        assert diagnose(answered(status)).kind is kind
+    def test_by_status(self) -> None:
+        for kind, statuses in (
+            (FailureKind.TRANSIENT, (408, 425, 429, 500, 502, 503, 504)),
+            (FailureKind.UNAUTHORIZED, (401,)),
+            (FailureKind.CONFLICT, (409,)),
+            (FailureKind.PERMANENT, (400, 403, 404, 413, 501)),
+        ):
+            assert {diagnose(answered(status)).kind for status in statuses} == {kind}
 
     @pytest.mark.parametrize(
         ("error", "kind"),
@@ -68,11 +65,10 @@ class TestDiagnosis:
         found = diagnose(error)
         assert found.kind is kind and found.status is None and found.message
 
-    def test_nova_asks_for_a_pause_by_413(self) -> None:
+    def test_pauses_that_a_cloud_asks_for(self) -> None:
+        """Nova asks by 413; others may name a date."""
         found = diagnose(answered(413, **{"Retry-After": "7"}))
         assert found.kind is FailureKind.TRANSIENT and found.retry_after_s == 7
-
-    def test_a_date_to_come_back(self) -> None:
         then = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
         wait_s = diagnose(answered(429, **{"Retry-After": then})).retry_after_s
         assert wait_s is not None and 0 < wait_s <= 100
@@ -81,12 +77,6 @@ class TestDiagnosis:
     def test_any_other_wish_is_no_wish(self, text: str) -> None:
         wait_s = diagnose(answered(503, **{"Retry-After": text})).retry_after_s
         assert wait_s is None or wait_s >= 0
-
-    def test_the_words_are_the_clouds(self) -> None:
-        text = '{"NeutronError": {"type": "X", "message": "Port  7 is\\n gone", "detail": ""}}'
-        error = answered(404, text, **{"x-openstack-request-id": "req-1"})
-        told = CloudError("deleting port 7", diagnose(error))
-        assert str(told).startswith("deleting port 7: Port 7 is gone (HTTP 404), request req-1")
 
 
 def retrying(policy: RetryPolicy, sleep: Callable[[float], None]) -> Retrying:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,7 @@ from sfcperf.hosts.ssh.pins import USER_DATA
 from sfcperf.workflow.model import Match
 
 NETWORKS = RunNetworks("data-net", "data-subnet", "management-net", "sfcperf-abc123", USER_DATA)
-GUARDED = RunNetworks(
-    "data-net",
-    "data-subnet",
-    "management-net",
-    "key",
-    USER_DATA,
-    security_groups={"data-net": "group"},
-)
+GUARDED = replace(NETWORKS, security_groups={"data-net": "group"})
 PLACE = Placement("image-id", "flavor-id")
 TYPES = plugins.names("vnf")
 
@@ -77,6 +71,7 @@ def test_every_function_of_ours_becomes_a_vdu_with_three_connection_points(vnf_t
     vdus = {n: node for n, node in nodes.items() if node["type"].endswith("VDU.Tacker")}
     (name,) = vdus
     assert "capabilities" not in vdus[name]  # of which Tacker would make a flavor
+    assert "availability_zone" not in vdus[name]["properties"]
     points = {n: node for n, node in nodes.items() if node["type"].endswith("CP.Tacker")}
     order = {node["properties"]["name"]: node["properties"]["order"] for node in points.values()}
     assert order == {
@@ -90,45 +85,32 @@ def test_every_function_of_ours_becomes_a_vdu_with_three_connection_points(vnf_t
         assert network == ("management-net" if managed else "data-net")
 
 
-def test_user_data_arrive_unchanged(tmp_path: Path) -> None:
-    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), NETWORKS, PLACE)
-    properties = translated["topology_template"]["node_templates"]["VDU1"]["properties"]
-    assert properties["user_data"] == USER_DATA
-    assert properties["user_data_format"] == "RAW"
-    assert properties["name"] == "sfcperf-abc123-01-fwd"
-    assert properties["image"] == "image-id"
-    assert properties["flavor"] == "flavor-id"
-    assert "availability_zone" not in properties
-
-
-def test_a_hypervisor_is_named_by_its_zone() -> None:
+def test_what_the_machine_is_given() -> None:
+    """User data arrive unchanged, and ports of a guarded network may send for others."""
     place = Placement("image-id", "flavor-id", "nova:compute7")
-    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), NETWORKS, place)
-    properties = translated["topology_template"]["node_templates"]["VDU1"]["properties"]
-    assert properties["availability_zone"] == "nova:compute7"
-
-
-def test_ports_of_a_guarded_network_may_send_for_others() -> None:
-    translated = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GUARDED, PLACE)
-    point = translated["topology_template"]["node_templates"]["CP_in"]["properties"]
+    nodes = tacker_vnfd.translated(plan(own_vnfd("forwarder")), GUARDED, place)
+    vdu, point = (
+        nodes["topology_template"]["node_templates"][name]["properties"]
+        for name in ("VDU1", "CP_in")
+    )
+    assert (vdu["user_data"], vdu["user_data_format"]) == (USER_DATA, "RAW")
+    assert vdu["name"] == "sfcperf-abc123-01-fwd"
+    assert (vdu["image"], vdu["flavor"]) == ("image-id", "flavor-id")
+    assert vdu["availability_zone"] == "nova:compute7"
     assert point["security_groups"] == ["group"]
     assert point["allowed_address_pairs"] == [{"ip_address": "0.0.0.0/0"}]
     assert "anti_spoofing_protection" not in point
 
 
-@pytest.mark.parametrize("count", [0, 2])
-def test_a_function_is_one_machine(tmp_path: Path, count: int) -> None:
-    nodes: dict[str, Any] = {f"VDU{i}": {"type": "tosca.nodes.nfv.VDU"} for i in range(count)}
+@pytest.mark.parametrize(
+    ("vdus", "words"), [(0, "0 VDUs"), (2, "2 VDUs"), (1, r"box of type tosca\.nodes\.Root")]
+)
+def test_what_tacker_cannot_be_told_is_refused(tmp_path: Path, vdus: int, words: str) -> None:
+    """A function is one machine, and nothing else."""
+    nodes: dict[str, Any] = {f"VDU{i}": {"type": "tosca.nodes.nfv.VDU"} for i in range(vdus)}
     nodes["box"] = {"type": "tosca.nodes.Root"}
-    with pytest.raises(InputError, match=f"{count} VDUs"):
+    with pytest.raises(InputError, match=words):
         tacker_vnfd.translated(plan(written(tmp_path, nodes)), NETWORKS, PLACE)
-
-
-def test_what_tacker_cannot_be_told_is_refused(tmp_path: Path) -> None:
-    nodes = {"VDU1": {"type": "tosca.nodes.nfv.VDU"}, "box": {"type": "tosca.nodes.Root"}}
-    path = written(tmp_path, nodes)
-    with pytest.raises(InputError, match=r"box of type tosca\.nodes\.Root"):
-        tacker_vnfd.translated(plan(path), NETWORKS, PLACE)
 
 
 CLIENT = Port("client-port", "fa:16:3e:00:00:01", "10.0.0.1")
@@ -212,12 +194,6 @@ def test_heat_resources_in_a_package_have_the_names_of_its_nodes() -> None:
     assert set(hot["resources"]) == set(vnfd["topology_template"]["node_templates"]) - {"VNF"}
     assert hot["resources"]["server"]["properties"]["user_data"] == USER_DATA
     assert hot["parameters"]["nfv"]["type"] == "json"  # Tacker hands it over in any case
-
-
-def test_a_package_is_the_same_to_the_byte() -> None:
+    # The same to the byte, and machines have descriptors of their own.
     assert package() == package()
-
-
-def test_machines_have_descriptors_of_their_own() -> None:
     assert tacker_package.vnfd_id("a") != tacker_package.vnfd_id("b")
-    assert tacker_package.vnfd_id("a") == tacker_package.vnfd_id("a")

@@ -56,17 +56,17 @@ def test_columns_are_checked_as_the_schema_says(place: int, value: Any) -> None:
     assert is_record(message.encode()) == RECORD.is_valid(json.loads(message))
 
 
-@pytest.mark.parametrize("name", sorted(GOOD))
-def test_all_fields_are_needed(name: str) -> None:
-    message = {key: value for key, value in GOOD.items() if key != name}
-    assert not is_record(json.dumps(message).encode())
+def test_all_fields_are_needed() -> None:
     assert is_record(json.dumps(GOOD).encode())
+    for name in GOOD:
+        message = {key: value for key, value in GOOD.items() if key != name}
+        assert not is_record(json.dumps(message).encode()), name
 
 
-@pytest.mark.parametrize("message", POISONED)
-def test_poisoned_messages_are_told(message: bytes) -> None:
-    with pytest.raises(PoisonedRecord, match=r"."):
-        records.parse(message)
+def test_poisoned_messages_are_told() -> None:
+    for message in POISONED:
+        with pytest.raises(PoisonedRecord, match=r"."):
+            records.parse(message)
 
 
 @given(st.binary(max_size=200))
@@ -125,8 +125,5 @@ def test_a_model_sees_neither_addresses_nor_ports() -> None:
     assert not {"srcip", "dstip", "srcport", "dstport", "class"} & set(FEATURES)
     assert len(FEATURES) == len(PLACES) + 1 == 42
     assert seen("early", first["features"])[0] == 1
-
-
-def test_the_hash_is_of_the_features() -> None:
-    """Stored models depend on it: a change refuses them all."""
+    # Stored models depend on it: a change refuses them all.
     assert SCHEMA_HASH == "2465c0cd45cae50d"

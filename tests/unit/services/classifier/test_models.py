@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -35,9 +36,15 @@ HOW = Extraction(window_ms=1000, slide_ms=0, early_packets=4, early_flows=16)
 KINDS = ["benign", "a", "b"]
 
 
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return write_trace(tmp_path_factory.mktemp("trace"))
+
+
 @pytest.fixture
-def source(tmp_path: Path, state_dir: Path) -> Source:
-    pcap, labelled = write_trace(tmp_path)
+def source(trace: tuple[Path, Path], tmp_path: Path, state_dir: Path) -> Source:
+    """A copy that a test may change."""
+    pcap, labelled = (Path(shutil.copy(file, tmp_path)) for file in trace)
     return Source(pcap, labelled, seed=1, share=0.5)
 
 
@@ -76,20 +83,13 @@ def test_frames_that_train_nothing_are_told(engine: ScikitEngine, source: Source
     assert any("trace.pcap: 7 of " in line for line in said)
 
 
-@pytest.mark.parametrize(
-    ("window_ms", "slide_ms", "pane_ms"),
-    [
-        (2000, 0, 250),
-        (2000, 100, 100),
-        (2000, 1000, 250),
-        (300, 0, 100),
-        (100, 0, 0),
-        (1001, 0, 143),
-    ],
-)
-def test_windows_that_train_overlap(window_ms: int, slide_ms: int, pane_ms: int) -> None:
-    how = replace(HOW, window_ms=window_ms, slide_ms=slide_ms)
-    assert how.overlapping == replace(how, slide_ms=pane_ms)
+def test_windows_that_train_overlap() -> None:
+    for window_ms, slide_ms, pane_ms in (
+        *((2000, 0, 250), (2000, 100, 100), (2000, 1000, 250)),
+        *((300, 0, 100), (100, 0, 0), (1001, 0, 143)),
+    ):
+        how = replace(HOW, window_ms=window_ms, slide_ms=slide_ms)
+        assert how.overlapping == replace(how, slide_ms=pane_ms)
 
 
 def test_a_label_that_changes_within_a_record_is_none(source: Source, tmp_path: Path) -> None:
@@ -102,29 +102,21 @@ def test_a_label_that_changes_within_a_record_is_none(source: Source, tmp_path: 
     assert (found.labels == "syn-flood").sum() == (whole.labels == "syn-flood").sum()
 
 
-@pytest.mark.parametrize(
-    ("names", "step"),
-    [
-        (("max_fpktl", "total_fvolume", "max_bpktl"), 8),
-        (("mean_fiat", "max_biat", "duration", "std_active", "min_idle"), 20_000),
-    ],
-)
-def test_trees_divide_lengths_and_times_by_steps(
-    source: Source, names: tuple[str, ...], step: int
-) -> None:
-    """On whichever side of a division a value is, all values of its step are."""
+def test_trees_divide_lengths_and_times_by_steps(source: Source) -> None:
+    """On whichever side of a division a value is, all values of its step are. All labels weigh the
+    same."""
     training = parts(source.pcap, labels.read(source.labels), HOW, 1, 1).training
     tree = DecisionTreeClassifier(random_state=0).fit(training.features, training.labels).tree_
-    places = {FEATURES.index(name) for name in names}
-    found = [t for f, t in zip(tree.feature, tree.threshold, strict=True) if f in places]
-    middle = step // 2 - 1
-    assert np.unique(training.features[:, sorted(places)] % step).tolist() == [middle]
-    assert all(int(threshold) % step in (middle, step - 1) for threshold in found)
     assert (training.features >= 0).all()
-
-
-def test_all_labels_weigh_the_same(source: Source) -> None:
-    training = parts(source.pcap, labels.read(source.labels), HOW, 1, 1).training
+    for names, step in (
+        (("max_fpktl", "total_fvolume", "max_bpktl"), 8),
+        (("mean_fiat", "max_biat", "duration", "std_active", "min_idle"), 20_000),
+    ):
+        places = {FEATURES.index(name) for name in names}
+        found = [t for f, t in zip(tree.feature, tree.threshold, strict=True) if f in places]
+        middle = step // 2 - 1
+        assert np.unique(training.features[:, sorted(places)] % step).tolist() == [middle]
+        assert all(int(threshold) % step in (middle, step - 1) for threshold in found)
     weights = {
         label: training.weights[training.labels == label].sum() for label in set(training.labels)
     }
@@ -154,53 +146,48 @@ def test_all_flows_of_further_traces_train(engine: ScikitEngine, source: Source)
     assert three == {label: one[label] + two[label] for label in one}
 
 
-def test_a_model_of_other_features_is_refused(engine: ScikitEngine, source: Source) -> None:
+def _rewritten(folder: Path, **changes: Any) -> None:
+    manifest = json.loads((folder / models.MANIFEST).read_text())
+    (folder / models.MANIFEST).write_text(json.dumps({**manifest, **changes}))
+
+
+DAMAGES: list[Callable[[Path], object]] = [
+    lambda folder: (folder / "tree.npz").write_bytes(b"no tree"),
+    lambda folder: (folder / "tree.npz").unlink(),
+    lambda folder: (folder / "tree.joblib").touch(),
+    lambda folder: (folder / models.MANIFEST).write_text("{"),
+    lambda folder: (folder / models.MANIFEST).write_text('{"a":' * 100_000),
+    lambda folder: _rewritten(folder, sha256={}),
+    lambda folder: _rewritten(folder, sha256={"tree.npz": "0", "absent": "0"}),
+    lambda folder: _rewritten(folder, schema_hash="0" * 16),
+]
+
+
+def test_a_damaged_model_is_refused_and_trained_again(engine: ScikitEngine, source: Source) -> None:
+    """So is one of other features."""
     model = train(engine, source)
-    manifest = model.folder / models.MANIFEST
-    manifest.write_text(json.dumps({**model.manifest, "schema_hash": "0" * 16}))
-    with pytest.raises(InputError, match="other features"):
-        models.load(model.folder)
-
-
-DAMAGES = ["tree", "manifest", "missing", "more", "no hashes", "a hash of nothing", "deep"]
-
-
-@pytest.mark.gate_runs(4)
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_model_is_trained_again(
-    engine: ScikitEngine, source: Source, damage: str
-) -> None:
-    model = train(engine, source)
-    if damage == "tree":
-        (model.folder / "tree.npz").write_bytes(b"no tree")
-    elif damage == "manifest":
-        (model.folder / models.MANIFEST).write_text("{")
-    elif damage == "missing":
-        (model.folder / "tree.npz").unlink()
-    elif damage == "more":
-        (model.folder / "tree.joblib").touch()
-    elif damage == "deep":
-        (model.folder / models.MANIFEST).write_text('{"a":' * 100_000)
-    else:
-        hashes = {} if damage == "no hashes" else {**model.manifest["sha256"], "absent": "0"}
-        changed = json.dumps({**model.manifest, "sha256": hashes})
-        (model.folder / models.MANIFEST).write_text(changed)
-    with pytest.raises(InputError):
-        models.load(model.folder)
+    for number, damage in enumerate(DAMAGES):
+        copy = shutil.copytree(model.folder, model.folder.with_name(f"damaged-{number}"))
+        damage(copy)
+        with pytest.raises(InputError):
+            models.load(copy)
+        shutil.rmtree(copy)
+    DAMAGES[0](model.folder)
     assert train(engine, source).manifest == model.manifest
     assert [path.name for path in model.folder.parent.iterdir()] == [model.id]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
-@pytest.mark.parametrize("place", [".", "..", "../..", "tree.npz"])
 def test_a_model_that_another_user_could_have_written_is_not_used(
-    engine: ScikitEngine, source: Source, place: str
+    engine: ScikitEngine, source: Source
 ) -> None:
     model = train(engine, source)
-    os.chown(model.folder / place, 65534, 65534)
-    for use in (lambda: models.load(model.folder), lambda: train(engine, source)):
-        with pytest.raises(EnvironmentLacks, match="another user"):
-            use()
+    for place in (".", "..", "../..", "tree.npz"):
+        os.chown(model.folder / place, 65534, 65534)
+        for use in (lambda: models.load(model.folder), lambda: train(engine, source)):
+            with pytest.raises(EnvironmentLacks, match="another user"):
+                use()
+        os.chown(model.folder / place, 0, 0)
 
 
 class _Trap:

@@ -134,15 +134,6 @@ def test_a_source_is_blocked_when_nearly_all_of_its_flows_are_attacks() -> None:
     assert all(isinstance(rule, Flow) for rule in found)
 
 
-def test_the_last_verdict_on_a_flow_counts() -> None:
-    """An early record that was judged wrongly, and whose windows are benign, blocks no source."""
-    policy = Policy(LIMITS)
-    for port in range(1, 5):
-        judge(policy, [verdict("10.0.0.1", port, label) for label in ("flood", "benign")])
-    (rule,) = judge(policy, [verdict("10.0.0.1", 9, "flood")])
-    assert isinstance(rule, Flow)
-
-
 def test_the_server_of_a_flood_is_not_blocked() -> None:
     """Its replies are the first packets of flows that were silent for a window."""
     policy = Policy(LIMITS)
@@ -165,6 +156,3 @@ def test_spoofed_sources_have_half_of_the_room() -> None:
     spoofed = [verdict(f"198.51.100.{number}", 1, "flood") for number in range(20)]
     assert len(judge(policy, spoofed)) == 4
     assert policy.withheld == 16
-    # A source's first flow is one of a source with a single flow still.
-    two = [verdict("10.0.0.1", port, "flood") for port in (1, 2)]
-    assert len(judge(policy, two)) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +18,26 @@ from sfcperf.vnfs.sfcmon.controller.entries import entries
 from sfcperf.vnfs.sfcmon.controller.model import Sizes, State
 from sfcperf.vnfs.sfcmon.controller.references import problems
 
-Change = Callable[[dict[str, Any]], object]
+PATH, BACK = two_switches()["paths"][10], two_switches()["rules"]["back"]
+OTHER = {"switch": "s1", "port": 1, "mac": mac(99)}
+LINK_END = {"switch": "s1", "port": 384}
+ALL_PORTS = {"source_port": {"first": 0, "last": 65535}}
+
+
+def changed(place: str, value: Any) -> str:
+    """`two_switches` with another value, or with more of them, there; `...`: there is none."""
+    raw = json.loads(json.dumps(two_switches()))
+    *folders, name = place.split()
+    part: Any = raw
+    for folder in folders:
+        part = part.setdefault(folder, {})
+    if value is ...:
+        del part[name]
+    elif isinstance(value, dict) and isinstance(part.get(name), dict):
+        part[name] |= value
+    else:
+        part[name] = value
+    return json.dumps(raw)
 
 
 def test_sizes_are_those_that_the_program_has_room_for():
@@ -36,184 +55,90 @@ def test_a_state_survives_json():
 
 
 @pytest.mark.parametrize(
-    ("change", "where"),
+    ("place", "value"),
     [
-        (lambda s: s["switches"]["s1"].update(colour=1), "switches.s1.colour"),
-        (lambda s: s["switches"]["s1"].update(address=5), "switches.s1.address"),
-        (lambda s: s["switches"]["s1"].update(address="192.0.2.256"), "switches.s1.address"),
-        (lambda s: s["switches"]["s1"].update(mac="02:00:00:00:01"), "switches.s1.mac"),
-        (lambda s: s["switches"]["s1"].update(mac="01:00:00:00:00:01"), "switches.s1.mac"),
-        (lambda s: s["switches"]["s1"].update(p4runtime="localhost"), "switches.s1.p4runtime"),
-        (lambda s: s["switches"]["s1"].update(device=True), "switches.s1.device"),
-        (lambda s: s["switches"]["s1"].update(device="1"), "switches.s1.device"),
-        (lambda s: s["switches"]["s1"].update(program="switch"), "switches.s1.program"),
-        (lambda s: s["switches"]["s1"]["ports"].update({"01": 1500}), "switches.s1.ports.01"),
-        (lambda s: s["switches"]["s1"]["ports"].update({510: 1500}), "switches.s1.ports.510"),
-        (lambda s: s["switches"].update({"../x": switch(3)}), "switches.../x"),
-        (lambda s: s["links"]["s1-s2"]["ends"].pop(), "links.s1-s2.ends"),
-        (lambda s: s["functions"]["fwd-1"].update(transport="gpe"), "functions.fwd-1"),
-        (
-            lambda s: s["functions"]["fwd-1"]["ingress"].update(address="192.0.2.9"),
-            "functions.fwd-1",
-        ),
-        (lambda s: s["chains"]["web"].update(types=[]), "chains.web.types"),
-        (lambda s: s["paths"].update({0: s["paths"][10]}), "paths.0"),
-        (lambda s: s["paths"].update({1 << 24: s["paths"][10]}), "paths.16777216"),
-        (lambda s: s["rules"]["back"].pop("path"), "rules.back.path"),
-        (lambda s: s["rules"]["back"].update(priority=0), "rules.back.priority"),
-        (lambda s: s["rules"]["back"].update(match={"version": 5}), "rules.back.match.version"),
-        (
-            lambda s: s["rules"]["back"].update(match={"source": "10.0.0.1/8"}),
-            "rules.back.match.source",
-        ),
-        (
-            lambda s: s["rules"]["back"].update(match={"source": "fe80::%1/64"}),
-            "rules.back.match.source",
-        ),
-        (lambda s: s["rules"]["back"].update(match={"source": 7}), "rules.back.match.source"),
-        (
-            lambda s: s["rules"]["back"].update(match={"version": 4, "source": "::/0"}),
-            "rules.back.match",
-        ),
-        (
-            lambda s: s["rules"]["there"]["match"].update(source_port={"first": 2, "last": 1}),
-            "rules.there.match.source_port",
-        ),
-        (
-            lambda s: s.update(monitoring={"s1": {"thresholds": {"share": 1.0}}}),
-            "monitoring.s1.thresholds.share",
-        ),
-        (
-            lambda s: s.update(monitoring={"s1": {"sizes": {"iblt_cells": 513}}}),
-            "monitoring.s1.sizes.iblt_cells",
-        ),
+        ("switches s1 colour", 1),
+        ("switches s1 address", 5),
+        ("switches s1 address", "192.0.2.256"),
+        ("switches s1 mac", "02:00:00:00:01"),
+        ("switches s1 mac", "01:00:00:00:00:01"),
+        ("switches s1 p4runtime", "localhost"),
+        ("switches s1 device", True),
+        ("switches s1 device", "1"),
+        ("switches s1 program", "switch"),
+        ("switches s1 ports 01", 1500),
+        ("switches s1 ports 510", 1500),
+        ("switches ../x", switch(3)),
+        ("links s1-s2 ends", [LINK_END]),
+        ("functions fwd-1", {"transport": "gpe"}),
+        ("functions fwd-1", {"ingress": {"port": 128, "mac": mac(21), "address": "192.0.2.9"}}),
+        ("chains web types", []),
+        ("paths 0", PATH),
+        ("paths 16777216", PATH),
+        ("rules back path", ...),
+        ("rules back priority", 0),
+        ("rules back match version", 5),
+        ("rules back match source", "10.0.0.1/8"),
+        ("rules back match source", "fe80::%1/64"),
+        ("rules back match source", 7),
+        ("rules back match", {"version": 4, "source": "::/0"}),
+        ("rules there match source_port", {"first": 2, "last": 1}),
+        ("monitoring s1 thresholds share", 1.0),
+        ("monitoring s1 sizes iblt_cells", 513),
     ],
 )
-def test_what_is_wrong_by_itself(change: Change, where: str):
-    raw = two_switches()
-    change(raw)
+def test_what_is_wrong_by_itself(place: str, value: Any):
+    """And not what is around it."""
     with pytest.raises(ValidationError) as caught:
-        State.model_validate(raw)
-    [found] = {".".join(map(str, each["loc"])) for each in caught.value.errors()}
-    assert found.removesuffix(".[key]").startswith(where)
-
-
-def _function(state: dict[str, Any], name: str, **fields: Any) -> None:
-    state["functions"][name] |= fields
-
-
-def _long_path(state: dict[str, Any]) -> None:
-    state["chains"]["web"]["types"] = ["forwarder"] * 62
-    state["paths"][10] |= {"hops": ["fwd-1"] * 62, "destination": "server"}
-
-
-def _second_path(state: dict[str, Any]) -> None:
-    state["paths"][20] = state["paths"][10] | {"reverse_spi": None}
+        State.model_validate_json(changed(place, value))
+    [found] = {" ".join(map(str, each["loc"])) for each in caught.value.errors()}
+    assert found.startswith(place)
 
 
 @pytest.mark.parametrize(
-    ("change", "where", "words"),
+    ("place", "value", "where", "words"),
     [
-        (
-            lambda s: s["endpoints"]["client"].update(switch="s9"),
-            "/endpoints/client/switch",
-            "there is no switch 's9'",
-        ),
-        (
-            lambda s: s["paths"][10].update(hops=["fwd-1", "none"]),
-            "/paths/10/hops/1",
-            "there is no function 'none'",
-        ),
-        (
-            lambda s: s.update(monitoring={"s9": {}}),
-            "/monitoring/s9",
-            "there is no switch 's9'",
-        ),
-        (
-            lambda s: s["endpoints"]["client"].update(port=2),
-            "/endpoints/client/port",
-            "switch 's1' has no port 2",
-        ),
-        (
-            lambda s: s["endpoints"]["client"].update(port=128),
-            "/endpoints/client/port",
-            "port 128 is of another kind",
-        ),
-        (
-            lambda s: s["endpoints"].update(other={"switch": "s1", "port": 1, "mac": mac(99)}),
-            "/endpoints/other/port",
-            "port 1 of switch 's1' is taken: /endpoints/client/port",
-        ),
-        (
-            lambda s: s["endpoints"]["client"].update(mac=mac(12)),
-            "/endpoints/server/mac",
-            "is taken: /endpoints/client/mac",
-        ),
-        (
-            lambda s: s["switches"]["s2"].update(address="192.0.2.1"),
-            "/switches/s2/address",
-            "192.0.2.1 is taken",
-        ),
-        (
-            lambda s: s["links"]["s1-s2"]["ends"][1].update(switch="s1"),
-            "/links/s1-s2/ends/1/port",
-            "is taken",
-        ),
-        (
-            lambda s: s.update(monitoring={"s1": {}}),
-            "/monitoring/s1",
-            "has no Thrift interface",
-        ),
-        (
-            lambda s: (
-                s.update(monitoring={"s1": {}})
-                or s["switches"]["s1"].update(program="sfc_switch_plain")
-            ),
-            "/monitoring/s1",
-            "runs sfc_switch_plain, which has no sketches",
-        ),
-        (lambda s: s["paths"][10].update(hops=["fwd-1"]), "/paths/10/hops", "1 functions, but"),
-        (
-            lambda s: s["paths"][10].update(hops=["fw-1", "fwd-1"]),
-            "/paths/10/hops/0",
-            "'fw-1' is of type 'firewall', but chain 'web' has 'forwarder' here",
-        ),
-        (lambda s: s["paths"][10].update(initial_si=2), "/paths/10/initial_si", "too small"),
-        (lambda s: s["paths"][10].update(destination="client"), "/paths/10/destination", "source"),
-        (
-            lambda s: s["paths"][10].update(reverse_spi=10),
-            "/paths/10/reverse_spi",
-            "SPI 10 is taken: /paths/10",
-        ),
-        (lambda s: s["links"].clear(), "/paths/10", "no links lead from switch 's1' to switch"),
-        (_long_path, "/paths/10/hops", "64 lookups by SFFs exceed the TTL"),
-        (_second_path, "/paths/20", "packets of SPI 10, SI 254 return by its port 257"),
-        (
-            lambda s: _function(s, "fw-1", egress=None),
-            "/paths/10",
-            "'fw-1' is behind the SFC proxy, and packets of SPI 10, SI 254 return",
-        ),
-        (lambda s: s["rules"]["back"].update(port=1), "/rules/back/port", "has no port 1"),
-        (lambda s: s["rules"]["back"].update(path=12), "/rules/back/path", "no path with SPI 12"),
-        (
-            lambda s: s["rules"]["back"].update(path=10),
-            "/rules/back/path",
-            "path 10 begins at endpoint 'client': switch 's1', port 1",
-        ),
-        (
-            lambda s: s["rules"].update(
-                other=s["rules"]["back"] | {"match": {"source_port": {"first": 0, "last": 65535}}}
-            ),
-            "/rules/other",
-            "/rules/back has the same port and priority and matches the same packets",
-        ),
+        ("endpoints client switch", "s9", "endpoints/client/switch", "switch 's9'"),
+        ("paths 10 hops", ["fwd-1", "none"], "paths/10/hops/1", "'none'"),
+        ("monitoring s9", {}, "monitoring/s9", "switch 's9'"),
+        ("endpoints client port", 2, "endpoints/client/port", "port 2"),
+        ("endpoints client port", 128, "endpoints/client/port", "of another kind"),
+        ("endpoints other", OTHER, "endpoints/other/port", "/endpoints/client/port"),
+        ("endpoints client mac", mac(12), "endpoints/server/mac", "/endpoints/client/mac"),
+        ("switches s2 address", "192.0.2.1", "switches/s2/address", "192.0.2.1"),
+        ("links s1-s2 ends", [LINK_END] * 2, "links/s1-s2/ends/1/port", "taken"),
+        ("monitoring s1", {}, "monitoring/s1", "Thrift"),
+        ("paths 10 hops", ["fwd-1"], "paths/10/hops", "1 functions"),
+        ("paths 10 hops", ["fw-1", "fwd-1"], "paths/10/hops/0", "'forwarder'"),
+        ("paths 10 initial_si", 2, "paths/10/initial_si", "too small"),
+        ("paths 10 destination", "client", "paths/10/destination", "source"),
+        ("paths 10 reverse_spi", 10, "paths/10/reverse_spi", "/paths/10"),
+        ("links s1-s2", ..., "paths/10", "no links"),
+        ("paths 20", PATH | {"reverse_spi": None}, "paths/20", "SI 254 return by its port 257"),
+        ("functions fw-1 egress", None, "paths/10", "SPI 10, SI 254 return"),
+        ("rules back port", 1, "rules/back/port", "port 1"),
+        ("rules back path", 12, "rules/back/path", "SPI 12"),
+        ("rules back path", 10, "rules/back/path", "switch 's1', port 1"),
+        ("rules other", BACK | {"match": ALL_PORTS}, "rules/other", "/rules/back"),
     ],
 )
-def test_what_is_wrong_with_others(change: Change, where: str, words: str):
-    raw = two_switches()
-    change(raw)
-    found = problems(State.model_validate(raw))
-    assert (where, True) in [(each.where, words in each.message) for each in found], found
+def test_what_is_wrong_with_others(place: str, value: Any, where: str, words: str):
+    found = problems(State.model_validate_json(changed(place, value)))
+    assert (f"/{where}", True) in [(each.where, words in each.message) for each in found], found
+
+
+def test_a_program_without_sketches_and_a_path_that_is_too_long():
+    plain, long = two_switches(), two_switches()
+    plain["monitoring"] = {"s1": {}}
+    plain["switches"]["s1"]["program"] = "sfc_switch_plain"
+    long["chains"]["web"]["types"] = ["forwarder"] * 62
+    long["paths"][10]["hops"] = ["fwd-1"] * 62
+    for raw, where, words in (
+        (plain, "/monitoring/s1", "sfc_switch_plain"),
+        (long, "/paths/10/hops", "64 lookups"),
+    ):
+        found = problems(State.model_validate(raw))
+        assert (where, True) in [(each.where, words in each.message) for each in found], found
 
 
 def test_a_link_of_a_switch_with_itself():

@@ -33,11 +33,8 @@ def _reopened(path: Path) -> State:
     return again.state
 
 
-def test_a_new_file_is_an_empty_state(store: Store):
+def test_a_new_file_is_an_empty_state_that_nobody_else_reads(store: Store, tmp_path: Path):
     assert store.state == State()
-
-
-def test_nobody_else_reads_or_locks_its_files(store: Store, tmp_path: Path):
     asyncio.run(store.replace(STATE))
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     assert modes == {"state.json": 0o600, ".state.json.lock": 0o600}
@@ -85,26 +82,24 @@ def test_a_state_has_one_controller(store: Store, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place"),
     [
-        ("{", "no JSON"),
-        ("[]", "no state of an SFC controller"),
-        ("{}", "no state of an SFC controller"),
-        ('{"version": 2}', "no state of an SFC controller"),
-        ('{"version": 1, "routers": {}}', "state.json/routers: Extra inputs are not permitted"),
-        ('{"version": 1, "chains": {"a/b": {"types": ["x"]}}}', "state.json/chains/a~1b"),
-        (
-            '{"version": 1, "monitoring": {"s1": {}}}',
-            "state.json/monitoring/s1: there is no switch",
-        ),
+        ("{", ""),
+        ("[]", ""),
+        ("{}", ""),
+        ('{"version": 2}', ""),
+        ('{"version": 1, "routers": {}}', "/routers"),
+        ('{"version": 1, "chains": {"a/b": {"types": ["x"]}}}', "/chains/a~1b"),
+        ('{"version": 1, "monitoring": {"s1": {}}}', "/monitoring/s1"),
     ],
 )
-def test_a_file_that_is_no_state(tmp_path: Path, text: str, message: str):
+def test_a_file_that_is_no_state(tmp_path: Path, text: str, place: str):
     path = tmp_path / "state.json"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
         Store(path)
-    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert f"state.json{place}" in str(caught.value)
     assert path.read_text() == text
 
 

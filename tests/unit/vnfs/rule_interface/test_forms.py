@@ -34,31 +34,19 @@ def test_both_directions_are_one_flow() -> None:
     assert flow(6, A, B) != flow(17, A, B)
 
 
-@pytest.mark.parametrize(
-    ("protocol", "one", "other", "words"),
-    [
-        (1, A, B, "no ports"),
-        (6, A, ("2001:db8::1", 80), "both addresses must be IPv4, or both IPv6"),
-    ],
-)
-def test_what_is_no_flow(
-    protocol: int, one: tuple[str, int], other: tuple[str, int], words: str
-) -> None:
-    with pytest.raises(ValueError, match=words):
-        flow(protocol, one, other)
-
-
-def test_addresses_are_canonical() -> None:
-    assert canonical("2001:DB8:0:0::1") == "2001:db8::1"
-    for wrong in ("fe80::1%eth0", "192.0.2", "192.0.2.01", "x"):
+def test_what_is_no_flow() -> None:
+    """ICMP has no ports; addresses are both IPv4, or both IPv6."""
+    for protocol, other in ((1, B), (6, ("2001:db8::1", 80))):
         with pytest.raises(ValueError, match=r"."):
-            canonical(wrong)
+            flow(protocol, A, other)
 
 
 @examples(500)
 @given(st.ip_addresses().map(str) | st.from_regex(r"[0-9.]{5,17}|[0-9a-f:.]{2,20}"))
 @example("192.0.2.1\0")
 @example("192.0.2.1 ")
+@example("2001:DB8:0:0::1")
+@example("192.0.2.01")
 @example("\ud800")
 def test_addresses_are_those_of_ipaddress(text: str) -> None:
     """Which may be slower, and reads the same."""
@@ -72,13 +60,15 @@ def test_addresses_are_those_of_ipaddress(text: str) -> None:
     assert read(canonical) == read(ipaddress.ip_address)
 
 
-@pytest.mark.parametrize("rule", [Source("192.0.2.1"), flow(6, A, B)])
-def test_rules_survive_json(rule: Any) -> None:
-    assert decoded(json.loads(json.dumps(rule))) == rule
+def test_rules_survive_json() -> None:
+    for rule in (Source("192.0.2.1"), flow(6, A, B)):
+        assert decoded(json.loads(json.dumps(rule))) == rule
 
 
-@pytest.mark.parametrize("kind", [Firewall, NshFirewall])
-@pytest.mark.parametrize("prefix", ["192.0.2.1/24", "x", "300.0.0.0/8", "fe80::1%1"])
+@pytest.mark.parametrize(
+    ("kind", "prefix"),
+    [(Firewall, "192.0.2.1/24"), (NshFirewall, "x"), (Firewall, "fe80::1%1")],
+)
 def test_a_wrong_prefix_is_refused(kind: Any, prefix: str) -> None:
     knobs = with_defaults(kind.parameters, {"allow": ["192.0.2.0/24", prefix]})
     with pytest.raises(InputError, match="no prefix") as raised:
@@ -86,9 +76,7 @@ def test_a_wrong_prefix_is_refused(kind: Any, prefix: str) -> None:
     assert raised.value.where == "allow/1"
 
 
-@pytest.mark.parametrize(
-    ("knob", "value"), [("engine", "iptables"), ("engine", "iptables-legacy"), ("default", "drop")]
-)
+@pytest.mark.parametrize(("knob", "value"), [("engine", "iptables"), ("default", "drop")])
 def test_rules_by_rest_are_those_of_nftables(knob: str, value: str) -> None:
     knobs = with_defaults(Firewall.parameters, {knob: value, "rules_by": "rest"})
     with pytest.raises(InputError, match="rules by REST do not work") as raised:

@@ -153,23 +153,6 @@ def test_renewals_leave_nothing_behind() -> None:
     assert store.expire(21.0) == [Source("192.0.2.1")]
 
 
-def test_spoofed_sources_cannot_take_the_room_of_the_other_kind() -> None:
-    store = RuleStore(policy(max_rules=1000, max_changes_per_s=10**6), frozenset((4,)), 0.0)
-    refused = 0
-    for number in range(5000):
-        spoofed = (str(ipaddress.IPv4Address(0x0A000000 + number)), 1000)
-        try:
-            store.put(flow(6, spoofed, ("192.0.2.1", 80)), 60, 0.0)
-        except Refused as refusal:
-            assert refusal.reason is Reason.FULL
-            refused += 1
-    assert (store.count(by_flow=True), refused) == (1000, 4000)
-    assert store.put(Source("203.0.113.5"), 10, 0.0)
-    # There is room again when their time is over.
-    assert len(store.expire(60.0)) == 1001
-    assert store.put(flow(6, ("10.9.9.9", 1), ("192.0.2.1", 80)), 60, 60.0)
-
-
 @pytest.mark.parametrize("burst", [1, 1000])
 def test_the_rate_is_a_rate(burst: int) -> None:
     store = RuleStore(policy(max_rules=10**6, max_changes_per_s=100), frozenset((4,)), 0.0)
