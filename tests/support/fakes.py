@@ -143,7 +143,7 @@ class FakeDriver(Driver):
                 "type": "object",
                 "default": {},
                 "description": "Number of the deployment -> what goes wrong with it.",
-                "additionalProperties": {"enum": ["deploy", "half", "bug", "prove", "teardown"]},
+                "additionalProperties": {"enum": ["half", "bug", "prove", "teardown"]},
             },
             "missing": {"type": "boolean", "default": False, "description": "Lack a requirement."},
             "stuck": {"type": "boolean", "default": False, "description": "Nothing is removable."},
@@ -180,8 +180,6 @@ class FakeDriver(Driver):
             time.sleep(self.context.config["deploy_s"])
             if fault == "half":
                 raise DeploymentError("half built")
-        if fault == "deploy":
-            raise DeploymentError("no resources left")
         if fault == "bug":
             raise KeyError("a bug in the driver")
         counters = [{"received": 0, "forwarded": 0, "dropped": 0} for _ in scenario.chain.functions]
@@ -292,21 +290,9 @@ class FakeProbe(Probe):
     name = "fake"
     title = "Sends packets that do not exist"
     FAULTS: ClassVar[list[str]] = [
-        "fail",
-        "impossible",
-        "bug",
-        "untrusted",
-        "nan",
-        "silent",
-        "drops",
-        "unparsed",
-        "crash",
-        "break",
-        "cleanup",
-        "nan-note",
-        "terminate",
-        "far",
-    ]
+        "fail", "impossible", "bug", "untrusted", "nan", "nan-note", "silent", "drops", "unparsed",
+        "crash", "break", "cleanup", "terminate", "far",
+    ]  # fmt: skip
     parameters = object_schema(
         {
             "packets": {"type": "integer", "default": 10, "description": "Packets to send."},

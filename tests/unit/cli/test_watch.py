@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from support.command import Command
 from support.engine import SMALL, Bench
 from support.records.runs import RunOptions, build_run
 
@@ -21,13 +21,10 @@ from sfcperf.control.lock import held
 from sfcperf.figures.run_data import RunData
 from sfcperf.results.store import RunStore
 
-Command = Callable[..., int]
-Capture = pytest.CaptureFixture[str]
 
-
-def test_a_finished_run(finished: Path, sfcperf: Command, capsys: Capture) -> None:
+def test_a_finished_run(finished: Path, sfcperf: Command) -> None:
     assert sfcperf("watch", finished) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = sfcperf.out.splitlines()
     assert lines[0] == f"{finished.name}: the run is complete"
     assert lines[1].startswith("1 of 4: r001-")
     assert lines[4].startswith("4 of 4: r002-")
@@ -40,14 +37,12 @@ def test_a_finished_run(finished: Path, sfcperf: Command, capsys: Capture) -> No
 @pytest.mark.parametrize(
     ("status", "said"), [("interrupted", "was interrupted"), ("running", "was killed")]
 )
-def test_a_run_that_did_not_end(
-    finished: Path, sfcperf: Command, capsys: Capture, status: str, said: str
-) -> None:
+def test_a_run_that_did_not_end(finished: Path, sfcperf: Command, status: str, said: str) -> None:
     manifest = json.loads((finished / "run.json").read_text())
     (finished / "run.json").write_text(json.dumps({**manifest, "status": status}))
     before = {path: path.stat().st_mtime_ns for path in finished.rglob("*")}
     assert sfcperf("watch", finished) == 1
-    out = capsys.readouterr().out
+    out = sfcperf.out
     assert f"the run {said}; 4 trials" in out
     assert f"next:    sfcperf resume {finished}" in out
     assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before

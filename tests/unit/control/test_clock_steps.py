@@ -29,7 +29,6 @@ from sfcperf.presentation.wording import run_s
 from sfcperf.results.values import Sample
 
 HOUR_S = 3600.0
-STEPS = {"an hour back": -HOUR_S, "an hour ahead": HOUR_S, "to 1970": -1.7e9, "to 2106": 2.5e9}
 
 
 class Clock:
@@ -70,7 +69,7 @@ def set_in_attempt(
     monkeypatch.setattr(FakeProbe, when, wrapped)
 
 
-@pytest.mark.parametrize("step_s", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("step_s", [-HOUR_S, 2.5e9], ids=["an hour back", "to 2106"])
 def test_a_step_within_a_trial_makes_it_untrusted(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch, step_s: float
 ) -> None:
@@ -91,7 +90,7 @@ def test_a_step_within_a_trial_makes_it_untrusted(
     assert any("clock was set" in text for text in manifest["problems"])
 
 
-@pytest.mark.parametrize("step_s", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("step_s", [HOUR_S, -1.7e9], ids=["an hour ahead", "to 1970"])
 def test_a_step_between_trials_is_noted(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch, step_s: float
 ) -> None:
@@ -125,11 +124,6 @@ def test_a_step_within_an_attempt_that_fails_belongs_to_its_trial(
     assert [step["trial_id"] for step in bench.manifest()["clock_steps"]] == ["r001-s001-a"]
 
 
-def test_without_a_step_nothing_is_said(bench: Bench) -> None:
-    bench.start(**SMALL)
-    assert "clock_steps" not in bench.manifest()
-
-
 @pytest.mark.parametrize("value", [3_600_000_558.0, -3_599_999_000.0])
 def test_a_time_longer_than_the_measurement_is_not_trusted(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, value: float
@@ -155,6 +149,7 @@ def test_durations_are_those_of_the_monotonic_clock(bench: Bench) -> None:
         assert record.duration_s is not None
         assert 0 < record.duration_s < 60
     manifest = bench.manifest()
+    assert "clock_steps" not in manifest
     took_s = run_s(manifest)
     step = {"at": "", "step_s": -HOUR_S, "trial_id": None}
     assert took_s is not None

@@ -32,62 +32,46 @@ def probe(**script: str) -> dict[str, object]:
     return {"probe": "fake", "name": "a", "script": attempts}
 
 
-@pytest.fixture
-def crashed(bench: Bench) -> RunStore:
-    """A run in which sf-1 crashed once, and the tool failed once; the third attempt is valid."""
+def test_they_are_counted_wherever_the_results_are(bench: Bench) -> None:
+    """sf-1 crashed once, and the tool failed once; the third attempt is valid."""
     outcome = bench.start(probes=[probe(attempt1="break", attempt2="fail")], design=ONE)
     assert outcome.exit_code is ExitCode.OK
-    return RunStore(bench.folder())
-
-
-def test_the_record_and_the_manifest_count_them(crashed: RunStore) -> None:
-    record = next(record for record in crashed.trials() if record.failed_attempts)
+    store = RunStore(bench.folder())
+    assert violations(store.folder) == []
+    record = bench.by_id()["r001-s001-a"]
     assert (record.status, record.attempts) == ("valid", 3)
     assert [(f.attempt, f.kind, f.functions) for f in record.failed_attempts] == [
         (1, "crash", ("sf-1",)),
         (2, "measurement", ()),
     ]
-    assert crashed.manifest()["attempts"] == {
+    assert store.manifest()["attempts"] == {
         "made": 4,
         "failed": 2,
         "crashes": 1,
         "by_kind": {"crash": 1, "measurement": 1},
         "crashed_functions": {"sf-1": 1},
     }
-    assert violations(crashed.folder) == []
 
-
-def test_the_summary_counts_them_in_their_row_alone(crashed: RunStore) -> None:
-    without, having = crashed.summaries()
+    without, having = store.summaries()
     assert (without.failed_attempts, without.crashes) == (0, 0)
     assert (having.failed_attempts, having.crashes, having.valid) == (2, 1, True)
     assert any("sf-1" in text for text in having.warnings)
-    header = (crashed.folder / "summary.csv").read_text().partition("\n")[0]
-    assert "crashes" in header.split(",")
+    assert "crashes" in (store.folder / "summary.csv").read_text().partition("\n")[0].split(",")
 
-
-def test_sql_has_a_row_for_each(crashed: RunStore) -> None:
-    found = tables([read_run(crashed)])["failed_attempts"].to_pylist()
+    found = tables([read_run(store)])["failed_attempts"].to_pylist()
     assert [(row["trial_id"], row["kind"], row["functions"]) for row in found] == [
         ("r001-s001-a", "crash", '["sf-1"]'),
         ("r001-s001-a", "measurement", "[]"),
     ]
 
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_exports_have_them(crashed: RunStore, kind: str) -> None:
-    target = crashed.folder.parent / f"out.{kind}"
-    export(crashed, kind, target)  # type: ignore[arg-type]
-    read = pyarrow.csv.read_csv if kind == "csv" else pyarrow.parquet.read_table
-    rows = read(target).to_pylist()
+    (target,) = export(store, "parquet", bench.results.parent / "out.parquet")
+    rows = pyarrow.parquet.read_table(target).to_pylist()
     assert {row["trial_id"]: (row["failures"], row["crashes"]) for row in rows} == {
         "r001-s000-a": (0, 0),
         "r001-s001-a": (2, 1),
     }
 
-
-def test_elasticsearch_has_them(crashed: RunStore) -> None:
-    documents = Documents(crashed)
+    documents = Documents(store)
     trials = [json.loads(one.body)["trial"] for one in documents.of(mappings.TRIALS)]
     trials.sort(key=lambda trial: str(trial["id"]))
     assert [(trial["failed_attempts"], trial["crashes"]) for trial in trials] == [(0, 0), (2, 1)]

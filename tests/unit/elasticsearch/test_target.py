@@ -1,8 +1,10 @@
-"""Targets and secrets: what is accepted, and what is said without saying the secret."""
+"""Targets and secrets, by options and in a workflow: what is accepted, and what is said without
+saying the secret."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import keyring
 import keyring.backend
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 from keyring.errors import KeyringError, PasswordDeleteError
 
 from sfcperf.elasticsearch import secrets
+from sfcperf.elasticsearch.publisher import ElasticsearchPublisher
 from sfcperf.elasticsearch.target import Target, of_parameters, target
 from sfcperf.errors import InputError
+from sfcperf.workflow.validate import Validator
 
 
 class Ring(keyring.backend.KeyringBackend):
@@ -62,7 +66,7 @@ def test_urls_in_one_spelling(given: str, url: str) -> None:
     assert target([given, given]).urls == (url,)
 
 
-@pytest.mark.parametrize("url", ["", "es.lab", "es.lab:9200", "ftp://es.lab", "https://", "//x"])
+@pytest.mark.parametrize("url", ["", "es.lab:9200", "ftp://es.lab", "https://", "//x"])
 @pytest.mark.parametrize("more", ["", "?a=b"])
 def test_what_is_no_url_is_refused(url: str, more: str) -> None:
     with pytest.raises(InputError, match="not the URL of a server"):
@@ -150,3 +154,32 @@ def test_no_secret_goes_in_the_clear(url: str, refused: bool) -> None:
     else:
         assert secrets.credentials(target([url]), key)
     assert secrets.credentials(target([url], insecure=True), key) == {"api_key": "k"}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"url": "https://es.lab:9200"},
+        {"url": ["https://a:9200", "https://b:9200"], "ca": "ca.pem", "prefix": "lab-1"},
+        {"url": "https://es.lab", "fingerprint": "ab" * 32, "patience_s": 0, "insecure": True},
+    ],
+)
+def test_accepted(parameters: dict[str, Any]) -> None:
+    assert Validator(ElasticsearchPublisher.parameters).misfits(parameters) == []
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"url": "es.lab:9200"},
+        {"url": "https://me:geheim@es.lab"},
+        {"url": "https://es.lab", "password": "geheim"},
+        {"url": "https://es.lab", "api_key": "geheim"},
+        {"url": "https://es.lab", "prefix": "Lab"},
+    ],
+)
+def test_refused_without_repeating_a_secret(parameters: dict[str, Any]) -> None:
+    found = Validator(ElasticsearchPublisher.parameters).misfits(parameters)
+    assert found
+    assert "geheim" not in str(found)

@@ -42,11 +42,6 @@ def test_names_are_those_of_tcpdump(ends: Any, name: str) -> None:
     assert flow_name(*ends) == name
 
 
-@pytest.mark.parametrize(("number", "name"), [(6, "tcp"), (132, "sctp"), (200, "protocol 200")])
-def test_protocols_have_names(number: int, name: str) -> None:
-    assert replace(FLOW, protocol=number).protocol_name == name
-
-
 def test_flows_of_finished_trials_are_merged_and_as_the_schema_says(tmp_path: Path) -> None:
     store = run_folder(tmp_path / "run", [trial(2), trial(1)])
     for record in (trial(1), trial(2), trial(3)):
@@ -60,10 +55,3 @@ def test_flows_of_finished_trials_are_merged_and_as_the_schema_says(tmp_path: Pa
     for row in rows:
         validator("flows").validate(row)
         assert row.keys() == validator("flows").schema["properties"].keys()
-
-
-def test_no_flows_are_no_file(tmp_path: Path) -> None:
-    store = run_folder(tmp_path / "run", [trial(1)])
-    store.write_trial_flows(trial(1), [])
-    assert store.merge_flows() is None
-    assert not store.flows_path.exists()

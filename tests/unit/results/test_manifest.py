@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from support.records.trials import run_folder, trial
+from support.records.trials import trial
 from support.schemas import validator
 
 from sfcperf import plugins
@@ -52,14 +51,13 @@ def workflow(monkeypatch: pytest.MonkeyPatch) -> Workflow:
     fakes = {("probe", "two"): TwoMetrics, ("monitor", "cheap"): Cheap}
     monkeypatch.setattr(plugins, "load", lambda kind, name: fakes[kind, name])
     chain = ChainSpec((), Match(), "auto", "symmetric", 10, 255)
-    topology = Topology("T1", (Node("node1"),), (), {})
+    ends = EndpointSpec("client", "node1"), EndpointSpec("server", "node1")
     scenarios = tuple(
         Scenario(
             f"s{n:03d}",
             {"protocol": protocol},
-            topology,
-            EndpointSpec("client", "node1"),
-            EndpointSpec("server", "node1"),
+            Topology("T1", (Node("node1"),), (), {}),
+            *ends,
             chain,
             (ProbeSpec(0, "two", "traffic", {"protocol": protocol}),),
             (MonitorSpec("cheap", {}),),
@@ -125,18 +123,7 @@ def test_resuming_on_another_machine_is_a_problem(workflow: Workflow) -> None:
     assert [session["tag"] for session in elsewhere["sessions"]] == ["abc123", "def456"]
 
 
-def test_a_manifest_is_summarised_and_listed(tmp_path: Path, workflow: Workflow) -> None:
-    from sfcperf.analysis.summary import SummaryAnalysis
-
-    record = replace(trial(1, label="traffic"), probe="two", scenario={"protocol": "tcp"})
-    store = run_folder(tmp_path / "run", [record])
-    store.write_manifest(begun(workflow))
-    SummaryAnalysis({}).analyse(store)
-    metrics = [(row.scenario_id, row.metric, row.n) for row in store.summaries()]
-    assert ("s001", "loss_ratio", 0) in metrics and ("s002", "rate_bps", 0) in metrics
-
-
-def test_host_facts_agree_with_other_witnesses() -> None:
+def test_facts_agree_with_other_witnesses_and_hold_no_secret() -> None:
     facts = machine.host_facts()
     uname = subprocess.run(["uname", "-r"], capture_output=True, text=True, check=True)
     assert facts["kernel"]["release"] == uname.stdout.strip()
@@ -144,13 +131,12 @@ def test_host_facts_agree_with_other_witnesses() -> None:
     assert facts["memory"]["total_bytes"] == psutil.virtual_memory().total
     somaxconn = Path("/proc/sys/net/core/somaxconn").read_text().strip()
     assert facts["sysctls"]["net.core.somaxconn"] == somaxconn
-
-
-def test_host_facts_keep_secrets_of_the_machine() -> None:
-    """The fast-open key is secret; what follows ` -- ` on the kernel's command line is init's."""
-    facts = machine.host_facts()
+    # Secrets: the fast-open key, and what follows ` -- ` on the kernel's command line, init's.
     assert "net.ipv4.tcp_fastopen_key" not in facts["sysctls"]
     assert " -- " not in (facts["kernel"]["command_line"] or "")
+    packages = software.versions()["packages"]
+    assert {"numpy", "scipy", "jsonschema"} <= packages.keys()
+    assert "pytest" not in packages
 
 
 def test_unreadable_facts_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -191,9 +177,3 @@ def test_the_revision_is_that_of_our_own_working_tree(tmp_path: Path) -> None:
     assert software._revision(source) == {"commit": commit, "modified": False}
     source.write_text("2\n")
     assert software._revision(source) == {"commit": commit, "modified": True}
-
-
-def test_packages_are_our_requirements() -> None:
-    packages = software.versions()["packages"]
-    assert {"numpy", "scipy", "jsonschema"} <= packages.keys()
-    assert "pytest" not in packages

@@ -45,7 +45,6 @@ def test_another_port_is_refused_with_what_is_allowed(refused: Any) -> None:
 @pytest.mark.parametrize(
     ("match", "probe"),
     [
-        ({"ip_proto": "any"}, stream()),
         ({"ip_proto": "tcp"}, stream()),
         ({"ip_proto": "udp"}, stream(protocol="udp")),
         ({"ip_proto": "tcp", "destination_port": 5201}, stream()),

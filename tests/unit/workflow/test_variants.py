@@ -34,10 +34,6 @@ def test_each_combination_of_levels_is_there_in_each_variant(load: Any) -> None:
     }
     assert engines == {"fast": "fast", "slow": "slow"}
     assert [(v.name, dict(v.changes)) for v in workflow.variants] == list(SLOW.items())
-
-
-def test_the_kept_document_gives_the_same_workflow_again(load: Any) -> None:
-    workflow = load(**FACTORS, variants=SLOW)
     assert load_document(workflow.document, workflow.folder) == workflow
 
 
@@ -47,14 +43,6 @@ def test_a_workflow_without_variants_knows_nothing_of_them(load: Any) -> None:
     assert all(scenario.infrastructure is None for scenario in workflow.scenarios)
     assert all("infrastructure" not in scenario for scenario in resolved(workflow).values())
     assert workflow.infrastructures == (Infrastructure("local", {"dataplane": "ovs"}),)
-
-
-def test_the_same_workflow_twice_is_a_comparison_too(load: Any) -> None:
-    workflow = load(variants={"a": {}, "b": {}})
-    assert [dict(scenario.levels) for scenario in workflow.scenarios] == [
-        {"variant": "a"},
-        {"variant": "b"},
-    ]
 
 
 def test_factors_may_be_used_in_changes(load: Any) -> None:
@@ -95,10 +83,8 @@ def test_each_scenario_knows_what_it_is_built_on(load: Any) -> None:
     [
         ("design.rounds", "design.rounds"),
         ("factors.n", "factors.n"),
-        ("name", "name"),
         ("/publish", "~1publish"),
         ("variants.a", "variants.a"),
-        ("presets.x", "presets.x"),
     ],
 )
 def test_what_is_the_same_for_the_whole_run_does_not_vary(
@@ -207,18 +193,6 @@ def test_probes_are_the_same_in_all_variants(
     assert "loss_ratio (1), rtt_us (us)" in error.message
     named = {"a": {}, "b": {"probes": [{"probe": "echo", "count": 5, "name": "echo"}]}}
     assert {s.probes[0].parameters["count"] for s in load(variants=named).scenarios} == {20, 5}
-
-
-def test_there_are_not_too_many_scenarios_together(refused: Refused) -> None:
-    factors = {"n": [1, 2], "count": list(range(1, 301))}
-    error = refused(
-        factors=factors,
-        chain={"functions": [{"vnf": "fwd", "count": "${n}"}]},
-        probes=[{"probe": "echo", "count": "${count}"}],
-        variants=SLOW,
-    )
-    assert error.where == "/variants"
-    assert "1200 scenarios" in error.message
 
 
 def test_figures_may_draw_the_variants(load: Any, refused: Refused) -> None:
