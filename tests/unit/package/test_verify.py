@@ -128,12 +128,13 @@ def test_a_forged_trial_shows_in_the_summary(package: Path, tmp_path: Path) -> N
 
 
 def test_damaged_files_of_analyses_and_monitors_are_found(package: Path, tmp_path: Path) -> None:
-    tables = {f"{RUN}/telemetry.parquet": b"PAR1" + b"x" * 100 + b"PAR1"}
     names = ("tags.json", "correlations.json", "attribution.json")
     documents = {f"{RUN}/{name}": b'{"schema_version": 1}' for name in names}
-    path = resealed(package, tmp_path / "p.zip", {**documents, **tables})
-    found = finding(verify(path), "documents")
-    assert [name for name in (*names, "telemetry.parquet") if name not in found] == []
+    found = finding(verify(resealed(package, tmp_path / "p.zip", documents)), "documents")
+    assert [name for name in names if name not in found] == []
+    table = b"PAR1" + b"x" * 100 + b"PAR1"
+    path = sealed(package, tmp_path / "q.zip", f"{RUN}/telemetry.parquet", table)
+    assert "telemetry.parquet" in finding(verify(path), "documents")
 
 
 def test_a_damaged_document_is_found(package: Path, tmp_path: Path) -> None:

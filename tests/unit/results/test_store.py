@@ -97,7 +97,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, message: str) -> N
     assert caught.value.where == f"{path}:2"
 
 
-ATTEMPT = asdict(FailedAttempt(1, "crash", "fwd-1: it has ended", ("fwd-1",), "d0001"))
+ATTEMPT = {**asdict(FailedAttempt(1, "crash", "it has ended", (), "d0001")), "functions": ["fwd-1"]}
 LOSS = asdict(Loss(8, 100, "echo requests got no reply", "the others count", 0.01))
 
 
