@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,53 +17,39 @@ def test_version(sfcperf: Command) -> None:
     assert sfcperf.out == f"sfcperf {package.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("verb", "kind"),
-    [("run", "missing"), ("validate", "folder"), ("plan", "binary"), ("run", "empty")],
-)
-def test_a_workflow_that_is_no_workflow(
-    bench: Bench, sfcperf: Command, verb: str, kind: str
-) -> None:
-    path = bench.results / "w.json"
-    match kind:
-        case "folder":
-            path.mkdir()
-        case "binary":
-            path.write_bytes(b"\xff\xfe\x00")
-        case "empty":
-            path.touch()
-    assert sfcperf(verb, path) == 2
-    out, err = sfcperf.out, sfcperf.err
-    assert out == ""
-    assert "Traceback" not in err
-    assert str(path) in err
+def not_json_lines(run: Path) -> None:
+    run.mkdir()
+    (run / "run.json").write_text('{"schema_version": 1, "status": "running"}')
+    (run / "trials.jsonl").write_text("?\n{}\n")
+
+
+def damaged(run: Path) -> None:
+    run.mkdir()
+    (run / "run.json").write_text("{")
 
 
 @pytest.mark.parametrize(
-    ("verb", "kind"),
+    ("verb", "make"),
     [
-        ("resume", "missing"),
-        ("report", "file"),
-        ("export", "empty"),
-        ("resume", "damaged"),
-        ("export", "not-json-lines"),
+        ("run", lambda _: None),
+        ("validate", Path.mkdir),
+        ("plan", lambda path: path.write_bytes(b"\xff\xfe\x00")),
+        ("run", Path.touch),
+        ("resume", lambda _: None),
+        ("report", Path.touch),
+        ("export", Path.mkdir),
+        ("resume", damaged),
+        ("export", not_json_lines),
     ],
 )
-def test_a_run_folder_that_is_none(bench: Bench, sfcperf: Command, verb: str, kind: str) -> None:
-    run = bench.results / "run"
-    if kind == "file":
-        run.touch()
-    elif kind != "missing":
-        run.mkdir()
-    if kind == "damaged":
-        (run / "run.json").write_text("{")
-    if kind == "not-json-lines":
-        (run / "run.json").write_text('{"schema_version": 1, "status": "running"}')
-        (run / "trials.jsonl").write_text("?\n{}\n")
-    assert sfcperf(verb, run) == 2
-    err = sfcperf.err
-    assert "Traceback" not in err
-    assert str(run) in err
+def test_what_is_no_workflow_and_no_run_folder(
+    bench: Bench, sfcperf: Command, verb: str, make: Callable[[Path], object]
+) -> None:
+    path = bench.results / "w.json"
+    make(path)
+    assert sfcperf(verb, path) == 2
+    assert "Traceback" not in sfcperf.err
+    assert str(path) in sfcperf.err
 
 
 @pytest.mark.parametrize(
@@ -79,10 +66,9 @@ def test_a_run_folder_that_is_none(bench: Bench, sfcperf: Command, verb: str, ki
 )
 def test_a_wrong_command_line(sfcperf: Command, argv: list[str]) -> None:
     assert sfcperf(*argv) == 2
-    out, err = sfcperf.out, sfcperf.err
-    assert out == ""
-    assert err
-    assert "Traceback" not in err
+    assert sfcperf.out == ""
+    assert sfcperf.err
+    assert "Traceback" not in sfcperf.err
 
 
 def test_a_bug_is_an_internal_error_with_its_traceback_in_a_file(

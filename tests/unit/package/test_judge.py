@@ -10,7 +10,15 @@ import pytest
 from support.records.compared_runs import ping_run
 from support.schemas import validator
 
-from sfcperf.analysis.comparison import Estimate, Options, Row, Sample, Side, compare
+from sfcperf.analysis.comparison import (
+    Comparison,
+    Estimate,
+    Options,
+    Row,
+    Sample,
+    Side,
+    compare,
+)
 from sfcperf.package.judge import judge
 from sfcperf.package.replay.repeat import verdict_document
 

@@ -73,12 +73,14 @@ def test_two_figures_of_one_name(refused: Any) -> None:
         assert pointers(error) == {"/figures/1/name"}
 
 
+ECHOES = {"name": "echoes", "probe": "echo", "metric": "rtt_us"}
+LOST = {"name": "lost", "probe": "echo", "metric": "loss_ratio"}
 LINES: dict[str, Any] = {
     "name": "both",
     "x": "n",
     "y_label": "Time (µs)",
     "lines": [
-        {"name": "echoes", "probe": "echo", "metric": "rtt_us"},
+        ECHOES,
         {"name": "seen", "probe": "echo", "metric": "processing_time_us", "source": "fwd-1"},
     ],
 }
@@ -96,6 +98,12 @@ def test_lines_of_probes_and_monitors(load: Any) -> None:
     assert figure.probe == "figure both"
 
 
+def line(**changes: Any) -> dict[str, Any]:
+    """Another second line."""
+    first, second = LINES["lines"]
+    return {"lines": [second, {**first, **changes}]}
+
+
 @pytest.mark.parametrize(
     ("changes", "pointer", "message"),
     [
@@ -108,6 +116,10 @@ def test_lines_of_probes_and_monitors(load: Any) -> None:
         ({"fit": "linear"}, "/figures/0/fit", "has no fitted line"),
         ({"x": "line"}, "/figures/0/x", "no factor 'line'"),
         ({"lines": []}, "/figures/0/lines", "at least 1"),
+        (line(probe="eco"), "/figures/0/lines/1/probe", "no probe labelled"),
+        (line(metric="rtt"), "/figures/0/lines/1/metric", "no metric 'rtt'"),
+        (line(name="seen"), "/figures/0/lines/1/name", "duplicate"),
+        ({"lines": [ECHOES, LOST]}, "/figures/0/lines", "us (echoes), 1 (lost)"),
     ],
 )
 def test_mistakes_of_figures_with_lines(
@@ -117,27 +129,6 @@ def test_mistakes_of_figures_with_lines(
     error = refused(**WATCHED, figures=[figure])
     found = findings_at(error, pointer)
     assert found and message in found[0].message, (pointers(error), found)
-
-
-@pytest.mark.parametrize(
-    ("line", "key", "message"),
-    [
-        ({"probe": "eco"}, "probe", "no probe labelled"),
-        ({"metric": "rtt"}, "metric", "no metric 'rtt'"),
-        ({"name": "seen"}, "name", "duplicate"),
-    ],
-)
-def test_mistakes_of_a_line(refused: Any, line: dict[str, Any], key: str, message: str) -> None:
-    lines = [LINES["lines"][1], {**LINES["lines"][0], **line}]
-    error = refused(**WATCHED, figures=[{**LINES, "lines": lines}])
-    (found,) = findings_at(error, f"/figures/0/lines/1/{key}")
-    assert message in found.message
-
-
-def test_lines_in_one_figure_have_one_unit(refused: Any) -> None:
-    lines = [LINES["lines"][0], {"name": "lost", "probe": "echo", "metric": "loss_ratio"}]
-    error = refused(**WATCHED, figures=[{**LINES, "lines": lines}])
-    assert "us (echoes), 1 (lost)" in findings_at(error, "/figures/0/lines")[0].message
 
 
 def test_telemetry_needs_a_monitor(refused: Any) -> None:
