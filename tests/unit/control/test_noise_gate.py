@@ -60,6 +60,17 @@ def test_without_a_gate_noise_is_recorded_and_changes_nothing(bench: Bench, stea
     assert "noise" not in bench.manifest()
 
 
+def test_steal_while_a_trial_is_measured_excludes_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    """A slow trial causes it: excluding slow trials would bias the mean."""
+    made_up = {"steal_ratio": 0.9, "steal_resolution_ratio": 0.0}
+    monkeypatch.setattr(noise.TrialNoise, "_steal", lambda self, after: made_up)
+    assert bench.start(design=design(GATE)).exit_code == 0
+    assert {r.noise["steal_ratio"] for r in bench.trials()} == {0.9}
+    assert all(r.status == "valid" and not r.rerun_of for r in bench.trials())
+
+
 def test_only_a_gate_costs_readings_under_load(bench: Bench, monkeypatch: pytest.MonkeyPatch):
     read = []
     monkeypatch.setattr(noise, "under_load", lambda machine, cpus: read.append(cpus) or QUIET)

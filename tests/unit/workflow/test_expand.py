@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows.plugins import document, findings_at, pointers
 
+from sfcperf.errors import WorkflowError
 from sfcperf.workflow.document import Findings
 from sfcperf.workflow.expand import MAX_SCENARIOS, expand
 
@@ -148,3 +149,15 @@ def test_combinations_are_the_cartesian_product(levels: list[list[int]]) -> None
     for values in levels:
         product *= len(values)
     assert len(seen) == product
+
+
+@given(st.text(max_size=30))
+def test_any_text_in_a_varying_place_is_kept_or_refused_with_its_place(text: str) -> None:
+    whole = document(endpoints={"client": {"address": text}})
+    try:
+        expansion = expand(whole, Findings())
+    except WorkflowError as error:
+        assert error.where == "/endpoints/client/address" and "${" in text
+    else:
+        (form,) = expansion.forms["endpoints"].values()
+        assert form.value["client"]["address"] == text

@@ -83,6 +83,17 @@ def test_sizes_that_no_machine_has(tmp_path: Path, properties: str, message: str
         read_descriptor(write(tmp_path, {"vnfd.yaml": template(properties)}))
 
 
+def test_types_whose_sizes_the_parser_does_not_check(tmp_path: Path) -> None:
+    vdu = """
+    T:
+      type: tosca.nodes.nfv.VDU.Tacker
+      capabilities: {nfv_compute: {properties: {num_cpus: 0}}}
+"""
+    with pytest.raises(InputError, match="num_cpus") as caught:
+        read_descriptor(write(tmp_path, {"vnfd.yaml": template(vdu=vdu)}))
+    assert caught.value.allowed == "1 to 1024"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
