@@ -12,7 +12,7 @@ from support.records.packages import contents
 
 from sfcperf import retry
 from sfcperf.control.clean import clean
-from sfcperf.environment.private import dead_folders, private_folder
+from sfcperf.environment.private import dead_folders
 from sfcperf.errors import InputError
 from sfcperf.package.archive import hash_file
 from sfcperf.package.signature import Keys
@@ -37,7 +37,9 @@ def test_the_copy_is_private_and_goes(package: Path, state_dir: Path) -> None:
         private = copy.folder.parent
         assert private.parent == state_dir
         assert private.stat().st_mode & 0o777 == 0o700
+        clean(dry_run=False)
         assert dead_folders() == []
+        assert copy.folder.is_dir()
     assert list(state_dir.iterdir()) == []
 
 
@@ -96,12 +98,6 @@ def test_an_interrupted_verification_leaves_nothing(
         process.send_signal(number)
         assert process.wait() == 130
     assert [*state_dir.iterdir(), *temporary.iterdir()] == []
-
-
-def test_a_living_folder_is_not_cleaned(state_dir: Path) -> None:
-    with private_folder() as folder:
-        clean(dry_run=False)
-        assert folder.is_dir()
 
 
 def test_a_package_that_needs_too_much_is_refused(

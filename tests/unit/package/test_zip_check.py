@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import stat
 import struct
 import zipfile
@@ -105,15 +104,6 @@ def test_names_that_some_machine_takes_for_one(tmp_path: Path, names: tuple[str,
             mode = stat.S_IFDIR | 0o755 if is_folder else stat.S_IFREG | 0o644
             archive.writestr(entry(name, mode), b"" if is_folder else b"x")
     refuse(path, tmp_path / "out", "collide")
-
-
-def test_folders_in_folders_are_no_clash(tmp_path: Path) -> None:
-    """Archivers list each folder."""
-    (tmp_path / "in" / "a" / "b").mkdir(parents=True)
-    (tmp_path / "in" / "a" / "b" / "c").write_text("x")
-    path = Path(shutil.make_archive(str(tmp_path / "p"), "zip", tmp_path / "in"))
-    (tmp_path / "out").mkdir()
-    assert unpack(path, tmp_path / "out") == ["a/b/c"]
 
 
 def test_two_zip64_fields(tmp_path: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet
-import pytest
 from support.records.trials import run_folder, trial
 from support.schemas import validator
 
@@ -30,16 +28,14 @@ FLOW = FlowRecord(
 )
 
 
-@pytest.mark.parametrize(
-    ("ends", "name"),
-    [
+def test_names_are_those_of_tcpdump() -> None:
+    for ends, name in (
         (("10.0.0.1", 1000, "10.0.1.1", 80, "tcp"), "10.0.0.1:1000 > 10.0.1.1:80 tcp"),
         (("fd00::1", 1000, "fd00::2", 0, "udp"), "[fd00::1]:1000 > fd00::2 udp"),
         (("10.0.0.1", 0, "10.0.1.1", 0, "icmp"), "10.0.0.1 > 10.0.1.1 icmp"),
-    ],
-)
-def test_names_are_those_of_tcpdump(ends: Any, name: str) -> None:
-    assert flow_name(*ends) == name
+    ):
+        assert flow_name(*ends) == name
+    assert replace(FLOW, protocol=200).protocol_name == "protocol 200"
 
 
 def test_flows_of_finished_trials_are_merged_and_as_the_schema_says(tmp_path: Path) -> None:
