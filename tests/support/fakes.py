@@ -18,12 +18,7 @@ from typing import Any, ClassVar
 
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.errors import (
-    CannotBeMeasured,
-    DeploymentError,
-    MeasurementError,
-    WorkflowError,
-)
+from sfcperf.errors import CannotBeMeasured, DeploymentError, MeasurementError, WorkflowError
 from sfcperf.hosts.base import Completed, Conversation, Host, Process
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor

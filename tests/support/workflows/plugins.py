@@ -137,9 +137,7 @@ class Store(Service):
     title = "Fake service"
     per_chain = frozenset({"limit"})
     parameters = schema(
-        size=number(4, maximum=8),
-        limit=number(5),
-        feed=text("Service that feeds it.", default=""),
+        size=number(4, maximum=8), limit=number(5), feed=text("Service that feeds it.", default="")
     )
 
     @classmethod

@@ -71,9 +71,7 @@ def test_reasons_that_differ_in_figures_are_one_line() -> None:
         for number, seconds in enumerate(("0.04", "0.021", "0.5"), 1)
     ]
     ids = ", ".join(record.trial_id for record in records)
-    assert warnings(records) == [
-        f"untrusted: {ids}: the test took 0.04 s (figures of the first)",
-    ]
+    assert warnings(records) == [f"untrusted: {ids}: the test took 0.04 s (figures of the first)"]
     assert warnings(records[:1]) == [f"untrusted: {records[0].trial_id}: the test took 0.04 s"]
 
 

@@ -35,8 +35,7 @@ def test_list_all_or_a_kind(bench: Bench, sfcperf: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
-    [(("list", "probs"), "probes"), (("show", "probe", "iperf"), "iperf3")],
+    ("typed", "meant"), [(("list", "probs"), "probes"), (("show", "probe", "iperf"), "iperf3")]
 )
 def test_what_was_meant(sfcperf: Command, typed: tuple[str, ...], meant: str) -> None:
     assert sfcperf(*typed) == 2

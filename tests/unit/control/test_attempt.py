@@ -19,10 +19,7 @@ def probes(fault: str) -> list[dict[str, object]]:
 
 
 def test_what_broke_is_told_before_what_failed_because_of_it(bench: Bench) -> None:
-    bench.start(
-        probes=probes("break"),
-        monitors=[{"monitor": "fake", "broken": "stop"}],
-    )
+    bench.start(probes=probes("break"), monitors=[{"monitor": "fake", "broken": "stop"}])
     assert "it crashed" in bench.by_id()["r001-s001-a"].reasons[0]
 
 

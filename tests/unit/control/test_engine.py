@@ -20,9 +20,7 @@ def probes(**script: str) -> list[dict[str, object]]:
     return [{"probe": "fake", "name": "a", "script": attempts}, {"probe": "fake", "name": "b"}]
 
 
-def test_a_run_records_every_trial_with_its_chain_and_leaves_nothing(
-    bench: Bench,
-) -> None:
+def test_a_run_records_every_trial_with_its_chain_and_leaves_nothing(bench: Bench) -> None:
     outcome = bench.start()
     assert outcome.exit_code is ExitCode.OK
     assert [record.trial_id for record in bench.trials()] == bench.planned()

@@ -98,9 +98,7 @@ def test_a_deployment_that_fails_counts_once_for_its_group(bench: Bench) -> None
     """Two trials share it; the second one has no attempt of its own."""
     config = {"driver": "fake", "config": {"folder": str(bench.resources), "faults": {"1": "bug"}}}
     bench.start(
-        infrastructure=config,
-        factors={"chain_length": [1]},
-        design={**ONE, "max_retries": 0},
+        infrastructure=config, factors={"chain_length": [1]}, design={**ONE, "max_retries": 0}
     )
     first, second = bench.trials()
     assert [failed.kind for failed in first.failed_attempts] == ["deployment"]

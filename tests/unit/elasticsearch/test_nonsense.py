@@ -175,8 +175,5 @@ def test_pages_without_end_are_not_followed(store: RunStore) -> None:
             return Answer({"hits": {"hits": page}, "_scroll_id": "s"})
         return None
 
-    with (
-        FalseElasticsearch(lie) as server,
-        pytest.raises(Undelivered, match="far more documents"),
-    ):
+    with FalseElasticsearch(lie) as server, pytest.raises(Undelivered, match="far more documents"):
         verify(store, target([server.url]))

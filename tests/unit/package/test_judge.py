@@ -10,15 +10,7 @@ import pytest
 from support.records.compared_runs import ping_run
 from support.schemas import validator
 
-from sfcperf.analysis.comparison import (
-    Comparison,
-    Estimate,
-    Options,
-    Row,
-    Sample,
-    Side,
-    compare,
-)
+from sfcperf.analysis.comparison import Comparison, Estimate, Options, Row, Sample, Side, compare
 from sfcperf.package.judge import judge
 from sfcperf.package.replay.repeat import verdict_document
 
@@ -101,9 +93,7 @@ def test_different_and_perhaps_within_the_margin(measured: Comparison) -> None:
     assert "it differs, perhaps by less than the margin" in reason
 
 
-def test_each_claim_is_corrected_for_the_number_of_metrics(
-    measured: Comparison,
-) -> None:
+def test_each_claim_is_corrected_for_the_number_of_metrics(measured: Comparison) -> None:
     for changes, alone in (
         ({"verdict": "equivalent", "tost_p": 0.03}, "reproduced"),
         ({"beyond_p": 0.03}, "not reproduced"),
@@ -114,9 +104,7 @@ def test_each_claim_is_corrected_for_the_number_of_metrics(
             assert {e.outcome for e in judge(many).evaluations} == {expected}
 
 
-def test_a_package_of_few_trials_cannot_be_confirmed(
-    measured: Comparison,
-) -> None:
+def test_a_package_of_few_trials_cannot_be_confirmed(measured: Comparison) -> None:
     """More rounds here do not add any there."""
     values = [100 + n % 3 for n in range(10)]
     row = replace(ROW, verdict="undecided", a=sample(*values), b=sample(*values))

@@ -73,10 +73,7 @@ def test_a_torn_last_line_is_not_a_reading(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
-    [
-        ("departed", 1, "departed is 1"),
-        ("schema_version", 99, "newer SFCPerf"),
-    ],
+    [("departed", 1, "departed is 1"), ("schema_version", 99, "newer SFCPerf")],
 )
 def test_damage_is_told_with_its_line(tmp_path: Path, key: str, value: object, message: str):
     store, _ = store_with_marks(tmp_path / "run")

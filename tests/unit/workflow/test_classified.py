@@ -20,10 +20,7 @@ def stream(**parameters: Any) -> dict[str, Any]:
 
 
 def chain(length: int | str = 1, **match: Any) -> dict[str, Any]:
-    return {
-        "functions": [{"vnf": "fwd", "count": length}],
-        "classifier": {"match": match},
-    }
+    return {"functions": [{"vnf": "fwd", "count": length}], "classifier": {"match": match}}
 
 
 def test_another_protocol_or_port_is_refused_with_what_is_allowed(refused: Any) -> None:

@@ -48,10 +48,7 @@ def test_a_workflow_without_variants_knows_nothing_of_them(load: Any) -> None:
 def test_factors_may_be_used_in_changes(load: Any) -> None:
     workflow = load(
         factors={"n": [1, 2]},
-        variants={
-            "one": {"chain.functions.0.count": "${n}"},
-            "other": {"probes.0.count": "${n}"},
-        },
+        variants={"one": {"chain.functions.0.count": "${n}"}, "other": {"probes.0.count": "${n}"}},
     )
     lengths = [len(s.chain.functions) for s in workflow.scenarios]
     assert lengths == [1, 2, 2, 2]
@@ -167,8 +164,7 @@ def test_probes_are_the_same_in_all_variants(
     assert error.where == "/variants/b/probes"
     assert "stream-udp" in error.message and "echo" in error.message
     error = refused(
-        probes=[stream],
-        variants={"a": {}, "b": {"probes.0.protocol": "tcp", "chain.spi": 2}},
+        probes=[stream], variants={"a": {}, "b": {"probes.0.protocol": "tcp", "chain.spi": 2}}
     )
     assert error.where == "/variants/b/probes.0.protocol"
     monkeypatch.setattr(Stream, "metrics", classmethod(lambda cls, parameters: ()))
@@ -192,10 +188,7 @@ def test_figures_may_draw_the_variants(load: Any, refused: Refused) -> None:
 
 
 def test_changes_and_presets_may_change_variants(load: Any) -> None:
-    changed = load(
-        variants=SLOW,
-        overrides=("/variants/slow/vnfs.fwd.knobs.batch=3",),
-    )
+    changed = load(variants=SLOW, overrides=("/variants/slow/vnfs.fwd.knobs.batch=3",))
     assert [s.chain.functions[0].knobs["batch"] for s in changed.scenarios] == [32, 3]
     preset = {"short": {"variants": {"x": {}, "y": {}}}}
     assert [v.name for v in load(variants=SLOW, presets=preset, preset="short").variants] == [
