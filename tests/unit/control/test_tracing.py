@@ -11,13 +11,10 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
-from support.bench import bench
 from support.engine import SMALL, Bench
 from support.network.answering import answering
 
 from sfcperf.control.events import Listener, Timeline, traced, tracing
-
-__all__ = ["bench"]
 
 tokens: list[str | None] = []
 """What was sent in the header Authorization."""

@@ -7,56 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.records import comparisons
 from support.records.compared_runs import ping_run
+from support.records.comparisons import sample
 from support.schemas import validator
 
-from sfcperf.analysis.comparison import Comparison, Estimate, Options, Row, Sample, Side, compare
+from sfcperf.analysis.comparison import Comparison, Estimate, Options, Row, Side, compare
 from sfcperf.package.judge import judge
 from sfcperf.package.replay.repeat import verdict_document
-
-
-def sample(*values: float) -> Sample:
-    trials = tuple(f"r{n:03d}" for n in range(len(values)))
-    return Sample(trials, values, values[0], values[0], ())
 
 
 def estimate(value: float, low: float, high: float) -> Estimate:
     return Estimate(value, low, high, 0.95, "test")
 
 
-ROW = Row(
-    candidate="here",
-    scenario={"chain_length": 1},
-    label="ping",
-    metric="rtt_us",
-    unit="us",
-    better="lower",
-    primary=True,
-    paired=False,
-    a=sample(100.0, 101.0),
-    b=sample(110.0, 111.0),
+ROW = replace(
+    comparisons.row([100, 101], [110, 111]),
     difference=estimate(10, 6, 14),
     relative=estimate(0.1, 0.06, 0.14),
-    mean_difference=None,
-    effect=None,
-    hedges_g=None,
-    test="rank",
-    p=0.001,
-    p_holm=0.01,
-    p_least=0.001,
-    family=1,
     margin=0.05,
-    margin_absolute=False,
     beyond_p=0.001,
-    tost_interval=None,
-    mean_ratio=None,
-    withheld=(),
-    rarest_mode=0.1,
     tost_p=0.9,
     verdict="worse",
-    n_needed=None,
-    n_needed_for="",
-    warnings=(),
 )
 
 
@@ -107,7 +79,7 @@ def test_each_claim_is_corrected_for_the_number_of_metrics(measured: Comparison)
 def test_a_package_of_few_trials_cannot_be_confirmed(measured: Comparison) -> None:
     """More rounds here do not add any there."""
     values = [100 + n % 3 for n in range(10)]
-    row = replace(ROW, verdict="undecided", a=sample(*values), b=sample(*values))
+    row = replace(ROW, verdict="undecided", a=sample(values), b=sample(values))
     assert "no number of rounds here would decide" in outcome(measured, row)[1]
 
 

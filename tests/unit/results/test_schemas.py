@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from support.records.trials import RTT, run_folder, trial
-from support.schemas import validator
+from support.schemas import properties, validator
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.results.records import Summary, TrialRecord
@@ -28,20 +27,6 @@ NAMES = (
     "attribution",
     "search",
 )
-
-
-def properties(schema: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(schema, Mapping):
-        for name, value in schema.items():
-            if name == "properties":
-                yield from ((f"{where}/{key}", inner) for key, inner in value.items())
-                for key, inner in value.items():
-                    yield from properties(inner, f"{where}/{key}")
-            elif name not in ("allOf", "if", "then", "else"):
-                yield from properties(value, where)
-    elif isinstance(schema, list):
-        for value in schema:
-            yield from properties(value, where)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.schemas import properties
 from support.workflows.plugins import (
     INSTALLED,
     Echo,
@@ -29,23 +30,10 @@ def shipped_schema() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def properties_of(value: Any, name: str = "") -> list[tuple[str, Any]]:
-    if isinstance(value, list):
-        return [pair for item in value for pair in properties_of(item, name)]
-    if not isinstance(value, dict):
-        return []
-    found = []
-    for key, item in value.items():
-        if key == "properties":
-            found += [(f"{name}/{prop}", sub) for prop, sub in item.items()]
-        found += properties_of(item, f"{name}/{key}")
-    return found
-
-
 def test_every_property_is_described() -> None:
     Draft202012Validator.check_schema(shipped_schema())
     base = own_schema()
-    for name, sub in properties_of(base):
+    for name, sub in properties(base):
         target = base["$defs"][sub["$ref"].split("/")[-1]] if "$ref" in sub else sub
         assert sub.get("description") or target.get("description"), name
 
