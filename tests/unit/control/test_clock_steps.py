@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.engine import SMALL, Bench
@@ -21,7 +19,7 @@ from support.schemas import validator
 from sfcperf.active.base import ProbeResult
 from sfcperf.control import session
 from sfcperf.control.events import Listener
-from sfcperf.errors import ExitCode, MeasurementError
+from sfcperf.errors import ExitCode
 from sfcperf.hosts import clock_watch
 from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.management.deployment import Deployment
@@ -57,23 +55,23 @@ class Messages(Listener):
 
 
 def set_in_attempt(
-    monkeypatch: pytest.MonkeyPatch, clock: Clock, steps: Mapping[str, float], when: str
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, attempt: str, step_s: float
 ) -> None:
-    """Set the clock within `prepare` of a trial (before it is measured), or within `measure`."""
-    before = getattr(FakeProbe, when)
+    """Set the clock while a trial is measured."""
+    measure = FakeProbe.measure
 
-    def wrapped(self: FakeProbe, deployment: Deployment, raw_dir: Path) -> Any:
-        clock.ahead_s += steps.get(raw_dir.parent.name, 0.0)
-        return before(self, deployment, raw_dir)
+    def wrapped(self: FakeProbe, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        clock.ahead_s += step_s if "/".join(raw_dir.parts[-2:]) == attempt else 0.0
+        return measure(self, deployment, raw_dir)
 
-    monkeypatch.setattr(FakeProbe, when, wrapped)
+    monkeypatch.setattr(FakeProbe, "measure", wrapped)
 
 
 @pytest.mark.parametrize("step_s", [-HOUR_S, 2.5e9], ids=["an hour back", "to 2106"])
 def test_a_step_within_a_trial_makes_it_untrusted(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch, step_s: float
 ) -> None:
-    set_in_attempt(monkeypatch, clock, {"r001-s001-a": step_s}, "measure")
+    set_in_attempt(monkeypatch, clock, "r001-s001-a/attempt-1", step_s)
     listener = Messages()
     outcome = bench.start(listener, **SMALL)
     assert outcome.exit_code is ExitCode.SOME_TRIALS_BAD
@@ -110,16 +108,10 @@ def test_a_step_between_trials_is_noted(
 def test_a_step_within_an_attempt_that_fails_belongs_to_its_trial(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = FakeProbe.measure
-
-    def measure(self: FakeProbe, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        if raw_dir.parts[-2:] == ("r001-s001-a", "attempt-1"):
-            clock.ahead_s -= HOUR_S
-            raise MeasurementError("the tool gave up")
-        return before(self, deployment, raw_dir)
-
-    monkeypatch.setattr(FakeProbe, "measure", measure)
-    outcome = bench.start(**SMALL)
+    attempt = "r001-s001-a/attempt-1"
+    set_in_attempt(monkeypatch, clock, attempt, -HOUR_S)
+    probe = {"probe": "fake", "name": "a", "script": {attempt: "fail"}}
+    outcome = bench.start(probes=[probe], design=SMALL["design"])
     assert outcome.exit_code is ExitCode.OK
     assert [step["trial_id"] for step in bench.manifest()["clock_steps"]] == ["r001-s001-a"]
 
