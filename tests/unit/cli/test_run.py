@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from support.command import Command
-from support.engine import SMALL, Bench, in_child
+from support.engine import SMALL, Bench
 from support.records.trials import trial
 
 from sfcperf.cli.outcome import warnings
-from sfcperf.cli.terminal.lines import LineDisplay
-from sfcperf.results.records import TrialRecord
-from sfcperf.workflow.plan import PlannedTrial
 
 
 def test_run_prints_table_counts_and_places(bench: Bench, sfcperf: Command) -> None:
@@ -51,13 +46,7 @@ def test_the_last_lines_name_trials_that_do_not_count(
     probe = {"probe": "fake", "name": "a", "script": script}
     path = bench.write(probes=[probe], design={"rounds": 2, "warmup_rounds": 0})
 
-    class Die(LineDisplay):
-        def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
-            if record.trial_id.startswith("r001") and len(bench.trials()) == 2:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    workflow = json.loads(path.read_text())
-    assert in_child(lambda: bench.start(Die(), **workflow)) == -signal.SIGKILL
+    bench.kill_after(2, **json.loads(path.read_text()))
     # Both streams in one place, as on a terminal.
     monkeypatch.setattr(sys, "stderr", sys.stdout)
     assert sfcperf("resume", bench.folder()) == 1

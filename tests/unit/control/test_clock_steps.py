@@ -12,13 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
-from support.engine import SMALL, Bench
+from support.engine import SMALL, Bench, Observer
 from support.fakes import FakeProbe
 from support.schemas import validator
 
 from sfcperf.active.base import ProbeResult
 from sfcperf.control import session
-from sfcperf.control.events import Listener
 from sfcperf.errors import ExitCode
 from sfcperf.hosts import clock_watch
 from sfcperf.hosts.clock_watch import ClockWatch
@@ -46,14 +45,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-class Messages(Listener):
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def message(self, text: str) -> None:
-        self.texts.append(text)
-
-
 def set_in_attempt(
     monkeypatch: pytest.MonkeyPatch, clock: Clock, attempt: str, step_s: float
 ) -> None:
@@ -72,7 +63,7 @@ def test_a_step_within_a_trial_makes_it_untrusted(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch, step_s: float
 ) -> None:
     set_in_attempt(monkeypatch, clock, "r001-s001-a/attempt-1", step_s)
-    listener = Messages()
+    listener = Observer()
     outcome = bench.start(listener, **SMALL)
     assert outcome.exit_code is ExitCode.SOME_TRIALS_BAD
     records = bench.by_id()
@@ -84,7 +75,7 @@ def test_a_step_within_a_trial_makes_it_untrusted(
     [step] = manifest["clock_steps"]
     assert step["trial_id"] == "r001-s001-a"
     assert step["step_s"] == pytest.approx(step_s, abs=0.1)
-    assert any("clock was set" in text and "r001-s001-a" in text for text in listener.texts)
+    assert any("clock was set" in text and "r001-s001-a" in text for text in listener.messages)
     assert any("clock was set" in text for text in manifest["problems"])
 
 
@@ -92,17 +83,15 @@ def test_a_step_within_a_trial_makes_it_untrusted(
 def test_a_step_between_trials_is_noted(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch, step_s: float
 ) -> None:
-    class Setter(Messages):
-        def trial_ended(self, trial: object, record: object) -> None:
-            if len(bench.trials()) == 2:
-                clock.ahead_s += step_s
+    def ended(trials: int) -> None:
+        clock.ahead_s += step_s if trials == 2 else 0
 
-    listener = Setter()
+    listener = Observer(ended)
     outcome = bench.start(listener, **SMALL)
     assert outcome.exit_code is ExitCode.OK
     [step] = bench.manifest()["clock_steps"]
     assert (step["trial_id"], step["step_s"]) == (None, pytest.approx(step_s, abs=0.1))
-    assert any("between trials" in text for text in listener.texts)
+    assert any("between trials" in text for text in listener.messages)
 
 
 def test_a_step_within_an_attempt_that_fails_belongs_to_its_trial(

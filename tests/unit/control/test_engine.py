@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.engine import Bench
+from support.engine import Bench, Observer
 
 from sfcperf.control.events import Listener
 from sfcperf.errors import ExitCode, InputError
@@ -240,18 +240,10 @@ def test_results_that_cannot_be_written_are_bad_input(bench: Bench) -> None:
     assert bench.leftovers() == []
 
 
-class Recorder(Listener):
-    def __init__(self) -> None:
-        self.states: list[str] = []
-
-    def phase(self, name: str) -> None:
-        self.states.append(name)
-
-
 def test_the_state_machine_goes_its_way(bench: Bench) -> None:
-    recorder = Recorder()
-    bench.start(recorder, design=DESIGN, factors={"chain_length": [1]})
-    assert recorder.states == [
+    observer = Observer()
+    bench.start(observer, design=DESIGN, factors={"chain_length": [1]})
+    assert observer.phases == [
         "deploying",
         "verifying",
         "measuring",

@@ -10,44 +10,25 @@ from pathlib import Path
 
 import pytest
 from support import fakes
-from support.engine import Bench, in_child
+from support.engine import Bench, Observer, die, in_child
 from support.records.manifests import VERSIONS
 
 from sfcperf.control import run as engine
 from sfcperf.control.events import Listener
 from sfcperf.control.state import RunAlive, StateDir
 from sfcperf.errors import ExitCode, InputError, InterruptedRun
-from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
-from sfcperf.workflow.plan import PlannedTrial, TrialGroup
+from sfcperf.workflow.plan import TrialGroup
 
 DESIGN = {"rounds": 2, "warmup_rounds": 0, "centre": "mean", "rarest_mode": 0.8}
 """Two rounds are enough for an interval."""
-
-
-class DieAfter(Listener):
-    """Kills the process after so many recorded trials, warm-up included."""
-
-    def __init__(self, trials: int, number: int = signal.SIGKILL) -> None:
-        self.left = trials
-        self.number = number
-
-    def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
-        self.left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), self.number)
-
-
-def kill_after(bench: Bench, trials: int, **changes: object) -> None:
-    status = in_child(lambda: bench.start(DieAfter(trials), **changes))
-    assert status == -signal.SIGKILL
 
 
 def test_only_what_is_missing_is_measured_and_what_a_killed_run_left_goes(bench: Bench) -> None:
     def warmups() -> int:
         return len((bench.folder() / "warmup.jsonl").read_text().splitlines())
 
-    kill_after(bench, 4 + 3)
+    bench.kill_after(4 + 3)
     before = bench.trials()
     assert (len(before), warmups()) == (3, 4)
     unfinished = bench.planned()[3]
@@ -66,7 +47,7 @@ def test_only_what_is_missing_is_measured_and_what_a_killed_run_left_goes(bench:
 
 
 def test_results_may_have_been_moved(bench: Bench, tmp_path: Path) -> None:
-    kill_after(bench, 4 + 3)
+    bench.kill_after(4 + 3)
     target = tmp_path / "elsewhere" / "renamed"
     target.parent.mkdir()
     shutil.move(bench.folder(), target)
@@ -87,7 +68,7 @@ def test_the_kept_workflow_decides_and_sequential_stopping_goes_on(
     bench: Bench, relative_half_width: float, killed_after: int, rounds: int
 ) -> None:
     stop = {"relative_half_width": relative_half_width, "max_rounds": 9}
-    kill_after(bench, killed_after, design={**DESIGN, "stop_when": stop})
+    bench.kill_after(killed_after, design={**DESIGN, "stop_when": stop})
     bench.resume()
     assert {record.round for record in bench.trials()} == set(range(1, rounds + 1))
     assert len(bench.trials()) == 4 * rounds
@@ -96,7 +77,7 @@ def test_the_kept_workflow_decides_and_sequential_stopping_goes_on(
 
 
 def test_a_run_that_is_alive_is_refused(bench: Bench) -> None:
-    kill_after(bench, 5)
+    bench.kill_after(5)
     state = StateDir().claim(bench.folder().name)
     assert state is not None
     with pytest.raises(RunAlive, match="another process"):
@@ -108,7 +89,7 @@ def test_a_run_that_is_alive_is_refused(bench: Bench) -> None:
 
 def test_each_session_has_a_tag_of_its_own_that_the_manifest_tells(bench: Bench) -> None:
     """What the dead session left may be known to another machine's or user's state only."""
-    kill_after(bench, 5)
+    bench.kill_after(5)
     shutil.rmtree(bench.state / "runs")
     left = list(bench.resources.iterdir())
     assert left
@@ -121,7 +102,7 @@ def test_each_session_has_a_tag_of_its_own_that_the_manifest_tells(bench: Bench)
 
 
 def test_a_damaged_run_folder_is_bad_input(bench: Bench) -> None:
-    kill_after(bench, 4 + 3)
+    bench.kill_after(4 + 3)
     for name in ("run.json", "workflow.applied.json", "plan.json", "trials.jsonl"):
         path = bench.folder() / name
         content = path.read_text()
@@ -132,7 +113,7 @@ def test_a_damaged_run_folder_is_bad_input(bench: Bench) -> None:
 
 
 def test_damaged_state_is_said_and_kept(bench: Bench) -> None:
-    kill_after(bench, 4 + 3)
+    bench.kill_after(4 + 3)
     (state,) = (bench.state / "runs").iterdir()
     (state / "run.json").write_text("{")
     (bench.resources / "other").touch()
@@ -147,9 +128,9 @@ def test_damaged_state_is_said_and_kept(bench: Bench) -> None:
 
 
 def test_an_interrupted_run_is_resumed(bench: Bench) -> None:
-    listener = DieAfter(6, signal.SIGTERM)
+    terminated = Observer(lambda trials: die(signal.SIGTERM) if trials == 6 else None)
     with pytest.raises(InterruptedRun, match="SIGTERM"):
-        bench.start(listener)
+        bench.start(terminated)
     assert bench.manifest()["status"] == "interrupted"
     assert bench.manifest()["trials"]["valid"] == 2
     assert bench.leftovers() == []
@@ -158,22 +139,11 @@ def test_an_interrupted_run_is_resumed(bench: Bench) -> None:
     assert len(bench.manifest()["resumed_at"]) == 1
 
 
-class DieIn(Listener):
-    """Kills the process as it enters a state."""
-
-    def __init__(self, state: str) -> None:
-        self.state = state
-
-    def phase(self, name: str) -> None:
-        if name == self.state:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
 @pytest.mark.parametrize("state", ["analysing", "publishing"])
 def test_a_run_that_was_killed_before_its_report_gets_it(bench: Bench, state: str) -> None:
+    observer = Observer(entered=lambda phase: die() if phase == state else None)
     publish = [{"to": "fake"}]
-    status = in_child(lambda: bench.start(DieIn(state), publish=publish))
-    assert status == -signal.SIGKILL
+    assert in_child(lambda: bench.start(observer, publish=publish)) == -signal.SIGKILL
     bench.resume()
     assert (bench.folder() / "published.txt").read_text() == "complete"
     assert bench.manifest()["state"] == "done"
@@ -215,7 +185,7 @@ def test_a_run_id_leads_nowhere_else(
     victim = tmp_path / "victim"
     victim.mkdir()
     (victim / "precious").touch()
-    kill_after(bench, 5)
+    bench.kill_after(5)
     path = bench.folder() / "run.json"
     document = json.loads(path.read_text())
     for run_id in (str(victim), "..", "../..", "", ".", "a\0b", "a/b", "a\n", "x" * 300):
@@ -238,7 +208,7 @@ def descriptor(vcpus: int) -> str:
 def test_a_vnfd_that_changed_since_is_not_mixed_in(bench: Bench) -> None:
     vnfd = bench.results.parent / "vnfd.yaml"
     vnfd.write_text(descriptor(1))
-    kill_after(bench, 4 + 3, vnfs={"sf": {"type": "fake", "vnfd": "vnfd.yaml"}})
+    bench.kill_after(4 + 3, vnfs={"sf": {"type": "fake", "vnfd": "vnfd.yaml"}})
     for change in (descriptor(2), descriptor(1) + "# other words\n"):
         vnfd.write_text(change)
         with pytest.raises(InputError, match=r"have changed since .*/s001/chain/functions/0/"):
@@ -251,7 +221,7 @@ def test_a_vnfd_that_changed_since_is_not_mixed_in(bench: Bench) -> None:
 
 def test_other_versions_are_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "versions", lambda: VERSIONS)
-    kill_after(bench, 4 + 3)
+    bench.kill_after(4 + 3)
     newer = {**VERSIONS, "tools": {**VERSIONS["tools"], "iperf3": "iperf 3.99"}}
     monkeypatch.setattr(engine, "versions", lambda: newer)
     bench.resume()

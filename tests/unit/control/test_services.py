@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from support.engine import SMALL, Bench, in_child
+from support.engine import SMALL, Bench, Observer
 from support.schemas import violations
 
 from sfcperf import plugins, retry
 from sfcperf.control.clean import clean
-from sfcperf.control.events import Listener
 from sfcperf.errors import EnvironmentLacks, InterruptedRun
 from sfcperf.services import processes
 
@@ -52,17 +51,11 @@ def test_the_order_of_calls(bench: Bench) -> None:
 
 
 def test_what_is_recorded(bench: Bench) -> None:
-    seen: list[str] = []
-
-    class Phases(Listener):
-        def phase(self, state: str) -> None:
-            seen.append(state)
-
-    bench.start(
-        Phases(), **SMALL, services={"store": service(bench), "other": service(bench, limit=3)}
-    )
+    observer = Observer()
+    services = {"store": service(bench), "other": service(bench, limit=3)}
+    bench.start(observer, **SMALL, services=services)
     assert violations(bench.folder()) == []
-    assert seen[0] == "starting services"
+    assert observer.phases[0] == "starting services"
     manifest = bench.manifest()
     told = {"service": "fake", "version": "1"}
     assert manifest["services"] == {"store": told, "other": told}
@@ -133,20 +126,6 @@ def test_a_signal_ends_a_start(bench: Bench, default_handlers: None) -> None:
     assert bench.leftovers() == []
 
 
-def killed(bench: Bench, services: dict[str, Any]) -> None:
-    """A run that is killed as its second trial begins."""
-
-    class Killer(Listener):
-        seen = 0
-
-        def trial_started(self, trial: Any, attempt: int) -> None:
-            self.seen += 1
-            if self.seen == 2:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    assert in_child(lambda: bench.start(Killer(), **SMALL, services=services)) == -signal.SIGKILL
-
-
 def running(bench: Bench) -> list[int]:
     """Processes of services of this test's runs."""
     journals = [path.read_text() for path in bench.state.glob("runs/*/journal.jsonl")]
@@ -178,7 +157,7 @@ class Everything(list[str]):
 
 def test_clean_ends_what_a_killed_run_left(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """If its plug-in is gone, the processes are ended all the same; the rest waits for it."""
-    killed(bench, {"store": service(bench, command=SLEEPS)})
+    bench.kill_after(1, **SMALL, services={"store": service(bench, command=SLEEPS)})
     (pid,) = running(bench)
     load = plugins.load
 
@@ -200,7 +179,7 @@ def test_clean_ends_what_a_killed_run_left(bench: Bench, monkeypatch: pytest.Mon
 
 
 def test_a_resumed_run_starts_its_services_again(bench: Bench) -> None:
-    killed(bench, {"store": service(bench, command=SLEEPS)})
+    bench.kill_after(1, **SMALL, services={"store": service(bench, command=SLEEPS)})
     (pid,) = running(bench)
     assert bench.resume().exit_code == 0
     assert calls(bench, session="services-2")[-1] == "stop"

@@ -11,23 +11,15 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
-from support.engine import SMALL, Bench
+from support.engine import SMALL, Bench, Observer
 from support.network.answering import answering
 
-from sfcperf.control.events import Listener, Timeline, traced, tracing
+from sfcperf.control.events import Timeline, traced, tracing
 
 tokens: list[str | None] = []
 """What was sent in the header Authorization."""
 Spans = dict[bytes, Any]
 """Span id -> span."""
-
-
-class Said(Listener):
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def message(self, text: str) -> None:
-        self.messages.append(text)
 
 
 @pytest.fixture
@@ -142,7 +134,7 @@ def test_without_being_asked_nothing_changes_and_what_is_not_installed_is_named(
         monkeypatch.setenv(name, value)
     if not told:
         monkeypatch.setattr(tracing, "entry_points", None)
-    listener = Said()
+    listener = Observer()
     timeline = Timeline()
     with traced(timeline, listener), timeline.part("run", {}):
         pass
@@ -156,6 +148,6 @@ def test_a_collector_that_is_not_there_fails_no_run(
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.1")
-    listener = Said()
+    listener = Observer()
     assert bench.start(listener, **SMALL).exit_code == 0
     assert any("could not be sent" in text for text in listener.messages)

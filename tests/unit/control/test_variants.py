@@ -7,17 +7,15 @@ wrong one would stay, and be found.
 from __future__ import annotations
 
 import json
-import os
 import signal
 from typing import Any
 
 import pytest
 from support.deaths import check_each_point, killed_at, killed_run, resumed
-from support.engine import Bench, in_child
+from support.engine import Bench, Observer, die, in_child
 from support.schemas import violations
 
 import sfcperf.control.run as engine
-from sfcperf.control.events import Listener
 from sfcperf.control.state import StateDir
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import EnvironmentLacks, InputError, WorkflowError
@@ -48,15 +46,14 @@ def three(bench: Bench, **changes: Any) -> dict[str, Any]:
 def test_each_variant_is_built_by_its_own_driver_and_the_manifest_says_so(bench: Bench) -> None:
     seen: dict[str, Any] = {}
 
-    class Look(Listener):
-        def trial_ended(self, *_: object) -> None:
-            (run_id,) = StateDir().run_ids()
-            folder = bench.state / "runs" / run_id
-            seen.update(json.loads((folder / "run.json").read_text()))
-            lines = (folder / "journal.jsonl").read_text().splitlines()
-            seen["owners"] = {json.loads(line).get("owner", 0) for line in lines}
+    def look(_: int) -> None:
+        (run_id,) = StateDir().run_ids()
+        folder = bench.state / "runs" / run_id
+        seen.update(json.loads((folder / "run.json").read_text()))
+        lines = (folder / "journal.jsonl").read_text().splitlines()
+        seen["owners"] = {json.loads(line).get("owner", 0) for line in lines}
 
-    bench.start(Look(), **three(bench))
+    bench.start(Observer(look), **three(bench))
     assert seen["driver"] == "fake"
     assert [entry["driver"] for entry in seen["further"]] == ["other-fake", "fake"]
     assert seen["further"][1]["config"]["deploy_s"] == 0.0001
@@ -175,23 +172,18 @@ def test_killed_again_while_it_resumes(bench: Bench) -> None:
 
 
 def test_a_killed_run_is_cleaned_on_all_infrastructures(bench: Bench) -> None:
-    class DieOnceAllHaveBuilt(Listener):
-        def trial_ended(self, *_: object) -> None:
-            made = {path.name.split("-")[0] for path in bench.resources.iterdir()}
-            left.update(made)
-            if len(left) == 3:
-                os.kill(os.getpid(), signal.SIGKILL)
+    def tags() -> set[str]:
+        return {path.name.split("-")[0] for path in bench.resources.iterdir()}
 
-    left: set[str] = set()
+    once_all_have_built = Observer(lambda _: die() if len(tags()) == 3 else None)
     # Nothing is taken away: each driver's chains stand when the run dies.
     faults = {"infrastructure.config.faults": {str(n): "teardown" for n in range(1, 9)}}
     changes = three(bench)
     changes["variants"] = {
         name: {**change, **faults} for name, change in changes["variants"].items()
     }
-    status = in_child(lambda: bench.start(DieOnceAllHaveBuilt(), **changes))
-    assert status == -signal.SIGKILL
-    assert len({path.name.split("-")[0] for path in bench.resources.iterdir()}) == 3
+    assert in_child(lambda: bench.start(once_all_have_built, **changes)) == -signal.SIGKILL
+    assert len(tags()) == 3
     assert bench.clean() == ["removed"]
     assert bench.leftovers() == []
 
