@@ -24,6 +24,12 @@ SMALL = {"probes": [{"probe": "fake", "name": "a"}], "design": {"rounds": 2, "wa
 """What makes a run of four trials of the document."""
 
 
+def faulty(trial: str = "r001-s001", **attempts: str) -> dict[str, Any]:
+    """Probe `a` with faults in a trial: `attempt1="fail"`."""
+    script = {f"{trial}-a/attempt-{key[-1]}": fault for key, fault in attempts.items()}
+    return {"probe": "fake", "name": "a", "script": script}
+
+
 class Observer(Listener):
     """Keeps phases and messages. `ended` is called with the number of trials that were recorded so
     far, warm-up included, `entered` with each phase."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.drivers.base import Driver, DriverContext, Resource
 from sfcperf.errors import CannotBeMeasured, DeploymentError, MeasurementError, WorkflowError
-from sfcperf.hosts.base import Completed, Conversation, Host, Process
+from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, object_schema
@@ -98,30 +98,13 @@ class FakeHost(Host):
     def break_first_function(self) -> None:
         self._counters[0]["broken"] = 1
 
-    def run_unchecked(
-        self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
-    ) -> Completed:
-        raise MeasurementError("a fake host runs nothing")
-
-    def spawn(
-        self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
-    ) -> Process:
-        raise MeasurementError("a fake host runs nothing")
-
-    def converse(self, argv: Sequence[str]) -> Conversation:
-        raise MeasurementError("a fake host runs nothing")
-
     def read_text(self, path: str) -> str:
         return Path(path).read_text()
 
-    def put(self, local: Path, remote: Path) -> None:
-        raise MeasurementError("a fake host has no files")
+    def _nothing(self, *_: Any, **__: Any) -> Any:
+        raise MeasurementError("a fake host runs nothing and has no files")
 
-    def get(self, remote: Path, local: Path) -> None:
-        raise MeasurementError("a fake host has no files")
-
-    def program(self, local: Path) -> str:
-        raise MeasurementError("a fake host has no files")
+    run_unchecked = spawn = converse = put = get = program = _nothing
 
 
 class FakeDriver(Driver):

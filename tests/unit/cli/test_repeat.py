@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.command import Command
-from support.engine import SMALL, Bench
+from support.engine import SMALL, Bench, faulty
 from support.schemas import validator
 
 from sfcperf.cli.noise_floor import floor_path
@@ -149,10 +149,7 @@ def test_a_run_that_fails_does_not_prevent_the_next_unless_it_would_fail_all(
 def test_untrusted_trials_of_a_run_are_the_campaigns_exit_code(
     bench: Bench, sfcperf: Command
 ) -> None:
-    script = {"r001-s001-a/attempt-1": "untrusted"}
-    path = bench.write(
-        probes=[{"probe": "fake", "name": "a", "script": script}], design={"rounds": 1}
-    )
+    path = bench.write(probes=[faulty(attempt1="untrusted")], design={"rounds": 1})
     assert sfcperf("run", path, "--results", bench.results, "-q", "--repeat", 2) == 1
     assert len(runs(bench)) == 2
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.command import Command
-from support.engine import SMALL, Bench
+from support.engine import SMALL, Bench, faulty
 from support.records.trials import trial
 
 from sfcperf.cli.outcome import warnings
@@ -136,8 +136,7 @@ def test_what_is_missing_is_named_with_its_remedy(bench: Bench, sfcperf: Command
 def test_an_attempt_that_failed_is_told_last_although_its_retry_is_valid(
     bench: Bench, sfcperf: Command
 ) -> None:
-    script = {"r001-s001-a/attempt-1": "break"}
-    path = bench.write(probes=[{"probe": "fake", "name": "a", "script": script}])
+    path = bench.write(probes=[faulty(attempt1="break")])
     assert sfcperf("run", path, "--results", bench.results, "--quiet") == 0
     counted, named = sfcperf.err.splitlines()
     assert counted == "1 of 5 attempts failed: a function crashed in 1 (sf-1 in 1)"

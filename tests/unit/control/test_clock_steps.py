@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.engine import SMALL, Bench, Observer
+from support.engine import SMALL, Bench, Observer, faulty
 from support.fakes import FakeProbe
 from support.schemas import validator
 
@@ -97,10 +97,8 @@ def test_a_step_between_trials_is_noted(
 def test_a_step_within_an_attempt_that_fails_belongs_to_its_trial(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attempt = "r001-s001-a/attempt-1"
-    set_in_attempt(monkeypatch, clock, attempt, -HOUR_S)
-    probe = {"probe": "fake", "name": "a", "script": {attempt: "fail"}}
-    outcome = bench.start(probes=[probe], design=SMALL["design"])
+    set_in_attempt(monkeypatch, clock, "r001-s001-a/attempt-1", -HOUR_S)
+    outcome = bench.start(probes=[faulty(attempt1="fail")], design=SMALL["design"])
     assert outcome.exit_code is ExitCode.OK
     assert [step["trial_id"] for step in bench.manifest()["clock_steps"]] == ["r001-s001-a"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.engine import Bench, Observer
+from support.engine import Bench, Observer, faulty
 
 from sfcperf.control.events import Listener
 from sfcperf.errors import ExitCode, InputError
@@ -13,11 +13,7 @@ from sfcperf.results.records import TrialRecord, utc_now
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.plan import PlannedTrial
 
-
-def probes(**script: str) -> list[dict[str, object]]:
-    """Probe `a` with faults in round 1, scenario 1: attempt number -> fault."""
-    attempts = {f"r001-s001-a/attempt-{key[-1]}": fault for key, fault in script.items()}
-    return [{"probe": "fake", "name": "a", "script": attempts}, {"probe": "fake", "name": "b"}]
+B = {"probe": "fake", "name": "b"}
 
 
 def test_a_run_records_every_trial_with_its_chain_and_leaves_nothing(bench: Bench) -> None:
@@ -64,7 +60,7 @@ def test_a_run_records_every_trial_with_its_chain_and_leaves_nothing(bench: Benc
 def test_a_failed_attempt_is_tried_again_on_a_chain_that_works(
     bench: Bench, fault: str, kind: str, reason: str
 ) -> None:
-    outcome = bench.start(probes=probes(attempt1=fault))
+    outcome = bench.start(probes=[faulty(attempt1=fault), B])
     record = bench.by_id()["r001-s001-a"]
     assert outcome.exit_code is ExitCode.OK
     assert (record.status, record.attempts, record.reasons) == ("valid", 2, ())
@@ -81,7 +77,7 @@ def test_a_failed_attempt_is_tried_again_on_a_chain_that_works(
 
 
 def test_a_trial_that_always_fails_is_recorded_once_and_the_run_goes_on(bench: Bench) -> None:
-    outcome = bench.start(probes=probes(attempt1="fail", attempt2="silent", attempt3="bug"))
+    outcome = bench.start(probes=[faulty(attempt1="fail", attempt2="silent", attempt3="bug"), B])
     record = bench.by_id()["r001-s001-a"]
     assert (record.status, record.attempts, record.samples) == ("failed", 3, ())
     assert [reason.split(":")[0] for reason in record.reasons] == [
@@ -104,9 +100,7 @@ def test_what_an_attempt_says_is_recorded_and_not_repeated(bench: Bench) -> None
             ("r002-s000", "unparsed"),
         )
     }
-    outcome = bench.start(
-        probes=[{"probe": "fake", "name": "a", "script": script}, {"probe": "fake", "name": "b"}]
-    )
+    outcome = bench.start(probes=[{"probe": "fake", "name": "a", "script": script}, B])
     assert outcome.exit_code is ExitCode.SOME_TRIALS_BAD
     records = bench.by_id()
     assert {record.attempts for record in records.values()} == {1}

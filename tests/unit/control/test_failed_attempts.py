@@ -9,7 +9,7 @@ import signal
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from support.engine import Bench, in_child
+from support.engine import Bench, faulty, in_child
 from support.fake_service import RunningFake
 from support.schemas import violations
 
@@ -26,15 +26,9 @@ pytestmark = pytest.mark.usefixtures("fast_facts")
 ONE = {"rounds": 1, "warmup_rounds": 0, "max_retries": 2}
 
 
-def probe(**script: str) -> dict[str, object]:
-    """Probe `a` with faults: attempt number -> fault, in scenario 1 of round 1."""
-    attempts = {f"r001-s001-a/attempt-{key[-1]}": fault for key, fault in script.items()}
-    return {"probe": "fake", "name": "a", "script": attempts}
-
-
 def test_they_are_counted_wherever_the_results_are(bench: Bench) -> None:
     """sf-1 crashed once, and the tool failed once; the third attempt is valid."""
-    outcome = bench.start(probes=[probe(attempt1="break", attempt2="fail")], design=ONE)
+    outcome = bench.start(probes=[faulty(attempt1="break", attempt2="fail")], design=ONE)
     assert outcome.exit_code is ExitCode.OK
     store = RunStore(bench.folder())
     assert violations(store.folder) == []
@@ -85,8 +79,7 @@ def test_they_are_counted_wherever_the_results_are(bench: Bench) -> None:
 
 
 def test_a_function_that_crashes_in_the_warm_up_is_a_problem_of_the_run(bench: Bench) -> None:
-    script = {"w001-s001-a/attempt-1": "break"}
-    bench.start(probes=[{"probe": "fake", "name": "a", "script": script}])
+    bench.start(probes=[faulty("w001-s001", attempt1="break")])
     (problem,) = bench.manifest()["problems"]
     assert "w001-s001-a" in problem
     assert "sf-1: it crashed" in problem
@@ -119,7 +112,7 @@ def test_a_crash_outlives_a_run_that_is_killed_in_the_retry(
 
     def run() -> None:
         monkeypatch.setattr(group, "attempt", killed_in_the_second)
-        bench.start(probes=[probe(attempt1="break")], design=ONE)
+        bench.start(probes=[faulty(attempt1="break")], design=ONE)
 
     assert in_child(run) < 0
     bench.resume()

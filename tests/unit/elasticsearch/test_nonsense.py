@@ -8,11 +8,9 @@ from __future__ import annotations
 import gzip
 import itertools
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.records.runs import RunOptions, build_run
 from support.servers.false_elasticsearch import Answer, Asked, FalseElasticsearch, Lie, refused
 
 from sfcperf.elasticsearch import bounds, connection, delivery
@@ -25,12 +23,6 @@ from sfcperf.results.store import RunStore
 
 HTML = Answer(b"<html>log in", content_type="text/html")
 BOMB = gzip.compress(b" " * 50_000_000)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> RunStore:
-    options = RunOptions(topologies=("T1",), chain_lengths=(0,), rounds=1)
-    return build_run(tmp_path / "20260131-120000-a-abc123", options)
 
 
 @pytest.fixture(autouse=True)

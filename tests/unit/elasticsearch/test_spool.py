@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.records.runs import RunOptions, build_run
 from support.schemas import validator
 
 from sfcperf.elasticsearch import delivery
@@ -22,12 +21,6 @@ from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.results.store import RunStore
 
 NOWHERE = target(["http://127.0.0.1:1"])
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> RunStore:
-    options = RunOptions(topologies=("T1",), chain_lengths=(0,), rounds=1)
-    return build_run(tmp_path / "20260131-120000-a-abc123", options)
 
 
 def deliver(store: RunStore, place: Target, **options: type[EnvironmentLacks]) -> None:
