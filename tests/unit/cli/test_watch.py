@@ -6,6 +6,7 @@ import json
 import re
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -48,6 +49,12 @@ def test_a_run_that_did_not_end(finished: Path, sfcperf: Command, status: str, s
     assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before
 
 
+def drawn(shown: Any) -> str:
+    out = StringIO()
+    Console(file=out, width=100).print(shown)
+    return out.getvalue()
+
+
 def test_the_picture_of_a_run_in_progress(bench: Bench) -> None:
     bench.start(**SMALL)
     store = RunStore(bench.folder())
@@ -60,9 +67,7 @@ def test_the_picture_of_a_run_in_progress(bench: Bench) -> None:
     with held(store.folder, store.run_id):
         live = look_at(store)
     rows = summarise(store, planned_measurements(live.manifest, live.trials))
-    out = Console(file=StringIO(), width=100)
-    out.print(picture(live, RunData(store, "").workflow, rows, 40))
-    text = out.file.getvalue()  # type: ignore[attr-defined]
+    text = drawn(picture(live, RunData(store, "").workflow, rows, 40))
     assert re.search(r"^time:   about \d+ s left.*, trials take .+ planned *$", text, re.M)
     assert ": measuring, for " in text
     assert "3 of 4 trials" in text
@@ -75,9 +80,7 @@ def test_the_picture_of_a_run_in_progress(bench: Bench) -> None:
 def test_of_many_scenarios_those_measured_last(tmp_path: Path) -> None:
     store = build_run(tmp_path / "run", RunOptions(chain_lengths=range(9), telemetry=False))
     live, rows = look_at(store), store.summaries()
-    out = Console(file=StringIO(), width=100)
-    out.print(picture(live, None, rows, 24))
-    text = out.file.getvalue()  # type: ignore[attr-defined]
+    text = drawn(picture(live, None, rows, 24))
     assert text.count("\n") <= 24
     shown = live.trials[-1].scenario
     assert f"{shown['topology']} {shown['chain_length']} ping rtt" in " ".join(text.split())

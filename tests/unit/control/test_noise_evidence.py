@@ -90,16 +90,9 @@ def test_throttling_counts(root: Path):
 def busy() -> Iterator[int]:
     """A process of somebody else that wants a CPU, for ten seconds at most."""
     code = "import time\nend = time.monotonic() + 10\nwhile time.monotonic() < end: pass"
-    # By a process that ends at once: a child of ours would count as ours.
-    starter = (
-        "import subprocess, sys\n"
-        f"busy = subprocess.Popen([sys.executable, '-c', {code!r}], stdout=-3, stderr=-3)\n"
-        "print(busy.pid)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", starter], capture_output=True, text=True, check=True
-    )
-    pid = int(done.stdout)
+    # By a shell that ends at once: a child of ours would count as ours.
+    argv = ["sh", "-c", '"$0" -c "$1" >/dev/null 2>&1 & echo $!', sys.executable, code]
+    pid = int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
     yield pid
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
