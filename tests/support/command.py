@@ -1,13 +1,15 @@
-"""The `sfcperf` command as a process."""
+"""The `sfcperf` command, as a process and in this one."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from support.ended import ended
 from support.local import left_by
@@ -48,3 +50,18 @@ def run_folder(
     folder = Path(line)
     assert left_by(folder) == []
     return folder
+
+
+class Command:
+    """In this process: a call gives the exit code, and `out` and `err` what it printed."""
+
+    def __init__(self, run: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+        self._run = run
+        self._capsys = capsys
+        self.out = self.err = ""
+
+    def __call__(self, *argv: object) -> int:
+        self._capsys.readouterr()
+        code = self._run(*argv)
+        self.out, self.err = self._capsys.readouterr()
+        return code

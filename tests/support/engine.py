@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,43 @@ from support import fakes
 
 SMALL = {"probes": [{"probe": "fake", "name": "a"}], "design": {"rounds": 2, "warmup_rounds": 0}}
 """What makes a run of four trials of the document."""
+
+
+def faulty(trial: str = "r001-s001", **attempts: str) -> dict[str, Any]:
+    """Probe `a` with faults in a trial: `attempt1="fail"`."""
+    script = {f"{trial}-a/attempt-{key[-1]}": fault for key, fault in attempts.items()}
+    return {"probe": "fake", "name": "a", "script": script}
+
+
+class Observer(Listener):
+    """Keeps phases and messages. `ended` is called with the number of trials that were recorded so
+    far, warm-up included, `entered` with each phase."""
+
+    def __init__(
+        self,
+        ended: Callable[[int], object] = lambda trials: None,
+        entered: Callable[[str], object] = lambda phase: None,
+    ) -> None:
+        self._ended, self._entered = ended, entered
+        self._trials = 0
+        self.phases: list[str] = []
+        self.messages: list[str] = []
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def phase(self, name: str) -> None:
+        self.phases.append(name)
+        self._entered(name)
+
+    def trial_ended(self, trial: object, record: object) -> None:
+        self._trials += 1
+        self._ended(self._trials)
+
+
+def die(number: int = signal.SIGKILL) -> None:
+    """This process gets a signal."""
+    os.kill(os.getpid(), number)
 
 
 @dataclass
@@ -45,6 +83,11 @@ class Bench:
         return engine.start(
             workflow, self.results, command=["test"], listener=listener or Listener()
         )
+
+    def kill_after(self, trials: int, **changes: Any) -> None:
+        """Start a run in a process that dies when so many trials are recorded."""
+        observer = Observer(lambda recorded: die() if recorded == trials else None)
+        assert in_child(lambda: self.start(observer, **changes)) == -signal.SIGKILL
 
     def resume(self) -> Outcome:
         return engine.resume(self.folder(), command=["test"], listener=Listener())

@@ -8,10 +8,7 @@ from typing import Any
 
 from sfcperf import waiting
 from sfcperf.drivers.base import Resource
-from sfcperf.errors import (
-    DeploymentError,
-    EnvironmentLacks,
-)
+from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, object_schema
 from sfcperf.services.base import RunningService, Service, ServiceContext

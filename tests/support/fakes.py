@@ -18,13 +18,8 @@ from typing import Any, ClassVar
 
 from sfcperf.active.base import Probe, ProbeResult
 from sfcperf.drivers.base import Driver, DriverContext, Resource
-from sfcperf.errors import (
-    CannotBeMeasured,
-    DeploymentError,
-    MeasurementError,
-    WorkflowError,
-)
-from sfcperf.hosts.base import Completed, Conversation, Host, Process
+from sfcperf.errors import CannotBeMeasured, DeploymentError, MeasurementError, WorkflowError
+from sfcperf.hosts.base import Host
 from sfcperf.management.deployment import Deployment, Endpoint, ServiceFunction, TraversalProof
 from sfcperf.passive.base import Monitor
 from sfcperf.plugins import Requirement, object_schema
@@ -103,30 +98,13 @@ class FakeHost(Host):
     def break_first_function(self) -> None:
         self._counters[0]["broken"] = 1
 
-    def run_unchecked(
-        self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
-    ) -> Completed:
-        raise MeasurementError("a fake host runs nothing")
-
-    def spawn(
-        self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
-    ) -> Process:
-        raise MeasurementError("a fake host runs nothing")
-
-    def converse(self, argv: Sequence[str]) -> Conversation:
-        raise MeasurementError("a fake host runs nothing")
-
     def read_text(self, path: str) -> str:
         return Path(path).read_text()
 
-    def put(self, local: Path, remote: Path) -> None:
-        raise MeasurementError("a fake host has no files")
+    def _nothing(self, *_: Any, **__: Any) -> Any:
+        raise MeasurementError("a fake host runs nothing and has no files")
 
-    def get(self, remote: Path, local: Path) -> None:
-        raise MeasurementError("a fake host has no files")
-
-    def program(self, local: Path) -> str:
-        raise MeasurementError("a fake host has no files")
+    run_unchecked = spawn = converse = put = get = program = _nothing
 
 
 class FakeDriver(Driver):
@@ -143,7 +121,7 @@ class FakeDriver(Driver):
                 "type": "object",
                 "default": {},
                 "description": "Number of the deployment -> what goes wrong with it.",
-                "additionalProperties": {"enum": ["deploy", "half", "bug", "prove", "teardown"]},
+                "additionalProperties": {"enum": ["half", "bug", "prove", "teardown"]},
             },
             "missing": {"type": "boolean", "default": False, "description": "Lack a requirement."},
             "stuck": {"type": "boolean", "default": False, "description": "Nothing is removable."},
@@ -180,8 +158,6 @@ class FakeDriver(Driver):
             time.sleep(self.context.config["deploy_s"])
             if fault == "half":
                 raise DeploymentError("half built")
-        if fault == "deploy":
-            raise DeploymentError("no resources left")
         if fault == "bug":
             raise KeyError("a bug in the driver")
         counters = [{"received": 0, "forwarded": 0, "dropped": 0} for _ in scenario.chain.functions]
@@ -292,21 +268,9 @@ class FakeProbe(Probe):
     name = "fake"
     title = "Sends packets that do not exist"
     FAULTS: ClassVar[list[str]] = [
-        "fail",
-        "impossible",
-        "bug",
-        "untrusted",
-        "nan",
-        "silent",
-        "drops",
-        "unparsed",
-        "crash",
-        "break",
-        "cleanup",
-        "nan-note",
-        "terminate",
-        "far",
-    ]
+        "fail", "impossible", "bug", "untrusted", "nan", "nan-note", "silent", "drops", "unparsed",
+        "crash", "break", "cleanup", "terminate", "far",
+    ]  # fmt: skip
     parameters = object_schema(
         {
             "packets": {"type": "integer", "default": 10, "description": "Packets to send."},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -18,6 +19,19 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(
         json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER
     )
+
+
+def properties(schema: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    """Place and schema of each property, at every depth, outside of conditions."""
+    if isinstance(schema, Mapping):
+        for name, value in schema.items():
+            if name == "properties":
+                yield from ((f"{where}/{key}", inner) for key, inner in value.items())
+            if name not in ("allOf", "if", "then", "else"):
+                yield from properties(value, f"{where}/{name}")
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from properties(value, where)
 
 
 def violations(folder: Path) -> list[str]:

@@ -195,7 +195,6 @@ def _declares(text: str) -> dict[str, str]:
 
 
 _ODD = (None, [], {"s000": {"functions": 5}}, {"functions": [None]}, {"s000": [{"vnfd": "x"}]})
-_IN = {"files": {"workflow-files/run-1/own.yaml": VNFD.read_text()}}
 _BASE = {f"{RUN}/workflow-base.json": '{"folder": "../../workflow-files/run-1"}'}
 _OUTSIDE = "does not come with the workflow"
 _IMPORTS = VNFD.read_text().replace("\n", "\nimports: [/etc/hostname]\n", 1)

@@ -84,12 +84,7 @@ ATTACKS = [
     _on_runs("infinity", *_QUERY, "select 'infinity'::timestamp", change=_same, says="1 to 9999"),
     _on_runs("compare-with-an-unknown-scenario", "compare", "run-1", "run-2", **_UNKNOWN),
     _on_runs("reports-with-an-unknown-scenario", "report", "run-1", "run-2", **_UNKNOWN),
-    _on_runs(
-        "query-with-an-unknown-scenario",
-        *_QUERY,
-        "from samples",
-        **_UNKNOWN,
-    ),
+    _on_runs("query-with-an-unknown-scenario", *_QUERY, "from samples", **_UNKNOWN),
     _on_runs("views-with-escapes", *_QUERY, **_ESCAPES),
     _on_runs("rows-with-escapes", *_QUERY, "from trials", **_ESCAPES),
     _on_runs("csv-with-escapes", *_QUERY, "from trials", "--format", "csv", **_ESCAPES),

@@ -18,6 +18,7 @@ from sfcperf.package.pack import pack
 from sfcperf.package.pack_document import PackOptions
 from sfcperf.package.people import Author
 from sfcperf.package.unpack import private_copy, unpack
+from sfcperf.package.verify import Verification
 from sfcperf.results.manifest import counts
 from sfcperf.results.provenance import keep_descriptors
 from sfcperf.results.store import RunStore
@@ -53,11 +54,10 @@ def _finished(folder: Path, options: RunOptions) -> None:
 def finish(store: RunStore) -> None:
     """Plan, report and figures of a run whose trials and workflow are there."""
     workflow = with_plan(store)
-    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
     design = {k: v for k, v in asdict(workflow.design).items() if v or k != "noise_gate"}
     trials = counts(store.trials())
-    manifest |= {"trials": trials, "driver": workflow.driver, "design": design}
-    store.write_manifest(manifest)
+    changes = {"trials": trials, "driver": workflow.driver, "design": design}
+    store.write_manifest({**store.manifest(), **changes})
     assert publish_report(store) == []
 
 
@@ -78,8 +78,7 @@ def with_vnfd(folder: Path, **changes: Any) -> RunStore:
     document["vnfs"]["fwd"]["vnfd"] = "../vnfds/small.yaml"
     store.write_workflow(document, folder / "lab" / "workflows")
     kept = keep_descriptors(store.vnfds, with_plan(store).vnfds)
-    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
-    store.write_manifest({**manifest, "vnfds": kept})
+    store.write_manifest({**store.manifest(), "vnfds": kept})
     return store
 
 
@@ -114,7 +113,7 @@ def changed(package: Path, target: Path, name: str, content: bytes | None) -> Pa
     return write_zip(target, files)
 
 
-def edited(content: bytes, edit: Callable[[Any], None]) -> bytes:
+def edited(content: bytes, edit: Callable[[Any], object]) -> bytes:
     """A JSON document after `edit` has changed it."""
     document = json.loads(content)
     edit(document)
@@ -124,6 +123,11 @@ def edited(content: bytes, edit: Callable[[Any], None]) -> bytes:
 def sealed(package: Path, target: Path, name: str, content: bytes) -> Path:
     """As `changed`, with a list of hashes and a crate that fit: what a forger would do."""
     return resealed(package, target, {name: content})
+
+
+def sealed_edit(package: Path, target: Path, name: str, edit: Callable[[Any], object]) -> Path:
+    """The same with a JSON document that `edit` has changed."""
+    return sealed(package, target, name, edited(contents(package)[name], edit))
 
 
 def resealed(package: Path, target: Path, new: Mapping[str, bytes]) -> Path:
@@ -155,3 +159,10 @@ def unpacked(package: Path) -> Iterator[Path]:
     with private_copy(package) as copy:
         unpack(copy.file, copy.folder)
         yield copy.folder
+
+
+def finding(verification: Verification, name: str, state: str = "failed") -> str:
+    """What a check says, which came to `state`."""
+    (check,) = (check for check in verification.checks if check.name == name)
+    assert check.state == state
+    return "\n".join((check.detail, *check.findings))

@@ -389,12 +389,7 @@ def _manifest(run_id: str, options: RunOptions) -> dict[str, Any]:
         "started_at": _iso(START_S),
         "ended_at": None if options.status == "running" else _iso(START_S + 300),
         "command": ["sfcperf", "run", "workflows/sfcperf-fig8.json"],
-        "design": {
-            **base["design"],
-            "rounds": options.rounds,
-            "warmup_rounds": 1,
-            **FEW_TRIALS,
-        },
+        "design": {**base["design"], "rounds": options.rounds, "warmup_rounds": 1, **FEW_TRIALS},
         "scenarios": [
             {"id": f"s{index:03d}", "levels": levels} for index, levels in enumerate(scenarios)
         ],

@@ -69,13 +69,7 @@ def scenario(
         client=EndpointSpec("client", place.placement["client"]),
         server=EndpointSpec("server", place.placement["server"]),
         chain=ChainSpec(
-            functions,
-            match or Match(),
-            encapsulation,
-            reverse,
-            spi,
-            initial_si,
-            bypass_unparsed,
+            functions, match or Match(), encapsulation, reverse, spi, initial_si, bypass_unparsed
         ),
         probes=(),
         monitors=(),

@@ -3,55 +3,54 @@ small workflow that names them."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
+from sfcperf.active.base import Probe
 from sfcperf.errors import InputError, WorkflowError
+from sfcperf.passive.base import Monitor
+from sfcperf.plugins import object_schema
 from sfcperf.results.values import Metric
+from sfcperf.services.base import Service
+from sfcperf.vnfs.base import NetworkFunction
 
 
 def schema(required: tuple[str, ...] = (), **properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    return {**object_schema(properties, required=list(required))}
 
 
 def number(default: int, **more: Any) -> dict[str, Any]:
     return {"type": "integer", "minimum": 1, "default": default, "description": "A number.", **more}
 
 
+def text(description: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "description": description, **more}
+
+
+def one_of(*values: str, description: str) -> dict[str, Any]:
+    return {"enum": list(values), "default": values[0], "description": description}
+
+
 class Bench:
     """A driver."""
 
     title = "Fake driver"
-    parameters = schema(
-        dataplane={"enum": ["ovs", "ebpf"], "default": "ovs", "description": "Data plane."}
-    )
+    parameters = schema(dataplane=one_of("ovs", "ebpf", description="Data plane."))
 
 
 class Lab:
     """A driver with a parameter that must be given."""
 
     title = "Fake laboratory"
-    parameters = schema(("site",), site={"type": "string", "description": "Which."})
+    parameters = schema(("site",), site=text("Which."))
 
 
-class Copier:
+class Copier(NetworkFunction):
     """A VNF type with an own descriptor."""
 
     title = "Fake VNF"
-    folder = Path(__file__).parent / "vnfd"
     parameters = schema(
-        engine={"enum": ["fast", "slow"], "default": "fast", "description": "Engine."},
-        batch=number(32, maximum=64),
+        engine=one_of("fast", "slow", description="Engine."), batch=number(32, maximum=64)
     )
-
-    @classmethod
-    def services(cls, knobs: Any) -> dict[str, str]:
-        return {}
 
     @classmethod
     def check(cls, knobs: Any) -> None:
@@ -59,35 +58,27 @@ class Copier:
             raise InputError("too many for slow", where="batch", allowed="at most 63")
 
 
-class Echo:
+class Recorder(NetworkFunction):
+    """A VNF type that refers to a service."""
+
+    title = "Fake VNF"
+    parameters = schema(store=text("Where to.", default=""))
+
+    @classmethod
+    def services(cls, knobs: Any) -> dict[str, str]:
+        return {"store": knobs["store"]} if knobs["store"] else {}
+
+
+class Echo(Probe):
     """A probe with two metrics."""
 
+    name = "echo"
     title = "Fake ping"
+    reported = (Metric("rtt_us", "us", "Round trip."), Metric("loss_ratio", "1", "Loss."))
     parameters: ClassVar[dict[str, Any]] = {
         **schema(count=number(20, maximum=1000), size={"$ref": "#/$defs/size"}),
         "$defs": {"size": {"type": "integer", "minimum": 0, "default": 56, "description": "Size."}},
     }
-
-    @classmethod
-    def check(cls, parameters: Any) -> None:
-        if parameters.get("count") == 13:
-            raise InputError("13 brings bad luck", where="count", allowed="any other")
-
-    @classmethod
-    def uses(cls, parameters: Any) -> tuple[str, ...]:
-        return ()
-
-    @classmethod
-    def metrics(cls, parameters: Any) -> tuple[Metric, ...]:
-        return (Metric("rtt_us", "us", "Round trip."), Metric("loss_ratio", "1", "Loss."))
-
-    @classmethod
-    def label(cls, parameters: Any) -> str:
-        return "echo"
-
-    @classmethod
-    def ip_protocols(cls, parameters: Any) -> frozenset[str]:
-        return frozenset()
 
     @classmethod
     def duration_s(cls, parameters: Any) -> float:
@@ -99,7 +90,7 @@ class Stream(Echo):
 
     title = "Fake iperf3"
     parameters = schema(
-        protocol={"enum": ["tcp", "udp"], "default": "tcp", "description": "Protocol."},
+        protocol=one_of("tcp", "udp", description="Protocol."),
         rate_bps={
             "oneOf": [{"type": "integer", "minimum": 1000}, {"const": "maximum"}],
             "default": "maximum",
@@ -118,26 +109,12 @@ class Stream(Echo):
         return frozenset({parameters["protocol"]})
 
 
-class Watch:
+class Watch(Monitor):
     """A monitor."""
 
     title = "Fake monitor"
-    parameters = schema(
-        interval_s={
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 0.5,
-            "description": "Interval.",
-        }
-    )
-
-    @classmethod
-    def trial_s(cls, parameters: Any) -> float:
-        return 0.0
-
-    @classmethod
-    def scenario_warnings(cls, *_: Any) -> tuple[str, ...]:
-        return ()
+    interval: ClassVar[dict[str, Any]] = {"type": "number", "exclusiveMinimum": 0, "default": 0.5}
+    parameters = schema(interval_s={**interval, "description": "Interval."})
 
 
 class Paper:
@@ -154,15 +131,13 @@ class Relate:
     parameters = schema(order=number(1))
 
 
-class Store:
+class Store(Service):
     """A service that another one may feed."""
 
     title = "Fake service"
     per_chain = frozenset({"limit"})
     parameters = schema(
-        size=number(4, maximum=8),
-        limit=number(5),
-        feed={"type": "string", "default": "", "description": "Service that feeds it."},
+        size=number(4, maximum=8), limit=number(5), feed=text("Service that feeds it.", default="")
     )
 
     @classmethod
@@ -173,20 +148,6 @@ class Store:
     @classmethod
     def uses(cls, parameters: Any) -> tuple[str, ...]:
         return (parameters["feed"],) if parameters["feed"] else ()
-
-
-class Recorder(Copier):
-    """A VNF type that refers to a service."""
-
-    parameters = schema(store={"type": "string", "default": "", "description": "Where to."})
-
-    @classmethod
-    def check(cls, knobs: Any) -> None:
-        return
-
-    @classmethod
-    def services(cls, knobs: Any) -> dict[str, str]:
-        return {"store": knobs["store"]} if knobs["store"] else {}
 
 
 INSTALLED: dict[str, dict[str, Any]] = {

@@ -20,8 +20,8 @@ from sfcperf.errors import InputError
 NOTEBOOK = Path(__file__).parents[3] / "examples" / "notebook" / "analyse-a-run.ipynb"
 
 
-def test_tables_of_a_run(finished: Path) -> None:
-    run = sfcperf.load(finished)
+def test_tables_of_a_run(bench: Bench, finished: Path) -> None:
+    run = sfcperf.load(finished.name, bench.results)
     assert run.folder == finished
     assert run.manifest["status"] == "complete"
     assert list(run.trials["status"]) == ["valid"] * 4
@@ -34,10 +34,6 @@ def test_tables_of_a_run(finished: Path) -> None:
     assert run.verdict.startswith("Read with care: all 4 trials are valid")
     assert run.query("select count(*) as n from trials")["n"].item() == 4
     assert run.arrow("select trial_id from trials").num_rows == 4
-
-
-def test_a_run_by_its_name(bench: Bench, finished: Path) -> None:
-    assert sfcperf.load(finished.name, bench.results).folder == finished
 
 
 def test_a_workflow_runs(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

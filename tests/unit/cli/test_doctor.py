@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.command import Command
 
 from sfcperf.environment import tools
 
@@ -25,42 +25,26 @@ def _tool(folder: Path, name: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def test_bmv2_and_p4c_are_optional(
-    sfcperf: Callable[..., int], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bmv2_and_p4c_are_optional(sfcperf: Command, folder: Path) -> None:
     without = sfcperf("doctor")
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(sfcperf.out.split())
     assert "optional simple_switch_grpc not found on this machine" in said
     assert "simple_switch_grpc, p4c-bm2-ss: bmv2 and p4c are not in Debian" in said
     _tool(folder, "simple_switch_grpc")
     assert sfcperf("doctor") == without
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(sfcperf.out.split())
     assert "optional p4c-bm2-ss" in said
     assert " p4c-bm2-ss: bmv2 and p4c" in said
     _tool(folder, "p4c-bm2-ss")
     assert sfcperf("doctor") == without
-    assert "not in Debian" not in capsys.readouterr().out
+    assert "not in Debian" not in sfcperf.out
 
 
-def test_extras_are_optional(
-    sfcperf: Callable[..., int],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_extras_are_optional(sfcperf: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     with_them = sfcperf("doctor")
-    capsys.readouterr()
     monkeypatch.setattr(tools, "find_spec", lambda _: None)
     assert sfcperf("doctor") == with_them
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(sfcperf.out.split())
     for extra in ("openflow", "p4", "security"):
         assert f"optional sfcperf[{extra}] not installed" in said
         assert said.count(f"sfcperf[{extra}]: pip install 'sfcperf[{extra}]'") == 1
-
-
-def test_what_several_plug_ins_need_is_said_once(
-    sfcperf: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
-    sfcperf("doctor")
-    lines = capsys.readouterr().out.splitlines()
-    rows = [line.split(maxsplit=1)[1] for line in lines if line.startswith(("ok ", "MISSING "))]
-    assert len(rows) == len(set(rows)) > 10

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.command import Command
 from support.records.trials import run_folder, trial
 
 from sfcperf.results.records import TrialRecord
-
-Command = Callable[..., int]
-Capture = pytest.CaptureFixture[str]
 
 
 def rate(
@@ -29,11 +27,11 @@ def rate(
     )
 
 
-def test_columns_say_what_is_a_model(tmp_path: Path, sfcperf: Command, capsys: Capture) -> None:
+def test_columns_say_what_is_a_model(tmp_path: Path, sfcperf: Command) -> None:
     trials = [rate(n, 1, 2e6) for n in range(1, 4)] + [rate(n, 2, 4e6) for n in range(1, 4)]
     store = run_folder(tmp_path / "run", trials)
     assert sfcperf("heavy-hitters", "model", store.folder, "--cores", "8", "--link-gbps", "10") == 0
-    text = " ".join(capsys.readouterr().out.split())
+    text = " ".join(sfcperf.out.split())
     assert "native 64 2.00 (1), 4.00 (2)" in text
     assert "= 14.88 [14.88, 14.88] 8" in text
     assert "model: 8 cores (Mpps)" in text
@@ -44,19 +42,14 @@ def test_columns_say_what_is_a_model(tmp_path: Path, sfcperf: Command, capsys: C
     ("trials", "words", "complaint"),
     [
         ([rate(1, 1, 2e6, "ping")], [], "no valid trial of the probe heavy_hitter_throughput"),
-        ([rate(1, 1, 2e6)], [], "an interval needs 3 trials of the most cores, and has 1"),
-        ([], ["--cores", "4,many"], "'4,many' is no list of cores"),
+        ([rate(1, 1, 2e6)], [], "needs 3 trials of the most cores, and has 1"),
+        ([], ["--cores", "4,many"], "'4,many'"),
         ([], ["--link-gbps", "0"], "0 is no rate"),
     ],
 )
 def test_what_cannot_be_computed(
-    tmp_path: Path,
-    sfcperf: Command,
-    capsys: Capture,
-    trials: list[TrialRecord],
-    words: list[str],
-    complaint: str,
+    tmp_path: Path, sfcperf: Command, trials: Any, words: Any, complaint: str
 ) -> None:
     store = run_folder(tmp_path / "run", trials)
     assert sfcperf("heavy-hitters", "model", store.folder, *words) == 2
-    assert complaint in capsys.readouterr().err
+    assert complaint in sfcperf.err

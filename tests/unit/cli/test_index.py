@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from support.command import SFCPERF
+from support.command import Command
 from support.records.runs import RunOptions, build_run
 
 
@@ -16,42 +15,36 @@ def run(tmp_path: Path) -> str:
     return str(build_run(tmp_path / "20260131-120000-a-abc123", options).folder)
 
 
-def index(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([SFCPERF, "index", *arguments], capture_output=True, text=True)
+def test_nothing_waits(sfcperf: Command) -> None:
+    assert sfcperf("index", "--pending") == 0
+    assert sfcperf.out == "no run is waiting to be sent\n"
 
 
-def test_nothing_waits() -> None:
-    done = index("--pending")
-    assert (done.returncode, done.stdout) == (0, "no run is waiting to be sent\n")
-
-
-@pytest.mark.parametrize("arguments", [(), ("RUN", "--pending"), ("--pending", "--verify")])
-def test_what_to_send_must_be_said_once(arguments: tuple[str, ...], run: str) -> None:
-    done = index(*(run if argument == "RUN" else argument for argument in arguments))
-    assert done.returncode == 2
-    assert "either name runs or use --pending" in done.stderr
-
-
-def test_a_server_must_be_named(run: str) -> None:
-    done = index(run)
-    assert done.returncode == 2
-    assert "--url" in done.stderr
-
-
-def test_a_password_in_a_url_is_refused_and_not_repeated(run: str, state_dir: Path) -> None:
-    done = index(run, "--url", "https://me:geheim@es.lab")
-    assert done.returncode == 2
-    assert "SFCPERF_ES_PASSWORD" in done.stderr
-    assert "geheim" not in done.stdout + done.stderr
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "either name runs or use --pending"),
+        (["RUN", "--pending"], "either name runs or use --pending"),
+        (["--pending", "--verify"], "either name runs or use --pending"),
+        (["RUN"], "--url"),
+        (["RUN", "--url", "https://me:geheim@es.lab"], "SFCPERF_ES_PASSWORD"),
+    ],
+)
+def test_what_is_sent_where_must_be_said_once_and_without_a_password(
+    sfcperf: Command, run: str, state_dir: Path, words: list[str], told: str
+) -> None:
+    assert sfcperf("index", *(run if word == "RUN" else word for word in words)) == 2
+    out, err = sfcperf.out, sfcperf.err
+    assert told in err
+    assert "geheim" not in out + err
     assert list(state_dir.rglob("*.json")) == []
 
 
-def test_a_server_that_is_away(run: str, state_dir: Path) -> None:
-    done = index(run, "--url", "http://127.0.0.1:1", "--patience", "0")
-    assert done.returncode == 3
-    assert "does not answer" in done.stderr
-    assert "sfcperf index --pending" in done.stderr
+def test_a_server_that_is_away(sfcperf: Command, run: str, state_dir: Path) -> None:
+    assert sfcperf("index", run, "--url", "http://127.0.0.1:1", "--patience", "0") == 3
+    err = sfcperf.err
+    assert "does not answer" in err
+    assert "sfcperf index --pending" in err
     assert len(list((state_dir / "spool").glob("*.json"))) == 1
-    again = index("--pending", "--patience", "0")
-    assert again.returncode == 3
-    assert "still waiting: 1 run" in again.stderr
+    assert sfcperf("index", "--pending", "--patience", "0") == 3
+    assert "still waiting: 1 run" in sfcperf.err

@@ -6,22 +6,18 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
-import pytest
-from support.command import SFCPERF
+from support.command import SFCPERF, Command
 
-Command = Callable[..., int]
-Capture = pytest.CaptureFixture[str]
 TREE = Path(__file__).parents[3]
 
 
-def test_the_folder_is_one_to_begin_with(tmp_path: Path, sfcperf: Command, capsys: Capture) -> None:
+def test_the_folder_is_one_to_begin_with(tmp_path: Path, sfcperf: Command) -> None:
     folder = tmp_path / "new" / "lab"
     assert sfcperf("init", folder) == 0
-    assert f"next: sfcperf validate {folder}/workflow.json" in capsys.readouterr().out
+    assert f"next: sfcperf validate {folder}/workflow.json" in sfcperf.out
     workflow = folder / "workflow.json"
     assert sfcperf("validate", workflow) == 0
     profile = folder / "profile.json"
@@ -34,17 +30,17 @@ def test_the_folder_is_one_to_begin_with(tmp_path: Path, sfcperf: Command, capsy
     assert document.keys() - {"$schema", "sfcperf", "name", "description", "publish"} == explained
 
 
-def test_nothing_is_replaced(tmp_path: Path, sfcperf: Command, capsys: Capture) -> None:
+def test_nothing_is_replaced(tmp_path: Path, sfcperf: Command) -> None:
     (tmp_path / "workflow.json").write_text("mine")
     assert sfcperf("init", tmp_path) == 2
-    assert "workflow.json would be replaced" in capsys.readouterr().err
+    assert "workflow.json would be replaced" in sfcperf.err
     assert [path.name for path in tmp_path.iterdir()] == ["workflow.json"]
     assert (tmp_path / "workflow.json").read_text() == "mine"
 
 
-def test_the_schema_is_that_of_the_installed_plugins(sfcperf: Command, capsys: Capture) -> None:
+def test_the_schema_is_that_of_the_installed_plugins(sfcperf: Command) -> None:
     assert sfcperf("schema") == 0
-    schema = json.loads(capsys.readouterr().out)
+    schema = json.loads(sfcperf.out)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert "vnf.firewall" in schema["$defs"]
 
@@ -55,19 +51,10 @@ def test_editors_find_the_schema_of_shipped_workflows() -> None:
         assert (path.parent / named).resolve() == TREE / "schemas" / "workflow.schema.json"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete(shell: str) -> None:
-    """As the script that a shell gets asks."""
-    typed = "sfcperf re"
-    asked = {
-        "_SFCPERF_COMPLETE": f"complete_{shell}",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": "1",
-        "_TYPER_COMPLETE_ARGS": typed,
-        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
-    }
-    argv = [SFCPERF]
+def test_a_shell_completes() -> None:
+    """As the script that bash gets asks."""
+    asked = {"_SFCPERF_COMPLETE": "complete_bash", "COMP_WORDS": "sfcperf re", "COMP_CWORD": "1"}
     done = subprocess.run(
-        argv, env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False
+        [SFCPERF], env={**os.environ, **asked}, capture_output=True, text=True, timeout=60
     )
-    assert {"resume", "report", "replay"} <= set(re.findall(r"[a-z]+", done.stdout))
+    assert {"resume", "report", "replay"} <= set(done.stdout.split())

@@ -1,4 +1,5 @@
-"""Manual pages, judged by the programs that show them: groff and lexgrog (of man-db)."""
+"""Help on a terminal of 80 columns, and manual pages, judged by the programs that show them: groff
+and lexgrog (of man-db)."""
 
 from __future__ import annotations
 
@@ -63,3 +64,17 @@ def test_they_show_all_that_the_help_does(files: list[Path]) -> None:
 
 def test_every_exit_code_is_explained() -> None:
     assert set(EXIT_CODES) == set(ExitCode)
+
+
+@pytest.fixture(autouse=True)
+def _usual_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_lines_are_short_and_nothing_is_cut_off_or_named_by_its_type() -> None:
+    for context in contexts():
+        lines = context.get_help().splitlines()
+        assert [line for line in lines if len(line) > 80] == []
+        # Of a first sentence too long for the list of verbs, click shows the beginning.
+        assert [line for line in lines if line.endswith("...") and "Usage:" not in line] == []
+        assert re.findall(r"<(?:str|int|float|path)\b.*>", "\n".join(lines)) == []

@@ -2,99 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from support.command import Command
 from support.engine import SMALL, Bench
 from support.fakes import FakeDriver, FakeMonitor
 
 from sfcperf.workflow.model import Scenario
 
-Command = Callable[..., int]
-Capture = pytest.CaptureFixture[str]
 
-
-def test_plan_shows_the_order_that_is_run(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+def test_plan_shows_the_order_that_is_run(bench: Bench, sfcperf: Command) -> None:
     assert sfcperf("plan", bench.write()) == 0
-    out = capsys.readouterr().out
+    out = sfcperf.out
     assert "8 trials, about" in out
     rounds = out.split("round 1\n")[1].split("round 2\n")[0].split()
     planned = [trial.split("-", 2)[1:] for trial in bench.planned()[:4]]
     assert rounds[0] == f"{planned[0][0]}:"
 
 
-def test_plan_tells_which_intervals_the_design_gives(
-    bench: Bench, sfcperf: Command, capsys: Capture
+def test_plan_tells_which_intervals_and_changes_the_design_gives(
+    bench: Bench, sfcperf: Command
 ) -> None:
-    def told(**design: object) -> str:
+    def told(**design: object) -> tuple[str, str]:
         assert sfcperf("plan", bench.write(design=design)) == 0
-        return next(x for x in capsys.readouterr().out.splitlines() if x.startswith("results"))
+        lines = sfcperf.out.splitlines()
+        starts = ("results: ", "two such")
+        results, changes = (next(x for x in lines if x.startswith(start)) for start in starts)
+        return results, changes
 
-    assert told() == "results: the median of the trials, with intervals at 95 %"
-    assert told(rounds=5) == (
-        "results: the median of the trials, without intervals: they need 6 rounds "
-        "(design.centre, design.rounds)"
-    )
-    assert "need 29 rounds" in told(rounds=10, centre="mean")
-    assert "with intervals at 99 %" in told(
-        rounds=3, confidence=0.99, stop_when={"relative_half_width": 0.1, "max_rounds": 9}
-    )
+    assert "with intervals at 95 %" in told(rounds=10)[0]
+    assert "found with 80 %" in told(rounds=10)[1]
+    assert "without intervals: they need 6 rounds" in told(rounds=5)[0]
+    assert "need 29 rounds" in told(rounds=10, centre="mean")[0]
+    stop = {"relative_half_width": 0.1, "max_rounds": 9}
+    assert "with intervals at 99 %" in told(rounds=3, confidence=0.99, stop_when=stop)[0]
+    assert "no change can be shown, whatever its size" in told(rounds=3)[1]
 
 
-def test_plan_tells_which_changes_the_design_can_show(
-    bench: Bench, sfcperf: Command, capsys: Capture
+@pytest.mark.parametrize("verb", ["run", "plan", "validate"])
+def test_what_the_driver_cannot_build_is_refused_before_anything_is_made(
+    bench: Bench, sfcperf: Command, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    def told(**design: object) -> str:
-        assert sfcperf("plan", bench.write(design=design)) == 0
-        return next(x for x in capsys.readouterr().out.splitlines() if x.startswith("two such"))
-
-    assert "standard deviations of the trials or more are found with 80 %" in told(rounds=10)
-    assert "no change can be shown, whatever its size" in told(rounds=3)
-
-
-def test_plan_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
-    assert sfcperf("plan", bench.write(factors={"chain_length": [9]})) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith("/chain/functions: longer than a fake chain\n")
-    assert said.out == ""
+    monkeypatch.setenv("SFCPERF_RESULTS", str(bench.results))
+    assert sfcperf(verb, bench.write(factors={"chain_length": [9]})) == 2
+    out, err = sfcperf.out, sfcperf.err
+    assert "/chain/functions: longer than a fake chain\n" in err
+    assert out == ""
+    assert list(bench.results.iterdir()) == []
+    assert bench.leftovers() == []
 
 
 @pytest.mark.parametrize(("elsewhere", "code"), [(False, 0), (True, 3)])
 def test_plan_tells_what_an_infrastructure_elsewhere_lacks(
-    bench: Bench,
-    sfcperf: Command,
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
-    elsewhere: bool,
-    code: int,
+    bench: Bench, sfcperf: Command, monkeypatch: pytest.MonkeyPatch, elsewhere: bool, code: int
 ) -> None:
     """What this machine lacks, another one may have."""
     monkeypatch.setattr(FakeDriver, "elsewhere", elsewhere)
     config = {"folder": str(bench.resources), "missing": True}
     path = bench.write(infrastructure={"driver": "fake", "config": config})
     assert sfcperf("plan", path) == code
-    assert ("fake-tool (not there)" in capsys.readouterr().err) is elsewhere
+    assert ("fake-tool (not there)" in sfcperf.err) is elsewhere
 
 
-def test_validate(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+def test_validate(bench: Bench, sfcperf: Command) -> None:
     assert sfcperf("validate", bench.write()) == 0
-    assert capsys.readouterr().out == "fake: valid, 2 scenarios\n"
-
-
-def test_validate_asks_the_driver(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
-    assert sfcperf("validate", bench.write(factors={"chain_length": [9]})) == 2
-    assert capsys.readouterr().err.startswith("/chain/functions: longer than a fake chain\n")
+    assert sfcperf.out == "fake: valid, 2 scenarios\n"
 
 
 @pytest.mark.parametrize(
     "command", [["validate"], ["plan"], ["run", "--dry-run", "--quiet"], ["run", "--quiet"]]
 )
 def test_what_a_monitor_foresees_is_said_once(
-    bench: Bench,
-    sfcperf: Command,
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
-    command: list[str],
+    bench: Bench, sfcperf: Command, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     def foreseen(parameters: object, scenario: Scenario) -> list[str]:
         return ["nothing to see"] if scenario.chain.functions else []
@@ -103,13 +81,11 @@ def test_what_a_monitor_foresees_is_said_once(
     monkeypatch.chdir(bench.results)
     small = {**SMALL, "factors": {"chain_length": [0, 1]}, "monitors": [{"monitor": "fake"}]}
     assert sfcperf(*command, bench.write(**small)) == 0
-    warned = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    warned = [line for line in sfcperf.err.splitlines() if "warning" in line]
     assert warned == ["warning: /monitors/0: nothing to see (in 1 of 2 scenarios)"]
 
 
-def test_what_a_descriptor_asks_for_in_vain_is_said(
-    bench: Bench, sfcperf: Command, capsys: Capture
-) -> None:
+def test_what_a_descriptor_asks_for_in_vain_is_said(bench: Bench, sfcperf: Command) -> None:
     (bench.results / "own.yaml").write_text(
         "tosca_definitions_version: tosca_simple_profile_for_nfv_1_0_0\n"
         "topology_template:\n  node_templates:\n    VDU1:\n"
@@ -118,16 +94,16 @@ def test_what_a_descriptor_asks_for_in_vain_is_said(
     )
     vnfs = {"sf": {"type": "fake", "vnfd": str(bench.results / "own.yaml")}}
     assert sfcperf("validate", bench.write(vnfs=vnfs)) == 0
-    (warned,) = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    (warned,) = [line for line in sfcperf.err.splitlines() if "warning" in line]
     assert warned.startswith("warning: /vnfs/sf/vnfd")
     assert "disk_size of VDU1" in warned
     assert "large" in warned
 
 
-def test_plan_shows_the_blocks_of_variants(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+def test_plan_shows_the_blocks_of_variants(bench: Bench, sfcperf: Command) -> None:
     variants = {"first": {}, "second": {"vnfs.sf.node": "node1", "probes.0.packets": 20}}
     assert sfcperf("plan", bench.write(**SMALL, variants=variants)) == 0
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    lines = [line.strip() for line in sfcperf.out.splitlines()]
     assert "first: unchanged workflow" in lines
     assert 'second: vnfs.sf.node = "node1", probes.0.packets = 20' in lines
     at = [index for index, line in enumerate(lines) if line.startswith("block ")]

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.engine import Bench
+from support.command import Command
+from support.engine import SMALL, Bench
 
 from sfcperf.control.state import FurtherDriver, RunInfo, StateDir
 from sfcperf.drivers.base import Resource
-
-Command = Callable[..., int]
-Capture = pytest.CaptureFixture[str]
-
-SMALL = {"probes": [{"probe": "fake", "name": "a"}], "design": {"rounds": 1, "warmup_rounds": 0}}
 
 
 @pytest.fixture
@@ -53,25 +48,23 @@ def test_a_run_goes_where_the_profile_says(bench: Bench, sfcperf: Command, elsew
 
 
 @pytest.mark.parametrize("verb", ["validate", "plan"])
-def test_other_verbs_take_it_too(
-    bench: Bench, sfcperf: Command, capsys: Capture, tmp_path: Path, verb: str
-) -> None:
+def test_other_verbs_take_it_too(bench: Bench, sfcperf: Command, tmp_path: Path, verb: str) -> None:
     workflow = bench.write(**SMALL)
     wrong = profile(tmp_path, driver="fake", config={"folder": "x", "deploy": 1})
     assert sfcperf(verb, workflow) == 0
     assert sfcperf(verb, workflow, "--profile", wrong) == 2
-    said = capsys.readouterr().err
+    said = sfcperf.err
     assert said.startswith(f"{wrong} /config/deploy: the key 'deploy' is not known here")
     assert "did you mean 'deploy_s'?" in said
 
 
-def test_a_profile_that_is_not_there(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+def test_a_profile_that_is_not_there(bench: Bench, sfcperf: Command) -> None:
     assert sfcperf("validate", bench.write(), "--profile", "nowhere") == 2
-    said = capsys.readouterr().err
+    said = sfcperf.err
     assert "no shipped profile has this name" in said
     assert "local, openstack" in said
     assert sfcperf("validate", bench.write(), "--profile", "no/where.json") == 2
-    assert "no/where.json: the profile file cannot be read" in capsys.readouterr().err
+    assert "no/where.json: the profile file cannot be read" in sfcperf.err
 
 
 def test_a_shipped_profile_by_its_name(bench: Bench, sfcperf: Command) -> None:
@@ -79,23 +72,23 @@ def test_a_shipped_profile_by_its_name(bench: Bench, sfcperf: Command) -> None:
 
 
 def test_doctor_checks_with_the_configuration(
-    bench: Bench, sfcperf: Command, capsys: Capture, tmp_path: Path
+    bench: Bench, sfcperf: Command, tmp_path: Path
 ) -> None:
     """The fake driver lacks what its configuration says that it lacks."""
     lacking = profile(tmp_path, driver="fake", config={"folder": "x", "missing": True})
     assert sfcperf("doctor", "--profile", lacking) == 3
-    assert "fake-tool: install fakes" in capsys.readouterr().out
+    assert "fake-tool: install fakes" in sfcperf.out
     sfcperf("doctor", "--profile", lacking, "--set", "infrastructure.config.missing=false")
-    assert "fake-tool: install fakes" not in capsys.readouterr().out
+    assert "fake-tool: install fakes" not in sfcperf.out
     setting = ("--set", "infrastructure.config.folder=x")
     sfcperf("doctor", "--driver", "fake", *setting, "--set", "infrastructure.config.missing=true")
-    assert "fake-tool: install fakes" in capsys.readouterr().out
+    assert "fake-tool: install fakes" in sfcperf.out
     assert sfcperf("doctor", "--driver", "fake", "--set", "design.rounds=3") == 2
-    assert "--set design.rounds=3: without a workflow" in capsys.readouterr().err
+    assert "--set design.rounds=3: without a workflow" in sfcperf.err
     assert (
         sfcperf("doctor", "--driver", "fake", *setting, "--set", "infrastructure.config.x=1") == 2
     )
-    assert "/infrastructure/config/x" in capsys.readouterr().err
+    assert "/infrastructure/config/x" in sfcperf.err
 
 
 class TestCleanOfOneDriver:
@@ -116,34 +109,29 @@ class TestCleanOfOneDriver:
         return runs
 
     def test_only_its_runs_are_undone(
-        self, bench: Bench, sfcperf: Command, capsys: Capture, dead: dict[str, str]
+        self, bench: Bench, sfcperf: Command, dead: dict[str, str]
     ) -> None:
         assert sfcperf("clean", "--driver", "fake", "--dry-run") == 0
-        said = capsys.readouterr().out
+        said = sfcperf.out
         assert dead["own"] in said and dead["both"] in said and dead["other"] not in said
         assert sfcperf("clean", "--driver", "fake") == 0
         assert [file.name for file in bench.resources.iterdir()] == ["other"]
         assert StateDir().run_ids() == [dead["other"]]
 
-    def test_a_driver_that_is_gone_can_be_named(
-        self, bench: Bench, sfcperf: Command, capsys: Capture, dead: dict[str, str]
-    ) -> None:
-        """Its runs cannot be undone, and that is said."""
-        assert sfcperf("clean", "--driver", "lab") == 3
-        said = capsys.readouterr()
-        assert "no driver named 'lab'" in said.err
-        assert dead["own"] not in said.err + said.out
-
     def test_a_damaged_run_is_told(
-        self, bench: Bench, sfcperf: Command, capsys: Capture, dead: dict[str, str]
+        self, bench: Bench, sfcperf: Command, dead: dict[str, str]
     ) -> None:
         (bench.state / "runs" / dead["other"] / "run.json").write_text("?")
         assert sfcperf("clean", "--driver", "fake") == 3
-        assert dead["other"] in capsys.readouterr().err
+        assert dead["other"] in sfcperf.err
         assert [file.name for file in bench.resources.iterdir()] == ["other"]
 
-    def test_a_name_that_nobody_has_is_refused(
-        self, sfcperf: Command, capsys: Capture, dead: dict[str, str]
+    def test_a_driver_that_is_gone_can_be_named_and_one_that_nobody_has_cannot(
+        self, sfcperf: Command, dead: dict[str, str]
     ) -> None:
+        """Its runs cannot be undone, and that is said."""
+        assert sfcperf("clean", "--driver", "lab") == 3
+        assert "no driver named 'lab'" in sfcperf.err
+        assert dead["own"] not in sfcperf.err + sfcperf.out
         assert sfcperf("clean", "--driver", "fkae") == 2
-        assert "allowed: " in capsys.readouterr().err
+        assert "allowed: " in sfcperf.err

@@ -26,13 +26,10 @@ MESSAGE = "the sender reached 9.417 of the 10.000 Mbit/s requested, see /a/path/
 BAR = re.compile(r"[━╸╺]+")
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_bar_keeps_its_width_over_a_run(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_the_bar_keeps_its_width_over_a_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawn after each event of a run with its long scenario, retries and messages."""
     monkeypatch.setenv("TERM", "xterm")
-    output = StringIO()
+    output, width = StringIO(), 80
     console = Console(file=output, force_terminal=True, width=width, color_system="standard")
     display = BarDisplay(console)
     shown = _drawn_after_each_event(display)
@@ -46,7 +43,6 @@ def test_the_bar_keeps_its_width_over_a_run(
     assert {len(BAR.findall(line)[0]) for line in bars} == {width - len(" 9999/9999 99:59:59")}
     assert all(len(line) <= width for line in lines if not line.startswith(str(bench.results)))
     assert any(re.fullmatch(r"round 2, chain_length=2: \S+, measuring *", line) for line in lines)
-    assert re.fullmatch(r"trials took .+, .+ were planned *", [x for x in lines if x.strip()][-1])
 
 
 def _drawn_after_each_event(display: BarDisplay) -> Listener:

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from support.command import SFCPERF
+from support.command import SFCPERF, Command
 from support.heavy import imports
 from support.records.readings import reading
 from support.records.runs import RunOptions, build_run
 from support.records.trials import run_folder, trial
-from typer.testing import CliRunner
 
 from sfcperf.analysis.telemetry import MergeAnalysis
 from sfcperf.query.engine import VIEWS
@@ -36,11 +35,10 @@ class Answer:
 
 
 @pytest.fixture
-def ask(sfcperf: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> Ask:
+def ask(sfcperf: Command) -> Ask:
     def asked(*words: object) -> Answer:
         status = sfcperf("query", *words)
-        out, err = capsys.readouterr()
-        return Answer(status, out, err)
+        return Answer(status, sfcperf.out, sfcperf.err)
 
     return asked
 
@@ -57,33 +55,22 @@ def rows(answer: Answer) -> list[list[str]]:
     return list(csv.reader(io.StringIO(answer.out)))[1:]
 
 
-def test_without_sql_views_and_columns_are_listed(ask: Ask, run: Path) -> None:
-    answer = ask(run)
-    assert answer.status == 0
-    for view in VIEWS:
-        assert f"\n{view}: " in "\n" + answer.out
-    assert "factor_chain_length" in answer.out
-
-
 def test_the_numbers_are_those_of_the_record(ask: Ask, run: Path) -> None:
-    lines = (run / "trials.jsonl").read_text().splitlines()
-    trials = [json.loads(line) for line in lines]
+    listed = ask(run)
+    assert listed.status == 0
+    assert all(f"\n{view}: " in "\n" + listed.out for view in VIEWS)
+    assert "factor_chain_length" in listed.out
     sql = (
         "select trial_id, factor_topology, factor_chain_length, sum(value), count(*) from samples "
         "where metric = 'rtt_us' group by all order by trial_id"
     )
     found = rows(ask(run, sql, "--format", "csv"))
     wanted = {}
-    for record in trials:
+    for record in map(json.loads, (run / "trials.jsonl").read_text().splitlines()):
         values = [s["value"] for s in record["samples"] if s["metric"] == "rtt_us"]
-        if values:
-            levels = record["scenario"]
-            wanted[record["trial_id"]] = (
-                levels["topology"],
-                str(levels["chain_length"]),
-                pytest.approx(sum(values)),
-                str(len(values)),
-            )
+        levels, total = record["scenario"], pytest.approx(sum(values))
+        known = (levels["topology"], str(levels["chain_length"]), total, str(len(values)))
+        wanted |= {record["trial_id"]: known} if values else {}
     assert {row[0]: (row[1], row[2], float(row[3]), row[4]) for row in found} == wanted
     assert len(wanted) == 18
 
@@ -101,19 +88,15 @@ def test_telemetry_is_joined_with_trials(ask: Ask, run: Path) -> None:
 def test_flows_have_trials_and_levels(ask: Ask, tmp_path: Path) -> None:
     store = build_run(tmp_path / "r", RunOptions(flows=True, telemetry=False))
     sql = (
-        "select f.factor_chain_length, source_port, sum(f.packets), count(*), "
-        "min(time) is not null from flows f join trials using (run_id, trial_id) "
+        "select f.factor_chain_length, sum(f.packets), min(time) is not null "
+        "from flows f join trials using (run_id, trial_id) "
         "where protocol_name = 'tcp' group by all order by 1"
     )
-    table = pyarrow.parquet.read_table(store.flows_path).to_pylist()
-    of_tcp = [row["packets"] for row in table if row["protocol_name"] == "tcp"]
     found = rows(ask(store.folder, sql, "--format", "csv"))
-    assert [(row[0], row[1], row[4]) for row in found] == [
-        ("1", "40000", "true"),
-        ("2", "40000", "true"),
-    ]
-    assert sum(int(row[2]) for row in found) == sum(of_tcp)
-    assert sum(int(row[3]) for row in found) == len(of_tcp)
+    assert [(row[0], row[2]) for row in found] == [("1", "true"), ("2", "true")]
+    flows = pyarrow.parquet.read_table(store.flows_path).to_pylist()
+    of_tcp = sum(row["packets"] for row in flows if row["protocol_name"] == "tcp")
+    assert sum(int(row[1]) for row in found) == of_tcp
 
 
 def test_several_runs_are_one_table(ask: Ask, run: Path, tmp_path: Path) -> None:
@@ -161,8 +144,6 @@ def test_the_noise_gates_readings_are_there(ask: Ask, tmp_path: Path) -> None:
     [
         "select * from read_text('/etc/hostname')",
         "select * from read_csv('{secret}')",
-        "select * from '{secret}'",
-        "select * from read_parquet('{secret}')",
         "select * from glob('/etc/*')",
         "select * from read_text('https://localhost:1/x')",
         "copy trials to '{target}'",
@@ -203,32 +184,26 @@ def test_nothing_but_the_runs_is_in_reach(ask: Ask, run: Path, tmp_path: Path, s
     assert {file: file.read_bytes() for file in run.rglob("*") if file.is_file()} == before
 
 
-@pytest.mark.parametrize(
-    ("sql", "words"),
-    [
+def test_wrong_sql_is_explained(ask: Ask, run: Path) -> None:
+    for sql, words in (
         ("selct 1 from trials", "syntax error"),
         ("select * from trails", 'Did you mean "trials"'),
-        ("select statuss from trials", "status"),
         ("select 1 ; select 2", "2 statements"),
         ("select cast('x' as int) from trials", "convert"),
         ("/* nothing */", "0 statements"),
         ("  ", "empty"),
-    ],
-)
-def test_wrong_sql_is_explained(ask: Ask, run: Path, sql: str, words: str) -> None:
-    answer = ask(run, sql)
-    assert answer.status == 2
-    assert words.lower() in answer.err.lower()
+    ):
+        answer = ask(run, sql)
+        assert answer.status == 2
+        assert words.lower() in answer.err.lower()
 
 
 def test_what_names_no_run_is_refused(ask: Ask, run: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(run, copy)
+    copy = shutil.copytree(run, tmp_path / "copy")
     for words, text in (
         ((), "no run is named"),
         (("select 1",), "no run is named"),
         (("absent", "select 1"), "no such run"),
-        (("absent",), "no such run"),
         (("x*", "select 1", "--results", tmp_path), "no run matches"),
         ((run, "--all", "select 1"), "one or the other"),
         ((run, copy, "select 1"), "the same run"),
@@ -270,18 +245,15 @@ def test_parquet_goes_to_a_file_with_its_types(ask: Ask, run: Path, tmp_path: Pa
     assert ask(run, sql, "--format", "parquet").status == 2
 
 
-def test_the_record_is_never_replaced(ask: Ask, run: Path) -> None:
+def test_a_failing_query_replaces_nothing_and_leaves_no_file(
+    ask: Ask, run: Path, tmp_path: Path
+) -> None:
     before = (run / "trials.jsonl").read_bytes()
-    answer = ask(run, "select 1 a", "--format", "csv", "-o", run / "trials.jsonl")
-    assert answer.status == 2
+    assert ask(run, "select 1 a", "--format", "csv", "-o", run / "trials.jsonl").status == 2
     assert (run / "trials.jsonl").read_bytes() == before
     assert ask(run, "select 1 a", "-o", run / "no" / "such" / "folder.csv").status == 2
-
-
-def test_a_failing_query_leaves_no_file(ask: Ask, run: Path, tmp_path: Path) -> None:
     sql = "select cast(case when i < 50000 then '1' else 'x' end as int) from range(60000) r(i)"
-    target = tmp_path / "t.csv"
-    assert ask(run, sql, "--format", "csv", "-o", target).status == 2
+    assert ask(run, sql, "--format", "csv", "-o", tmp_path / "t.csv").status == 2
     assert list(tmp_path.iterdir()) == []
 
 
@@ -310,11 +282,6 @@ def test_control_characters_do_not_reach_the_terminal(ask: Ask, run: Path) -> No
 
 
 def test_help_needs_no_database() -> None:
-    from sfcperf.cli.app import app
-
-    shown = CliRunner().invoke(app, ["query", "--help"])
-    assert shown.exit_code == 0
-    assert "SQL" in shown.output
     assert imports("import sfcperf.cli.verbs.results.query", ["duckdb", "pyarrow"]) == ""
 
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.engine import SMALL, Bench
+from support.command import Command
+from support.engine import SMALL, Bench, faulty
 from support.schemas import validator
 
 from sfcperf.cli.noise_floor import floor_path
 from sfcperf.control.interrupts import Interrupted
 from sfcperf.errors import DeploymentError, EnvironmentLacks, InterruptedRun
 from sfcperf.results.store import RunStore
-
-Command = Callable[..., int]
-Capture = pytest.CaptureFixture[str]
 
 
 def runs(bench: Bench) -> list[RunStore]:
@@ -28,7 +25,7 @@ def runs(bench: Bench) -> list[RunStore]:
 
 
 def test_runs_of_a_campaign_are_independent_and_belong_together(
-    bench: Bench, sfcperf: Command, capsys: Capture
+    bench: Bench, sfcperf: Command
 ) -> None:
     assert sfcperf("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 3) == 0
     found = runs(bench)
@@ -43,13 +40,13 @@ def test_runs_of_a_campaign_are_independent_and_belong_together(
         assert store.manifest()["status"] == "complete"
         assert store.workflow()[0]["design"].get("seed", 1) == seed
         validator("run").validate(json.loads((store.folder / "run.json").read_text()))
-    out, err = capsys.readouterr()
+    out, err = sfcperf.out, sfcperf.err
     assert f"campaign {campaign}: 3 of 3 runs complete" in out
     assert f"next: `sfcperf compare {campaign} OTHER --results {bench.results}`" in out
     assert f"run 2 of 3 of the campaign {campaign}" in err
     assert bench.leftovers() == []
     assert sfcperf("runs", "--results", bench.results) == 0
-    listed = capsys.readouterr().out
+    listed = sfcperf.out
     assert f"campaign {campaign}: 3 runs" in listed
     assert all(f" {number}/3" in listed for number in (1, 2, 3))
 
@@ -64,18 +61,15 @@ def test_the_workflow_may_say_how_many_and_the_option_overrides_it(
     assert len(list(bench.results.iterdir())) == 3
 
 
-def test_plan_shows_all_runs(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
+def test_plan_shows_all_runs(bench: Bench, sfcperf: Command) -> None:
     assert sfcperf("plan", bench.write(**SMALL), "--repeat", 4) == 0
-    out = capsys.readouterr().out
+    out = sfcperf.out
     assert re.search(r"4 runs of that, .*: 16 trials, about \d+ ", out)
     assert sfcperf("run", bench.write(**SMALL), "--dry-run", "--repeat", 4) == 0
-    assert "16 trials" in capsys.readouterr().out
+    assert "16 trials" in sfcperf.out
+    for number in ("0", "100", "many"):
+        assert sfcperf("run", bench.write(**SMALL), "--repeat", number) == 2
     assert list(bench.results.iterdir()) == []
-
-
-@pytest.mark.parametrize("number", ["0", "100", "many"])
-def test_a_number_of_runs_out_of_range_is_2(bench: Bench, sfcperf: Command, number: str) -> None:
-    assert sfcperf("run", bench.write(**SMALL), "--repeat", number) == 2
 
 
 def interrupt_in_run(
@@ -101,13 +95,13 @@ def interrupt_in_run(
 
 
 def test_an_interrupt_stops_the_rest_and_resume_continues_the_campaign(
-    bench: Bench, sfcperf: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, sfcperf: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     argv = ("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 3)
     with monkeypatch.context() as patch:
         interrupt_in_run(patch, 2, InterruptedRun("the run was interrupted by SIGINT"))
         assert sfcperf(*argv) == 130
-    err = capsys.readouterr().err
+    err = sfcperf.err
     campaign = runs(bench)[0].manifest()["repeat"]["campaign"]
     assert len(runs(bench)) == 2
     assert f"campaign {campaign}: 1 of 3 runs complete" in err
@@ -119,94 +113,82 @@ def test_an_interrupt_stops_the_rest_and_resume_continues_the_campaign(
     assert len({store.manifest()["seed"] for store in runs(bench)}) == 3
     # What is recorded is what made the workflow, also for the run that the resume began.
     assert len({tuple(store.manifest()["command"]) for store in runs(bench)}) == 1
-    assert "3 of 3 runs complete" in capsys.readouterr().out
+    assert "3 of 3 runs complete" in sfcperf.out
     assert floor_path().exists()
     assert sfcperf("resume", bench.results / campaign) == 2
-    assert "nothing to resume" in capsys.readouterr().err
+    assert "nothing to resume" in sfcperf.err
 
 
-def test_a_signal_between_two_runs_tells_what_exists(
-    bench: Bench, sfcperf: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "code", "measured"),
+    [
+        (Interrupted("SIGTERM"), 130, [1]),
+        (DeploymentError("no chain"), 4, [1, 3]),
+        (EnvironmentLacks("no tool"), 3, [1]),
+    ],
+    ids=["signal", "failure", "would fail all"],
+)
+def test_a_run_that_fails_does_not_prevent_the_next_unless_it_would_fail_all(
+    bench: Bench,
+    sfcperf: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    measured: list[int],
 ) -> None:
-    interrupt_in_run(monkeypatch, 2, Interrupted("SIGTERM"), after=False)
-    argv = ("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 2, "-q")
-    assert sfcperf(*argv) == 130
-    assert "1 of 2 runs complete" in capsys.readouterr().err
-
-
-def test_a_run_that_fails_does_not_prevent_the_next_and_the_worst_code_counts(
-    bench: Bench, sfcperf: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interrupt_in_run(monkeypatch, 2, DeploymentError("no chain"), after=False)
+    """The worst code counts, and what exists is told."""
+    interrupt_in_run(monkeypatch, 2, error, after=False)
     argv = ("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 3)
-    assert sfcperf(*argv) == 4
-    out, err = capsys.readouterr()
-    assert "no chain" in err
-    assert [store.manifest()["repeat"]["index"] for store in runs(bench)] == [1, 3]
-    assert "2 of 3 runs complete" in out
-    assert "sfcperf resume" in out
-
-
-def test_what_would_fail_all_runs_stops_the_campaign(
-    bench: Bench, sfcperf: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interrupt_in_run(monkeypatch, 2, EnvironmentLacks("no tool"), after=False)
-    argv = ("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 4)
-    assert sfcperf(*argv) == 3
-    assert len(runs(bench)) == 1
-    assert "1 of 4 runs complete" in capsys.readouterr().err
+    assert sfcperf(*argv) == code
+    assert [store.manifest()["repeat"]["index"] for store in runs(bench)] == measured
+    said = sfcperf.out + sfcperf.err
+    assert f"{len(measured)} of 3 runs complete" in said
+    assert "sfcperf resume" in said
 
 
 def test_untrusted_trials_of_a_run_are_the_campaigns_exit_code(
     bench: Bench, sfcperf: Command
 ) -> None:
-    script = {"r001-s001-a/attempt-1": "untrusted"}
-    path = bench.write(
-        probes=[{"probe": "fake", "name": "a", "script": script}], design={"rounds": 1}
-    )
+    path = bench.write(probes=[faulty(attempt1="untrusted")], design={"rounds": 1})
     assert sfcperf("run", path, "--results", bench.results, "-q", "--repeat", 2) == 1
     assert len(runs(bench)) == 2
 
 
 def test_campaigns_are_sides_and_a_single_one_has_its_variants(
-    bench: Bench, sfcperf: Command, capsys: Capture
+    bench: Bench, sfcperf: Command
 ) -> None:
     path = bench.write(**SMALL)
+    campaigns = []
     for _ in range(2):
         assert sfcperf("run", path, "--results", bench.results, "--repeat", 2) == 0
-    out = capsys.readouterr().out
-    first, second = dict.fromkeys(re.findall(r"campaign (repeat-\S+):", out))
-    assert f"next: `sfcperf compare {first} {second} --results {bench.results}`" in out
+        campaigns += re.findall(r"campaign (repeat-\S+):", sfcperf.out)
+    first, second = dict.fromkeys(campaigns)
+    assert f"next: `sfcperf compare {first} {second} --results {bench.results}`" in sfcperf.out
     assert sfcperf("compare", first, second, "--results", bench.results, "--json", "-") == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(sfcperf.out)
     validator("comparison").validate(document)
     assert len(document["baseline"]["runs"]) == 2
     assert {row["test"] for row in document["rows"]} == {"Welch and Cochran-Cox t of runs"}
     assert sfcperf("compare", first, "--results", bench.results) == 2
-    assert "runs of one side without variants" in capsys.readouterr().err
+    assert "runs of one side without variants" in sfcperf.err
     known = bench.results / document["baseline"]["run_id"]
     assert sfcperf("compare", first, known, "--results", bench.results) == 2
-    assert "named twice" in capsys.readouterr().err
+    assert "named twice" in sfcperf.err
     assert sfcperf("compare", "repeat-nothing", second, "--results", bench.results) == 2
-    assert "no run of this campaign" in capsys.readouterr().err
+    assert "no run of this campaign" in sfcperf.err
 
 
-def test_a_copied_run_is_not_counted_twice(bench: Bench, sfcperf: Command, capsys: Capture) -> None:
-    assert sfcperf("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 2) == 0
-    first = runs(bench)[0]
-    campaign = first.manifest()["repeat"]["campaign"]
-    shutil.copytree(first.folder, Path(f"{first.folder}-copy"))
-    assert sfcperf("resume", bench.results / campaign) == 2
-    assert "is run 1 of this campaign, too" in capsys.readouterr().err
-
-
-def test_packaged_runs_of_a_campaign_agree_with_their_command(
-    bench: Bench, sfcperf: Command, capsys: Capture
+def test_runs_of_a_campaign_are_packed_with_it_and_a_copy_is_not_counted_twice(
+    bench: Bench, sfcperf: Command
 ) -> None:
     assert sfcperf("run", bench.write(**SMALL), "--results", bench.results, "--repeat", 2) == 0
-    package = bench.results / "campaign.zip"
-    folders = [store.folder for store in runs(bench)]
+    stores = runs(bench)
+    package = bench.results.parent / "campaign.zip"
+    folders = [store.folder for store in stores]
     assert sfcperf("pack", *folders, "-o", package, "--allow-incomplete") == 0
-    capsys.readouterr()
     sfcperf("verify", package)
-    assert "agreement:  ok" in capsys.readouterr().out
+    assert "agreement:  ok" in sfcperf.out
+    campaign = stores[0].manifest()["repeat"]["campaign"]
+    shutil.copytree(folders[0], Path(f"{folders[0]}-copy"))
+    assert sfcperf("resume", bench.results / campaign) == 2
+    assert "is run 1 of this campaign, too" in sfcperf.err

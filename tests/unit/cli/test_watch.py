@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
+from support.command import Command
 from support.engine import SMALL, Bench
 from support.records.runs import RunOptions, build_run
 
@@ -21,13 +22,10 @@ from sfcperf.control.lock import held
 from sfcperf.figures.run_data import RunData
 from sfcperf.results.store import RunStore
 
-Command = Callable[..., int]
-Capture = pytest.CaptureFixture[str]
 
-
-def test_a_finished_run(finished: Path, sfcperf: Command, capsys: Capture) -> None:
+def test_a_finished_run(finished: Path, sfcperf: Command) -> None:
     assert sfcperf("watch", finished) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = sfcperf.out.splitlines()
     assert lines[0] == f"{finished.name}: the run is complete"
     assert lines[1].startswith("1 of 4: r001-")
     assert lines[4].startswith("4 of 4: r002-")
@@ -40,17 +38,21 @@ def test_a_finished_run(finished: Path, sfcperf: Command, capsys: Capture) -> No
 @pytest.mark.parametrize(
     ("status", "said"), [("interrupted", "was interrupted"), ("running", "was killed")]
 )
-def test_a_run_that_did_not_end(
-    finished: Path, sfcperf: Command, capsys: Capture, status: str, said: str
-) -> None:
+def test_a_run_that_did_not_end(finished: Path, sfcperf: Command, status: str, said: str) -> None:
     manifest = json.loads((finished / "run.json").read_text())
     (finished / "run.json").write_text(json.dumps({**manifest, "status": status}))
     before = {path: path.stat().st_mtime_ns for path in finished.rglob("*")}
     assert sfcperf("watch", finished) == 1
-    out = capsys.readouterr().out
+    out = sfcperf.out
     assert f"the run {said}; 4 trials" in out
     assert f"next:    sfcperf resume {finished}" in out
     assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before
+
+
+def drawn(shown: Any) -> str:
+    out = StringIO()
+    Console(file=out, width=100).print(shown)
+    return out.getvalue()
 
 
 def test_the_picture_of_a_run_in_progress(bench: Bench) -> None:
@@ -65,9 +67,7 @@ def test_the_picture_of_a_run_in_progress(bench: Bench) -> None:
     with held(store.folder, store.run_id):
         live = look_at(store)
     rows = summarise(store, planned_measurements(live.manifest, live.trials))
-    out = Console(file=StringIO(), width=100)
-    out.print(picture(live, RunData(store, "").workflow, rows, 40))
-    text = out.file.getvalue()  # type: ignore[attr-defined]
+    text = drawn(picture(live, RunData(store, "").workflow, rows, 40))
     assert re.search(r"^time:   about \d+ s left.*, trials take .+ planned *$", text, re.M)
     assert ": measuring, for " in text
     assert "3 of 4 trials" in text
@@ -80,9 +80,7 @@ def test_the_picture_of_a_run_in_progress(bench: Bench) -> None:
 def test_of_many_scenarios_those_measured_last(tmp_path: Path) -> None:
     store = build_run(tmp_path / "run", RunOptions(chain_lengths=range(9), telemetry=False))
     live, rows = look_at(store), store.summaries()
-    out = Console(file=StringIO(), width=100)
-    out.print(picture(live, None, rows, 24))
-    text = out.file.getvalue()  # type: ignore[attr-defined]
+    text = drawn(picture(live, None, rows, 24))
     assert text.count("\n") <= 24
     shown = live.trials[-1].scenario
     assert f"{shown['topology']} {shown['chain_length']} ping rtt" in " ".join(text.split())

@@ -27,9 +27,10 @@ def table(bench: Bench, tmp_path: Path) -> Path:
 
 
 def test_they_are_made_in_the_run_folder(bench: Bench, table: Path) -> None:
-    outcome = bench.start(design=DESIGN, analyses=ALL)
+    outcome = bench.start(design=DESIGN, analyses=[*ALL, {"analysis": "summary"}])
     assert outcome.exit_code is ExitCode.OK, outcome.problems
     store = RunStore(bench.folder())
+    assert store.summaries()
     assert store.joined_path.is_file()
     assert store.document(RunFile.CORRELATIONS) is not None
     tags = store.document(RunFile.TAGS)
@@ -58,9 +59,3 @@ def test_one_that_fails_does_not_keep_the_others_from_being_made(bench: Bench, t
     assert store.joined_path.is_file()
     # What was known stays.
     assert store.document(RunFile.TAGS) is not None
-
-
-def test_the_summary_is_made_once_though_asked_for(bench: Bench) -> None:
-    outcome = bench.start(design=DESIGN, analyses=[{"analysis": "summary"}])
-    assert outcome.exit_code is ExitCode.OK
-    assert RunStore(bench.folder()).summaries()

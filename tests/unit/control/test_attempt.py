@@ -5,35 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from support.engine import Bench
+from support.engine import Bench, faulty
 
 from sfcperf.errors import InterruptedRun
 
 DESIGN = {"rounds": 1, "warmup_rounds": 0, "max_retries": 1, "order": "sequential"}
 
 
-def probes(fault: str) -> list[dict[str, object]]:
-    """Probe `a` with a fault in the first attempt of round 1, scenario 1."""
-    script = {"r001-s001-a/attempt-1": fault}
-    return [{"probe": "fake", "name": "a", "script": script}, {"probe": "fake", "name": "b"}]
-
-
-def test_a_deployment_that_broke_in_a_trial_is_no_result_and_is_built_anew(bench: Bench) -> None:
-    bench.start(probes=probes("break"), monitors=[{"monitor": "fake"}])
-    broken = bench.by_id()["r001-s001-a"]
-    assert (broken.status, broken.attempts) == ("valid", 2)
-    (failed,) = broken.failed_attempts
-    assert "broke during the measurement: sf-1: it crashed" in failed.reason
-    assert (failed.attempt, failed.kind, failed.functions) == (1, "crash", ("sf-1",))
-    assert failed.deployment != broken.deployment["id"]
-    assert broken.deployment["facts"]["number"] > 2
-
-
 def test_what_broke_is_told_before_what_failed_because_of_it(bench: Bench) -> None:
-    bench.start(
-        probes=probes("break"),
-        monitors=[{"monitor": "fake", "broken": "stop"}],
-    )
+    bench.start(probes=[faulty(attempt1="break")], monitors=[{"monitor": "fake", "broken": "stop"}])
     assert "it crashed" in bench.by_id()["r001-s001-a"].reasons[0]
 
 
@@ -55,10 +35,10 @@ def test_what_the_probe_prepares_does_not_pass_for_the_measurement(bench: Bench)
     assert "sf-1 forwarded 0" in record.reasons[0]
 
 
-@pytest.mark.parametrize("fault", ["fail", "bug", "terminate"])
+@pytest.mark.parametrize("fault", ["bug", "terminate"])
 def test_all_is_ended_however_a_measurement_ends(bench: Bench, fault: str) -> None:
     with suppress(InterruptedRun):
-        bench.start(probes=probes(fault), monitors=[{"monitor": "fake"}])
+        bench.start(probes=[faulty(attempt1=fault)], monitors=[{"monitor": "fake"}])
     folder = bench.folder() / "raw" / "r001-s001-a" / "attempt-1"
     steps = (folder / "steps.txt").read_text().splitlines()
     assert steps == ["prepare", "monitor starts", "measure", "monitor stops", "cleanup"]

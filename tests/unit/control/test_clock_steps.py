@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.engine import SMALL, Bench
+from support.engine import SMALL, Bench, Observer, faulty
 from support.fakes import FakeProbe
 from support.schemas import validator
 
 from sfcperf.active.base import ProbeResult
 from sfcperf.control import session
-from sfcperf.control.events import Listener
-from sfcperf.errors import ExitCode, MeasurementError
+from sfcperf.errors import ExitCode
 from sfcperf.hosts import clock_watch
 from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.management.deployment import Deployment
@@ -29,7 +26,6 @@ from sfcperf.presentation.wording import run_s
 from sfcperf.results.values import Sample
 
 HOUR_S = 3600.0
-STEPS = {"an hour back": -HOUR_S, "an hour ahead": HOUR_S, "to 1970": -1.7e9, "to 2106": 2.5e9}
 
 
 class Clock:
@@ -49,33 +45,25 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-class Messages(Listener):
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def message(self, text: str) -> None:
-        self.texts.append(text)
-
-
 def set_in_attempt(
-    monkeypatch: pytest.MonkeyPatch, clock: Clock, steps: Mapping[str, float], when: str
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, attempt: str, step_s: float
 ) -> None:
-    """Set the clock within `prepare` of a trial (before it is measured), or within `measure`."""
-    before = getattr(FakeProbe, when)
+    """Set the clock while a trial is measured."""
+    measure = FakeProbe.measure
 
-    def wrapped(self: FakeProbe, deployment: Deployment, raw_dir: Path) -> Any:
-        clock.ahead_s += steps.get(raw_dir.parent.name, 0.0)
-        return before(self, deployment, raw_dir)
+    def wrapped(self: FakeProbe, deployment: Deployment, raw_dir: Path) -> ProbeResult:
+        clock.ahead_s += step_s if "/".join(raw_dir.parts[-2:]) == attempt else 0.0
+        return measure(self, deployment, raw_dir)
 
-    monkeypatch.setattr(FakeProbe, when, wrapped)
+    monkeypatch.setattr(FakeProbe, "measure", wrapped)
 
 
-@pytest.mark.parametrize("step_s", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("step_s", [-HOUR_S, 2.5e9], ids=["an hour back", "to 2106"])
 def test_a_step_within_a_trial_makes_it_untrusted(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch, step_s: float
 ) -> None:
-    set_in_attempt(monkeypatch, clock, {"r001-s001-a": step_s}, "measure")
-    listener = Messages()
+    set_in_attempt(monkeypatch, clock, "r001-s001-a/attempt-1", step_s)
+    listener = Observer()
     outcome = bench.start(listener, **SMALL)
     assert outcome.exit_code is ExitCode.SOME_TRIALS_BAD
     records = bench.by_id()
@@ -87,47 +75,32 @@ def test_a_step_within_a_trial_makes_it_untrusted(
     [step] = manifest["clock_steps"]
     assert step["trial_id"] == "r001-s001-a"
     assert step["step_s"] == pytest.approx(step_s, abs=0.1)
-    assert any("clock was set" in text and "r001-s001-a" in text for text in listener.texts)
+    assert any("clock was set" in text and "r001-s001-a" in text for text in listener.messages)
     assert any("clock was set" in text for text in manifest["problems"])
 
 
-@pytest.mark.parametrize("step_s", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("step_s", [HOUR_S, -1.7e9], ids=["an hour ahead", "to 1970"])
 def test_a_step_between_trials_is_noted(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch, step_s: float
 ) -> None:
-    class Setter(Messages):
-        def trial_ended(self, trial: object, record: object) -> None:
-            if len(bench.trials()) == 2:
-                clock.ahead_s += step_s
+    def ended(trials: int) -> None:
+        clock.ahead_s += step_s if trials == 2 else 0
 
-    listener = Setter()
+    listener = Observer(ended)
     outcome = bench.start(listener, **SMALL)
     assert outcome.exit_code is ExitCode.OK
     [step] = bench.manifest()["clock_steps"]
     assert (step["trial_id"], step["step_s"]) == (None, pytest.approx(step_s, abs=0.1))
-    assert any("between trials" in text for text in listener.texts)
+    assert any("between trials" in text for text in listener.messages)
 
 
 def test_a_step_within_an_attempt_that_fails_belongs_to_its_trial(
     bench: Bench, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = FakeProbe.measure
-
-    def measure(self: FakeProbe, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        if raw_dir.parts[-2:] == ("r001-s001-a", "attempt-1"):
-            clock.ahead_s -= HOUR_S
-            raise MeasurementError("the tool gave up")
-        return before(self, deployment, raw_dir)
-
-    monkeypatch.setattr(FakeProbe, "measure", measure)
-    outcome = bench.start(**SMALL)
+    set_in_attempt(monkeypatch, clock, "r001-s001-a/attempt-1", -HOUR_S)
+    outcome = bench.start(probes=[faulty(attempt1="fail")], design=SMALL["design"])
     assert outcome.exit_code is ExitCode.OK
     assert [step["trial_id"] for step in bench.manifest()["clock_steps"]] == ["r001-s001-a"]
-
-
-def test_without_a_step_nothing_is_said(bench: Bench) -> None:
-    bench.start(**SMALL)
-    assert "clock_steps" not in bench.manifest()
 
 
 @pytest.mark.parametrize("value", [3_600_000_558.0, -3_599_999_000.0])
@@ -155,6 +128,7 @@ def test_durations_are_those_of_the_monotonic_clock(bench: Bench) -> None:
         assert record.duration_s is not None
         assert 0 < record.duration_s < 60
     manifest = bench.manifest()
+    assert "clock_steps" not in manifest
     took_s = run_s(manifest)
     step = {"at": "", "step_s": -HOUR_S, "trial_id": None}
     assert took_s is not None

@@ -8,7 +8,7 @@ import pytest
 from sfcperf.control.trials.drift_test import drift_test
 
 
-@pytest.mark.gate_runs(2)
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("n", [5, 12, 6, 40])
 def test_quiet_readings_are_farther_than_chance_in_one_per_cent(n: int):
     rng = np.random.default_rng(n)

@@ -9,7 +9,7 @@ import signal
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from support.engine import Bench, in_child
+from support.engine import Bench, faulty, in_child
 from support.fake_service import RunningFake
 from support.schemas import violations
 
@@ -26,68 +26,46 @@ pytestmark = pytest.mark.usefixtures("fast_facts")
 ONE = {"rounds": 1, "warmup_rounds": 0, "max_retries": 2}
 
 
-def probe(**script: str) -> dict[str, object]:
-    """Probe `a` with faults: attempt number -> fault, in scenario 1 of round 1."""
-    attempts = {f"r001-s001-a/attempt-{key[-1]}": fault for key, fault in script.items()}
-    return {"probe": "fake", "name": "a", "script": attempts}
-
-
-@pytest.fixture
-def crashed(bench: Bench) -> RunStore:
-    """A run in which sf-1 crashed once, and the tool failed once; the third attempt is valid."""
-    outcome = bench.start(probes=[probe(attempt1="break", attempt2="fail")], design=ONE)
+def test_they_are_counted_wherever_the_results_are(bench: Bench) -> None:
+    """sf-1 crashed once, and the tool failed once; the third attempt is valid."""
+    outcome = bench.start(probes=[faulty(attempt1="break", attempt2="fail")], design=ONE)
     assert outcome.exit_code is ExitCode.OK
-    return RunStore(bench.folder())
-
-
-def test_the_record_and_the_manifest_count_them(crashed: RunStore) -> None:
-    record = next(record for record in crashed.trials() if record.failed_attempts)
+    store = RunStore(bench.folder())
+    assert violations(store.folder) == []
+    record = bench.by_id()["r001-s001-a"]
     assert (record.status, record.attempts) == ("valid", 3)
     assert [(f.attempt, f.kind, f.functions) for f in record.failed_attempts] == [
         (1, "crash", ("sf-1",)),
         (2, "measurement", ()),
     ]
-    assert crashed.manifest()["attempts"] == {
+    assert store.manifest()["attempts"] == {
         "made": 4,
         "failed": 2,
         "crashes": 1,
         "by_kind": {"crash": 1, "measurement": 1},
         "crashed_functions": {"sf-1": 1},
     }
-    assert violations(crashed.folder) == []
 
-
-def test_the_summary_counts_them_in_their_row_alone(crashed: RunStore) -> None:
-    without, having = crashed.summaries()
+    without, having = store.summaries()
     assert (without.failed_attempts, without.crashes) == (0, 0)
     assert (having.failed_attempts, having.crashes, having.valid) == (2, 1, True)
     assert any("sf-1" in text for text in having.warnings)
-    header = (crashed.folder / "summary.csv").read_text().partition("\n")[0]
-    assert "crashes" in header.split(",")
+    assert "crashes" in (store.folder / "summary.csv").read_text().partition("\n")[0].split(",")
 
-
-def test_sql_has_a_row_for_each(crashed: RunStore) -> None:
-    found = tables([read_run(crashed)])["failed_attempts"].to_pylist()
+    found = tables([read_run(store)])["failed_attempts"].to_pylist()
     assert [(row["trial_id"], row["kind"], row["functions"]) for row in found] == [
         ("r001-s001-a", "crash", '["sf-1"]'),
         ("r001-s001-a", "measurement", "[]"),
     ]
 
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_exports_have_them(crashed: RunStore, kind: str) -> None:
-    target = crashed.folder.parent / f"out.{kind}"
-    export(crashed, kind, target)  # type: ignore[arg-type]
-    read = pyarrow.csv.read_csv if kind == "csv" else pyarrow.parquet.read_table
-    rows = read(target).to_pylist()
+    (target,) = export(store, "parquet", bench.results.parent / "out.parquet")
+    rows = pyarrow.parquet.read_table(target).to_pylist()
     assert {row["trial_id"]: (row["failures"], row["crashes"]) for row in rows} == {
         "r001-s000-a": (0, 0),
         "r001-s001-a": (2, 1),
     }
 
-
-def test_elasticsearch_has_them(crashed: RunStore) -> None:
-    documents = Documents(crashed)
+    documents = Documents(store)
     trials = [json.loads(one.body)["trial"] for one in documents.of(mappings.TRIALS)]
     trials.sort(key=lambda trial: str(trial["id"]))
     assert [(trial["failed_attempts"], trial["crashes"]) for trial in trials] == [(0, 0), (2, 1)]
@@ -101,8 +79,7 @@ def test_elasticsearch_has_them(crashed: RunStore) -> None:
 
 
 def test_a_function_that_crashes_in_the_warm_up_is_a_problem_of_the_run(bench: Bench) -> None:
-    script = {"w001-s001-a/attempt-1": "break"}
-    bench.start(probes=[{"probe": "fake", "name": "a", "script": script}])
+    bench.start(probes=[faulty("w001-s001", attempt1="break")])
     (problem,) = bench.manifest()["problems"]
     assert "w001-s001-a" in problem
     assert "sf-1: it crashed" in problem
@@ -114,9 +91,7 @@ def test_a_deployment_that_fails_counts_once_for_its_group(bench: Bench) -> None
     """Two trials share it; the second one has no attempt of its own."""
     config = {"driver": "fake", "config": {"folder": str(bench.resources), "faults": {"1": "bug"}}}
     bench.start(
-        infrastructure=config,
-        factors={"chain_length": [1]},
-        design={**ONE, "max_retries": 0},
+        infrastructure=config, factors={"chain_length": [1]}, design={**ONE, "max_retries": 0}
     )
     first, second = bench.trials()
     assert [failed.kind for failed in first.failed_attempts] == ["deployment"]
@@ -137,7 +112,7 @@ def test_a_crash_outlives_a_run_that_is_killed_in_the_retry(
 
     def run() -> None:
         monkeypatch.setattr(group, "attempt", killed_in_the_second)
-        bench.start(probes=[probe(attempt1="break")], design=ONE)
+        bench.start(probes=[faulty(attempt1="break")], design=ONE)
 
     assert in_child(run) < 0
     bench.resume()

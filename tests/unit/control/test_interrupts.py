@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.engine import Bench
+from support.engine import Bench, faulty
 
 from sfcperf import waiting
 from sfcperf.control.interrupts import SIGNALS, Interrupted, Interrupts
@@ -174,10 +174,8 @@ def test_a_command_is_ended_with_its_children(tmp_path: Path) -> None:
 
 
 def test_a_signal_in_the_middle_of_a_measurement_ends_the_run(bench: Bench) -> None:
-    script = {"r001-s001-a/attempt-1": "terminate"}
-    probes = [{"probe": "fake", "name": "a", "script": script}]
     with pytest.raises(InterruptedRun, match="SIGTERM") as caught:
-        bench.start(probes=probes)
+        bench.start(probes=[faulty(attempt1="terminate")])
     assert "sfcperf resume" in (caught.value.hint or "")
     assert "r001-s001-a" not in bench.by_id()
     assert bench.manifest()["status"] == "interrupted"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.bench import bench
 from support.engine import SMALL, Bench
 
 from sfcperf.control.events import Listener
@@ -12,8 +11,6 @@ from sfcperf.control.live import LiveRun, look_at, version_of
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.plan import PlannedTrial
-
-__all__ = ["bench"]
 
 
 class Looking(Listener):

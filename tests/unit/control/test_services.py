@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from support.engine import SMALL, Bench, in_child
+from support.engine import SMALL, Bench, Observer
 from support.schemas import violations
 
 from sfcperf import plugins, retry
 from sfcperf.control.clean import clean
-from sfcperf.control.events import Listener
 from sfcperf.errors import EnvironmentLacks, InterruptedRun
 from sfcperf.services import processes
 
@@ -52,17 +51,11 @@ def test_the_order_of_calls(bench: Bench) -> None:
 
 
 def test_what_is_recorded(bench: Bench) -> None:
-    seen: list[str] = []
-
-    class Phases(Listener):
-        def phase(self, state: str) -> None:
-            seen.append(state)
-
-    bench.start(
-        Phases(), **SMALL, services={"store": service(bench), "other": service(bench, limit=3)}
-    )
+    observer = Observer()
+    services = {"store": service(bench), "other": service(bench, limit=3)}
+    bench.start(observer, **SMALL, services=services)
     assert violations(bench.folder()) == []
-    assert seen[0] == "starting services"
+    assert observer.phases[0] == "starting services"
     manifest = bench.manifest()
     told = {"service": "fake", "version": "1"}
     assert manifest["services"] == {"store": told, "other": told}
@@ -72,18 +65,17 @@ def test_what_is_recorded(bench: Bench) -> None:
         assert trial.deployment["services"] == {"store": {"limit": 0}, "other": {"limit": 3}}
 
 
-def test_without_services_nothing_is_said_of_them(bench: Bench) -> None:
-    bench.start(**SMALL)
-    assert "services" not in bench.manifest()
-    assert not (bench.folder() / "raw" / "services").exists()
-    assert all("services" not in trial.notes for trial in bench.trials())
-
-
-def test_a_trial_that_a_service_doubts_is_untrusted(bench: Bench) -> None:
-    bench.start(**SMALL, services={"store": service(bench, doubts=True)})
-    for trial in bench.trials():
-        assert trial.status == "untrusted"
-        assert trial.reasons == ("service store: something is under way",)
+def test_what_a_service_doubts_is_untrusted_and_what_it_refuses_is_not_measured(
+    bench: Bench,
+) -> None:
+    bench.start(**SMALL, services={"store": service(bench, doubts=True, refuses="s001")})
+    by_id = bench.by_id()
+    doubted, refused = by_id["r001-s000-a"], by_id["r001-s001-a"]
+    assert doubted.status == "untrusted"
+    assert doubted.reasons == ("service store: something is under way",)
+    assert refused.status == "failed"
+    assert "this chain is nothing for it" in refused.reasons[0]
+    assert bench.leftovers() == []
 
 
 def test_a_service_that_breaks_fails_the_attempt_and_comes_back(bench: Bench) -> None:
@@ -104,15 +96,6 @@ def test_a_service_that_does_not_come_back_fails_what_follows(bench: Bench) -> N
     assert "service store does not come back: nothing brings it back" in trials[1].reasons[1]
     # Once per attempt.
     assert calls(bench).count("recover") == sum(trial.attempts for trial in trials[1:]) - 1
-
-
-def test_a_chain_that_a_service_refuses_is_not_measured(bench: Bench) -> None:
-    bench.start(**SMALL, services={"store": service(bench, refuses="s001")})
-    by_id = bench.by_id()
-    assert by_id["r001-s000-a"].status == "valid"
-    assert by_id["r001-s001-a"].status == "failed"
-    assert "this chain is nothing for it" in by_id["r001-s001-a"].reasons[0]
-    assert bench.leftovers() == []
 
 
 def test_a_service_that_does_not_start_stops_the_run(bench: Bench) -> None:
@@ -141,20 +124,6 @@ def test_a_signal_ends_a_start(bench: Bench, default_handlers: None) -> None:
         bench.start(**SMALL, services=services)
     assert bench.manifest()["status"] == "interrupted"
     assert bench.leftovers() == []
-
-
-def killed(bench: Bench, services: dict[str, Any]) -> None:
-    """A run that is killed as its second trial begins."""
-
-    class Killer(Listener):
-        seen = 0
-
-        def trial_started(self, trial: Any, attempt: int) -> None:
-            self.seen += 1
-            if self.seen == 2:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    assert in_child(lambda: bench.start(Killer(), **SMALL, services=services)) == -signal.SIGKILL
 
 
 def running(bench: Bench) -> list[int]:
@@ -186,42 +155,34 @@ class Everything(list[str]):
         return bool(mark)
 
 
-def test_clean_ends_what_a_killed_run_left(bench: Bench) -> None:
-    killed(bench, {"store": service(bench, command=SLEEPS)})
+def test_clean_ends_what_a_killed_run_left(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If its plug-in is gone, the processes are ended all the same; the rest waits for it."""
+    bench.kill_after(1, **SMALL, services={"store": service(bench, command=SLEEPS)})
     (pid,) = running(bench)
+    load = plugins.load
+
+    def absent(kind: str, name: str) -> Any:
+        return load(kind, "gone" if kind == "service" else name)
+
     with foreign_process() as foreign:
         (shown,) = clean(dry_run=True)
         assert f"process {pid} ({sys.executable})" in shown.lines
         assert any(line.startswith("file ") and line.endswith("-store") for line in shown.lines)
         assert running(bench) == [pid]
+        with monkeypatch.context() as patch:
+            patch.setattr(plugins, "load", absent)
+            assert bench.clean() == ["failed"]
+        assert not alive(pid)
         assert bench.clean() == ["removed"]
         assert bench.leftovers() == []
-        assert not alive(pid)
         assert foreign.poll() is None
 
 
 def test_a_resumed_run_starts_its_services_again(bench: Bench) -> None:
-    killed(bench, {"store": service(bench, command=SLEEPS)})
+    bench.kill_after(1, **SMALL, services={"store": service(bench, command=SLEEPS)})
     (pid,) = running(bench)
     assert bench.resume().exit_code == 0
     assert calls(bench, session="services-2")[-1] == "stop"
     assert not alive(pid)
     assert [trial.status for trial in bench.trials()] == ["valid"] * 4
-    assert bench.leftovers() == []
-
-
-def test_services_whose_plug_in_is_gone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The processes are ended all the same; the rest waits for the plug-in."""
-    killed(bench, {"store": service(bench, command=SLEEPS)})
-    (pid,) = running(bench)
-    with monkeypatch.context() as patch:
-        load = plugins.load
-
-        def absent(kind: str, name: str) -> Any:
-            return load(kind, "gone" if kind == "service" else name)
-
-        patch.setattr(plugins, "load", absent)
-        assert bench.clean() == ["failed"]
-    assert not alive(pid)
-    assert bench.clean() == ["removed"]
     assert bench.leftovers() == []

@@ -11,26 +11,15 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
-from support.bench import bench
-from support.engine import SMALL, Bench
+from support.engine import SMALL, Bench, Observer
 from support.network.answering import answering
 
-from sfcperf.control.events import Listener, Timeline, traced, tracing
-
-__all__ = ["bench"]
+from sfcperf.control.events import Timeline, traced, tracing
 
 tokens: list[str | None] = []
 """What was sent in the header Authorization."""
 Spans = dict[bytes, Any]
 """Span id -> span."""
-
-
-class Said(Listener):
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def message(self, text: str) -> None:
-        self.messages.append(text)
 
 
 @pytest.fixture
@@ -110,7 +99,7 @@ def test_a_run_is_one_tree(bench: Bench, received: list[ExportTraceServiceReques
     assert names["service.name"] == "sfcperf"
 
 
-def test_the_credentials_that_were_given_are_sent(
+def test_failed_trials_are_errors_and_the_credentials_that_were_given_are_sent(
     bench: Bench,
     received: list[ExportTraceServiceRequest],
     tmp_path: Path,
@@ -120,53 +109,38 @@ def test_the_credentials_that_were_given_are_sent(
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20correct-horse")
     tokens.clear()
-    bench.start(**{**SMALL, "design": {"rounds": 1, "warmup_rounds": 0}})
-    assert tokens == ["Bearer correct-horse"]
-
-
-def test_a_failed_trial_is_an_error(
-    bench: Bench, received: list[ExportTraceServiceRequest]
-) -> None:
     script = {f"r001-{s}-a/attempt-1": "fail" for s in ("s000", "s001")}
     probes = [{"probe": "fake", "name": "a", "script": script}]
-    design = {"rounds": 1, "warmup_rounds": 0, "max_retries": 0}
-    bench.start(probes=probes, design=design)
+    bench.start(probes=probes, design={"rounds": 1, "warmup_rounds": 0, "max_retries": 0})
+    assert tokens == ["Bearer correct-horse"]
     trials = [s for s in spans_of(received).values() if s.name == "trial a"]
     assert {span.status.code for span in trials} == {Status.STATUS_CODE_ERROR}
     assert all("attempt 1" in span.status.message for span in trials)
 
 
 @pytest.mark.parametrize(
-    "environment",
+    ("environment", "told"),
     [
-        {},
-        {"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"},
-        {"OTEL_SDK_DISABLED": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"},
+        ({}, []),
+        ({"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}, []),
+        ({"OTEL_SDK_DISABLED": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}, []),
+        ({"OTEL_TRACES_EXPORTER": "carrier-pigeon"}, ["carrier-pigeon is not installed"]),
     ],
 )
-def test_without_being_asked_nothing_changes(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+def test_without_being_asked_nothing_changes_and_what_is_not_installed_is_named(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], told: list[str]
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(tracing, "entry_points", None)
-    listener = Said()
+    if not told:
+        monkeypatch.setattr(tracing, "entry_points", None)
+    listener = Observer()
     timeline = Timeline()
     with traced(timeline, listener), timeline.part("run", {}):
         pass
     assert timeline.spans == []
-    assert listener.messages == []
-
-
-def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "carrier-pigeon")
-    listener = Said()
-    timeline = Timeline()
-    with traced(timeline, listener), timeline.part("run", {}):
-        pass
-    assert timeline.spans == []
-    (message,) = listener.messages
-    assert "carrier-pigeon is not installed" in message
+    assert len(listener.messages) == len(told)
+    assert all(words in text for words, text in zip(told, listener.messages, strict=True))
 
 
 def test_a_collector_that_is_not_there_fails_no_run(
@@ -174,6 +148,6 @@ def test_a_collector_that_is_not_there_fails_no_run(
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.1")
-    listener = Said()
+    listener = Observer()
     assert bench.start(listener, **SMALL).exit_code == 0
     assert any("could not be sent" in text for text in listener.messages)

@@ -7,17 +7,15 @@ wrong one would stay, and be found.
 from __future__ import annotations
 
 import json
-import os
 import signal
 from typing import Any
 
 import pytest
 from support.deaths import check_each_point, killed_at, killed_run, resumed
-from support.engine import Bench, in_child
+from support.engine import Bench, Observer, die, in_child
 from support.schemas import violations
 
 import sfcperf.control.run as engine
-from sfcperf.control.events import Listener
 from sfcperf.control.state import StateDir
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import EnvironmentLacks, InputError, WorkflowError
@@ -45,8 +43,21 @@ def three(bench: Bench, **changes: Any) -> dict[str, Any]:
     }
 
 
-def test_each_variant_is_built_by_its_own_driver(bench: Bench) -> None:
-    bench.start(**three(bench))
+def test_each_variant_is_built_by_its_own_driver_and_the_manifest_says_so(bench: Bench) -> None:
+    seen: dict[str, Any] = {}
+
+    def look(_: int) -> None:
+        (run_id,) = StateDir().run_ids()
+        folder = bench.state / "runs" / run_id
+        seen.update(json.loads((folder / "run.json").read_text()))
+        lines = (folder / "journal.jsonl").read_text().splitlines()
+        seen["owners"] = {json.loads(line).get("owner", 0) for line in lines}
+
+    bench.start(Observer(look), **three(bench))
+    assert seen["driver"] == "fake"
+    assert [entry["driver"] for entry in seen["further"]] == ["other-fake", "fake"]
+    assert seen["further"][1]["config"]["deploy_s"] == 0.0001
+    assert seen["owners"] == {0, 1, 2}
     assert bench.leftovers() == []
     assert [record.trial_id for record in bench.trials()] == bench.planned(**three(bench))
     assert {record.status for record in bench.trials()} == {"valid"}
@@ -56,9 +67,6 @@ def test_each_variant_is_built_by_its_own_driver(bench: Bench) -> None:
         assert sorted(record.deployment["facts"]["number"] for record in mine) == [3, 4, 5, 6]
     assert violations(bench.folder()) == []
 
-
-def test_the_manifest_says_who_built_what(bench: Bench) -> None:
-    bench.start(**three(bench))
     manifest = bench.manifest()
     assert manifest["variants"] == [
         {"name": name, "changes": changes} for name, changes in three(bench)["variants"].items()
@@ -85,24 +93,6 @@ def test_variants_on_one_infrastructure_share_its_driver(bench: Bench) -> None:
     assert "infrastructures" not in manifest
     assert "tags" not in manifest["sessions"][0]
     assert list((bench.folder() / "raw" / "driver").iterdir()) == []
-
-
-def test_the_state_of_a_living_run_names_all_of_its_drivers(bench: Bench) -> None:
-    seen: dict[str, Any] = {}
-
-    class Look(Listener):
-        def trial_ended(self, *_: object) -> None:
-            (run_id,) = StateDir().run_ids()
-            folder = bench.state / "runs" / run_id
-            seen.update(json.loads((folder / "run.json").read_text()))
-            lines = (folder / "journal.jsonl").read_text().splitlines()
-            seen["owners"] = {json.loads(line).get("owner", 0) for line in lines}
-
-    bench.start(Look(), **three(bench))
-    assert seen["driver"] == "fake"
-    assert [entry["driver"] for entry in seen["further"]] == ["other-fake", "fake"]
-    assert seen["further"][1]["config"]["deploy_s"] == 0.0001
-    assert seen["owners"] == {0, 1, 2}
 
 
 def test_stopping_waits_for_all_variants_of_a_block(bench: Bench) -> None:
@@ -133,15 +123,9 @@ def test_a_requirement_of_any_driver_is_asked_for(bench: Bench) -> None:
         bench.start(**changes)
 
 
-@pytest.mark.parametrize("broken", ["here", "there", "tuned"])
-def test_a_driver_that_cannot_be_released_does_not_keep_the_others(
-    bench: Bench, broken: str
-) -> None:
+def test_a_driver_that_cannot_be_released_does_not_keep_the_others(bench: Bench) -> None:
     changes = three(bench)
-    changes["variants"][broken] = {
-        **changes["variants"][broken],
-        "infrastructure.config.stuck": True,
-    }
+    changes["variants"]["there"]["infrastructure.config.stuck"] = True
     # `close` of the stuck one fails; what the journal says is removed for it all the same.
     outcome = bench.start(**changes)
     assert outcome.exit_code == 0
@@ -150,6 +134,11 @@ def test_a_driver_that_cannot_be_released_does_not_keep_the_others(
 
 def test_a_resume_on_other_infrastructure_is_refused(bench: Bench) -> None:
     killed_run(bench, 120, **three(bench))
+    (run_id,) = StateDir().run_ids()
+    info = json.loads((bench.state / "runs" / run_id / "run.json").read_text())
+    tags = {info["tag"], *(entry["tag"] for entry in info["further"])}
+    assert len(tags) == 3
+    assert tags <= StateDir()._tags(), "they are taken"
     applied = bench.folder() / "workflow.applied.json"
     document = json.loads(applied.read_text())
     document["variants"]["tuned"]["infrastructure.config.deploy_s"] = 0.0002
@@ -183,23 +172,18 @@ def test_killed_again_while_it_resumes(bench: Bench) -> None:
 
 
 def test_a_killed_run_is_cleaned_on_all_infrastructures(bench: Bench) -> None:
-    class DieOnceAllHaveBuilt(Listener):
-        def trial_ended(self, *_: object) -> None:
-            made = {path.name.split("-")[0] for path in bench.resources.iterdir()}
-            left.update(made)
-            if len(left) == 3:
-                os.kill(os.getpid(), signal.SIGKILL)
+    def tags() -> set[str]:
+        return {path.name.split("-")[0] for path in bench.resources.iterdir()}
 
-    left: set[str] = set()
+    once_all_have_built = Observer(lambda _: die() if len(tags()) == 3 else None)
     # Nothing is taken away: each driver's chains stand when the run dies.
     faults = {"infrastructure.config.faults": {str(n): "teardown" for n in range(1, 9)}}
     changes = three(bench)
     changes["variants"] = {
         name: {**change, **faults} for name, change in changes["variants"].items()
     }
-    status = in_child(lambda: bench.start(DieOnceAllHaveBuilt(), **changes))
-    assert status == -signal.SIGKILL
-    assert len({path.name.split("-")[0] for path in bench.resources.iterdir()}) == 3
+    assert in_child(lambda: bench.start(once_all_have_built, **changes)) == -signal.SIGKILL
+    assert len(tags()) == 3
     assert bench.clean() == ["removed"]
     assert bench.leftovers() == []
 
@@ -220,13 +204,3 @@ def test_what_one_driver_cannot_undo_does_not_keep_the_others_leftovers(bench: B
     assert bench.clean() == ["failed"]
     assert [path.name for path in bench.resources.iterdir()] == [f"{tags[1]}-d1-net"]
     assert StateDir().run_ids() == [run_id]
-
-
-def test_tags_of_all_drivers_of_a_dead_run_are_taken(bench: Bench) -> None:
-    killed_run(bench, 120, **three(bench))
-    (run_id,) = StateDir().run_ids()
-    info = json.loads((bench.state / "runs" / run_id / "run.json").read_text())
-    tags = {info["tag"], *(entry["tag"] for entry in info["further"])}
-    assert len(tags) == 3
-    assert tags <= StateDir()._tags()
-    bench.clean()

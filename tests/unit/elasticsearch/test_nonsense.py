@@ -8,11 +8,9 @@ from __future__ import annotations
 import gzip
 import itertools
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.records.runs import RunOptions, build_run
 from support.servers.false_elasticsearch import Answer, Asked, FalseElasticsearch, Lie, refused
 
 from sfcperf.elasticsearch import bounds, connection, delivery
@@ -25,12 +23,6 @@ from sfcperf.results.store import RunStore
 
 HTML = Answer(b"<html>log in", content_type="text/html")
 BOMB = gzip.compress(b" " * 50_000_000)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> RunStore:
-    options = RunOptions(topologies=("T1",), chain_lengths=(0,), rounds=1)
-    return build_run(tmp_path / "20260131-120000-a-abc123", options)
 
 
 @pytest.fixture(autouse=True)
@@ -72,23 +64,19 @@ def every(result: dict[str, Any]) -> Lie:
 
 
 FORMS: dict[str, Lie] = {
-    "count-is-text": on("_count", Answer({"count": "many"})),
     "count-is-true": on("_count", Answer({"count": True})),
     "no-count": on("_count", Answer([1])),
     "no-items": on("_bulk", Answer({"errors": False})),
     "items-is-an-object": on("_bulk", Answer({"items": {}})),
     "fewer-items": on("_bulk", Answer({"items": []})),
-    "more-items": on("_bulk", Answer({"items": [{"create": {"status": 201}}] * 2})),
     "no-status": every({"create": {}}),
     "status-is-text": every({"create": {"status": "201"}}),
     "other-action": every({"delete": {"status": 200}}),
     "item-is-a-number": every(1),  # type: ignore[arg-type]
     "html": on("_bulk", HTML),
-    "html-as-json": on("_bulk", Answer(b"<html>")),
     "empty": on("_bulk", Answer(b"")),
     "deep": on("_bulk", Answer(b"[" * 100_000)),
     "many-values": on("_bulk", Answer(b"[" + b"1," * 2_000_000 + b"1]")),
-    "templates-is-text": on("template GET", Answer({"component_templates": "x"})),
     "template-is-text": on("template GET", Answer({"component_templates": ["x"]})),
     "not-acknowledged": on("template PUT", Answer({"acknowledged": False})),
     "template-html": on("template PUT", HTML),
@@ -102,7 +90,6 @@ FORMS: dict[str, Lie] = {
     }.get(asked.kind),
     "error-500": on("_bulk", Answer({"error": {"reason": "\x1b[31mred\x07\n"}}, status=500)),
     "item-500": every(refused(status=500)),
-    "error-is-a-number": on("_bulk", Answer({"error": 5}, status=500)),
     "root-cause-is-a-number": on("_bulk", Answer({"error": {"root_cause": 5}}, status=500)),
     "lost": on("_bulk", lambda asked: Answer({"items": [{"create": {"status": 201}}]})),
 }
@@ -180,8 +167,5 @@ def test_pages_without_end_are_not_followed(store: RunStore) -> None:
             return Answer({"hits": {"hits": page}, "_scroll_id": "s"})
         return None
 
-    with (
-        FalseElasticsearch(lie) as server,
-        pytest.raises(Undelivered, match="far more documents"),
-    ):
+    with FalseElasticsearch(lie) as server, pytest.raises(Undelivered, match="far more documents"):
         verify(store, target([server.url]))

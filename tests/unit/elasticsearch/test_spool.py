@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.records.runs import RunOptions, build_run
 from support.schemas import validator
 
 from sfcperf.elasticsearch import delivery
@@ -22,12 +21,6 @@ from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.results.store import RunStore
 
 NOWHERE = target(["http://127.0.0.1:1"])
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> RunStore:
-    options = RunOptions(topologies=("T1",), chain_lengths=(0,), rounds=1)
-    return build_run(tmp_path / "20260131-120000-a-abc123", options)
 
 
 def deliver(store: RunStore, place: Target, **options: type[EnvironmentLacks]) -> None:
@@ -90,11 +83,6 @@ def test_a_server_that_is_away_makes_the_run_wait(store: RunStore) -> None:
     assert [entry.since for entry in Spool().waiting()] == [waiting.since]
 
 
-def test_the_message_says_where_the_run_waits(store: RunStore, state_dir: Path) -> None:
-    with pytest.raises(ServerAway, match=f"sends what waits in {state_dir}/spool$"):
-        deliver(store, NOWHERE)
-
-
 def test_what_waiting_does_not_mend_waits_only_when_it_waited_before(
     store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +111,7 @@ def test_a_folder_that_is_gone_or_another_run_is_said(store: RunStore) -> None:
     assert Spool().waiting() == [waiting]
 
 
-@pytest.mark.parametrize("content", ["{}", "[1]", "", "[" * 100_000, '{"schema_version": 1}'])
+@pytest.mark.parametrize("content", ["{}", "", '{"schema_version": 1}'])
 def test_a_damaged_entry_does_not_hide_the_others(store: RunStore, content: str) -> None:
     bad, _ = Spool().enter(store, target(["http://127.0.0.1:2"]))
     good, _ = Spool().enter(store, NOWHERE)

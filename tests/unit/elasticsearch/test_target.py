@@ -1,51 +1,33 @@
-"""Targets and secrets: what is accepted, and what is said without saying the secret."""
+"""Targets and secrets, by options and in a workflow: what is accepted, and what is said without
+saying the secret."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import keyring
-import keyring.backend
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keyring.errors import KeyringError, PasswordDeleteError
+from keyring.errors import KeyringError
 
 from sfcperf.elasticsearch import secrets
+from sfcperf.elasticsearch.publisher import ElasticsearchPublisher
 from sfcperf.elasticsearch.target import Target, of_parameters, target
 from sfcperf.errors import InputError
+from sfcperf.workflow.validate import Validator
 
-
-class Ring(keyring.backend.KeyringBackend):
-    """A keyring in memory."""
-
-    priority = 1  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-        self.broken = False
-
-    def get_password(self, service: str, username: str) -> str | None:
-        if self.broken:
-            raise KeyringError("no bus")
-        return self.kept.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        raise PasswordDeleteError
-
-
-@pytest.fixture
-def ring() -> Ring:
-    return Ring()
+Ring = dict[tuple[str, str], str]
+"""Service and user -> secret."""
 
 
 @pytest.fixture(autouse=True)
-def _use(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyring, "get_password", ring.get_password)
+def ring(monkeypatch: pytest.MonkeyPatch) -> Ring:
+    """The keyring."""
+    kept: Ring = {}
+    monkeypatch.setattr(keyring, "get_password", lambda *name: kept.get(name))
+    return kept
 
 
 @pytest.mark.parametrize(
@@ -62,7 +44,7 @@ def test_urls_in_one_spelling(given: str, url: str) -> None:
     assert target([given, given]).urls == (url,)
 
 
-@pytest.mark.parametrize("url", ["", "es.lab", "es.lab:9200", "ftp://es.lab", "https://", "//x"])
+@pytest.mark.parametrize("url", ["", "es.lab:9200", "ftp://es.lab", "https://", "//x"])
 @pytest.mark.parametrize("more", ["", "?a=b"])
 def test_what_is_no_url_is_refused(url: str, more: str) -> None:
     with pytest.raises(InputError, match="not the URL of a server"):
@@ -104,8 +86,8 @@ def test_a_target_survives_being_written(tmp_path: Path) -> None:
 
 def test_secrets_come_from_the_environment_first(ring: Ring) -> None:
     place = target(["https://es.lab:9200"])
-    ring.kept[secrets.SERVICE, "https://es.lab:9200"] = "key of the ring"
-    ring.kept[secrets.SERVICE, "me@https://es.lab:9200"] = "word of the ring"
+    ring[secrets.SERVICE, "https://es.lab:9200"] = "key of the ring"
+    ring[secrets.SERVICE, "me@https://es.lab:9200"] = "word of the ring"
     assert secrets.credentials(place, {}) == {"api_key": "key of the ring"}
     assert secrets.credentials(place, {secrets.API_KEY: "k"}) == {"api_key": "k"}
     user = {secrets.USER: "me"}
@@ -114,13 +96,19 @@ def test_secrets_come_from_the_environment_first(ring: Ring) -> None:
     assert secrets.credentials(place, both) == {"basic_auth": ("me", "w")}
 
 
-def test_half_a_secret_is_an_error_and_no_keyring_is_none(ring: Ring) -> None:
+def test_half_a_secret_is_an_error_and_no_keyring_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     place = target(["https://es.lab:9200"])
     with pytest.raises(InputError, match="no password"):
         secrets.credentials(place, {secrets.USER: "me"})
     with pytest.raises(InputError, match="no user"):
         secrets.credentials(place, {secrets.PASSWORD: "w"})
-    ring.broken = True
+
+    def broken(*_: str) -> None:
+        raise KeyringError("no bus")
+
+    monkeypatch.setattr(keyring, "get_password", broken)
     assert secrets.credentials(place, {}) == {}
 
 
@@ -150,3 +138,32 @@ def test_no_secret_goes_in_the_clear(url: str, refused: bool) -> None:
     else:
         assert secrets.credentials(target([url]), key)
     assert secrets.credentials(target([url], insecure=True), key) == {"api_key": "k"}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"url": "https://es.lab:9200"},
+        {"url": ["https://a:9200", "https://b:9200"], "ca": "ca.pem", "prefix": "lab-1"},
+        {"url": "https://es.lab", "fingerprint": "ab" * 32, "patience_s": 0, "insecure": True},
+    ],
+)
+def test_accepted(parameters: dict[str, Any]) -> None:
+    assert Validator(ElasticsearchPublisher.parameters).misfits(parameters) == []
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"url": "es.lab:9200"},
+        {"url": "https://me:geheim@es.lab"},
+        {"url": "https://es.lab", "password": "geheim"},
+        {"url": "https://es.lab", "api_key": "geheim"},
+        {"url": "https://es.lab", "prefix": "Lab"},
+    ],
+)
+def test_refused_without_repeating_a_secret(parameters: dict[str, Any]) -> None:
+    found = Validator(ElasticsearchPublisher.parameters).misfits(parameters)
+    assert found
+    assert "geheim" not in str(found)

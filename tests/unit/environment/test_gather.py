@@ -32,14 +32,17 @@ class Plugin:
         return self.needs
 
 
+Installed = dict[tuple[str, str], Plugin]
+
+
 def need(name: str, *, met: bool = True) -> Requirement:
     return Requirement(name, met, "found" if met else "not found", "" if met else f"get {name}")
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], Plugin]:
+def installed(monkeypatch: pytest.MonkeyPatch) -> Installed:
     """Plug-ins by kind and name, in place of those that are installed."""
-    table: dict[tuple[str, str], Plugin] = {
+    table: Installed = {
         ("driver", "here"): Plugin(need("root")),
         ("driver", "there"): Plugin(need("credentials")),
         ("vnf", "fwd"): Plugin(need("clang")),
@@ -86,7 +89,7 @@ def workflow(driver: str = "here") -> Any:
     )
 
 
-def test_a_workflow_asks_only_what_it_uses(installed: dict[tuple[str, str], Plugin]) -> None:
+def test_a_workflow_asks_only_what_it_uses(installed: Installed) -> None:
     names = [r.name for r in gather.of_workflow(workflow())]
     assert names == ["root", "java", "clang", "ping"]
     assert installed["service", "broker"].asked == [({"size": 2},)]
@@ -94,17 +97,13 @@ def test_a_workflow_asks_only_what_it_uses(installed: dict[tuple[str, str], Plug
     assert installed["vnf", "fwd"].asked[0] == ({"engine": "x"},)
 
 
-def test_whoever_uses_no_service_lacks_nothing_of_it(
-    installed: dict[tuple[str, str], Plugin],
-) -> None:
+def test_whoever_uses_no_service_lacks_nothing_of_it(installed: Installed) -> None:
     assert "java" not in [r.name for r in gather.of_installed()]
     assert [r.name for r in gather.of_services()] == ["java"]
     assert installed["service", "broker"].asked == [({"speed": 3},)]
 
 
-def test_this_kernel_does_not_matter_where_hosts_are_other_machines(
-    installed: dict[tuple[str, str], Plugin],
-) -> None:
+def test_this_kernel_does_not_matter_where_hosts_are_other_machines(installed: Installed) -> None:
     installed["vnf", "fwd"].needs.append(Requirement("TUN", False, "no", of_this_kernel=True))
     with pytest.raises(EnvironmentLacks, match="TUN"):
         gather.check(workflow())
@@ -115,32 +114,22 @@ def test_this_kernel_does_not_matter_where_hosts_are_other_machines(
         assert ("TUN" in names) is asked
 
 
-def test_without_a_workflow_all_are_asked_with_their_defaults(
-    installed: dict[tuple[str, str], Plugin],
-) -> None:
+def test_without_a_workflow_all_are_asked_with_their_defaults(installed: Installed) -> None:
     names = [r.name for r in gather.of_installed()]
     assert names == ["root", "credentials", "clang", "nft", "ping", "httperf"]
     assert installed["vnf", "nat"].asked == [({"speed": 3},)]
 
 
-def test_without_a_workflow_one_driver_can_be_chosen(
-    installed: dict[tuple[str, str], Plugin],
-) -> None:
-    names = [r.name for r in gather.of_installed(driver="there")]
+def test_without_a_workflow_one_driver_can_be_chosen_and_configured(installed: Installed) -> None:
+    names = [r.name for r in gather.of_installed(driver="there", config={"speed": 9})]
     assert "root" not in names
     assert "credentials" in names
-
-
-def test_the_chosen_driver_may_have_a_configuration(
-    installed: dict[tuple[str, str], Plugin],
-) -> None:
-    gather.of_installed(driver="there", config={"speed": 9})
     assert installed["driver", "there"].asked == [({"speed": 9},)]
     assert installed["vnf", "nat"].asked == [({"speed": 3},)]
 
 
 def test_a_plug_in_that_does_not_import_hides_nothing(
-    installed: dict[tuple[str, str], Plugin], monkeypatch: pytest.MonkeyPatch
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(BROKEN, "probe", ("broken",))
     by_name = {r.name: r for r in gather.of_installed()}
@@ -149,15 +138,13 @@ def test_a_plug_in_that_does_not_import_hides_nothing(
     assert "httperf" in by_name
 
 
-def test_missing_wins_when_two_plug_ins_disagree(
-    installed: dict[tuple[str, str], Plugin],
-) -> None:
+def test_missing_wins_when_two_plug_ins_disagree(installed: Installed) -> None:
     installed["monitor", "cpu"].needs = [need("ping", met=False)]
     by_name = {r.name: r for r in gather.of_workflow(workflow())}
     assert not by_name["ping"].met
 
 
-def test_check_names_all_that_is_missing(installed: dict[tuple[str, str], Plugin]) -> None:
+def test_check_names_all_that_is_missing(installed: Installed) -> None:
     gather.check(workflow())
     installed["vnf", "fwd"].needs = [need("clang", met=False)]
     installed["probe", "ping"].needs = [need("ping", met=False)]
@@ -170,7 +157,7 @@ def test_check_names_all_that_is_missing(installed: dict[tuple[str, str], Plugin
 
 
 def test_a_plug_in_that_cannot_say_what_it_needs_hides_no_other(
-    installed: dict[tuple[str, str], Plugin], monkeypatch: pytest.MonkeyPatch
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*arguments: Any) -> list[Requirement]:
         raise KeyError("speed")
@@ -182,9 +169,7 @@ def test_a_plug_in_that_cannot_say_what_it_needs_hides_no_other(
     assert found["ping"].met
 
 
-def test_an_infrastructure_elsewhere_is_checked_when_it_is_asked_for(
-    installed: dict[tuple[str, str], Plugin],
-) -> None:
+def test_an_infrastructure_elsewhere_is_checked_when_it_is_asked_for(installed: Installed) -> None:
     installed["driver", "there"].elsewhere = True
     assert gather.infrastructures_elsewhere() == ["there"]
     names = [each.name for each in gather.of_installed()]

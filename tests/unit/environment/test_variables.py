@@ -31,28 +31,23 @@ STARTS_SFCPERF = {"sfcperf/package/replay/repeat.py", "drivers/conformance/kille
         ("HTTPS_PROXY", "http://me:correct-horse@proxy:3128"),
     ],
 )
-@pytest.mark.parametrize("gate", [True, False], ids=["in-a-group", "in-none"])
 def test_a_tool_gets_no_secret(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, gate: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    groups = [tmp_path / "cgroup.procs"] if gate else []
-    seen = process.run(["env"], timeout_s=60, cgroups=groups).text.splitlines()
-    assert not any(line.startswith(f"{name}=") for line in seen)
+    for groups in ([], [tmp_path / "cgroup.procs"]):
+        seen = process.run(["env"], timeout_s=60, cgroups=groups).text.splitlines()
+        assert not any(line.startswith(f"{name}=") for line in seen)
     report = tmp_path / "report.html"
     report.write_text(f"<p>{value}</p>")
     assert any(name in finding.what for finding in scan({"report.html": report}))
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("PWD", "/somewhere"), ("SFCPERF_STATE_DIR", "/run/a"), ("HTTP_PROXY", "http://proxy:3128")],
-)
-def test_a_tool_gets_everything_else(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
-    monkeypatch.setenv(name, value)
-    assert without_secrets()[name] == value
+def test_a_tool_gets_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = {"PWD": "/a", "SFCPERF_STATE_DIR": "/run/a", "HTTP_PROXY": "http://proxy:3128"}
+    for name, value in others.items():
+        monkeypatch.setenv(name, value)
+    assert others.items() <= without_secrets().items()
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY", "no_proxy", "HYDRA_PROXY_HTTP"])

@@ -3,145 +3,98 @@
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.records.packages import PLAIN, finished_run
+from support.records import comparisons
+from support.records.compared_runs import ping_run
+from support.records.comparisons import sample
 from support.schemas import validator
 
-from sfcperf.analysis.comparison import Estimate, Options, Row, Sample, Side, compare
+from sfcperf.analysis.comparison import Comparison, Estimate, Options, Row, Side, compare
 from sfcperf.package.judge import judge
 from sfcperf.package.replay.repeat import verdict_document
-from sfcperf.results.store import RunStore
-
-
-def sample(*values: float) -> Sample:
-    trials = tuple(f"r{n:03d}" for n in range(len(values)))
-    return Sample(trials, values, values[0], values[0], ())
 
 
 def estimate(value: float, low: float, high: float) -> Estimate:
     return Estimate(value, low, high, 0.95, "test")
 
 
-ROW = Row(
-    candidate="here",
-    scenario={"chain_length": 1},
-    label="ping",
-    metric="rtt_us",
-    unit="us",
-    better="lower",
-    primary=True,
-    paired=False,
-    a=sample(100.0, 101.0),
-    b=sample(110.0, 111.0),
+ROW = replace(
+    comparisons.row([100, 101], [110, 111]),
     difference=estimate(10, 6, 14),
     relative=estimate(0.1, 0.06, 0.14),
-    mean_difference=None,
-    effect=None,
-    hedges_g=None,
-    test="rank",
-    p=0.001,
-    p_holm=0.01,
-    p_least=0.001,
-    family=1,
     margin=0.05,
-    margin_absolute=False,
     beyond_p=0.001,
-    tost_interval=None,
-    mean_ratio=None,
-    withheld=(),
-    rarest_mode=0.1,
     tost_p=0.9,
     verdict="worse",
-    n_needed=None,
-    n_needed_for="",
-    warnings=(),
 )
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunStore, RunStore]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     folder = tmp_path_factory.mktemp("judge")
-    rounds = replace(PLAIN, rounds=20)
-    return finished_run(folder / "run-1", rounds), finished_run(folder / "run-2", rounds)
+    a, b = ping_run(folder / "run-1"), ping_run(folder / "run-2", seed=2)
+    return replace(compare(Side("packaged", a), Side("here", b)), unmatched=())
 
 
-def outcome(stores: tuple[RunStore, RunStore], row: Row) -> tuple[str, str]:
-    a, b = stores
-    comparison = compare(Side("packaged", a), Side("here", b))
-    verdict = judge(replace(comparison, rows=(row,), unmatched=()))
+def outcome(measured: Comparison, row: Row) -> tuple[str, str]:
+    verdict = judge(replace(measured, rows=(row,)))
     (evaluation,) = verdict.evaluations
     assert verdict.reproduced is (evaluation.outcome == "reproduced")
     return evaluation.outcome, evaluation.reason
 
 
-def test_within_the_margin(stores: tuple[RunStore, RunStore]) -> None:
-    assert outcome(stores, replace(ROW, verdict="equivalent", tost_p=0.01))[0] == "reproduced"
+def test_within_the_margin(measured: Comparison) -> None:
+    assert outcome(measured, replace(ROW, verdict="equivalent", tost_p=0.01))[0] == "reproduced"
 
 
-@pytest.mark.parametrize("verdict", ["better", "worse", "different"])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_beyond_the_margin(stores: tuple[RunStore, RunStore], verdict: str, sign: int) -> None:
+@pytest.mark.parametrize(("verdict", "sign"), [("better", -1), ("worse", 1), ("different", 1)])
+def test_beyond_the_margin(measured: Comparison, verdict: str, sign: int) -> None:
     """A better result is no reproduction either."""
     low, high = sorted((sign * 0.06, sign * 0.14))
     row = replace(ROW, verdict=verdict, relative=estimate(sign * 0.1, low, high))  # type: ignore[arg-type]
-    assert outcome(stores, row)[0] == "not reproduced"
+    assert outcome(measured, row)[0] == "not reproduced"
 
 
-def test_different_and_perhaps_within_the_margin(stores: tuple[RunStore, RunStore]) -> None:
+def test_different_and_perhaps_within_the_margin(measured: Comparison) -> None:
     row = replace(ROW, relative=estimate(0.1, 0.02, 0.18))
-    found, reason = outcome(stores, row)
+    found, reason = outcome(measured, row)
     assert found == "undecided"
     assert "it differs, perhaps by less than the margin" in reason
 
 
-def test_each_claim_is_corrected_for_the_number_of_metrics(
-    stores: tuple[RunStore, RunStore],
-) -> None:
-    a, b = stores
-    comparison = compare(Side("packaged", a), Side("here", b))
+def test_each_claim_is_corrected_for_the_number_of_metrics(measured: Comparison) -> None:
     for changes, alone in (
         ({"verdict": "equivalent", "tost_p": 0.03}, "reproduced"),
         ({"beyond_p": 0.03}, "not reproduced"),
     ):
         row = replace(ROW, **changes)  # type: ignore[arg-type]
         for count, expected in ((1, alone), (2, "undecided")):
-            many = replace(comparison, rows=(row,) * count, unmatched=())
+            many = replace(measured, rows=(row,) * count)
             assert {e.outcome for e in judge(many).evaluations} == {expected}
 
 
-def test_a_package_of_few_trials_cannot_be_confirmed(
-    stores: tuple[RunStore, RunStore],
-) -> None:
+def test_a_package_of_few_trials_cannot_be_confirmed(measured: Comparison) -> None:
     """More rounds here do not add any there."""
     values = [100 + n % 3 for n in range(10)]
-    row = replace(ROW, verdict="undecided", a=sample(*values), b=sample(*values))
-    assert "no number of rounds here would decide" in outcome(stores, row)[1]
+    row = replace(ROW, verdict="undecided", a=sample(values), b=sample(values))
+    assert "no number of rounds here would decide" in outcome(measured, row)[1]
 
 
-def test_a_margin_in_the_unit(stores: tuple[RunStore, RunStore]) -> None:
-    assert outcome(stores, replace(ROW, margin=5, margin_absolute=True))[0] == "not reproduced"
-    assert outcome(stores, replace(ROW, margin=7, margin_absolute=True))[0] == "undecided"
+def test_a_margin_in_the_unit(measured: Comparison) -> None:
+    assert outcome(measured, replace(ROW, margin=5, margin_absolute=True))[0] == "not reproduced"
+    assert outcome(measured, replace(ROW, margin=7, margin_absolute=True))[0] == "undecided"
 
 
-def test_a_difference_from_nothing(stores: tuple[RunStore, RunStore]) -> None:
+def test_a_difference_from_nothing(measured: Comparison) -> None:
     row = replace(ROW, relative=None, margin=None)
-    assert outcome(stores, row)[0] == "not reproduced"
+    assert outcome(measured, row)[0] == "not reproduced"
 
 
-def test_too_few_trials(stores: tuple[RunStore, RunStore]) -> None:
-    row = replace(ROW, verdict="undecided", relative=estimate(0.3, -0.4, 0.9), n_needed=40)
-    assert outcome(stores, row)[0] == "undecided"
-
-
-def test_what_was_not_measured_here_is_undecided(
-    stores: tuple[RunStore, RunStore], tmp_path: Path
-) -> None:
-    a, _ = stores
-    shorter = finished_run(tmp_path / "run-3", replace(PLAIN, rounds=20, chain_lengths=(0,)))
+def test_what_was_not_measured_here_is_undecided(tmp_path: Path) -> None:
+    a, shorter = ping_run(tmp_path / "a"), ping_run(tmp_path / "b", [{"chain_length": 0}])
     verdict = judge(compare(Side("packaged", a), Side("here", shorter)))
     lacking = [j for j in verdict.evaluations if j.scenario.get("chain_length") == 1]
     assert lacking
@@ -149,28 +102,13 @@ def test_what_was_not_measured_here_is_undecided(
     assert not verdict.reproduced
 
 
-def scaled(store: RunStore, ratio: float, seed: int) -> None:
-    """Every round-trip time times `ratio`, with 0.5 % of noise per trial, in the record."""
-    rng = random.Random(seed)
-    path = store.folder / "trials.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    for row in rows:
-        for found in row["samples"]:
-            if found["metric"] == "rtt_us":
-                length = row["scenario"]["chain_length"]
-                found["value"] = ratio * (180 + 95 * length) * rng.gauss(1, 0.005)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 @pytest.mark.parametrize(
     ("ratio", "expected"), [(1.0, "reproduced"), (1.3, "not reproduced"), (0.7, "not reproduced")]
 )
 def test_from_trials_to_the_verdict(tmp_path: Path, ratio: float, expected: str) -> None:
     """Two runs of known truth; the documents are as their schema says."""
-    a = finished_run(tmp_path / "run-1", replace(PLAIN, rounds=30))
-    b = finished_run(tmp_path / "run-2", replace(PLAIN, rounds=30))
-    scaled(a, 1.0, 1)
-    scaled(b, ratio, 2)
+    a = ping_run(tmp_path / "run-1", rounds=30)
+    b = ping_run(tmp_path / "run-2", rounds=30, ratio=ratio, seed=2)
     package = tmp_path / "p.zip"
     package.write_bytes(b"x")
     options = Options(metrics=("ping/rtt_us",), margin=0.05)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.package.modules import requirement_name, third_party, used_plugins
+from sfcperf.package.modules import third_party, used_plugins
 
 METADATA = "Metadata-Version: 2.1\nName: acme-probes\nVersion: 1.2\nRequires-Dist: sfcperf\n"
 NEEDS = 'Requires-Dist: numpy>=1.26\nRequires-Dist: pytest; extra == "test"\n'
@@ -108,8 +108,3 @@ def test_used_plugins_come_from_the_documents() -> None:
         ("analysis", "merge"),
         ("vnf", "forwarder"),
     }
-
-
-def test_names_of_requirements() -> None:
-    assert requirement_name("numpy>=1.26; python_version > '3'") == "numpy"
-    assert requirement_name(" acme.x[extra] @ https://example.org") == "acme.x"

@@ -12,18 +12,12 @@ from support.records.packages import contents
 
 from sfcperf import retry
 from sfcperf.control.clean import clean
-from sfcperf.environment.private import dead_folders, private_folder
+from sfcperf.environment.private import dead_folders
 from sfcperf.errors import InputError
 from sfcperf.package.archive import hash_file
 from sfcperf.package.signature import Keys
 from sfcperf.package.unpack import private_copy, unpack
 from sfcperf.package.verify import verify_copy
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SFCPERF_STATE_DIR", str(tmp_path / "state"))
-    return tmp_path / "state"
 
 
 def test_a_package_that_is_swapped_meanwhile_changes_nothing(package: Path, tmp_path: Path) -> None:
@@ -38,13 +32,15 @@ def test_a_package_that_is_swapped_meanwhile_changes_nothing(package: Path, tmp_
             assert (copy.folder / name).read_bytes() == content
 
 
-def test_the_copy_is_private_and_goes(package: Path, state: Path) -> None:
+def test_the_copy_is_private_and_goes(package: Path, state_dir: Path) -> None:
     with private_copy(package) as copy:
         private = copy.folder.parent
-        assert private.parent == state
+        assert private.parent == state_dir
         assert private.stat().st_mode & 0o777 == 0o700
+        clean(dry_run=False)
         assert dead_folders() == []
-    assert list(state.iterdir()) == []
+        assert copy.folder.is_dir()
+    assert list(state_dir.iterdir()) == []
 
 
 def test_a_larger_package_than_allowed_is_refused(package: Path) -> None:
@@ -55,15 +51,15 @@ def test_a_larger_package_than_allowed_is_refused(package: Path) -> None:
         pass
 
 
-def await_judging(state: Path) -> None:
-    retry.until(lambda: list(state.glob("private-*/judging.json")), timeout_s=60, period_s=0.01)
+def await_judging(state_dir: Path) -> None:
+    retry.until(lambda: list(state_dir.glob("private-*/judging.json")), timeout_s=60, period_s=0.01)
 
 
-def test_what_a_killed_process_leaves_is_cleaned(package: Path, state: Path) -> None:
+def test_what_a_killed_process_leaves_is_cleaned(package: Path, state_dir: Path) -> None:
     with spawn("verify", package) as process:
-        await_judging(state)
+        await_judging(state_dir)
         process.kill()
-    (left,) = state.glob("private-*")
+    (left,) = state_dir.glob("private-*")
     # The child that judges the package ends a moment later, and holds the folder until then.
     assert retry.until(lambda: dead_folders() == [left], timeout_s=10, period_s=0.01)
     assert [run.run_id for run in clean(dry_run=True)] == [left.name]
@@ -72,37 +68,36 @@ def test_what_a_killed_process_leaves_is_cleaned(package: Path, state: Path) -> 
     assert not left.exists()
 
 
-def test_what_is_no_private_folder_does_not_stop_the_cleaning(state: Path, tmp_path: Path) -> None:
-    state.mkdir()
+def test_what_is_no_private_folder_does_not_stop_the_cleaning(
+    state_dir: Path, tmp_path: Path
+) -> None:
     (tmp_path / "elsewhere").mkdir()
-    (state / "private-a").symlink_to(tmp_path / "elsewhere")
-    (state / "private-b").touch()
-    os.mkfifo(state / "private-c")
-    (state / "private-d").mkdir()
-    assert dead_folders() == [state / "private-d"]
+    (state_dir / "private-a").symlink_to(tmp_path / "elsewhere")
+    (state_dir / "private-b").touch()
+    os.mkfifo(state_dir / "private-c")
+    (state_dir / "private-d").mkdir()
+    assert dead_folders() == [state_dir / "private-d"]
     clean(dry_run=False)
-    assert sorted(path.name for path in state.iterdir()) == ["private-a", "private-b", "private-c"]
+    assert sorted(path.name for path in state_dir.iterdir()) == [
+        "private-a",
+        "private-b",
+        "private-c",
+    ]
     assert (tmp_path / "elsewhere").is_dir()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_an_interrupted_verification_leaves_nothing(
-    package: Path, state: Path, tmp_path: Path, number: signal.Signals
+    package: Path, state_dir: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary)}
     with spawn("verify", package, env=environment) as process:
-        await_judging(state)
+        await_judging(state_dir)
         process.send_signal(number)
         assert process.wait() == 130
-    assert [*state.iterdir(), *temporary.iterdir()] == []
-
-
-def test_a_living_folder_is_not_cleaned(state: Path) -> None:
-    with private_folder() as folder:
-        clean(dry_run=False)
-        assert folder.is_dir()
+    assert [*state_dir.iterdir(), *temporary.iterdir()] == []
 
 
 def test_a_package_that_needs_too_much_is_refused(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import markdown
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.records.page import Page
@@ -26,9 +25,7 @@ def test_words_make_no_markup(words: str) -> None:
     assert found.tags == ["p"]
 
 
-@pytest.mark.parametrize(
-    "words", ["<img src=x>", "[a](javascript:b)", "`a`", "**a**", "a_b_c", "&lt;", "a\n# b"]
-)
-def test_they_are_shown_as_they_are(words: str) -> None:
-    found = Page(markdown.markdown(f"is {_words(words)} so"))
-    assert "".join(found.content["text"]) == f"is {' '.join(words.split())} so"
+def test_they_are_shown_as_they_are() -> None:
+    for words in ("<img src=x>", "[a](javascript:b)", "`a`", "**a**", "a_b_c", "&lt;", "a\n# b"):
+        found = Page(markdown.markdown(f"is {_words(words)} so"))
+        assert "".join(found.content["text"]) == f"is {' '.join(words.split())} so"

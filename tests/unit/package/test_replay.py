@@ -37,12 +37,13 @@ from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.profile import Profile
 
 
-@pytest.fixture
-def with_files(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def with_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package whose workflow names a VNF descriptor, and asks for a server and an analysis."""
-    store = with_vnfd(tmp_path, publish=[{"to": "report"}, {"to": "package"}])
-    made = pack([store], tmp_path / "p.zip", OPTIONS).path
-    shutil.rmtree(tmp_path / "lab")
+    folder = tmp_path_factory.mktemp("with-files")
+    store = with_vnfd(folder, publish=[{"to": "report"}, {"to": "package"}])
+    made = pack([store], folder / "p.zip", OPTIONS).path
+    shutil.rmtree(folder / "lab")
     return made
 
 
@@ -56,40 +57,24 @@ def executed(spec: ReplaySpec) -> Workflow:
 def test_the_workflow_finds_its_files_after_the_package_is_closed(
     with_files: Path, tmp_path: Path
 ) -> None:
-    options = ReplayOptions(tmp_path / "results", overrides=("design.rounds=7",))
+    profile = Profile("lab.json", "local", {"mtu": 1300})
+    options = ReplayOptions(tmp_path / "results", overrides=("design.rounds=7",), profile=profile)
     with unpacked(with_files) as folder:
         package = open_package(folder)
         (packaged,) = package.runs
         kept = keep_for_later(package, with_files, options.results)
-        spec = _spec(prepare(package, packaged, options), kept, options, tmp_path)
+        prepared = prepare(package, packaged, options)
+        spec = _spec(prepared, kept, options, tmp_path)
         before = packaged.resolved()
+    # Nothing is sent to anyone.
+    assert [each.name for each in prepared.workflow.publish] == ["report"]
+    assert not prepared.workflow.analyses
     workflow = executed(spec)
     assert resolved(workflow) == before
-    assert workflow.design.rounds == 7
+    assert (workflow.design.rounds, workflow.config["mtu"]) == (7, 1300)
     (vnfd,) = {f.vnfd for s in workflow.scenarios for f in s.chain.functions}
     assert vnfd is not None
     assert vnfd.is_relative_to(options.results)
-
-
-def test_a_profile_takes_the_place_of_the_packaged_infrastructure(
-    with_files: Path, tmp_path: Path
-) -> None:
-    profile = Profile("lab.json", "local", {"mtu": 1300})
-    options = ReplayOptions(tmp_path / "results", profile=profile)
-    with unpacked(with_files) as folder:
-        package = open_package(folder)
-        kept = keep_for_later(package, with_files, options.results)
-        spec = _spec(prepare(package, package.runs[0], options), kept, options, tmp_path)
-    assert executed(spec).config["mtu"] == 1300
-
-
-def test_nothing_is_sent_to_anyone(with_files: Path, tmp_path: Path) -> None:
-    with unpacked(with_files) as folder:
-        package = open_package(folder)
-        options = ReplayOptions(tmp_path / "results")
-        workflow = prepare(package, package.runs[0], options).workflow
-    assert [each.name for each in workflow.publish] == ["report"]
-    assert not workflow.analyses
 
 
 def test_what_was_kept_is_used_again_unless_it_was_changed(
@@ -105,8 +90,7 @@ def test_what_was_kept_is_used_again_unless_it_was_changed(
             keep_for_later(package, with_files, tmp_path / "results")
 
 
-@pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("base", ["../../..", "/", "../../../../../etc"])
+@pytest.mark.parametrize("base", ["../../..", "/"])
 def test_a_base_outside_the_package_is_refused(with_files: Path, tmp_path: Path, base: str) -> None:
     content = json.dumps({"folder": base}).encode()
     path = sealed(with_files, tmp_path / "q.zip", "runs/run-1/workflow-base.json", content)

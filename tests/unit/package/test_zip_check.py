@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import stat
 import struct
 import zipfile
@@ -22,6 +21,7 @@ from sfcperf.package import zip_check
 from sfcperf.package.names import clash, name_problem
 from sfcperf.package.unpack import unpack
 from sfcperf.package.verify import verify
+from sfcperf.package.verify.hashes import check_hashes
 from sfcperf.package.zip_check import Refused, inspect
 
 
@@ -75,8 +75,6 @@ def test_a_name_that_is_cut_at_a_nul(tmp_path: Path) -> None:
     [
         (stat.S_IFLNK | 0o777, "a link"),
         (stat.S_IFCHR | 0o666, "neither a file"),
-        (stat.S_IFIFO | 0o666, "neither a file"),
-        (stat.S_IFSOCK | 0o666, "neither a file"),
         (stat.S_IFDIR | 0o755, "neither a file"),
     ],
 )
@@ -94,9 +92,7 @@ def test_what_is_no_file(tmp_path: Path, mode: int, reason: str) -> None:
         ("e\u0301", "\u00e9"),
         ("a", "a/b"),
         ("a/", "a"),
-        ("README/", "readme"),
         ("a/b/", "a"),
-        ("a/", "a/"),
         ("Runs/", "runs/"),
     ],
 )
@@ -108,15 +104,6 @@ def test_names_that_some_machine_takes_for_one(tmp_path: Path, names: tuple[str,
             mode = stat.S_IFDIR | 0o755 if is_folder else stat.S_IFREG | 0o644
             archive.writestr(entry(name, mode), b"" if is_folder else b"x")
     refuse(path, tmp_path / "out", "collide")
-
-
-def test_folders_in_folders_are_no_clash(tmp_path: Path) -> None:
-    """Archivers list each folder."""
-    (tmp_path / "in" / "a" / "b").mkdir(parents=True)
-    (tmp_path / "in" / "a" / "b" / "c").write_text("x")
-    path = Path(shutil.make_archive(str(tmp_path / "p"), "zip", tmp_path / "in"))
-    (tmp_path / "out").mkdir()
-    assert unpack(path, tmp_path / "out") == ["a/b/c"]
 
 
 def test_two_zip64_fields(tmp_path: Path) -> None:
@@ -172,18 +159,12 @@ def test_too_much(tmp_path: Path) -> None:
     assert len(inspect(path, max_bytes=2000)) == 2
 
 
-def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_files_or_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zip_check, "MAX_ENTRIES", 3)
     path = write_zip(tmp_path / "p.zip", {str(n): b"" for n in range(4)})
     refuse(path, tmp_path / "out", "4 entries")
-
-
-def test_few_files_in_many_folders_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(zip_check, "MAX_ENTRIES", 3)
-    path = write_zip(tmp_path / "p.zip", {"a/b/c/x": b"", "a/b/d/x": b""})
-    refuse(path, tmp_path / "out", "more than 3 folders")
+    path = write_zip(tmp_path / "q.zip", {"a/b/c/x": b"", "a/b/d/x": b""})
+    refuse(path, tmp_path / "out-q", "more than 3 folders")
 
 
 def lie(path: Path, magic: bytes, offset: int, form: str, value: int) -> None:
@@ -194,17 +175,11 @@ def lie(path: Path, magic: bytes, offset: int, form: str, value: int) -> None:
 
 
 @pytest.mark.parametrize("size", [10, 1_000_000])
-def test_a_size_that_is_a_lie_in_the_directory(tmp_path: Path, size: int) -> None:
-    path = write_zip(tmp_path / "p.zip", {"a": b"x" * 1000})
-    lie(path, b"PK\1\2", 24, "<L", size)
-    refuse(path, tmp_path / "out", "differ about 'a'")
-
-
-@pytest.mark.parametrize("size", [10, 1_000_000])
 def test_a_size_that_is_a_lie_everywhere(tmp_path: Path, size: int) -> None:
     """Then only unpacking shows it; what was written is in the temporary folder."""
     path = write_zip(tmp_path / "p.zip", {"a": b"x" * 1000})
     lie(path, b"PK\1\2", 24, "<L", size)
+    refuse(path, tmp_path / "none", "differ about 'a'")
     lie(path, b"PK\3\4", 22, "<L", size)
     (tmp_path / "out").mkdir()
     with pytest.raises(Refused):
@@ -261,24 +236,6 @@ def test_a_full_disk_is_told_before_it_is_full(
     assert not any(tmp_path.iterdir())
 
 
-def test_what_other_tools_zip_is_read_too(tmp_path: Path) -> None:
-    """Info-ZIP: folders, extra fields, streamed entries with data descriptors."""
-    import subprocess
-
-    (tmp_path / "in" / "d").mkdir(parents=True)
-    (tmp_path / "in" / "d" / "a").write_text("one\n" * 100)
-    (tmp_path / "in" / "b").write_text("")
-    subprocess.run(["zip", "-q", "-r", "../p.zip", "."], cwd=tmp_path / "in", check=True)
-    with (tmp_path / "s.zip").open("wb") as file:
-        streamed = ["zip", "-q", "-r", "-fd", "-", "b", "d"]
-        subprocess.run(streamed, cwd=tmp_path / "in", stdout=file, check=True)
-    for name in ("p.zip", "s.zip"):
-        folder = tmp_path / f"out-{name}"
-        folder.mkdir()
-        assert unpack(tmp_path / name, folder) == ["b", "d/a"]
-        assert (folder / "d" / "a").read_text() == "one\n" * 100
-
-
 @examples(150, HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 @given(data=st.data())
 def test_a_mutated_package_is_refused_or_unchanged(
@@ -313,21 +270,10 @@ def test_a_mutated_package_is_refused_or_unchanged(
             p.relative_to(out).as_posix(): p.read_bytes() for p in out.rglob("*") if p.is_file()
         }
         if found != contents(package):
-            _, ok = _checked(path)
-            assert not ok
+            check, _ = check_hashes(out, sorted(found))
+            assert check.state != "ok"
     assert {p.name for p in folder.iterdir()} == {"p.zip", "out"}
     assert not any(p.is_symlink() for p in out.rglob("*"))
-
-
-def _checked(path: Path) -> tuple[list[str], bool]:
-    from support.records.packages import unpacked
-
-    from sfcperf.package.verify.hashes import check_hashes
-
-    with unpacked(path) as folder:
-        names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
-        check = check_hashes(folder, names)
-        return names, check.state == "ok"
 
 
 def _all(raw: bytes, magic: bytes) -> list[int]:

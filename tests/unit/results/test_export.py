@@ -99,10 +99,9 @@ def test_telemetry_goes_beside_with_the_factors(tmp_path: Path, format: Format) 
     ]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_flows_go_beside_with_the_factors(tmp_path: Path, format: Format) -> None:
+def test_flows_go_beside_with_the_factors(tmp_path: Path) -> None:
     store = build_run(tmp_path / "run", RunOptions(flows=True))
-    target, _, beside = export(store, format, tmp_path / f"out.{format}")
+    target, _, beside = export(store, "csv", tmp_path / "out.csv")
     assert beside == target_of("flows", target)
     columns = "factor_chain_length, factor_topology, source_address, sum(packets)"
     found = duckdb.sql(f"SELECT {columns} FROM '{beside}' GROUP BY ALL").fetchall()
@@ -115,11 +114,6 @@ def test_flows_go_beside_with_the_factors(tmp_path: Path, format: Format) -> Non
 def test_a_run_without_trials_has_a_header(tmp_path: Path, format: Format) -> None:
     store = run_folder(tmp_path / "run")
     assert exported(store, format, "trial_id, value") == []
-
-
-def test_unknown_format_names_those_that_exist(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="csv, parquet"):
-        export(run_folder(tmp_path / "run"), "xls", tmp_path / "x")  # type: ignore[arg-type]
 
 
 def test_a_target_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -140,14 +134,11 @@ def test_tags_are_columns(tmp_path: Path) -> None:
         for subject, id, tag, value in found
     ]
     store.write_document(RunFile.TAGS, {"run_id": store.run_id, "files": [], "tags": tags})
-    samples, telemetry = export(store, "parquet", tmp_path / "t.parquet")
-    rows = pyarrow.parquet.read_table(samples).to_pylist()
-    assert {(row["trial_id"], row["tag_year"]) for row in rows if row["tag_year"]} == {
-        (trials[0], 2024)
-    }
-    roles = {
-        (row["source"], row["tag_role"])
-        for row in pyarrow.parquet.read_table(telemetry).to_pylist()
-    }
-    assert ("sff@node1", "forwarder") in roles
-    assert ("fwd-1", None) in roles
+    samples, telemetry = (
+        pyarrow.parquet.read_table(file).to_pylist()
+        for file in export(store, "parquet", tmp_path / "t.parquet")
+    )
+    years = {(row["trial_id"], row["tag_year"]) for row in samples if row["tag_year"]}
+    assert years == {(trials[0], 2024)}
+    roles = {(row["source"], row["tag_role"]) for row in telemetry}
+    assert {("sff@node1", "forwarder"), ("fwd-1", None)} <= roles

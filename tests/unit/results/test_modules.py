@@ -112,13 +112,12 @@ def described(folder: Path, module: str) -> dict[str, Any]:
     return found
 
 
-def test_a_module_without_a_package_is_one_file(tmp_path: Path) -> None:
-    found = described(tmp_path, "lonely")
-    assert found["root"] == str(tmp_path)
-    assert [file["path"] for file in found["files"]] == ["lonely.py"]
-
-
-def test_a_namespace_package_is_not_all_ours(tmp_path: Path) -> None:
-    found = described(tmp_path, "shared.space.lonely")
-    assert found["root"] == str(tmp_path)
-    assert [file["path"] for file in found["files"]] == ["shared/space/lonely.py"]
+def test_a_module_without_a_package_and_one_in_a_namespace_package_are_one_file(
+    tmp_path: Path,
+) -> None:
+    for name in ("lonely", "shared.space.lonely"):
+        folder = tmp_path / name
+        folder.mkdir()
+        found = described(folder, name)
+        assert found["root"] == str(folder)
+        assert [file["path"] for file in found["files"]] == [f"{name.replace('.', '/')}.py"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from support.records.trials import RTT, run_folder, trial
-from support.schemas import validator
+from support.schemas import properties, validator
 
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.results.records import Summary, TrialRecord
@@ -30,20 +29,6 @@ NAMES = (
 )
 
 
-def properties(schema: Any, where: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(schema, Mapping):
-        for name, value in schema.items():
-            if name == "properties":
-                yield from ((f"{where}/{key}", inner) for key, inner in value.items())
-                for key, inner in value.items():
-                    yield from properties(inner, f"{where}/{key}")
-            elif name not in ("allOf", "if", "then", "else"):
-                yield from properties(value, where)
-    elif isinstance(schema, list):
-        for value in schema:
-            yield from properties(value, where)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_schema_is_one_and_describes_every_property(name: str) -> None:
     schema = validator(name).schema
@@ -58,7 +43,9 @@ def test_schemas_name_every_attribute_of_the_records() -> None:
     assert row["properties"].keys() == {field.name for field in fields(Summary)}
 
 
-def test_written_trials_and_summary_are_as_the_schemas_say(tmp_path: Path) -> None:
+def test_what_is_written_is_as_the_schemas_say(tmp_path: Path) -> None:
+    import pyarrow.parquet
+
     trials = [
         trial(1),
         trial(2, status="untrusted"),
@@ -67,10 +54,17 @@ def test_written_trials_and_summary_are_as_the_schemas_say(tmp_path: Path) -> No
     ]
     probes = [{"probe": "ping", "label": "ping", "scenarios": ["s000"], "metrics": [RTT]}]
     store = run_folder(tmp_path / "run", trials, probes=probes)
+    store.write_trial_telemetry(trial(1), [Observation(10**18, "fwd-1", "cpu_ratio", "1", 0.5)])
+    store.merge_telemetry()
     SummaryAnalysis({}).analyse(store)
     for line in (store.folder / "trials.jsonl").read_text().splitlines():
         validator("trial").validate(json.loads(line))
     validator("summary").validate(json.loads((store.folder / "summary.json").read_text()))
+    table = pyarrow.parquet.read_table(store.telemetry_path)
+    assert table.schema.metadata[b"schema_version"] == b"1"
+    for row in table.to_pylist():
+        validator("telemetry").validate(row)
+        assert row.keys() == validator("telemetry").schema["properties"].keys()
 
 
 @pytest.mark.parametrize(
@@ -90,16 +84,3 @@ def test_the_trial_schema_refuses(tmp_path: Path, change: dict[str, Any]) -> Non
     row = json.loads((store.folder / "trials.jsonl").read_text())
     assert validator("trial").is_valid(row)
     assert not validator("trial").is_valid(row | change)
-
-
-def test_written_telemetry_is_as_the_schema_says(tmp_path: Path) -> None:
-    import pyarrow.parquet
-
-    store = run_folder(tmp_path / "run", [trial(1)])
-    store.write_trial_telemetry(trial(1), [Observation(10**18, "fwd-1", "cpu_ratio", "1", 0.5)])
-    store.merge_telemetry()
-    table = pyarrow.parquet.read_table(store.telemetry_path)
-    assert table.schema.metadata[b"schema_version"] == b"1"
-    for row in table.to_pylist():
-        validator("telemetry").validate(row)
-        assert row.keys() == validator("telemetry").schema["properties"].keys()

@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow.parquet
@@ -17,21 +18,26 @@ from support.records.trials import run_folder, trial
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.results.documents import parse, trial_document, trial_record
 from sfcperf.results.files import replace_file, replacing
-from sfcperf.results.records import FailedAttempt, TrialRecord
+from sfcperf.results.records import FailedAttempt
 from sfcperf.results.store import RunStore
 from sfcperf.results.tables import monitor_cpu_cores, monitor_cpu_s
 from sfcperf.results.values import Loss, Observation
 
 
 def test_trials_come_back_as_they_were(tmp_path: Path) -> None:
+    crash = FailedAttempt(1, "crash", "fwd-1: it has ended", ("fwd-1", "fwd-2"), "d0001")
+    loss = Loss(8, 100, "echo requests got no reply", "the others count", 0.01)
     records = [
-        trial(1, values=[1.5, 2.5]),
+        trial(1, values=[1.5, 2.5], attempts=2, failed_attempts=(crash,), loss=loss),
         trial(2, values=[], status="failed", reasons=("ping: exit status 1", "ü\n\u2028")),
         trial(1, "s001", scenario={"topology": "T1", "on": True, "x": None, "r": 0.1}),
     ]
     store = run_folder(tmp_path / "run", records)
     assert store.trials() == records
     assert RunStore.open(store.folder).trials() == records
+    read_only = MappingProxyType({"a": MappingProxyType({})})
+    store.append_trial(replace(trial(3), notes=read_only))
+    assert store.trials()[-1].notes == {"a": {}}
 
 
 def test_warm_up_trials_are_kept_apart(tmp_path: Path) -> None:
@@ -59,10 +65,10 @@ def test_a_file_cut_at_any_byte_loses_no_finished_trial(
 
 def test_a_tail_of_zeros_is_a_torn_line(tmp_path: Path) -> None:
     """File systems leave this behind when the power goes."""
-    store = run_folder(tmp_path / "run", [trial(1)])
-    with (store.folder / "trials.jsonl").open("ab") as file:
+    folder = run_folder(tmp_path / "run", [trial(1)]).folder
+    with (folder / "trials.jsonl").open("ab") as file:
         file.write(bytes(512))
-    store = RunStore.open(store.folder)
+    store = RunStore.open(folder)
     assert store.trials() == [trial(1)]
     store.append_trial(trial(2))
     assert store.trials() == [trial(1), trial(2)]
@@ -91,6 +97,10 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, message: str) -> N
     assert caught.value.where == f"{path}:2"
 
 
+ATTEMPT = {**asdict(FailedAttempt(1, "crash", "it has ended", (), "d0001")), "functions": ["fwd-1"]}
+LOSS = asdict(Loss(8, 100, "echo requests got no reply", "the others count", 0.01))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -106,6 +116,11 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, message: str) -> N
         ({"trial_id": "../../etc"}, "trial_id is '../../etc'"),
         ({"schema_version": True}, "schema_version is True"),
         ({"schema_version": 0}, "schema_version is 0"),
+        ({"failed_attempts": [ATTEMPT | {"kind": "mood"}]}, "mood"),
+        ({"failed_attempts": ["a crash"]}, "failed_attempts"),
+        ({"failed_attempts": [ATTEMPT | {"attempt": "1"}]}, "attempt"),
+        ({"loss": LOSS | {"lost": 101}}, "lost"),
+        ({"loss": [1, 2]}, "loss"),
     ],
 )
 def test_a_line_of_another_shape_is_refused(change: dict[str, Any], message: str) -> None:
@@ -174,15 +189,25 @@ def test_what_is_no_measurement_is_not_recorded(tmp_path: Path, value: float) ->
     assert store.trials() == [trial(1)]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"null", b'{"run_id": 1}'])
-@pytest.mark.parametrize("name", ["run.json", "plan.json", "summary.json"])
-def test_damaged_documents_are_named(tmp_path: Path, name: str, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *(("run.json", text) for text in ("", "{", "[]", "\xff", "null", '{"run_id": 1}')),
+        ("plan.json", "{"),
+        *(
+            ("summary.json", f'{{"schema_version": 1, "summaries": {rows}}}')
+            for rows in ("3", "[3]")
+        ),
+        ("summary.json", '{"schema_version": 1, "summaries": [{"n": 1}]}'),
+    ],
+)
+def test_damaged_documents_are_named(tmp_path: Path, name: str, content: str) -> None:
     store = run_folder(tmp_path / "run")
-    (store.folder / name).write_bytes(content)
+    (store.folder / name).write_bytes(content.encode("latin-1"))
     read = {"run.json": store.manifest, "plan.json": store.plan, "summary.json": store.summaries}
     with pytest.raises(InputError, match="damaged") as caught:
         read[name]()
-    assert caught.value.where == str(store.folder / name)
+    assert str(caught.value.where).startswith(str(store.folder / name))
 
 
 @pytest.mark.parametrize(
@@ -232,14 +257,6 @@ def test_two_writers_of_one_document_do_not_meet(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["document"]
 
 
-@pytest.mark.parametrize("rows", ["3", "[3]", '[{"n": 1}]'])
-def test_damaged_summaries_are_named(tmp_path: Path, rows: str) -> None:
-    store = run_folder(tmp_path / "run")
-    (store.folder / "summary.json").write_text(f'{{"schema_version": 1, "summaries": {rows}}}')
-    with pytest.raises(InputError, match="damaged"):
-        store.summaries()
-
-
 def test_a_damaged_workflow_base_is_named(tmp_path: Path) -> None:
     store = run_folder(tmp_path / "run")
     (store.folder / "workflow-base.json").write_text("{}")
@@ -273,16 +290,16 @@ def test_what_is_no_run_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_telemetry_is_merged_in_the_order_of_trials(tmp_path: Path) -> None:
-    import duckdb
-
     store = run_folder(tmp_path / "run", [trial(2), trial(1)])
+    store.write_trial_telemetry(trial(1), [])
+    assert store.merge_telemetry() is None
     for record in (trial(1), trial(2), trial(3)):
         observed = [Observation(record.round, "fwd-1", "cpu_ratio", "1", 0.5)] * 2
         store.write_trial_telemetry(record, observed)
     assert store.merge_telemetry() == store.telemetry_path
-    rows = duckdb.sql(f"SELECT trial_id, time_ns FROM '{store.telemetry_path}'").fetchall()
+    rows = pyarrow.parquet.read_table(store.telemetry_path).to_pylist()
     # Round 3 is not in trials.jsonl: its trial was not finished.
-    assert rows == [("r002-s000-ping", 2)] * 2 + [("r001-s000-ping", 1)] * 2
+    assert [row["time_ns"] for row in rows] == [2, 2, 1, 1]
 
 
 def test_telemetry_of_many_trials_is_in_few_groups(tmp_path: Path) -> None:
@@ -322,44 +339,3 @@ def test_a_damaged_part_of_the_telemetry_is_named(tmp_path: Path) -> None:
         store.merge_telemetry()
     assert caught.value.where == str(part)
     assert not store.telemetry_path.exists()
-
-
-def test_no_telemetry_is_no_file(tmp_path: Path) -> None:
-    store = run_folder(tmp_path / "run", [trial(1)])
-    store.write_trial_telemetry(trial(1), [])
-    assert store.merge_telemetry() is None
-
-
-def test_a_field_with_read_only_mappings_is_written(tmp_path: Path) -> None:
-    from types import MappingProxyType
-
-    record: TrialRecord = replace(trial(1), notes=MappingProxyType({"a": MappingProxyType({})}))
-    store = run_folder(tmp_path / "run", [record])
-    assert store.trials()[0].notes == {"a": {}}
-
-
-def test_failed_attempts_and_losses_come_back_as_they_were(tmp_path: Path) -> None:
-    crash = FailedAttempt(1, "crash", "fwd-1: it has ended", ("fwd-1", "fwd-2"), "d0001")
-    loss = Loss(8, 100, "echo requests got no reply", "the others count", 0.01)
-    record = replace(trial(1), attempts=2, failed_attempts=(crash,), loss=loss)
-    assert run_folder(tmp_path / "run", [record]).trials() == [record]
-
-
-ATTEMPT = asdict(FailedAttempt(1, "crash", "fwd-1: it has ended", ("fwd-1",), "d0001"))
-LOSS = asdict(Loss(8, 100, "echo requests got no reply", "the others count", 0.01))
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"failed_attempts": [ATTEMPT | {"kind": "mood"}]},
-        {"failed_attempts": ["a crash"]},
-        {"failed_attempts": [ATTEMPT | {"attempt": "1"}]},
-        {"loss": LOSS | {"lost": 101}},
-        {"loss": [1, 2]},
-    ],
-)
-def test_damaged_failed_attempts_and_losses_are_refused(wrong: dict[str, Any]) -> None:
-    row = json.loads(trial_document(trial(1))) | wrong
-    with pytest.raises(InputError, match="damaged"):
-        trial_record(row, "trials.jsonl:1")

@@ -27,12 +27,7 @@ def test_the_last_factor_varies_fastest(load: Any) -> None:
         ("s003", {"topology": "T3", "n": 2}),
     ]
     assert [len(s.chain.functions) for s in workflow.scenarios] == [0, 2, 0, 2]
-    assert [s.client.node == s.server.node for s in workflow.scenarios] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    assert [s.client.node == s.server.node for s in workflow.scenarios] == [True] * 2 + [False] * 2
 
 
 def test_a_whole_reference_takes_the_type_and_a_part_the_text(load: Any) -> None:
@@ -73,22 +68,13 @@ def test_levels_that_are_objects_are_shown_by_their_name(load: Any) -> None:
         ({"factors": {"n": [1]}}, "/factors/n", "not used"),
         ({"topology": "${", "factors": {}}, "/topology", "without a closing"),
         ({"topology": "${}"}, "/topology", "no factor ''"),
-        (
-            {"design": {"seed": "${n}"}, "factors": {"n": [1]}},
-            "/design/seed",
-            "cannot be used here",
-        ),
-        ({"description": "${n}", "chain": CHAIN, "factors": {"n": [1]}}, "/description", "cannot"),
+        ({"design": {"seed": "${n}"}, "factors": {"n": [1]}}, "/design/seed", "cannot be used"),
         ({"chain": CHAIN, "factors": {"n": [1, "${n}"]}}, "/factors/n/1", "cannot be used here"),
         ({"chain": CHAIN, "factors": {"n": [1, 2, 1.0]}}, "/factors/n/2", "duplicate"),
         ({"chain": CHAIN, "factors": {"n": [1, "1"]}}, "/factors/n/1", "duplicate"),
         ({"chain": CHAIN, "factors": {"n": [1], "N": [2]}}, "/factors/N", "'n' and 'N'"),
         ({"chain": CHAIN, "factors": {"n.m": [1], "n_M": [2]}}, "/factors/n_M", "'n.m' and 'n_M'"),
-        (
-            {"topology": "${t}", "factors": {"t": ["T1", {"name": "T1", "nodes": {"a": {}}}]}},
-            "/factors/t/1",
-            "duplicate",
-        ),
+        ({"topology": "${t}", "factors": {"t": ["T1", {"name": "T1"}]}}, "/factors/t/1", "dupl"),
     ],
 )
 def test_mistakes(refused: Any, changes: dict[str, Any], pointer: str, message: str) -> None:

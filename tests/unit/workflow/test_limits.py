@@ -48,23 +48,19 @@ def test_long_text_counts(tmp_path: Path) -> None:
     assert limits.size({"a": ["b", 1], "c" * 200: None}) == 7
 
 
-def test_levels_times_section(tmp_path: Path) -> None:
-    options = {"n": "${f}", "list": [0] * 2000}
-    error = refused(
-        tmp_path,
-        factors={"f": [f"l{n}" for n in range(100)]},
-        endpoints={"client": {"options": options}},
-    )
+@pytest.mark.parametrize(
+    ("levels", "options"),
+    [
+        ([f"l{n}" for n in range(100)], {"n": "${f}", "list": [0] * 2000}),
+        ([{"name": "big", "value": [0] * 2000}], {"list": ["${f}"] * 100}),
+    ],
+    ids=["levels times section", "references times level"],
+)
+def test_values_when_expanded(tmp_path: Path, levels: list[Any], options: dict[str, Any]) -> None:
+    error = refused(tmp_path, factors={"f": levels}, endpoints={"client": {"options": options}})
     assert error.where == "/endpoints"
     assert "values" in error.message
     assert str(limits.MAX_EXPANDED) in str(error.allowed)
-
-
-def test_references_times_level(tmp_path: Path) -> None:
-    level = {"name": "big", "value": [0] * 2000}
-    options = {"list": ["${f}"] * 100}
-    error = refused(tmp_path, factors={"f": [level]}, endpoints={"client": {"options": options}})
-    assert error.where == "/endpoints"
 
 
 def test_a_level_without_a_name_is_short(tmp_path: Path) -> None:
@@ -74,14 +70,9 @@ def test_a_level_without_a_name_is_short(tmp_path: Path) -> None:
 
 
 def test_trials(tmp_path: Path) -> None:
+    many = {"factors": {"chain_length": campaign(200)}, "chain": CHAIN, "design": {"rounds": 999}}
     probes = [{"probe": "ping", "name": f"p{n}"} for n in range(32)]
-    error = refused(
-        tmp_path,
-        factors={"chain_length": campaign(200)},
-        chain=CHAIN,
-        probes=probes,
-        design={"rounds": 999},
-    )
+    error = refused(tmp_path, **many, probes=probes)
     assert error.where == "/design/rounds"
     assert str(limits.MAX_TRIALS) in str(error.allowed)
 

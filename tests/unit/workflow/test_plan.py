@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from itertools import chain
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from support.schemas import validator
 
 from sfcperf.control.resolved import resolved
 from sfcperf.workflow import plan as plans
@@ -43,36 +41,20 @@ def test_the_order_follows_from_the_seed_alone(load: Any) -> None:
     assert shuffled != [name[4:] for name in order(first, 2)]
 
 
-def test_leaving_scenarios_out_does_not_reshuffle_the_others(load: Any) -> None:
-    workflow = load(**VARIED)
-    kept = [name for name in order(workflow, 3) if "-s001-" in name or "-s006-" in name]
-    assert order(workflow, 3, only=["s006", "s001"]) == kept
-
-
 def test_sequential_order_is_that_of_the_file(load: Any) -> None:
     workflow = load(**VARIED, design={"order": "sequential"})
     assert order(workflow, 2) == sorted(order(workflow, 2))
 
 
-@pytest.mark.parametrize("stop", [None, {"relative_half_width": 0.1, "max_rounds": 7}])
-def test_the_document_fits_its_schema(load: Any, stop: Any) -> None:
-    design = {"rounds": 2, "warmup_rounds": 1, **({"stop_when": stop} if stop else {})}
-    workflow = load(**VARIED, design=design)
-    document = {
-        "schema_version": 1,
-        **plan_document(workflow),
-        "resolved": resolved(workflow),
-    }
-    schema = json.loads((files("sfcperf.schemas") / "plan.schema.json").read_text())
-    Draft202012Validator.check_schema(schema)
-    assert list(Draft202012Validator(schema).iter_errors(document)) == []
-    assert [(r["round"], r["warmup"]) for r in document["rounds"]] == [
-        (1, True),
-        (1, False),
-        (2, False),
-    ]
+def test_the_document_fits_its_schema(load: Any) -> None:
+    stop = {"relative_half_width": 0.1, "max_rounds": 7}
+    workflow = load(**VARIED, design={"rounds": 2, "warmup_rounds": 1, "stop_when": stop})
+    document = {"schema_version": 1, **plan_document(workflow), "resolved": resolved(workflow)}
+    validator("plan").validate(document)
+    rounds = [(r["round"], r["warmup"]) for r in document["rounds"]]
+    assert rounds == [(1, True), (1, False), (2, False)]
     assert document["trials"] == 2 * 8 * 2
-    assert document["max_rounds"] == (7 if stop else 2)
+    assert document["max_rounds"] == 7
     names = [t for r in document["rounds"] for v in r["visits"] for t in v["trials"]]
     assert len(set(names)) == len(names) == 3 * 8 * 2
 
@@ -82,8 +64,3 @@ def test_the_estimate_adds_up(load: Any) -> None:
     warmup = trial_groups(workflow, 1, warmup=True)
     every = chain(warmup, trial_groups(workflow, 1), trial_groups(workflow, 2))
     assert plans.workflow_s(workflow) == pytest.approx(sum(map(plans.trial_group_s, every)))
-    probe = workflow.scenarios[0].probes[0]
-    assert plans.probe_s(probe) == pytest.approx(plans.TRIAL_S + 2.0)
-    longest = workflow.scenarios[7]
-    more = plans.deploy_s(longest) - plans.deploy_s(workflow.scenarios[0])
-    assert more == pytest.approx(7 * plans.DEPLOY_FUNCTION_S)

@@ -1,4 +1,4 @@
-"""The section `services`: checked when a workflow is loaded."""
+"""The sections `services` and `analyses`: checked when a workflow is loaded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from support.workflows.plugins import INSTALLED, findings_at
 
 from sfcperf.errors import WorkflowError
+from sfcperf.workflow.model import PluginSpec
 from sfcperf.workflow.plan import plan_document
 
 STORE = {"service": "store"}
@@ -20,32 +21,42 @@ def test_defaults_and_order(load: Any) -> None:
         ("z", "store", 3),
         ("a", "store", 4),
     ]
-    assert load().services == ()
+    assert load().services == load().analyses == ()
+    assert load(analyses=[ANALYSIS]).analyses == (PluginSpec("relate", {"order": 1}),)
     assert plan_document(workflow)["services"] == ["z", "a"]
     assert "services" not in plan_document(load())
 
 
+ANALYSIS = {"analysis": "relate"}
+
+
 @pytest.mark.parametrize(
-    ("services", "where", "message", "help_text"),
+    ("section", "given", "where", "message", "help_text"),
     [
-        ({"a": {"service": "stor"}}, "/services/a/service", "not known", "'store'"),
-        ({"a": {}}, "/services/a", "'service' is missing", "Kind"),
-        ({"a": {**STORE, "sizes": 1}}, "/services/a/sizes", "not known", "'size'"),
-        ({"a": {**STORE, "size": 9}}, "/services/a/size", "at most 8", ""),
-        ({"a": {**STORE, "size": 6}}, "/services/a/size", "more than the limit", ""),
-        ({"a:1": STORE}, "/services/a:1", "required pattern", ""),
-        ({"a": {**STORE, "feed": "b"}, "b": STORE}, "/services/a", "not started before", "none"),
-        ([STORE], "/services", "an object", ""),
+        ("services", {"a": {"service": "stor"}}, "/services/a/service", "not known", "'store'"),
+        ("services", {"a": {}}, "/services/a", "'service' is missing", "Kind"),
+        ("services", {"a": {**STORE, "sizes": 1}}, "/services/a/sizes", "not known", "'size'"),
+        ("services", {"a": {**STORE, "size": 9}}, "/services/a/size", "at most 8", ""),
+        ("services", {"a": {**STORE, "size": 6}}, "/services/a/size", "more than the limit", ""),
+        ("services", {"a:1": STORE}, "/services/a:1", "required pattern", ""),
+        ("services", {"a": {**STORE, "feed": "b"}}, "/services/a", "not started before", "none"),
+        ("services", [STORE], "/services", "an object", ""),
+        ("analyses", [{"analysis": "relat"}], "/analyses/0/analysis", "relat", "'relate'"),
+        ("analyses", [{**ANALYSIS, "ordr": 2}], "/analyses/0/ordr", "ordr", "'order'"),
+        ("analyses", [{**ANALYSIS, "order": 0}], "/analyses/0/order", "0", ""),
+        ("analyses", [{"order": 1}], "/analyses/0", "'analysis' is missing", ""),
+        ("analyses", [ANALYSIS, ANALYSIS], "/analyses/1/analysis", "duplicate", ""),
+        ("analyses", [{**ANALYSIS, "order": "${n}"}], "/analyses/0/order", "this is the same", ""),
+        ("analyses", ANALYSIS, "/analyses", "must be a list", ""),
     ],
 )
 def test_what_is_wrong_is_pointed_at(
-    load: Any, services: Any, where: str, message: str, help_text: str
+    refused: Any, section: str, given: Any, where: str, message: str, help_text: str
 ) -> None:
-    with pytest.raises(WorkflowError) as caught:
-        load(services=services)
-    (found,) = findings_at(caught.value, where)
-    assert message in found.message
-    assert help_text in f"{found.allowed} {found.hint}"
+    factors = {"n": [1, 2]} if "${n}" in str(given) else None
+    found = findings_at(refused(**{section: given}, factors=factors), where)
+    assert message in found[0].message
+    assert help_text in f"{found[0].allowed} {found[0].hint}"
 
 
 def test_a_knob_names_a_service_of_the_workflow(load: Any) -> None:

@@ -1,4 +1,5 @@
-"""The shipped workflows: whole, in every preset, on the plug-ins that are really installed."""
+"""The shipped workflows and profiles: whole, in every preset, on the plug-ins that are really
+installed."""
 
 from __future__ import annotations
 
@@ -11,18 +12,22 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from support.heavy import HEAVY, imports
+from support.schemas import validator
 from support.workflows.file import load_workflow
+from support.workflows.mutations import WORKFLOWS, places
 
 from sfcperf import plugins
+from sfcperf.cli.shipped import shipped
 from sfcperf.report.verdict import MIN_TRIALS
 from sfcperf.workflow import plan as plans
 from sfcperf.workflow.document import pointer
 from sfcperf.workflow.expand import VARYING
 from sfcperf.workflow.load import load_document
+from sfcperf.workflow.model import Workflow
+from sfcperf.workflow.profile import read_profile
 from sfcperf.workflow.schema import effective_schema
 from sfcperf.workflow.vnfd import read_descriptor
 
-WORKFLOWS = Path(__file__).parents[3] / "workflows"
 SHIPPED_SCHEMA = WORKFLOWS.with_name("schemas") / "workflow.schema.json"
 FILES = sorted(WORKFLOWS.glob("*.json"))
 PRESETS = [(file, preset) for file in FILES for preset in json.loads(file.read_text())["presets"]]
@@ -54,15 +59,6 @@ def test_a_report_of_it_can_be_trustworthy(file: Path) -> None:
     """The quickstart is a first look; PPTMon has the rounds of its paper. Their reports say so."""
     rounds = load_workflow(file).design.rounds
     assert rounds >= MIN_TRIALS or file.stem == "quickstart" or file.stem.startswith("pptmon-")
-
-
-def places(value: Any, at: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
-    """Every place in a value, itself included."""
-    if isinstance(value, dict):
-        return [at, *(place for key in value for place in places(value[key], (*at, key)))]
-    if isinstance(value, list):
-        return [at, *(place for i, item in enumerate(value) for place in places(item, (*at, i)))]
-    return [at]
 
 
 @pytest.mark.gate_runs("each value")
@@ -102,46 +98,117 @@ def test_there_is_a_short_variant_of_each() -> None:
     assert {file for file, preset in PRESETS if preset == "short"} == set(FILES)
 
 
+def named_workflow(name: str) -> Workflow:
+    return load_workflow(WORKFLOWS / f"{name}.json")
+
+
 def test_quickstart_fits_in_its_time() -> None:
-    workflow = load_workflow(WORKFLOWS / "quickstart.json")
+    workflow = named_workflow("quickstart")
     assert [len(s.chain.functions) for s in workflow.scenarios] == [0, 1, 2]
     assert plans.workflow_s(workflow) <= 120
 
 
-def test_fig8_is_that_of_the_paper() -> None:
-    workflow = load_workflow(WORKFLOWS / "sfcperf-fig8.json")
-    lengths = {(s.topology.name, len(s.chain.functions)) for s in workflow.scenarios}
-    assert lengths == {(t, n) for t in ("T1", "T2", "T3") for n in range(11)}
-    assert [f.name for f in workflow.figures] == ["fig8a", "fig8b", "fig8c"]
-    assert workflow.design.confidence == 0.95
-    (throughput,) = [p for p in workflow.scenarios[0].probes if p.label == "throughput"]
+SFCMON_FIG4 = {
+    "factors": {"flows": [1, 20_000, 40_000]},
+    "vnfs": {"mon": {"type": "sfcmon", "knobs": {"window_s": 20}}},
+    "variants": {"SFCMon": {}, **{v: {"vnfs.mon.knobs.monitor": v} for v in ("table", "none")}},
+    "probes": [
+        {"protocol": "tcp", "duration_s": 10},
+        {"protocol": "udp", "payload_bytes": 512, "duration_s": 10},
+    ],
+    "design": {"rounds": 30, "centre": "median"},
+    "figures": [{"metric": "rate_bps"}, {"metric": "delay_us"}],
+}
+"""SFCMon, section 3.3: TCP, UDP with 512 bytes, 10 s, 1 to 40,000 flows, 30 executions."""
+PPTMON_RATES = ("0.5", "1", "5", "10", "20")
+SLOW = {"rate_bps": 500_000, "duration_s": 20}
+PAPERS: dict[str, dict[str, Any]] = {
     # Ethernet, IPv4 and UDP headers make it the paper's 1334 bytes.
-    assert throughput.parameters["payload_bytes"] + 14 + 20 + 8 == 1334
+    "sfcperf-fig8": {
+        "factors": {"topology": ["T1", "T2", "T3"], "chain_length": list(range(11))},
+        "probes": [{}, {}, {"name": "throughput", "payload_bytes": 1334 - 14 - 20 - 8}],
+        "design": {"confidence": 0.95},
+        "figures": [{"name": "fig8a"}, {"name": "fig8b"}, {"name": "fig8c"}],
+    },
+    "sfcperf-fig8d": {
+        "factors": {"vcpus": [1, 2, 3, 4]},
+        "vnfs": {"fwd": {"resources": {"vcpus": "${vcpus}"}, "knobs": {"engine": "userspace"}}},
+    },
+    # SFCMon, section 3.2: 30 chunks of 60 s, 0.1 % of the packets, 5 rows of 5436 columns.
+    "sfcmon-fig3": {
+        "factors": {"window_s": [6, 7, 10, 15, 30, 60]},
+        "chain": {"functions": []},
+        "probes": [
+            {"window_s": "${window_s}", "duration_s": 60, "threshold": 0.001}
+            | {"threshold_eval": 1000, "cms_rows": 5, "cms_columns": 5436}
+        ],
+        "design": {"rounds": 30, "centre": "mean"},
+    },
+    "sfcmon-fig4": SFCMON_FIG4 | {"monitors": [{"monitor": "background", "flows": "${flows}"}]},
+    "sfcmon-fig4-bmv2": SFCMON_FIG4,
+    # PPTMon, section IV-B: a firewall, TCP and UDP at 500 kbit/s for 20 s, 0 to 1000 rules.
+    "pptmon-fig6": {
+        "factors": {"rules": [0, 100, 250, 500, 750, 1000]},
+        "vnfs": {"fw": {"type": "firewall", "knobs": {"rules": "${rules}"}}},
+        "probes": [{"protocol": "tcp", **SLOW}, {"protocol": "udp", **SLOW}],
+        "design": {"rounds": 6, "centre": "mean"},
+        "figures": [{"lines": [{"source": "fw-1"}] * 4}],
+    },
+    # Section IV-C: a firewall without rules, 0.5 to 20 samples per second.
+    "pptmon-fig7": {
+        "vnfs": {"fw": {"type": "firewall", "knobs": {"rules": 0}}},
+        "variants": {
+            "off": {},
+            **{r: {"monitors.-": {"monitor": "pptmon", "rate_hz": float(r)}} for r in PPTMON_RATES},
+        },
+    },
+}
 
 
-def test_fig8d_varies_vcpus_of_the_userspace_engine() -> None:
-    workflow = load_workflow(WORKFLOWS / "sfcperf-fig8d.json")
-    functions = [s.chain.functions for s in workflow.scenarios]
-    assert [f.resources.vcpus for (f,) in functions] == [1, 2, 3, 4]
-    assert {f.knobs["engine"] for (f,) in functions} == {"userspace"}
+def holds(given: Any, part: Any) -> bool:
+    """Whether objects have these keys, lists these items, and values are the same."""
+    if isinstance(part, dict):
+        return all(key in given and holds(given[key], value) for key, value in part.items())
+    if isinstance(part, list):
+        return len(given) == len(part) and all(map(holds, given, part))
+    return bool(given == part)
 
 
-def test_fig9_compares_the_functions_of_the_paper() -> None:
-    workflow = load_workflow(WORKFLOWS / "sfcperf-fig9.json")
-    types = {s.levels["chain"]: [f.type for f in s.chain.functions] for s in workflow.scenarios}
-    assert types == {
+@pytest.mark.parametrize("name", PAPERS)
+def test_it_is_what_the_paper_says(name: str) -> None:
+    document = json.loads((WORKFLOWS / f"{name}.json").read_text())
+    assert [key for key, part in PAPERS[name].items() if not holds(document[key], part)] == []
+
+
+CHAINS: dict[str, dict[str, list[str]]] = {
+    "sfcperf-fig9": {
         "forwarder": ["forwarder"],
         "SFC-proxy": ["router"],
         "firewall": ["nsh_firewall"],
         "forwarder-userspace": ["forwarder"],
         "IDS": ["ids"],
         "firewall-IDS": ["nsh_firewall", "ids"],
-    }
-    functions = [f for s in workflow.scenarios for f in s.chain.functions]
-    assert {f.resources.vcpus for f in functions} == {1}
-    assert not plugins.load("vnf", "router").nsh_aware
-    assert {s.topology.name for s in workflow.scenarios} == {"T1"}
-    assert [f.name for f in workflow.figures] == ["fig9a", "fig9b", "fig9c"]
+    },
+    "pptmon-fig8": {
+        "IPS": ["ips"],
+        "DPI": ["dpi"],
+        "firewall": ["firewall"],
+        "NAT": ["nat"],
+        "load-balancer": ["load_balancer"],
+    },
+    "pptmon-fig9": {
+        "SFC1": ["firewall", "load_balancer"],
+        "SFC2": ["firewall", "ips", "load_balancer"],
+    },
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_are_those_of_the_paper(name: str) -> None:
+    scenarios = named_workflow(name).scenarios
+    found = {list(s.levels.values())[-1]: [f.type for f in s.chain.functions] for s in scenarios}
+    assert found == CHAINS[name]
+    assert {f.resources.vcpus for s in scenarios for f in s.chain.functions} == {1}
 
 
 @pytest.mark.parametrize("name", ["sfcperf-table1", "sfcperf-blocking"])
@@ -162,90 +229,10 @@ def test_what_is_sent_did_not_train(name: str) -> None:
                 assert sent["training_share"] == classifier.parameters["share"]
 
 
-def test_sfcmon_fig3_is_that_of_the_paper() -> None:
-    """Section 3.2: 30 chunks of 60 s, 0.1 % of the packets, 5 rows of 5436 columns."""
-    workflow = load_workflow(WORKFLOWS / "sfcmon-fig3.json")
-    assert [s.levels["window_s"] for s in workflow.scenarios] == [6, 7, 10, 15, 30, 60]
-    assert (workflow.design.rounds, workflow.design.centre) == (30, "mean")
-    for scenario in workflow.scenarios:
-        assert scenario.chain.functions == ()
-        (probe,) = scenario.probes
-        asked = dict(probe.parameters)
-        assert asked["window_s"] == scenario.levels["window_s"]
-        assert (asked["duration_s"], asked["threshold"], asked["threshold_eval"]) == (
-            60,
-            0.001,
-            1000,
-        )
-        assert (asked["cms_rows"], asked["cms_columns"]) == (5, 5436)
-    (figure,) = workflow.figures
-    assert [line.metric for line in figure.lines] == ["accuracy", "precision", "recall", "fpr"]
-
-
-@pytest.mark.parametrize("name", ["sfcmon-fig4", "sfcmon-fig4-bmv2"])
-def test_sfcmon_fig4_is_that_of_the_paper(name: str) -> None:
-    """Section 3.3: TCP, UDP with 512 bytes, 10 s, 1 to 40,000 flows, 30 executions; a monitor of
-    each kind."""
-    workflow = load_workflow(WORKFLOWS / f"{name}.json")
-    levels = [(s.levels["variant"], s.levels["flows"]) for s in workflow.scenarios]
-    flows = (1, 20_000, 40_000)
-    assert levels == [(v, n) for v in ("SFCMon", "table", "none") for n in flows]
-    assert (workflow.design.rounds, workflow.design.centre) == (30, "median")
-    for scenario in workflow.scenarios:
-        (function,) = scenario.chain.functions
-        kind = {"SFCMon": "sketches"}.get(scenario.levels["variant"], scenario.levels["variant"])
-        assert (function.knobs["monitor"], function.knobs["window_s"]) == (kind, 20)
-        throughput, latency = (probe.parameters for probe in scenario.probes)
-        assert (throughput["protocol"], throughput["duration_s"]) == ("tcp", 10)
-        assert (latency["protocol"], latency["payload_bytes"], latency["duration_s"]) == (
-            "udp",
-            512,
-            10,
-        )
-        if function.knobs["engine"] == "bmv2":
-            (entries,) = function.knobs["table_entries"]
-            assert entries["count"] == scenario.levels["flows"]
-            ends = (entries["source"], entries["destination"])
-            assert ends == (scenario.client.address, scenario.server.address)
-        else:
-            assert latency["rate_bps"] == 10_000_000
-            (background,) = scenario.monitors
-            assert background.parameters["flows"] == scenario.levels["flows"]
-    assert [figure.metric for figure in workflow.figures] == ["rate_bps", "delay_us"]
-
-
-def test_pptmon_fig6_is_that_of_the_paper() -> None:
-    """Section IV-B: a firewall, TCP and UDP at 500 kbit/s for 20 s, 0 to 1000 rules."""
-    workflow = load_workflow(WORKFLOWS / "pptmon-fig6.json")
-    functions = [s.chain.functions for s in workflow.scenarios]
-    assert [f.knobs["rules"] for (f,) in functions] == [0, 100, 250, 500, 750, 1000]
-    probes = {p.label: p.parameters for p in workflow.scenarios[0].probes}
-    assert {p["rate_bps"] for p in probes.values()} == {500_000}
-    assert {p["duration_s"] for p in probes.values()} == {20}
-    assert {p["protocol"] for p in probes.values()} == {"tcp", "udp"}
-    assert (workflow.design.rounds, workflow.design.centre) == (6, "mean")
-    (figure,) = workflow.figures
-    (source,) = {line.source for line in figure.lines}
-    assert source == functions[0][0].name
-    assert {line.probe for line in figure.lines} == set(probes)
-
-
-def test_pptmon_fig7_has_the_rates_of_the_paper_beside_none() -> None:
-    """Section IV-C: a firewall without rules, 0.5 to 20 samples per second."""
-    workflow = load_workflow(WORKFLOWS / "pptmon-fig7.json")
-    rates = [
-        [m.parameters["rate_hz"] for m in s.monitors if m.monitor == "pptmon"]
-        for s in workflow.scenarios
-    ]
-    assert rates == [[], [0.5], [1], [5], [10], [20]]
-    assert [s.levels["variant"] for s in workflow.scenarios] == ["off", "0.5", "1", "5", "10", "20"]
-    assert {s.chain.functions[0].knobs["rules"] for s in workflow.scenarios} == {0}
-
-
 @pytest.mark.parametrize("name", ["pptmon-fig8", "pptmon-fig9"])
 def test_pptmon_is_off_and_on_in_the_same_block(name: str) -> None:
     """The two differ in nothing else; what drifts meets both."""
-    workflow = load_workflow(WORKFLOWS / f"{name}.json")
+    workflow = named_workflow(name)
     half = len(workflow.scenarios) // 2
     off, on = workflow.scenarios[:half], workflow.scenarios[half:]
     assert [s.chain for s in off] == [s.chain for s in on]
@@ -255,27 +242,9 @@ def test_pptmon_is_off_and_on_in_the_same_block(name: str) -> None:
     assert workflow.variants[0].name == "PPTMon-off"
 
 
-def test_pptmon_fig8_has_the_vnfs_of_table_1() -> None:
-    workflow = load_workflow(WORKFLOWS / "pptmon-fig8.json")
-    types = {s.levels["vnf"]: s.chain.functions[0].type for s in workflow.scenarios}
-    assert types == {
-        "IPS": "ips",
-        "DPI": "dpi",
-        "firewall": "firewall",
-        "NAT": "nat",
-        "load-balancer": "load_balancer",
-    }
-
-
-def test_pptmon_fig9_has_the_chains_of_the_paper() -> None:
-    """Section IV-E: each ends at nginx behind the load balancer, which ab does not know of."""
-    workflow = load_workflow(WORKFLOWS / "pptmon-fig9.json")
-    chains = {s.levels["chain"]: [f.type for f in s.chain.functions] for s in workflow.scenarios}
-    assert chains == {
-        "SFC1": ["firewall", "load_balancer"],
-        "SFC2": ["firewall", "ips", "load_balancer"],
-    }
-    for scenario in workflow.scenarios:
+def test_pptmon_fig9_ends_at_the_server_behind_the_load_balancer() -> None:
+    """Section IV-E: ab does not know of it."""
+    for scenario in named_workflow("pptmon-fig9").scenarios:
         (probe,) = scenario.probes
         balancer = scenario.chain.functions[-1].knobs
         assert probe.parameters["requests"] == 10_000
@@ -288,3 +257,14 @@ def test_validation_imports_nothing_heavy() -> None:
     path = str(WORKFLOWS / "quickstart.json")
     code = f"from sfcperf.cli.inputs import read_workflow; read_workflow({path!r}, *[None] * 3)"
     assert imports(code, HEAVY) == ""
+
+
+@pytest.mark.parametrize("name", ["local", "openstack"])
+def test_a_profile_is_named_after_its_driver_and_changes_nothing_else(name: str) -> None:
+    file = shipped("profiles")[name]
+    validator("profile").validate(json.loads(file.read_text()))
+    for workflow in ("quickstart", "firewall-chain"):
+        alone = named_workflow(workflow)
+        loaded = load_workflow(WORKFLOWS / f"{workflow}.json", profile=read_profile(file))
+        assert loaded.driver == name
+        assert (loaded.scenarios, loaded.design) == (alone.scenarios, alone.design)

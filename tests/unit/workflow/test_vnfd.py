@@ -39,7 +39,6 @@ def importing(what: str) -> str:
     ("text", "expected"),
     [
         (template(vdu("num_cpus: 3, mem_size: 1 GiB")), Descriptor(3, 1024)),
-        (template(vdu("num_cpus: 3")), Descriptor(3, None)),
         (template(vdu("mem_size: 100 MB")), Descriptor(None, 96)),
         (template(vdu("")), Descriptor(None, None)),
         (template(vdu("num_cpus: '2', mem_size: 2 GiB")), Descriptor(2, 2048)),
@@ -47,10 +46,7 @@ def importing(what: str) -> str:
             template(vdu("num_cpus: {get_input: n}")),
             Descriptor(None, None, left_open=frozenset({"vcpus"})),
         ),
-        (
-            template(vdu("mem_size: {get_input: m}")),
-            Descriptor(None, 1024),
-        ),
+        (template(vdu("mem_size: {get_input: m}")), Descriptor(None, 1024)),
         (
             template(vdu("num_cpus: {get_input: n}"), vdu("num_cpus: 2", "VDU2")),
             Descriptor(None, None, left_open=frozenset({"vcpus"})),
@@ -194,7 +190,6 @@ def test_what_is_known_at_deployment_only(tmp_path: Path) -> None:
         ("- 1", "not TOSCA"),
         ("a: 1", "not TOSCA"),
         (NFV, "is empty"),
-        (NFV + "topology_template: {}", "is empty"),
         (template(vdu("num_cpus: two")), "not an integer"),
         (template(vdu("num_cpus: 2.5")), "num_cpus of 2.5"),
         (template(vdu("num_cpus: '2_0'")), "num_cpus of '2_0'"),

@@ -33,6 +33,7 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
     return folder / "vnfd.yaml"
 
 
+@pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("form", forms(""))
 @pytest.mark.parametrize("target", [*OUTSIDE, *URLS])
 @pytest.mark.parametrize("nested", [False, True])
@@ -82,12 +83,11 @@ def test_sizes_that_no_machine_has(tmp_path: Path, properties: str, message: str
         read_descriptor(write(tmp_path, {"vnfd.yaml": template(properties)}))
 
 
-@pytest.mark.parametrize("cpus", [-5, 0])
-def test_types_whose_sizes_the_parser_does_not_check(tmp_path: Path, cpus: int) -> None:
-    vdu = f"""
+def test_types_whose_sizes_the_parser_does_not_check(tmp_path: Path) -> None:
+    vdu = """
     T:
       type: tosca.nodes.nfv.VDU.Tacker
-      capabilities: {{nfv_compute: {{properties: {{num_cpus: {cpus}}}}}}}
+      capabilities: {nfv_compute: {properties: {num_cpus: 0}}}
 """
     with pytest.raises(InputError, match="num_cpus") as caught:
         read_descriptor(write(tmp_path, {"vnfd.yaml": template(vdu=vdu)}))
@@ -114,13 +114,8 @@ def test_yaml_is_bounded(text: str, message: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_yaml_is_not_deep() -> None:
+def test_yaml_within_its_limits() -> None:
+    known = yaml_input.loads(b"a: &a [1, 0x10, 1.5]\nb: *a", "it")
+    assert known == {"a": [1, 16, 1.5], "b": [1, 16, 1.5]}
     with pytest.raises(InputError, match="nested too deeply at line 1"):
         yaml_input.loads(b"a: " + b"[" * 100, "it")
-
-
-def test_yaml_within_its_limits() -> None:
-    assert yaml_input.loads(b"a: &a [1, 0x10, 1.5]\nb: *a", "it") == {
-        "a": [1, 16, 1.5],
-        "b": [1, 16, 1.5],
-    }

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 import pyarrow.parquet
 import pytest
+from support.command import Command
 from support.records.page import Page
 from support.records.runs import RunOptions, build_run
 
@@ -29,14 +29,14 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return store.folder
 
 
-def test_sql(run: Path, sfcperf: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+def test_sql(run: Path, sfcperf: Command) -> None:
     asked = "select (select count(*) from telemetry) > 0, (select count(*) from flows) > 0, "
     asked += "(select count(*) from joined) > 0, folder is not null from runs"
     assert sfcperf("query", run, asked, "--format", "csv") == 0
-    assert capsys.readouterr().out.splitlines()[1] == "true,true,true,true"
+    assert sfcperf.out.splitlines()[1] == "true,true,true,true"
 
 
-def test_tables(run: Path, sfcperf: Callable[..., int]) -> None:
+def test_tables(run: Path, sfcperf: Command) -> None:
     assert sfcperf("export", run, "--format", "parquet") == 0
     assert sfcperf("export", run) == 0
     assert sfcperf("query", run, "select 1 a", "--format", "parquet", "-o", run / "q.parquet") == 0
@@ -47,7 +47,7 @@ def test_tables(run: Path, sfcperf: Callable[..., int]) -> None:
             assert pyarrow.parquet.read_table(file).num_rows == len(rows) > 0
 
 
-def test_pages(run: Path, sfcperf: Callable[..., int], tmp_path: Path) -> None:
+def test_pages(run: Path, sfcperf: Command, tmp_path: Path) -> None:
     """Their links lead where the files are."""
     assert sfcperf("report", run) == 0
     other = build_run(tmp_path / "other", SMALL).folder
@@ -58,7 +58,7 @@ def test_pages(run: Path, sfcperf: Callable[..., int], tmp_path: Path) -> None:
     assert run in {target.parent for target in targets}
 
 
-def test_packages(run: Path, sfcperf: Callable[..., int], tmp_path: Path) -> None:
+def test_packages(run: Path, sfcperf: Command, tmp_path: Path) -> None:
     options = ("--allow-incomplete", "-o", run.parent / "p.zip")
     assert sfcperf("pack", run, *options) == 0
     assert sfcperf("verify", run.parent / "p.zip", "--json") in (0, 1)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.command import Command
 from support.records.runs import RunOptions, build_run
 
 from sfcperf.results.runs import latest_run
@@ -16,8 +16,7 @@ SMALL = RunOptions(topologies=("T1",), chain_lengths=(1,), rounds=2, failed=froz
 
 def begun(folder: Path, started_at: str) -> RunStore:
     store = build_run(folder, SMALL)
-    manifest = {k: v for k, v in store.manifest().items() if k != "schema_version"}
-    store.write_manifest({**manifest, "started_at": started_at, "run_id": folder.name})
+    store.write_manifest({**store.manifest(), "started_at": started_at, "run_id": folder.name})
     return store
 
 
@@ -34,43 +33,31 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_it_is_the_run_that_was_begun_last(results: Path, sfcperf: Command) -> None:
+    assert latest_run(results) == results / "a"
+    for words in (
         ("watch",),
         ("watch", "latest"),
         ("report",),
         ("export",),
-        ("export", "latest"),
         ("figures", "--format", "svg", "--metric", "rtt_us", "--probe", "ping"),
         ("query", "latest", "select run_id || '/' as found from runs"),
-    ],
-    ids=" ".join,
-)
-def test_it_is_the_run_that_was_begun_last(
-    results: Path,
-    sfcperf: Callable[..., int],
-    capsys: pytest.CaptureFixture[str],
-    words: tuple[str, ...],
-) -> None:
-    assert latest_run(results) == results / "a"
-    assert sfcperf(*words) == 0
-    out = capsys.readouterr().out
-    assert "a/" in out or "results/a" in out
-    assert "results/b" not in out
+    ):
+        assert sfcperf(*words) == 0
+        out = sfcperf.out
+        assert "a/" in out or "results/a" in out, words
+        assert "results/b" not in out
 
 
-def test_a_run_of_that_name_is_meant(results: Path, sfcperf: Callable[..., int]) -> None:
+def test_a_run_of_that_name_is_meant(results: Path, sfcperf: Command) -> None:
     begun(results / "latest", "2025-01-01T00:00:00+00:00")
     assert sfcperf("export", "latest") == 0
     assert (results / "latest" / "samples.csv").is_file()
 
 
-@pytest.mark.parametrize("verb", ["watch", "report", "export", "figures"])
-def test_there_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sfcperf: Callable[..., int], verb: str
-) -> None:
+def test_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sfcperf: Command) -> None:
     monkeypatch.chdir(tmp_path)
-    assert sfcperf(verb) == 2
+    assert sfcperf("watch") == 2
     (tmp_path / "results").mkdir()
-    assert sfcperf(verb) == 2
+    for verb in ("watch", "report", "export", "figures"):
+        assert sfcperf(verb) == 2
