@@ -62,6 +62,10 @@ class SffMonitor(SamplingMonitor):
         }
     )
 
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        super().__init__(parameters)
+        self._sffs: Mapping[str, ReportingSff] = {}
+
     @classmethod
     def check_scenario(
         cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
@@ -75,7 +79,7 @@ class SffMonitor(SamplingMonitor):
         """Take the SFFs that count. Raises CannotBeMeasured when the deployment has none."""
         if not deployment.sffs:
             raise CannotBeMeasured(_NONE_COUNTS, hint=_HINT)
-        self._sffs: Mapping[str, ReportingSff] = deployment.sffs
+        self._sffs = deployment.sffs
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
         """Make the SFFs trace one packet in `trace`, read their counters, and start sampling."""
