@@ -9,15 +9,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from support.command import SFCPERF, spawn
 from support.engine import SMALL, Bench
 from support.heavy import HEAVY
 from support.signals import default_signals
-
-from sfcperf.results.store import RunStore
 
 RETRY_S = 60
 SLOW = [{"probe": "fake", "name": "a", "measure_s": 0.05}]
@@ -206,34 +203,3 @@ def read_all(descriptor: int) -> str:
     finally:
         os.close(descriptor)
     return b"".join(chunks).decode()
-
-
-@pytest.mark.exhaustive
-def test_ctrl_c_stops_the_rest_of_a_campaign(bench: Bench) -> None:
-    path = bench.write(probes=SLOW, design={"rounds": 8, "warmup_rounds": 0})
-    argv = ("run", path, "--results", bench.results, "--repeat", 4, "--quiet")
-    with spawn(*argv) as process:
-        assert process.stdout is not None
-        folders = [process.stdout.readline().strip() for _ in range(2)]
-        _wait_for_a_trial(process, Path(folders[1]))
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "1 of 4 runs complete" in err
-    assert [store.manifest()["status"] for store in _by_number(bench.results)] == [
-        "complete",
-        "interrupted",
-    ]
-    assert bench.leftovers() == []
-
-
-def _wait_for_a_trial(process: subprocess.Popen[str], folder: Path) -> None:
-    end = time.monotonic() + 60
-    while not (folder / "trials.jsonl").exists() and time.monotonic() < end:
-        assert process.poll() is None
-        time.sleep(0.05)
-
-
-def _by_number(results: Path) -> list[RunStore]:
-    stores = [RunStore.open(folder) for folder in results.iterdir()]
-    return sorted(stores, key=lambda store: store.manifest()["repeat"]["index"])

@@ -15,6 +15,7 @@ from sfcperf import plugins
 from sfcperf.active.ping import Ping
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.package.pack import pack
+from sfcperf.package.readme import readme_text
 from sfcperf.package.replay.packaged import Provider
 from sfcperf.package.replay.stand_ins import StandIn
 from sfcperf.results.store import RunFile, RunStore
@@ -90,6 +91,7 @@ def package(
             }
         ]
         changed["package.json"] = json.dumps(manifest)
+        changed["README.md"] = readme_text(manifest)
     new = {name: text.encode() if isinstance(text, str) else text for name, text in changed.items()}
     return resealed(made, folder / "paper.zip", new)
 
