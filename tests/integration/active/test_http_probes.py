@@ -84,14 +84,6 @@ def test_ab_asks_where_a_load_balancer_listens(wire: Cable, tmp_path: Path) -> N
     assert (tmp_path / "nginx.conf").read_text().count("listen 198.18.1.2:808") == 2
 
 
-@pytest.mark.exhaustive
-@pytest.mark.server
-def test_ab_through_a_cut_chain_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
-    wire.cut()
-    with pytest.raises(MeasurementError, match=r"ab failed: .*timeout specified has expired"):
-        measure(wire, tmp_path, Ab, requests=100, timeout_s=1)
-
-
 @pytest.mark.server
 def test_ab_that_nobody_answers_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
     """Nginx is at another port than the one that is asked."""

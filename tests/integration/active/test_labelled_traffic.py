@@ -97,23 +97,6 @@ def block(deployment: Deployment, *sources: str) -> None:
                 assert answer.status_code == 201, answer.text
 
 
-@pytest.mark.exhaustive
-def test_a_chain_that_blocks_nothing(tmp_path: Path, trace: dict[str, str]) -> None:
-    """Also through a function in plain IP, which knows no address of the trace."""
-    found = through(tmp_path, "ovs", ["forwarder", "firewall"], **trace, training_share=0)
-    assert doubts(found) == []
-    got = values(found)
-    assert got["attack_bytes_passed_ratio"] == 1
-    ratios = [name for name in got if name.endswith(("_ratio", "recall", "fpr", "mcc"))]
-    assert len(ratios) > 6
-    assert {name for name in ratios if got[name]} == {"attack_bytes_passed_ratio"}
-    assert "time_to_block_ms" not in got
-    total = sum(1 for _ in packets())
-    assert found.notes["packets_sent"] == found.notes["packets_arrived"] == total
-    assert found.notes["benign_packets"] == 200
-    assert not list(tmp_path.glob("**/*.pcap"))
-
-
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(("dataplane", "firewall"), [("ebpf", "nsh_firewall"), ("ovs", "firewall")])
 def test_a_rule_for_a_source_blocks_what_the_trace_says(

@@ -15,7 +15,7 @@ from support.network.cable import Cable, processes_in
 from support.probing import made, measure, measure_while, values
 
 from sfcperf.active.base import ProbeResult
-from sfcperf.active.pktgen import Pktgen, PktgenLoad
+from sfcperf.active.pktgen import Pktgen
 from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
@@ -119,20 +119,6 @@ def test_a_sender_that_is_too_slow_is_told(wire: Cable, tmp_path: Path) -> None:
     assert any("of 100000000 pps" in reason for reason in result.untrusted)
 
 
-@pytest.mark.exhaustive
-def test_the_maximum_is_more_than_a_shaper_lets_pass(wire: Cable, tmp_path: Path) -> None:
-    wire.shape("middle", "tbf", "rate", "2mbit", "burst", "3kb", "limit", "6kb")
-    result = measure(wire, tmp_path, Pktgen, duration_s=0.3, engine="packet", timeout_s=0.2)
-    found = values(result)
-    assert found["loss_ratio"] > 0.5
-    assert found["rx_pps"] < found["tx_pps"]
-    shown = wire.deployment.hops[0].host.run(
-        ["tc", "-s", "-j", "qdisc", "show", "dev", "server0"], timeout_s=5
-    )
-    # The warm-up met the shaper as well.
-    assert result.notes["packets_received"] <= json.loads(shown.stdout)[0]["packets"]
-
-
 def test_what_the_interface_cannot_do_is_done_otherwise(wire: Cable, tmp_path: Path) -> None:
     """Where nothing can be attached to the other end of the client's veth, it takes no frames of
     XDP."""
@@ -183,21 +169,4 @@ def test_an_end_that_is_killed_is_told(wire: Cable, tmp_path: Path, role: str) -
     probe = made(Pktgen, rate_pps=RATE, duration_s=2)
     with pytest.raises(MeasurementError, match="sfc-pktgen"):
         measure_while(wire, tmp_path, probe, 1, kill)
-    assert idle(wire)
-
-
-@pytest.mark.exhaustive
-def test_loads_follow_each_other(wire: Cable, tmp_path: Path) -> None:
-    properties = PktgenLoad.parameters["properties"]
-    offers = PktgenLoad({name: p["default"] for name, p in properties.items() if "default" in p})
-    try:
-        offers.prepare(wire.deployment, tmp_path)
-        for rate_pps in (500.0, 1500.5):
-            load = offers.offer(wire.deployment, tmp_path, rate_pps, 0.2)
-            assert (load.rate_pps, load.duration_s, load.lost) == (rate_pps, 0.2, 0)
-            assert load.endpoint_limit == ""
-            assert load.latency is not None
-            assert 0 < load.latency.p50_us <= load.latency.p99_us <= load.latency.p999_us
-    finally:
-        offers.cleanup()
     assert idle(wire)
