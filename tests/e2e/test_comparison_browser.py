@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from support.records.compared_runs import ping_run, variants_run
-from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
+from support.servers.browser import Browser, requests, theme, wait
 from support.servers.pages import check_width, draw_all, poor_contrast
 
 from sfcperf.analysis.comparison import Options, Side, compare
@@ -40,6 +40,13 @@ def test_everything_is_drawn_without_network_or_errors(browser: Browser, page: P
     own = (page.as_uri(), "data:", "blob:")
     assert [url for url in requests(browser) if not url.startswith(own)] == []
     assert "ping rtt rose in both scenarios" in browser.find_element(By.ID, "verdict").text
+    dead = browser.execute_script(
+        """
+        return [...document.querySelectorAll("a[href^='#']")].map((a) => a.getAttribute("href"))
+          .filter((h) => !document.getElementById(decodeURIComponent(h.slice(1))));
+        """
+    )
+    assert dead == []
 
 
 @pytest.mark.exhaustive
@@ -73,17 +80,6 @@ def test_the_keyboard_leads_from_a_point_to_its_trial_and_its_report(
     address, _, anchor = link.get_attribute("href").partition("#")
     assert address == (page.parent / "runs" / "old" / "report.html").as_uri()
     assert f'id="{anchor}"' in (page.parent / "runs" / "old" / "report.html").read_text()
-
-
-def test_links_lead_somewhere(browser: Browser, page: Path) -> None:
-    browser.get(page.as_uri())
-    dead = browser.execute_script(
-        """
-        return [...document.querySelectorAll("a[href^='#']")].map((a) => a.getAttribute("href"))
-          .filter((h) => !document.getElementById(decodeURIComponent(h.slice(1))));
-        """
-    )
-    assert dead == []
 
 
 @pytest.mark.parametrize("width", [375, 768])
@@ -127,16 +123,3 @@ def test_hostile_words_run_nothing(browser: Browser, tmp_path: Path) -> None:
     assert "owned" not in browser.title.partition(" against")[2]
     assert browser.execute_script("return document.querySelectorAll('img').length") == 0
     assert browser.get_log("browser") == []
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(("name", "width", "scheme"), LOOKS)
-def test_screenshots(
-    browser: Browser, page: Path, tmp_path: Path, name: str, width: int, scheme: str
-) -> None:
-    theme(browser, scheme)
-    size(browser, width, 900)
-    browser.get(page.as_uri())
-    file = picture(browser, f"comparison-{name}", tmp_path)
-    theme(browser, "light")
-    assert file.stat().st_size > 20_000

@@ -9,16 +9,13 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
 from support.ended import ended
-from support.network.answering import answering
-from support.servers.browser import LOOKS, Browser, picture, requests, size, theme, wait
+from support.servers.browser import Browser, requests, size, theme, wait
 from support.verbs import verbs
 
 from sfcperf import plugins
@@ -42,8 +39,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_reference_knows_every_verb(site: Path) -> None:
+def test_the_reference_has_every_verb_and_the_schema_for_editors(site: Path) -> None:
     page = (site / "reference" / "cli.html").read_text()
+    schema = json.loads((site / "reference" / "workflow.schema.json").read_text())
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     for verb, command in verbs().items():
         assert f'id="{verb.replace(" ", "-")}"' in page
         for option in (o for p in command.params for o in p.opts if o.startswith("-")):
@@ -58,29 +57,20 @@ def described(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
         yield from described(one.get("items", {}), f"{prefix}{name}[].")
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [(kind, name) for kind in plugins.GROUPS for name in plugins.names(kind)],
-)
-def test_every_plug_in_has_a_page(site: Path, kind: str, name: str) -> None:
-    page = site / "reference" / "plugins" / f"{kind}-{name}.html"
-    text = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
-    plugin = plugins.load(kind, name)
-    for parameter, description in described(plugin.parameters):
-        assert description, parameter
-        assert parameter in text
-        # The page renders Markdown: compare letters and digits.
-        assert letters(description) in letters(text), parameter
-    assert f"plugins/{page.name}" in (site / "reference" / "plugins.html").read_text()
+def test_every_plug_in_has_a_page(site: Path) -> None:
+    contents = (site / "reference" / "plugins.html").read_text()
+    for kind, name in [(group, name) for group in plugins.GROUPS for name in plugins.names(group)]:
+        page = site / "reference" / "plugins" / f"{kind}-{name}.html"
+        text = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
+        for parameter, description in described(plugins.load(kind, name).parameters):
+            assert description and parameter in text, (name, parameter)
+            # The page renders Markdown: compare letters and digits.
+            assert letters(description) in letters(text), (name, parameter)
+        assert f"plugins/{page.name}" in contents
 
 
 def letters(text: str) -> str:
     return re.sub(r"[\W_]+", "", text)
-
-
-def test_the_schema_for_editors_is_published(site: Path) -> None:
-    schema = json.loads((site / "reference" / "workflow.schema.json").read_text())
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
@@ -108,19 +98,9 @@ def test_texts_lead_from_the_first_page_to_every_page(site: Path) -> None:
     assert pages - reached == set()
 
 
-@pytest.fixture(params=["file", pytest.param("http", marks=pytest.mark.exhaustive)])
-def address(request: pytest.FixtureRequest, site: Path) -> Iterator[str]:
-    """Where a browser finds the site: in the file system, or on a server."""
-    if request.param == "file":
-        yield site.as_uri()
-        return
-    handler = partial(SimpleHTTPRequestHandler, directory=str(site))
-    with answering(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
-        yield f"http://127.0.0.1:{server.server_port}"
-
-
 @pytest.mark.server
-def test_search_diagrams_and_themes_work_without_network(browser: Browser, address: str) -> None:
+def test_search_diagrams_and_themes_work_without_network(browser: Browser, site: Path) -> None:
+    address = site.as_uri()
     theme(browser, "light")
     browser.get(f"{address}/explanation/architecture.html")
     wait(browser, lambda b: len(b.find_elements(By.CSS_SELECTOR, "div.mermaid")) == 2)
@@ -176,14 +156,3 @@ def test_no_word_is_broken_and_no_page_scrolls_sideways_on_a_phone(
             "const e = document.documentElement; return [e.clientWidth, e.scrollWidth]"
         )
         assert needed <= visible, name
-
-
-@pytest.mark.server
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("page", ["index", "explanation/architecture", "how-to/compare-runs"])
-def test_pictures_for_people(browser: Browser, site: Path, tmp_path: Path, page: str) -> None:
-    for look, width, scheme in LOOKS:
-        size(browser, width, 1000)
-        theme(browser, scheme)
-        browser.get((site / f"{page}.html").as_uri())
-        assert picture(browser, f"docs-{page.replace('/', '-')}-{look}", tmp_path).stat().st_size

@@ -23,6 +23,7 @@ SMALL = {
     "monitors.0.query_interval_ms": 500,
     "monitors.0.most_flows": 10_000,
     "design.rounds": 1,
+    "figures": [],
 }
 
 

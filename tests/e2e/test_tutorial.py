@@ -28,17 +28,6 @@ def blocks(language: str) -> list[str]:
     return [text for found, text in FENCED.findall(PAGE.read_text()) if found == language]
 
 
-def verbs() -> list[str]:
-    """Verbs in the order in which the page uses them."""
-    return [verb for block in blocks("bash") for verb in re.findall(r"^sfcperf (\w+)", block, re.M)]
-
-
-def test_the_page_goes_all_the_way() -> None:
-    steps = ["validate", "plan", "run", "compare", "run", "compare", "report", "figures"]
-    assert [verb for n, verb in enumerate(verbs()) if n < len(steps)] == steps
-    assert verbs()[-2:] == ["pack", "verify"]
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An empty folder with the page's workflow, made shorter: what is run is the page's, how much

@@ -54,7 +54,6 @@ def sfcperf(python: Path, folder: Path, *arguments: str) -> str:
 
 
 def test_it_is_a_driver_like_others(python: Path, tmp_path: Path) -> None:
-    assert "policy-routing" in sfcperf(python, tmp_path, "list", "drivers")
     assert "MTU of all cables" in sfcperf(python, tmp_path, "show", "driver", "policy-routing")
     assert "MISSING" not in sfcperf(python, tmp_path, "doctor", "--driver", "policy-routing")
 

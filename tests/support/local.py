@@ -17,8 +17,6 @@ from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.hosts.namespace import NETNS_FOLDER
 from sfcperf.workflow.defaults import with_defaults
 
-DEPTH = ["-maxdepth", "6"]
-
 
 class ListJournal:
     """A journal in memory: that it lasts is control's business and tested there."""
@@ -86,8 +84,10 @@ def traces(tag: str) -> list[str]:
     links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout
     found += [line for line in links.splitlines() if tag in line]
     # Hierarchies of control groups are as deep as the container that we are in.
-    for folder, depth in (("/sys/fs/cgroup", []), ("/run", DEPTH), (tempfile.gettempdir(), DEPTH)):
-        find = ["find", folder, *depth, "-name", f"sfcperf-{tag}*"]
+    # Below a temporary folder, tests that run beside have tens of thousands of files.
+    depths = {"/sys/fs/cgroup": "99", "/run": "6", tempfile.gettempdir(): "1"}
+    for folder, depth in depths.items():
+        find = ["find", folder, "-maxdepth", depth, "-name", f"sfcperf-{tag}*"]
         found += subprocess.run(find, capture_output=True, text=True).stdout.split()
     return found + [f"process {pid} {name}" for pid, name in processes_of(tag).items()]
 

@@ -7,7 +7,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -128,14 +127,8 @@ def test_the_table_of_numbers_is_the_summary(client: Elasticsearch, run: RunStor
     assert rows.keys() == expected.keys()
     for keys, values in rows.items():
         row = expected[keys]
-        shown = [
-            row.median,
-            row.median_ci_low,
-            row.median_ci_high,
-            row.mean,
-            row.ci_low,
-            row.ci_high,
-        ]
+        shown = [row.median, row.median_ci_low, row.median_ci_high]
+        shown += [row.mean, row.ci_low, row.ci_high]
         columns = ["median", "interval from", "to", "mean", "mean's interval from"]
         assert [values[name] for name in [*columns, "mean's interval to"]] == [
             None if one is None else pytest.approx(one) for one in shown
@@ -223,12 +216,3 @@ def test_the_runs_say_what_they_differ_in(client: Elasticsearch, run: RunStore):
     assert keys == (manifest["name"], run.run_id)
     assert values["kernel"] == manifest["host"]["kernel"]["release"]
     assert values["valid"] == manifest["trials"]["valid"]
-
-
-def test_sending_twice_shows_nothing_twice(client: Elasticsearch, run: RunStore, tmp_path: Path):
-    before = table(client, "All results").keys()
-    send(run, target([next(iter(client.transport.node_pool.all())).base_url], prefix=PREFIX))
-    client.indices.refresh(index=f"{PREFIX}-*")
-    assert table(client, "All results").keys() == before
-    counted = client.count(index=f"{PREFIX}-summaries")["count"]
-    assert counted == len(run.summaries())

@@ -15,12 +15,13 @@ from support.services.service import kafka_is_there
 
 from sfcperf import retry
 from sfcperf.results.store import RunStore
+from sfcperf.services.kafka.topics import TopicsClient
 
 pytestmark = [pytest.mark.root, pytest.mark.server]
 
 
-def workflow(folder: Path, engine: str) -> Path:
-    """UDP is an attack by what trains, and TCP is benign.
+def workflow(folder: Path, engine: str, **kafka: Any) -> Path:
+    """UDP is an attack by what trains, and TCP is benign. `kafka`: parameters of the broker.
 
     Spark judges in micro-batches, which take seconds on a busy machine.
     """
@@ -30,7 +31,7 @@ def workflow(folder: Path, engine: str) -> Path:
     training = {"pcap": str(pcap), "labels": str(labels)}
     document = small_workflow(
         services={
-            "stream": {"service": "kafka"},
+            "stream": {"service": "kafka", **kafka},
             "judge": {
                 "service": "classifier", "kafka": "stream", "training": training, "share": 0.5,
                 "engine": engine,
@@ -63,11 +64,18 @@ def skip_what_is_absent(engine: str) -> None:
 @pytest.mark.parametrize(
     "engine", ["scikit-learn", pytest.param("spark", marks=pytest.mark.exhaustive)]
 )
-def test_what_is_judged_an_attack_is_blocked(tmp_path: Path, state_dir: Path, engine: str) -> None:
+def test_what_is_judged_an_attack_is_blocked(
+    kafka: Any, tmp_path: Path, state_dir: Path, engine: str
+) -> None:
+    """At a broker of others, whose topics of the run go with it."""
     skip_what_is_absent(engine)
-    folder = run_folder(workflow(tmp_path, engine), tmp_path / "results", timeout_s=200)
-    store = RunStore(folder)
-    assert store.manifest()["services"]["judge"]["engine"] == engine
+    path = workflow(tmp_path, engine, bootstrap=[kafka.address])
+    store = RunStore(run_folder(path, tmp_path / "results", timeout_s=200))
+    facts = store.manifest()["services"]
+    assert (facts["judge"]["engine"], facts["stream"]["bootstrap"]) == (engine, kafka.address)
+    topics, tag = facts["stream"]["topics"], store.manifest()["sessions"][0]["tag"]
+    assert topics["records"] == f"sfcperf-flow-records-{tag}"
+    assert TopicsClient(kafka.address).existing(topics.values()) == []
     trials: dict[str, Any] = {trial.label: trial for trial in store.trials()}
     benign = trials["httperf"].notes
     assert benign["services"]["judge"]["rules_sent"] == 0

@@ -11,7 +11,6 @@ from confluent_kafka import Producer
 from support.services.classifier import (
     ANSWER_S,
     ClassifierBench,
-    classifier_bench,
     record,
     rule_server,
     syn,
@@ -28,14 +27,6 @@ from sfcperf.vnfs.rule_interface.rules import Flow, Rule, Source
 pytestmark = pytest.mark.server
 LARGE = 990_000
 """Bytes: nearly what the broker takes at most."""
-
-
-@pytest.fixture(scope="module")
-def shared(kafka: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClassifierBench]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SFCPERF_STATE_DIR", str(tmp_path_factory.mktemp("state")))
-        with classifier_bench(kafka, tmp_path_factory.mktemp("bench"), "poison", {}) as made:
-            yield made
 
 
 @pytest.fixture

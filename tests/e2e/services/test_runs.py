@@ -126,25 +126,6 @@ def failures(trial: TrialRecord) -> list[str]:
     return [failed.reason for failed in trial.failed_attempts]
 
 
-def test_a_run_and_its_topics(kafka: Any, tmp_path: Path) -> None:
-    cluster = {"stream": {"service": "kafka", "bootstrap": [kafka.address], "partitions": 1}}
-    # Longer than a reader takes to join: the topics go with the run.
-    run = Run(tmp_path, "stream", cluster, seconds=6)
-    run.await_state("measuring")
-    facts = run.store().manifest()["services"]["stream"]
-    assert facts["bootstrap"] == kafka.address
-    topic = facts["topics"]["records"]
-    assert topic == f"sfcperf-flow-records-{run.store().manifest()['sessions'][0]['tag']}"
-    records = [json.loads(text) for text in stored(kafka.address, topic, 50)]
-    run.end()
-    (trial,) = run.store().trials()
-    assert trial.status in ("valid", "untrusted"), trial.reasons
-    # Windows of the last packets end after the trial.
-    assert trial.notes["services"]["stream"]["records"] >= 50
-    check_whole(records, run.store().run_id)
-    assert TopicsClient(kafka.address).existing(facts["topics"].values()) == []
-
-
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_start_of_the_broker_that_is_cut_short(

@@ -144,7 +144,6 @@ def test_keys_that_are_too_large_for_an_answer(running: Running) -> None:
     assert running.engine.restarts == 0
 
 
-@pytest.mark.exhaustive
 def test_the_same_examples_give_the_same_model(running: Running) -> None:
     of = spark.examples(seed=2)
     one, other = (spark.trained(running, name, of) for name in ("one", "other"))
@@ -153,7 +152,6 @@ def test_the_same_examples_give_the_same_model(running: Running) -> None:
     assert running.engine.predict(one, more) == running.engine.predict(other, more)
 
 
-@pytest.mark.exhaustive
 def test_another_model_in_the_same_jvm(running: Running) -> None:
     swapped = spark.examples()
     swapped.labels[:] = np.where(swapped.labels == "flood", "benign", "flood")
@@ -168,7 +166,6 @@ def test_another_model_in_the_same_jvm(running: Running) -> None:
     assert jvm(running).pid == before
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", ["process", "jvm"])
 def test_killed(running: Running, part: str) -> None:
     """What is killed comes back by itself, with its model and its place in the records."""

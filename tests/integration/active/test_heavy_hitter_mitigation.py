@@ -51,9 +51,7 @@ def through(
     return found
 
 
-@pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize("engine", ["swx", "native"])
-@pytest.mark.parametrize("threshold", [100, 1000])
+@pytest.mark.parametrize(("engine", "threshold"), [("swx", 100), ("native", 1000)])
 def test_exactly_the_threshold_passes_in_each_trial(
     tmp_path: Path, engine: str, threshold: int
 ) -> None:

@@ -32,10 +32,13 @@ def test_httperf_closed_loop(wire: Cable, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_httperf_at_a_rate(wire: Cable, tmp_path: Path) -> None:
+def test_httperf_at_a_rate(wire: Cable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a folder in whose name nginx would look for a variable."""
+    host = wire.deployment.server.host
+    monkeypatch.setattr(host, "workdir", host.workdir / "it's $x; 100 %h {}")
     result = measure_in_peace(wire, tmp_path, Httperf, connections=60, rate_per_s=100)
     assert 0 < values(result)["replies_per_s"] < 110
-    assert result.notes["replies"] == 60
+    assert (result.notes["replies"], values(result)["errors"]) == (60, 0)
 
 
 @pytest.mark.server
@@ -72,21 +75,13 @@ def test_ab_asks_where_a_load_balancer_listens(wire: Cable, tmp_path: Path) -> N
     middle = wire.deployment.hops[0].host
     middle.run(["nft", "-f", "-"], timeout_s=5, stdin=rules)
     result = measure_in_peace(
-        wire, tmp_path, Ab, requests=4000, concurrency=4, port=80, server_ports=[8081, 8082]
+        wire, tmp_path, Ab, requests=1000, concurrency=4, port=80, server_ports=[8081, 8082]
     )
     assert values(result)["errors"] == 0
     listed = middle.run(["nft", "list", "ruleset"], timeout_s=5).text
     # A connection each; ab may open one more than it needs.
-    assert int(listed.split("counter packets ")[1].split()[0]) >= 4004
+    assert int(listed.split("counter packets ")[1].split()[0]) >= 1004
     assert (tmp_path / "nginx.conf").read_text().count("listen 198.18.1.2:808") == 2
-
-
-@pytest.mark.exhaustive
-@pytest.mark.server
-def test_ab_through_a_cut_chain_fails_the_trial(wire: Cable, tmp_path: Path) -> None:
-    wire.cut()
-    with pytest.raises(MeasurementError, match=r"ab failed: .*timeout specified has expired"):
-        measure(wire, tmp_path, Ab, requests=100, timeout_s=1)
 
 
 @pytest.mark.server
@@ -107,7 +102,7 @@ def test_ab_that_takes_too_long_is_stopped(wire: Cable, tmp_path: Path) -> None:
 @pytest.mark.server
 def test_a_saturated_ab_is_untrusted(wire: Cable, tmp_path: Path) -> None:
     """Nothing but a wire, and connections that stay open: the ends are all that limits."""
-    result = measure(wire, tmp_path, Ab, requests=60_000, concurrency=32, keep_alive=True)
+    result = measure(wire, tmp_path, Ab, requests=20_000, concurrency=32, keep_alive=True)
     busiest = max(result.notes["client_cpu_ratio"], result.notes["server_cpu_ratio"])
     assert any("saturated" in reason for reason in result.untrusted) is (busiest >= 0.95)
     assert 0 < result.notes["client_cpu_ratio"] <= 1.1
@@ -194,14 +189,3 @@ def test_httperf_without_descriptors_is_untrusted(wire: Cable, tmp_path: Path) -
     wire.shape("middle", "tbf", "rate", "100kbit", "burst", "5kb", "limit", "10kb")
     result = measure(wire, tmp_path, Httperf, connections=1500, rate_per_s=3000, timeout_s=2)
     assert any("no file descriptor" in reason for reason in result.untrusted)
-
-
-@pytest.mark.server
-def test_nginx_in_a_folder_of_any_name(
-    wire: Cable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would look for a variable in it."""
-    host = wire.deployment.server.host
-    monkeypatch.setattr(host, "workdir", host.workdir / "it's $x; 100 %h {}")
-    result = measure(wire, tmp_path, Ab, requests=200)
-    assert values(result)["errors"] == 0

@@ -35,12 +35,11 @@ def offered(wire: Cable, raw: Path, rate_pps: float, duration_s: float = 1, **gi
         return offers.offer(wire.deployment, raw, rate_pps, duration_s)
 
 
-@pytest.mark.parametrize("streams", [3, pytest.param(1, marks=pytest.mark.exhaustive)])
-def test_everything_arrives_where_there_is_room(wire: Cable, tmp_path: Path, streams: int) -> None:
+def test_everything_arrives_where_there_is_room(wire: Cable, tmp_path: Path) -> None:
     for number in range(TRIES):
         raw = tmp_path / str(number)
         raw.mkdir()
-        load = offered(wire, raw, 1500, streams=streams)
+        load = offered(wire, raw, 1500, streams=3)
         if load.reached(0.01) and not load.endpoint_limit:
             break
     assert load.sent_pps == pytest.approx(1500, rel=0.01)
@@ -90,14 +89,14 @@ def test_what_the_sender_lost_is_not_the_chains(wire: Cable, tmp_path: Path) -> 
     assert "the sender" in offered(wire, tmp_path, 3000).endpoint_limit
 
 
-def test_durations_are_whole_seconds(wire: Cable, tmp_path: Path) -> None:
-    assert offered(wire, tmp_path, 100, 1.2).duration_s == pytest.approx(2, rel=0.05)
-
-
-def test_frames_fill_the_mtu_unless_told_otherwise(wire: Cable, tmp_path: Path) -> None:
+def test_durations_are_whole_seconds_and_frames_fill_the_mtu(wire: Cable, tmp_path: Path) -> None:
     offers = Iperf3Load({"streams": 1})
-    offers.prepare(wire.deployment, tmp_path)
-    offers.offer(wire.deployment, tmp_path, 100, 1)
+    try:
+        offers.prepare(wire.deployment, tmp_path)
+        load = offers.offer(wire.deployment, tmp_path, 100, 1.2)
+    finally:
+        offers.cleanup()
+    assert load.duration_s == pytest.approx(2, rel=0.05)
     report = json.loads((tmp_path / "iperf3-client.json").read_text())
     assert report["start"]["test_start"]["blksize"] == 1500 - 28
 

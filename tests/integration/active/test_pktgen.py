@@ -15,7 +15,7 @@ from support.network.cable import Cable, processes_in
 from support.probing import made, measure, measure_while, values
 
 from sfcperf.active.base import ProbeResult
-from sfcperf.active.pktgen import Pktgen, PktgenLoad
+from sfcperf.active.pktgen import Pktgen
 from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
@@ -75,13 +75,11 @@ def idle(wire: Cable) -> bool:
     return not attached(wire) and not any(map(processes_in, wire.spaces.values()))
 
 
-@pytest.mark.gate_runs(2)
 @pytest.mark.parametrize(
     "given",
     [
-        {"engine": "xdp", "flows": 10},
+        {"engine": "xdp", "flows": 60_000, "distribution": "zipf"},
         {"engine": "packet", "protocol": "tcp-syn", "frame_bytes": "imix"},
-        {"protocol": "tcp-syn", "flows": 60_000, "distribution": "zipf"},
     ],
 )
 def test_a_cable_loses_nothing(wire: Cable, tmp_path: Path, given: dict[str, Any]) -> None:
@@ -94,7 +92,7 @@ def test_a_cable_loses_nothing(wire: Cable, tmp_path: Path, given: dict[str, Any
     reached = found["tx_pps"] >= 0.99 * RATE
     assert reached or any("the sender reached" in reason for reason in result.untrusted)
     assert found["tx_pps"] <= 1.01 * RATE
-    assert notes["engine"] == given.get("engine", "xdp")
+    assert notes["engine"] == given["engine"]
     assert sum(result.series["rx_pps"]) / 5 == pytest.approx(found["rx_pps"])
     assert idle(wire)
 
@@ -118,24 +116,7 @@ def test_duplicates_are_no_gain(wire: Cable, tmp_path: Path) -> None:
 
 def test_a_sender_that_is_too_slow_is_told(wire: Cable, tmp_path: Path) -> None:
     result = measure(wire, tmp_path, Pktgen, rate_pps=100_000_000, duration_s=0.1)
-    assert any(
-        reason.startswith("the sender reached ") and "of 100000000 pps" in reason
-        for reason in result.untrusted
-    )
-
-
-@pytest.mark.exhaustive
-def test_the_maximum_is_more_than_a_shaper_lets_pass(wire: Cable, tmp_path: Path) -> None:
-    wire.shape("middle", "tbf", "rate", "2mbit", "burst", "3kb", "limit", "6kb")
-    result = measure(wire, tmp_path, Pktgen, duration_s=0.3, engine="packet", timeout_s=0.2)
-    found = values(result)
-    assert found["loss_ratio"] > 0.5
-    assert found["rx_pps"] < found["tx_pps"]
-    shown = wire.deployment.hops[0].host.run(
-        ["tc", "-s", "-j", "qdisc", "show", "dev", "server0"], timeout_s=5
-    )
-    # The warm-up met the shaper as well.
-    assert result.notes["packets_received"] <= json.loads(shown.stdout)[0]["packets"]
+    assert any("of 100000000 pps" in reason for reason in result.untrusted)
 
 
 def test_what_the_interface_cannot_do_is_done_otherwise(wire: Cable, tmp_path: Path) -> None:
@@ -151,21 +132,18 @@ def test_what_the_interface_cannot_do_is_done_otherwise(wire: Cable, tmp_path: P
 
 
 def test_a_chain_that_carries_nothing_is_told(wire: Cable, tmp_path: Path) -> None:
-    wire.drop_udp()
-    with pytest.raises(MeasurementError, match=r"none of \d+ packets of the warm-up arrived"):
-        measure(wire, tmp_path, Pktgen, rate_pps=RATE, duration_s=0.1, timeout_s=0.1)
-    assert idle(wire)
-
-
-def test_a_chain_that_breaks_is_told(wire: Cable, tmp_path: Path) -> None:
+    """From a moment behind the warm-up on, and from the beginning."""
+    asked = {"rate_pps": RATE, "duration_s": 0.1, "timeout_s": 0.1}
     with pytest.raises(MeasurementError, match=r"none of \d+ packets arrived"):
-        measure_with(wire, tmp_path, "counter drop", rate_pps=RATE, duration_s=0.1, timeout_s=0.1)
+        measure_with(wire, tmp_path, "counter drop", **asked)
+    with pytest.raises(MeasurementError, match=r"none of \d+ packets of the warm-up arrived"):
+        measure(wire, tmp_path, Pktgen, **asked)
     assert idle(wire)
 
 
 def test_frames_that_do_not_fit_are_told(wire: Cable, tmp_path: Path) -> None:
     narrow = replace(wire.deployment, client=replace(wire.deployment.client, mtu=1400))
-    with pytest.raises(MeasurementError, match="frames of 1518 bytes are too large") as error:
+    with pytest.raises(MeasurementError, match="1518 bytes") as error:
         measure(replace(wire, deployment=narrow), tmp_path, Pktgen, frame_bytes="imix")
     assert error.value.allowed == "frame_bytes up to 1418"
 
@@ -191,21 +169,4 @@ def test_an_end_that_is_killed_is_told(wire: Cable, tmp_path: Path, role: str) -
     probe = made(Pktgen, rate_pps=RATE, duration_s=2)
     with pytest.raises(MeasurementError, match="sfc-pktgen"):
         measure_while(wire, tmp_path, probe, 1, kill)
-    assert idle(wire)
-
-
-@pytest.mark.exhaustive
-def test_loads_follow_each_other(wire: Cable, tmp_path: Path) -> None:
-    properties = PktgenLoad.parameters["properties"]
-    offers = PktgenLoad({name: p["default"] for name, p in properties.items() if "default" in p})
-    try:
-        offers.prepare(wire.deployment, tmp_path)
-        for rate_pps in (500.0, 1500.5):
-            load = offers.offer(wire.deployment, tmp_path, rate_pps, 0.2)
-            assert (load.rate_pps, load.duration_s, load.lost) == (rate_pps, 0.2, 0)
-            assert load.endpoint_limit == ""
-            assert load.latency is not None
-            assert 0 < load.latency.p50_us <= load.latency.p99_us <= load.latency.p999_us
-    finally:
-        offers.cleanup()
     assert idle(wire)

@@ -1,6 +1,6 @@
 """Hostile inputs (tests/support/attacks), each through the command line.
 
-The gate runs a tenth of them, `make test-all` all.
+Under strace, where that is installed: no network call, and no file that is nobody's business.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.attacks import Attack
+from support.attacks import Attack, traced
 from support.attacks.corpus import ATTACKS
 from support.attacks.judge import behaviour, faults
 
@@ -18,3 +18,4 @@ from support.attacks.judge import behaviour, faults
 def test_a_hostile_input_is_refused(attack: Attack, tmp_path: Path) -> None:
     found = behaviour(attack, tmp_path)
     assert faults(attack, found) == [], found.output[:2000]
+    assert traced.faults(tmp_path) == []

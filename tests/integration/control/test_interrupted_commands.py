@@ -34,7 +34,7 @@ def send_after(delay_s: float) -> threading.Thread:
     return thread
 
 
-@pytest.mark.parametrize("times", [100, pytest.param(2000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("times", [100, pytest.param(500, marks=pytest.mark.exhaustive)])
 def test_interrupted_while_it_makes_a_namespace(times: int) -> None:
     prefix = f"interrupted-{os.getpid()}"
     latest_s, unfinished = 0.02, 0

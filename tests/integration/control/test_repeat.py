@@ -40,10 +40,7 @@ def test_runs_of_a_campaign_are_measured_one_after_the_other(
     kept = json.loads((state_dir / "noise-floor.json").read_text())
     validator("noise-floor").validate(kept)
     assert [run["run_id"] for run in kept["sets"][0]["runs"]] == [first.run_id, second.run_id]
-    campaign = re.search(r"campaign (\S+): 2 of 2 runs complete", out)
-    assert campaign is not None
-    with spawn("compare", campaign[1], second.folder, "--results", results) as process:
-        assert "named twice" in process.communicate(timeout=60)[1]
+    assert re.search(r"campaign \S+: 2 of 2 runs complete", out)
 
 
 @pytest.mark.exhaustive

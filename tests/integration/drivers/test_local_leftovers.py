@@ -21,18 +21,6 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks
 pytestmark = pytest.mark.root
 
 
-@pytest.mark.exhaustive
-def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
-    first, second = new_driver(tmp_path), new_driver(tmp_path)
-    chain = scenario(["forwarder"], where=topology("T2"))
-    one, two = first.deploy(chain), second.deploy(chain)
-    first.teardown(one)
-    assert traces(first.context.tag) == []
-    assert second.prove_traversal(two, chain).proven
-    second.close()
-    assert traces(second.context.tag) == []
-
-
 def test_what_a_dead_run_left_is_removed_from_its_journal_alone(
     tmp_path: Path, bystander: tuple[str, int]
 ) -> None:

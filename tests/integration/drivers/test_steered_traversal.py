@@ -22,19 +22,15 @@ from sfcperf.workflow.model import Match
 
 pytestmark = pytest.mark.root
 NAMES = ("a", "b", "c")
+BACK = NAMES[::-1]
 Prove = Callable[..., TraversalProof]
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def steered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steered]:
     skip_unless(*requirements())
-    with Lab(tmp_path_factory.mktemp("steered")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def steered(lab: Lab) -> Steered:
-    return Steered(lab, NAMES)
+    with Lab(tmp_path_factory.mktemp("steered")) as lab:
+        yield Steered(lab, NAMES)
 
 
 @pytest.fixture
@@ -66,8 +62,11 @@ def proof(steered: Steered, tmp_path: Path) -> Prove:
 
 
 @pytest.mark.parametrize("protocol", ["any", "udp", "tcp"])
-def test_a_chain_as_asked_is_proven(steered: Steered, proof: Prove, protocol: str) -> None:
-    steered.steer(NAMES, NAMES[::-1])
+def test_a_chain_as_asked_is_proven(
+    steered: Steered, proof: Prove, tmp_path: Path, protocol: str
+) -> None:
+    """Of its evidence, tcpdump finds the marks where the proof says that they were."""
+    steered.steer(NAMES, BACK)
     found = proof(match=Match(protocol))  # type: ignore[arg-type]
     assert (found.proven, found.problems) == (True, ())
     assert [(h.function, h.packets, h.ttl, h.ttl_after) for h in found.forward] == [
@@ -81,157 +80,117 @@ def test_a_chain_as_asked_is_proven(steered: Steered, proof: Prove, protocol: st
         ("a", 3, 62),
     ]
     assert {(h.spi, h.si, h.si_after) for h in found.forward} == {(None, None, None)}
-
-
-def test_its_evidence_is_for_anybody(steered: Steered, proof: Prove, tmp_path: Path) -> None:
-    """tcpdump finds the marks where the proof says that they were."""
-    steered.steer(NAMES, NAMES[::-1])
-    found = proof(match=Match("udp"))
     files = [tmp_path / "raw" / name for name in found.evidence]
-    assert [file.name for file in files] == [
-        "client.pcap",
-        "server.pcap",
-        "a.pcap",
-        "b.pcap",
-        "c.pcap",
-        "marks.json",
-    ]
+    ends, functions = ["client.pcap", "server.pcap"], [f"{name}.pcap" for name in NAMES]
+    assert [file.name for file in files] == [*ends, *functions, "marks.json"]
     marks = json.loads(files[-1].read_text())["from client to server"]
     for file in files[:-1]:
         shown = _tcpdump(file)
         for mark in marks:
-            assert shown.count(mark) == (1 if file.name in ("client.pcap", "server.pcap") else 2)
+            assert shown.count(mark) == (1 if file.name in ends else 2)
+    for host in steered.hosts.values():
+        assert host.namespace is not None
+        argv = ["ip", "netns", "pids", host.namespace.name]
+        assert subprocess.run(argv, capture_output=True, check=True).stdout == b""
 
 
-def test_replies_may_bypass(steered: Steered, proof: Prove) -> None:
-    steered.steer(NAMES, [])
-    found = proof(reverse="bypass")
-    assert (found.proven, found.problems, found.reverse) == (True, (), ())
-
-
-def test_without_functions_nothing_is_between(steered: Steered, proof: Prove) -> None:
-    steered.steer([], [])
-    found = proof(functions=())
-    assert (found.proven, found.problems, found.forward, found.reverse) == (True, (), (), ())
-
-
-def test_addresses_may_change_on_the_way(steered: Steered, proof: Prove, tmp_path: Path) -> None:
+def test_replies_may_bypass_and_addresses_change_on_the_way(
+    steered: Steered, proof: Prove, tmp_path: Path
+) -> None:
     """Behind a function that translates, packets have another source."""
-    rules = (
-        "table ip t {",
-        "chain c { type nat hook postrouting priority 100;",
-        "oifname eth2 snat to 198.18.9.9",
-        "}",
-        "}",
-    )
-    ruleset = "\n".join(rules).encode()
+    ruleset = b"""table ip t {
+        chain c { type nat hook postrouting priority 100; oifname eth2 snat to 198.18.9.9
+        }
+    }"""
     steered.hosts["b"].run(["nft", "-f", "-"], stdin=ruleset, timeout_s=10)
     try:
         steered.steer(NAMES, [])
         found = proof(reverse="bypass", match=Match("udp"))
     finally:
         steered.hosts["b"].run(["nft", "delete", "table", "ip", "t"], timeout_s=10)
-    assert (found.proven, found.problems) == (True, ())
+    assert (found.proven, found.problems, found.reverse) == (True, (), ())
     translated = bytes([198, 18, 9, 9]).hex()
     assert translated in _tcpdump(tmp_path / "raw" / "traversal-d0001" / "c.pcap")
     assert translated not in _tcpdump(tmp_path / "raw" / "traversal-d0001" / "a.pcap")
 
 
-def test_a_wrong_order_is_found(steered: Steered, proof: Prove) -> None:
-    steered.steer(["b", "a", "c"], NAMES[::-1])
-    found = proof()
-    assert not found.proven
-    assert [h.function for h in found.forward] == ["b", "a", "c"]
-    assert (
-        "a received it with TTL 63, not 64: it did not come directly from the client"
-        in " ".join(found.problems)
-    )
-    assert all("from client to server" in problem for problem in found.problems)
-
-
-def test_a_function_that_is_left_out_is_found(steered: Steered, proof: Prove) -> None:
-    steered.steer(["a", "c"], NAMES[::-1])
-    found = proof()
-    assert not found.proven
-    assert found.problems == (
-        "the packet entered b 0 times instead of once (3 of 3 packets from client to server)",
-    )
-    assert {h.function: h.packets for h in found.forward}["b"] == 0
-
-
-def test_a_function_that_is_crossed_twice_is_found(steered: Steered, proof: Prove) -> None:
-    steered.steer(NAMES, NAMES[::-1])
-    steered.add([Flow("server", "a-out", "a-in", only="nw_ttl=63")])
-    found = proof()
-    assert not found.proven
-    assert found.problems == (
-        "the packet entered a 2 times instead of once (3 of 3 packets from client to server)",
-    )
-
-
-def test_replies_that_go_around_are_found(steered: Steered, proof: Prove) -> None:
-    steered.steer(NAMES, [])
-    found = proof()
-    assert not found.proven
-    assert found.problems == (
-        "the packet entered c 0 times instead of once (3 of 3 packets from server to client)",
-    )
-
-
-def test_replies_in_the_order_of_requests_are_found(steered: Steered, proof: Prove) -> None:
-    steered.steer(NAMES, NAMES)
-    found = proof()
-    assert not found.proven
-    assert "from server to client" in found.problems[0]
-
-
-def test_replies_that_should_bypass_and_do_not_are_found(steered: Steered, proof: Prove) -> None:
-    steered.steer(NAMES, ["b"])
-    found = proof(reverse="bypass")
-    assert not found.proven
-    assert found.problems[0] == (
-        "the client received it with TTL 63, not 64: it did not come directly from the server "
-        "(3 of 3 packets from server to client)"
-    )
-    assert "b was crossed by a packet that should bypass the chain" in found.problems[1]
-
-
-def test_a_function_that_nobody_asked_for_is_found(steered: Steered, proof: Prove) -> None:
-    """Even when it is not watched: it lowers the TTL."""
-    steered.steer(NAMES, NAMES[::-1])
-    found = proof(functions=("a", "c"))
-    assert not found.proven
-    assert "c received it with TTL 62, not 63: it did not come directly from a" in found.problems[0]
-
-
-def test_a_chain_of_none_that_is_one_is_found(steered: Steered, proof: Prove) -> None:
+def test_without_functions_nothing_is_between(steered: Steered, proof: Prove) -> None:
+    steered.steer([], [])
+    found = proof(functions=())
+    assert (found.proven, found.problems, found.forward, found.reverse) == (True, (), (), ())
     steered.steer(["a"], [])
     found = proof(functions=())
     assert "the server received it with TTL 63, not 64" in found.problems[0]
 
 
-def test_packets_that_do_not_arrive_are_found(steered: Steered, proof: Prove) -> None:
-    steered.steer(NAMES, NAMES[::-1])
-    steered.add([Flow("server", "c-out", "client")])
-    found = proof()
-    assert found.problems == (
-        "the server received the packet 0 times instead of once "
-        "(3 of 3 packets from client to server)",
-    )
+ALL = "(3 of 3 packets from client to server)"
 
 
-def test_a_function_entered_by_the_wrong_side_is_found(steered: Steered, proof: Prove) -> None:
-    steered.steer(NAMES, NAMES[::-1])
-    steered.add([Flow("server", "a-out", "b-out"), Flow("server", "b-out", "c-in")])
+@pytest.mark.parametrize(
+    ("forward", "others", "problem"),
+    [
+        ("bac", [], "a received it with TTL 63, not 64: it did not come directly from the client"),
+        ("ac", [], f"the packet entered b 0 times instead of once {ALL}"),
+        (
+            "abc",
+            [Flow("server", "a-out", "a-in", only="nw_ttl=63")],
+            f"the packet entered a 2 times instead of once {ALL}",
+        ),
+        (
+            "abc",
+            [Flow("server", "c-out", "client")],
+            f"the server received the packet 0 times instead of once {ALL}",
+        ),
+        (
+            "abc",
+            [Flow("server", "a-out", "b-out"), Flow("server", "b-out", "c-in")],
+            f"the packet entered b by eth2 instead of eth1 {ALL}",
+        ),
+    ],
+    ids=["order", "left out", "twice", "lost", "wrong side"],
+)
+def test_requests_that_go_otherwise_are_found(
+    steered: Steered, proof: Prove, forward: str, others: list[Flow], problem: str
+) -> None:
+    steered.steer(forward, BACK)
+    if others:
+        steered.add(others)
     found = proof()
-    assert found.problems == (
-        "the packet entered b by eth2 instead of eth1 (3 of 3 packets from client to server)",
-    )
+    assert not found.proven
+    assert problem in " ".join(found.problems)
+    assert all("from client to server" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize(
+    ("back", "reverse", "problem"),
+    [
+        ("", "symmetric", "the packet entered c 0 times instead of once"),
+        ("abc", "symmetric", "not 64: it did not come directly from the server"),
+        ("b", "bypass", "b was crossed by a packet that should bypass the chain"),
+    ],
+    ids=["around", "order", "no bypass"],
+)
+def test_replies_that_go_otherwise_are_found(
+    steered: Steered, proof: Prove, back: str, reverse: str, problem: str
+) -> None:
+    steered.steer(NAMES, back)
+    found = proof(reverse=reverse)
+    assert not found.proven
+    assert problem in " ".join(found.problems)
+    assert "from server to client" in found.problems[0]
+
+
+def test_a_function_that_nobody_asked_for_is_found(steered: Steered, proof: Prove) -> None:
+    """Even when it is not watched: it lowers the TTL."""
+    steered.steer(NAMES, BACK)
+    found = proof(functions=("a", "c"))
+    assert not found.proven
+    assert "c received it with TTL 62, not 63: it did not come directly from a" in found.problems[0]
 
 
 def test_a_chain_that_comes_late_is_waited_for(steered: Steered, proof: Prove) -> None:
-    steered.steer(["a", "c"], NAMES[::-1])
-    late = threading.Timer(1.5, steered.steer, [NAMES, NAMES[::-1]])
+    steered.steer("ac", BACK)
+    late = threading.Timer(1.5, steered.steer, [NAMES, BACK])
     late.start()
     found = proof(settle_s=20.0)
     late.join()
@@ -249,16 +208,6 @@ def test_a_host_that_cannot_be_watched_is_told(
     )
     with pytest.raises(DeploymentError, match=r"tcpdump does not capture at b: .*gone"):
         proof()
-
-
-def test_nothing_keeps_running(steered: Steered, proof: Prove) -> None:
-    proof()
-    for host in steered.hosts.values():
-        assert host.namespace is not None
-        done = subprocess.run(
-            ["ip", "netns", "pids", host.namespace.name], capture_output=True, text=True, check=True
-        )
-        assert done.stdout == ""
 
 
 def _tcpdump(file: Path) -> str:

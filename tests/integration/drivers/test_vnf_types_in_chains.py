@@ -37,7 +37,7 @@ kernel, and what the server had not received by then is not counted (10 ms of de
 def carrying(
     driver: LocalDriver,
     types: Sequence[str],
-    encapsulation: str,
+    encapsulation: str = "nsh-eth",
     *,
     where: str = "T2",
     memory_mib: int = 64,
@@ -64,16 +64,16 @@ def carrying(
 
 
 @pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
 @pytest.mark.parametrize("engine", ["nftables", "iptables", "iptables-legacy"])
-def test_firewall(driver: LocalDriver, engine: str, encapsulation: str) -> None:
-    deployment = carrying(driver, ["router", "firewall"], encapsulation, engine=engine, rules=1000)
+def test_firewall(driver: LocalDriver, engine: str) -> None:
+    deployment = carrying(driver, ["router", "firewall"], engine=engine, rules=1000)
     counters = deployment.functions[1].counters()
     assert counters["passed_all_rules"] == counters["forwarded"] > 1000
     assert counters["dropped_by_rules"] == 0
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("dataplane", ["ebpf"], indirect=True)
 @pytest.mark.parametrize("engine", list(ENGINES))
 def test_the_most_rules_within_the_memory_of_the_descriptor(
     driver: LocalDriver, engine: str
@@ -86,9 +86,8 @@ def test_the_most_rules_within_the_memory_of_the_descriptor(
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-def test_nat(driver: LocalDriver, encapsulation: str) -> None:
-    deployment = carrying(driver, ["nat", "router", "nat"], encapsulation, where="T1")
+def test_nat(driver: LocalDriver) -> None:
+    deployment = carrying(driver, ["nat", "router", "nat"], "nsh-vxlan-gpe", where="T1")
     for position in (0, 2):
         counters = deployment.functions[position].counters()
         assert counters["translated_source"] > 1000
@@ -182,10 +181,9 @@ def test_ids(driver: LocalDriver, encapsulation: str) -> None:
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
+def test_load_balancer(driver: LocalDriver) -> None:
     knobs = {"port": 80, "backends": [8081], "engine": "nftables"}
-    deployment = carrying(driver, ["firewall", "load_balancer"], encapsulation, **knobs)
+    deployment = carrying(driver, ["firewall", "load_balancer"], **knobs)
     assert transfer(deployment, *TCP, asked=80, served=8081)["bytes"] > 3 * 1024 * 1024
     assert transfer(deployment, *TCP, "-R", asked=80, served=8081)["bytes"] > 3 * 1024 * 1024
     assert deployment.facts["functions"] == {"load_balancer-2": {"engine": "nftables"}}
@@ -196,9 +194,8 @@ def test_load_balancer(driver: LocalDriver, encapsulation: str) -> None:
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-def test_delay(driver: LocalDriver, encapsulation: str) -> None:
-    deployment = carrying(driver, ["router", "delay"], encapsulation, delay_us=5000)
+def test_delay(driver: LocalDriver) -> None:
+    deployment = carrying(driver, ["router", "delay"], delay_us=5000)
     counters = deployment.functions[1].counters()
     assert counters["forwarded"] > 1000
     assert counters["dropped"] == 0
@@ -213,10 +210,9 @@ def _needs(kind: str, **wanted: str) -> None:
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-def test_dpi(driver: LocalDriver, encapsulation: str) -> None:
+def test_dpi(driver: LocalDriver) -> None:
     _needs("dpi")
-    deployment = carrying(driver, ["router", "dpi"], encapsulation, where="T1")
+    deployment = carrying(driver, ["router", "dpi"], where="T1")
     dpi = driver._built[deployment.id].running["dpi-2"]
     before = dpi.counters()
     assert before["inspector_cpu_ms"] > 0
@@ -228,6 +224,7 @@ def test_dpi(driver: LocalDriver, encapsulation: str) -> None:
     assert after["protocol_icmp"] >= 2 * PINGS
 
 
+@pytest.mark.parametrize("dataplane", ["ebpf"], indirect=True)
 def test_dpi_that_dies_is_told(driver: LocalDriver) -> None:
     _needs("dpi")
     deployment = driver.deploy(scenario(["dpi"]))
@@ -240,12 +237,10 @@ def test_dpi_that_dies_is_told(driver: LocalDriver) -> None:
 
 @pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("engine", ["nftables", "suricata"])
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
-def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
+def test_ips(driver: LocalDriver, engine: str) -> None:
     _needs("ips", engine=engine)
     knobs = {"engine": engine, "config": os.environ.get("SURICATA_CONFIG", suricata.CONFIG)}
-    chain = ["router", "ips"]
-    deployment = carrying(driver, chain, encapsulation, where="T1", memory_mib=256, **knobs)
+    deployment = carrying(driver, ["router", "ips"], where="T1", memory_mib=256, **knobs)
     assert deployment.facts["functions"] == {"ips-2": {"engine": engine}}
     counters = deployment.functions[1].counters()
     assert counters["forwarded"] > 1000
@@ -258,8 +253,9 @@ def test_ips(driver: LocalDriver, engine: str, encapsulation: str) -> None:
 
 
 @pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize("where", ["T1", "T2"])
-@pytest.mark.parametrize("encapsulation", ["nsh-eth", "nsh-vxlan-gpe"])
+@pytest.mark.parametrize(
+    ("where", "encapsulation"), [("T1", "nsh-eth"), ("T1", "nsh-vxlan-gpe"), ("T2", "nsh-eth")]
+)
 def test_functions_have_room_for_data_in_band(
     driver: LocalDriver, encapsulation: str, where: str
 ) -> None:

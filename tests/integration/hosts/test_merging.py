@@ -37,26 +37,17 @@ def merges(host: NamespaceHost) -> bool:
     return "generic-receive-offload: on" in told
 
 
-def test_off_and_on_again(host: NamespaceHost) -> None:
+@pytest.mark.parametrize("state", ["on", "off"])
+def test_it_is_afterwards_as_it_was(host: NamespaceHost, state: str) -> None:
+    host.run(["ethtool", "-K", "eth0", "gro", state], timeout_s=10)
     merging = Merging(host)
-    merging.turn_off("eth0")
-    assert not merges(host)
-    merging.turn_off("eth0")
-    merging.restore()
-    assert merges(host)
-
-
-def test_what_did_not_merge_does_not_afterwards(host: NamespaceHost) -> None:
-    host.run(["ethtool", "-K", "eth0", "gro", "off"], timeout_s=10)
-    merging = Merging(host)
-    merging.turn_off("eth0")
-    merging.restore()
-    assert not merges(host)
-
-
-def test_an_interface_that_is_not_there(host: NamespaceHost) -> None:
+    for _ in range(2):
+        merging.turn_off("eth0")
+        assert not merges(host)
     with pytest.raises(MeasurementError, match="ethtool"):
-        Merging(host).turn_off("eth7")
+        merging.turn_off("eth7")
+    merging.restore()
+    assert merges(host) is (state == "on")
 
 
 def test_an_interface_that_cannot_do_without(host: NamespaceHost) -> None:

@@ -68,14 +68,10 @@ def test_what_is_missing_is_installed_once(host: SshHost, tmp_path: Path) -> Non
 
 
 @pytest.mark.exhaustive
-def test_a_package_that_nobody_has(host: SshHost, tmp_path: Path) -> None:
+def test_what_no_package_provides(host: SshHost, tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"ab could not be installed on guest.*apache2-utils"):
         install(host, ["ab", "ping"], tmp_path)
-
-
-@pytest.mark.exhaustive
-def test_a_tool_of_no_known_package(host: SshHost, tmp_path: Path) -> None:
-    with pytest.raises(DeploymentError, match=r"not known which packages provide no-such-tool"):
+    with pytest.raises(DeploymentError, match="no-such-tool"):
         install(host, ["no-such-tool"], tmp_path)
 
 
@@ -89,19 +85,3 @@ def test_a_guest_without_python_and_packages(
             install(host, ["ping"], tmp_path)
         assert "carry" in (caught.value.hint or "")
         host.close()
-
-
-@pytest.mark.exhaustive
-def test_through_a_jump_host(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
-    folder = tmp_path_factory.mktemp("jump")
-    with (
-        ssh_servers.openssh(folder) as between,
-        ssh_servers.dropbear(tmp_path_factory.mktemp("tiny"), behind=between) as server,
-    ):
-        jump = SshHost("jump", between.access, Path(f"/tmp/{folder.name}"))
-        host = SshHost("tiny", server.access, Path("/tmp/sfcperf"), jump)
-        with pytest.raises(DeploymentError, match="neither Python nor a package manager"):
-            install(host, ["ping"], tmp_path)
-        host.close()
-        jump.close()
-        subprocess.run(["rm", "-rf", f"/tmp/{folder.name}"], check=True)

@@ -149,16 +149,14 @@ def test_every_packet_of_three_routers(deployment: Deployment, echo: None, tmp_p
     assert of(found, "pptmon", "monitor_cpu_s")[0] > 0
 
 
-@pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("form", ["rfc", "paper"])
 def test_a_filter_and_a_rate_choose_the_samples(
-    deployment: Deployment, echo: None, tmp_path: Path, form: str
+    deployment: Deployment, echo: None, tmp_path: Path
 ) -> None:
-    other = pptmon(period_ms=0, format=form, filter={"protocol": "udp", "destination_port": 1})
+    other = pptmon(period_ms=0, filter={"protocol": "udp", "destination_port": 1})
     other.start(deployment, tmp_path)
     assert ask(deployment, 20) == 20
     assert of(other.stop(), "chain", "pptmon_samples") == [0]
-    chosen = pptmon(period_ms=50, format=form, filter={"destination_port": PORT})
+    chosen = pptmon(period_ms=50, filter={"destination_port": PORT})
     chosen.start(deployment, tmp_path)
     assert ask(deployment, 100) == 100
     (samples,) = of(chosen.stop(), "chain", "pptmon_samples")
@@ -166,9 +164,8 @@ def test_a_filter_and_a_rate_choose_the_samples(
     assert 1 <= samples < 50
 
 
-@pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("delay_us", [1_000, 20_000])
-def test_a_known_time_is_reported_by_samples_and_by_captures(tmp_path: Path, delay_us: int) -> None:
+def test_a_known_time_is_reported_by_samples_and_by_captures(tmp_path: Path) -> None:
+    delay_us = 1_000
     with local_driver(tmp_path) as driver:
         chain = driver.deploy(scenario(["router", "delay"], knobs={"delay_us": delay_us}))
         with echoing(chain, tmp_path):
@@ -210,9 +207,8 @@ def test_an_instance_that_is_killed_fails_the_trial_and_nothing_stays(
     assert running(deployment) == {}
 
 
-@pytest.mark.parametrize("dataplane", ["ebpf", "ovs"])
-def test_one_vnf_alone_and_a_chain_that_cannot_be_seen(tmp_path: Path, dataplane: str) -> None:
-    with local_driver(tmp_path, dataplane) as driver:
+def test_one_vnf_alone_and_a_chain_that_cannot_be_seen(tmp_path: Path) -> None:
+    with local_driver(tmp_path, "ovs") as driver:
         blind = driver.deploy(scenario(["forwarder"]))
         with pytest.raises(MeasurementError, match="pptmon sees none of the chain's VNFs"):
             pptmon().start(blind, tmp_path)

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
-from scapy.packet import Packet, Raw
-from scapy.utils import wrpcap
+from scapy.packet import Packet
 from support.network.wires import Wire, eventually
 from support.records.scenarios import scenario, topology
 from support.sfcmon.frames import udp4
 
 from sfcperf.drivers.local.driver import LocalDriver
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.process import inside
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sdn_mon import SdnMonMonitor
 from sfcperf.results.flows import FlowRecord
@@ -32,7 +27,6 @@ from sfcperf.workflow.model import Scenario
 
 pytestmark = pytest.mark.root
 FLOWS, EACH = 50, 4
-SO_RCVBUFFORCE = 33
 
 
 class Watched:
@@ -201,64 +195,3 @@ def test_what_open_vswitch_exports(driver: LocalDriver, tmp_path: Path, mode: st
     again = SdnMonMonitor(with_defaults(SdnMonMonitor.parameters, {"mode": mode}))
     again.start(watched.deployment, tmp_path)
     assert {o.metric for o in again.stop()} >= {"export_datagrams", "monitor_cpu_s"}
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("driver", ["ovs"], indirect=True)
-def test_ipfix_of_open_vswitch_counts_packets_twice(driver: LocalDriver, tmp_path: Path) -> None:
-    """Where they come in and where they leave; SDN-Mon counts them once. tshark reads IPFIX."""
-    watched = Watched(driver, scenario([]), tmp_path)
-    switch = watched.deployment.switches["sff@node1"]
-    assert switch.exporter is not None
-    switch.host.run(["ip", "link", "set", "lo", "up"], timeout_s=5)
-    with inside(switch.host.namespace):  # type: ignore[attr-defined]
-        collector = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    with collector:
-        collector.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 23)
-        collector.bind(("127.0.0.1", 0))
-        switch.exporter.begin("ipfix", f"127.0.0.1:{collector.getsockname()[1]}", 1)
-        watched.send(FLOWS, EACH)
-        time.sleep(0.3)
-        switch.exporter.end()  # it sends what it has
-        time.sleep(0.3)
-        collector.setblocking(False)
-        exported = _received(collector)
-    flows = watched.end()
-    assert sum(_packets(flows, "sff@node1").values()) == FLOWS * EACH
-    assert _packets_by_tshark(exported, tmp_path / "ipfix.pcap") == 2 * FLOWS * EACH
-
-
-def _received(collector: socket.socket) -> list[bytes]:
-    found = []
-    while True:
-        try:
-            found.append(collector.recv(65535))
-        except BlockingIOError:
-            return found
-
-
-def _packets_by_tshark(datagrams: list[bytes], file: Path) -> int:
-    """Of the flows that the test has sent."""
-    frames = [Ether() / IP() / UDP(sport=4739, dport=4739) / Raw(each) for each in datagrams]
-    wrpcap(str(file), frames)
-    argv = ["tshark", "-n", "-r", str(file), "-d", "udp.port==4739,cflow", "-T", "json"]
-    argv += ["--no-duplicate-keys", "-J", "cflow"]
-    done = subprocess.run(argv, capture_output=True, check=True)
-    total = 0
-    for record in _records(json.loads(done.stdout)):
-        ports = int(record.get("cflow.srcport", 0)), int(record.get("cflow.dstport", 0))
-        if ports[0] in range(1000, 1000 + FLOWS) and ports[1] == 9:
-            total += int(record["cflow.packets"])
-    return total
-
-
-def _records(found: Any) -> Iterator[dict[str, Any]]:
-    """Objects with a count, wherever they are."""
-    if isinstance(found, dict):
-        if "cflow.packets" in found:
-            yield found
-        for each in found.values():
-            yield from _records(each)
-    elif isinstance(found, list):
-        for each in found:
-            yield from _records(each)

@@ -119,7 +119,6 @@ def by_lookup(flows: list[FlowRecord], **only: Any) -> Counter[tuple[str, int, i
 
 CHAINS = {
     "one node": scenario(["forwarder", "router", "forwarder"]),
-    "proxied first": scenario(["router", "forwarder"]),
     "vxlan-gpe": scenario(["forwarder", "router"], encapsulation="nsh-vxlan-gpe"),
     "three nodes": scenario(
         ["forwarder", "router", "forwarder"],
@@ -219,6 +218,7 @@ def test_what_functions_send_is_monitored(driver: LocalDriver, tmp_path: Path) -
     wire.close()
 
 
+@pytest.mark.gate_runs(1)
 def test_nodes_are_chosen(driver: LocalDriver, tmp_path: Path) -> None:
     chain = scenario(["forwarder"], where=topology("T2"))
     watched = Watched(driver, chain, tmp_path, nodes=["node2"])
@@ -276,6 +276,7 @@ def test_one_that_was_killed_is_replaced(driver: LocalDriver, tmp_path: Path) ->
     assert ping(watched.deployment, PINGS) == PINGS
 
 
+@pytest.mark.parametrize("driver", ["ebpf"], indirect=True)
 def test_a_node_that_is_not_there_is_refused(driver: LocalDriver, tmp_path: Path) -> None:
     with pytest.raises(CannotBeMeasured, match="cannot monitor at sff@node9"):
         Watched(driver, scenario(["forwarder"]), tmp_path, nodes=["node9"])

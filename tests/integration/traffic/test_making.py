@@ -43,18 +43,8 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 
 
 def tshark(trace: Trace, *fields: str, wanted: str = "ip") -> list[list[str]]:
-    argv = [
-        "tshark",
-        "-n",
-        "-r",
-        str(trace.pcap),
-        "-Y",
-        wanted,
-        "-T",
-        "fields",
-        "-E",
-        "separator=;",
-    ]
+    argv = ["tshark", "-n", "-r", str(trace.pcap), "-Y", wanted]
+    argv += ["-T", "fields", "-E", "separator=;"]
     for field in fields:
         argv += ["-e", field]
     lines = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()

@@ -13,6 +13,7 @@ from typing import Any
 
 from sfcperf.errors import ExitCode
 from support.attacks import Attack
+from support.attacks.traced import FONTS, strace
 from support.command import SFCPERF
 
 MAX_MIB = 512
@@ -38,14 +39,20 @@ class Behaviour:
 
 
 def behaviour(attack: Attack, folder: Path) -> Behaviour:
-    """Runs the attack. `folder`: empty, the caller's."""
-    inputs, temporary, state = (folder / name for name in ("inputs", "tmp", "state"))
-    for each in (inputs, temporary, state):
+    """Runs the attack, followed by strace (`traced.faults`). `folder`: empty, the caller's."""
+    inputs, temporary, state, home = (folder / name for name in ("inputs", "tmp", "state", "home"))
+    for each in (inputs, temporary, state, home):
         each.mkdir()
     arguments = attack.make(inputs)
     before = {*temporary.rglob("*"), *state.rglob("*")}
-    environment = {**os.environ, "TMPDIR": str(temporary), "SFCPERF_STATE_DIR": str(state)}
-    command = [SFCPERF, *arguments]
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "MPLCONFIGDIR": FONTS,
+        "TMPDIR": str(temporary),
+        "SFCPERF_STATE_DIR": str(state),
+    }
+    command = [*strace(arguments, folder), SFCPERF, *arguments]
     output = folder / "output"
     used = measured(command, output, cwd=inputs, env=environment)
     left = sorted({*temporary.rglob("*"), *state.rglob("*")} - before)

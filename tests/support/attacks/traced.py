@@ -7,13 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import sfcperf
-from support.attacks import Attack
-from support.command import SFCPERF
 
 VERBS = ("validate", "plan", "verify", "replay")
 """Verbs that execute nothing of a stranger's file (docs/explanation/trust.md)."""
@@ -28,42 +26,32 @@ _SYSTEM = re.compile(
 )
 """What Python and its libraries read for themselves; nothing that an input may name."""
 _OPENED = re.compile(r"open(?:at2?)?\(.*= \d+<(?P<path>[^>]+)>")
+FONTS = str(Path.home() / ".cache" / "matplotlib")
+"""Where matplotlib keeps its list of fonts; the input does not choose what is in it."""
+_LOG = "strace"
 _FAMILY = re.compile(r"socket(?:pair)?\((?P<family>\w+)")
 
 
-def faults(attack: Attack, folder: Path) -> list[str]:
-    """Network calls, and files opened elsewhere than in the input's folder, in the installation and
-    in private folders. `folder`: not there yet."""
-    inputs, home = folder / "inputs", folder / "home"
-    folder.mkdir()
-    for each in (inputs, home, folder / "tmp", folder / "state"):
-        each.mkdir()
-    arguments = attack.make(inputs)
-    if arguments[0] not in VERBS or "--trust" in arguments:
+def strace(arguments: Sequence[str], folder: Path) -> list[str]:
+    """What comes before a command with these arguments; empty if it may execute what it reads, or
+    where there is no strace."""
+    program = shutil.which("strace")
+    if program is None or arguments[0] not in VERBS or "--trust" in arguments:
         return []
-    log = folder / "strace"
-    strace = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=network,open,openat,openat2"]
-    subprocess.run(
-        [*strace, "-o", str(log), SFCPERF, *arguments],
-        cwd=inputs,
-        env={
-            **os.environ,
-            "HOME": str(home),
-            "TMPDIR": str(folder / "tmp"),
-            "SFCPERF_STATE_DIR": str(folder / "state"),
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
+    calls = ["-e", "trace=network,open,openat,openat2"]
+    argv = [program, "-f", "-qq", "-y", "-s", "4096", "--seccomp-bpf", *calls]
+    return [*argv, "-o", str(folder / _LOG)]
+
+
+def faults(folder: Path) -> list[str]:
+    """Network calls, and files opened elsewhere than in the input's folder, in the installation and
+    in private folders, by the command that `strace` has followed, if any."""
+    log = folder / _LOG
+    if not log.exists():
+        return []
     private = (str(folder / name) for name in ("inputs", "tmp", "state"))
-    # matplotlib keeps a list of fonts there; the input does not choose what is in it.
-    fonts = (str(home / name / "matplotlib") for name in (".cache", ".config"))
-    allowed = (*private, *fonts, *_INSTALLATION, *_repository())
-    found = sorted(set(_told(log.read_text(errors="replace"), allowed)))
-    shutil.rmtree(folder)
-    return found
+    allowed = (*private, FONTS, *_INSTALLATION, *_repository())
+    return sorted(set(_told(log.read_text(errors="replace"), allowed)))
 
 
 @cache

@@ -62,9 +62,12 @@ class SshServer:
                 found.append(line)
         return found
 
-    def fall_silent(self) -> None:
-        """Nothing gets through any more, in either direction, and nobody is told."""
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Nothing gets through, in either direction, and nobody is told."""
         _run("ip", "-n", self.namespace, "link", "set", "eth0", "down")
+        yield
+        _run("ip", "-n", self.namespace, "link", "set", "eth0", "up")
 
     def cut_connections(self) -> None:
         """Kill the server's processes that serve connections, as a crash would."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,16 +83,3 @@ def requests(browser: Browser) -> list[str]:
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     sent = [m for m in messages if m["method"] == "Network.requestWillBeSent"]
     return [message["params"]["request"]["url"] for message in sent]
-
-
-LOOKS = (("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 375, "light"))
-"""Name, width and theme of the pictures that people look at."""
-
-
-def picture(browser: Browser, name: str, otherwise: Path) -> Path:
-    """A screenshot, kept in the folder SFCPERF_SCREENSHOTS when that is set."""
-    folder = Path(os.environ.get("SFCPERF_SCREENSHOTS", otherwise))
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}.png"
-    assert browser.save_screenshot(str(file))
-    return file

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 from scapy.packet import Packet
 
@@ -190,8 +191,10 @@ def classifier_bench(
     pcap, labels = write_trace(folder)
     training = {"pcap": str(pcap), "labels": str(labels), "seed": 1}
     with ExitStack() as stack:
-        for name in ("topics", "classifier", "rules"):
+        for name in ("topics", "classifier", "rules", "state"):
             (folder / name).mkdir()
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setenv("SFCPERF_STATE_DIR", str(folder / "state"))
         own = stack.enter_context(
             started(new_context(folder / "topics", tag=tag), "kafka", bootstrap=[kafka.address])
         )
