@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import requests
 import schemathesis
 from hypothesis import HealthCheck, given
 from schemathesis import GenerationMode, checks
@@ -51,3 +52,12 @@ def try_operation(
             )
 
     send()
+
+
+def check_refused_without_token(method: str, url: str, token: str) -> None:
+    """A request without a token, with another, and with the token in another scheme."""
+    for header in (None, "", "Bearer", "Bearer x", f"Bearer {token}x", f"Basic {token}"):
+        headers = {} if header is None else {"Authorization": header}
+        answer = requests.request(method, url, headers=headers, json={}, timeout=30)
+        found = (answer.status_code, answer.headers.get("WWW-Authenticate"))
+        assert found == (401, "Bearer"), header

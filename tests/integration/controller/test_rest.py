@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import requests
-from support.any_requests import operations, try_operation
+from support.any_requests import check_refused_without_token, operations, try_operation
 from support.network.wires import Lab, eventually, ip, space
 from support.sfcmon.controller_bench import Switches, packet
 from support.sfcmon.controller_process import ControllerProcess
@@ -95,34 +95,22 @@ def _send_whatever(offered: list[Any], rest: ControllerProcess, kept: str | None
 # --- access ---
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        None,
-        "",
-        "Bearer",
-        "Bearer ",
-        "Bearer x",
-        "Basic {token}",
-        "bearer {token}",
-        "Bearer {token}x",
-    ],
-)
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("GET", "/state"), ("PUT", "/state"), ("DELETE", "/rules/there"), ("GET", "/nothing")],
-)
-def test_nothing_without_the_token(
-    rest: ControllerProcess, method: str, path: str, header: str | None
-) -> None:
+def test_nothing_without_the_token(rest: ControllerProcess) -> None:
     before = rest.request("GET", "/state")
-    headers = {} if header is None else {"Authorization": header.format(token=rest.token)}
-    answer = requests.request(method, rest.url + path, headers=headers, json={}, timeout=REQUEST_S)
-    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+    for method, path in (
+        ("GET", "/state"),
+        ("PUT", "/state"),
+        ("DELETE", "/rules/there"),
+        ("GET", "/nothing"),
+    ):
+        check_refused_without_token(method, rest.url + path, rest.token)
+    lower = {"Authorization": f"bearer {rest.token}"}
+    assert requests.get(f"{rest.url}/state", headers=lower, timeout=REQUEST_S).status_code == 401
     assert rest.request("GET", "/state") == before
 
 
 def test_a_large_body_is_not_read(rest: ControllerProcess) -> None:
+    """And a body needs a length."""
     host, port = rest.url.removeprefix("http://").split(":")
     for token, status in ((rest.token, b"413"), ("x", b"401")):
         with socket.create_connection((host, int(port)), timeout=REQUEST_S) as connection:
@@ -130,13 +118,7 @@ def test_a_large_body_is_not_read(rest: ControllerProcess) -> None:
             length = f"Content-Length: {MOST_BODY_BYTES + 1}\r\n\r\n"
             connection.sendall((head + length).encode())
             assert connection.recv(100).split()[1] == status
-
-
-def test_a_body_needs_a_length(rest: ControllerProcess) -> None:
-    answer = requests.put(
-        f"{rest.url}/state", data=iter([b"{}"]), headers=rest.headers, timeout=REQUEST_S
-    )
-    assert answer.status_code == 411
+    assert rest.client.put("/state", content=iter([b"{}"])).status_code == 411
 
 
 # --- resources ---
@@ -152,42 +134,25 @@ def test_put_is_idempotent(rest: ControllerProcess) -> None:
     assert rest.client.get("/chains/short").status_code == 404
 
 
+RULE = {"switch": "s1", "port": 1, "priority": 1}
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "where", "words"),
     [
         ("PUT", "/chains/web", {"types": []}, 422, "/types", "at least 1 item"),
         ("PUT", "/chains/web", {"types": ["a"], "x": 1}, 422, "/x", "Extra inputs"),
-        ("PUT", "/chains/web", None, 422, "", "Field required"),
         ("PUT", "/chains/a%20b", {"types": ["a"]}, 422, "path: name", "pattern"),
         ("PUT", "/paths/0", {}, 422, "path: name", "greater than or equal to 1"),
-        (
-            "PUT",
-            "/rules/there",
-            {"switch": "s1", "port": 1, "priority": 1, "path": 12},
-            422,
-            "/path",
-            "there is no path with SPI 12",
-        ),
-        (
-            "PUT",
-            "/rules/there",
-            {
-                "switch": "s1",
-                "port": 1,
-                "priority": 1,
-                "path": 10,
-                "match": {"source": "1.2.3.4/8"},
-            },
-            422,
-            "/match/source",
-            "has host bits set",
-        ),
+        ("PUT", "/rules/there", {**RULE, "path": 12}, 422, "/path", "no path with SPI 12"),
+        ("PUT", "/rules/there", {**RULE, "path": 10, "match": {"source": "1.2.3.4/8"}}, 422,
+         "/match/source", "has host bits set"),
         ("PUT", "/chains/web", {"types": ["a"]}, 409, "/paths/10/hops", "2 functions, but chain"),
         ("DELETE", "/functions/fw-1", None, 409, "/paths/10/hops/1", "no function 'fw-1'"),
         ("DELETE", "/paths/10", None, 409, "/rules/back/path", "no path with SPI 11"),
         ("PUT", "/monitoring/s1", {}, 422, "", "no Thrift interface"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_said(
     rest: ControllerProcess,
     method: str,
@@ -205,33 +170,25 @@ def test_what_is_wrong_is_said(
     assert rest.request("GET", "/state") == before
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["{", "[" * 100_000, '{"types": ["\\ud800"]}', "NaN", '{"types": NaN}', "1" * 5000, "\0"],
-)
-def test_what_is_no_json(rest: ControllerProcess, text: str) -> None:
+def test_what_is_no_json(rest: ControllerProcess) -> None:
     headers = {"Content-Type": "application/json"}
-    answer = rest.client.put("/chains/web", content=text, headers=headers)
-    assert answer.status_code == 422
-    assert answer.json()["problems"]
+    nested = ["{", "[" * 100_000, '{"types": ["\\ud800"]}', '{"types": NaN}', "1" * 5000, "\0"]
+    for text in (*nested, "NaN", "null"):
+        answer = rest.client.put("/chains/web", content=text, headers=headers)
+        assert (answer.status_code, bool(answer.json()["problems"])) == (422, True), text[:20]
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status", "words"),
-    [
+def test_what_is_not_there(rest: ControllerProcess) -> None:
+    for method, path, status, words in (
         ("GET", "/switches/s9/counters", 404, "there is no switch s9"),
         ("GET", "/switches/s1/counters", 409, "s1: "),
         ("GET", "/switches/s1/flows", 409, "switch 's1' is not monitored"),
         ("POST", "/switches/s1/windows", 409, "switch 's1' is not monitored"),
         ("GET", "/nothing", 404, "Not Found"),
         ("POST", "/state", 405, "Method Not Allowed"),
-    ],
-)
-def test_what_is_not_there(
-    rest: ControllerProcess, method: str, path: str, status: int, words: str
-) -> None:
-    answer = rest.client.request(method, path)
-    assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
+    ):
+        answer = rest.client.request(method, path)
+        assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
 
 
 def test_absent_switches_are_in_the_status(rest: ControllerProcess) -> None:

@@ -138,28 +138,21 @@ def test_damaged_input_is_told(ports: list[Port], stdin: bytes, words: bytes, se
     assert json.loads(done.stdout)["frames"] == sent
 
 
-def test_an_interface_that_is_down_is_told(ports: list[Port]) -> None:
-    source, _ = ports
-    ip("-n", space(source.host), "link", "set", "lo", "down")
-    done = send(source, framed([LAST]), "lo")
+def test_wrong_options_are_told(ports: list[Port]) -> None:
+    for words, said in (
+        ("", "--interface is missing"),
+        ("--interface gone", "there is no interface gone here"),
+        ("--interface a-name-that-is-too-long", "is not the name of an interface"),
+        ("--interface eth0 more", "'more' is not an option"),
+    ):
+        argv = [str(binaries.find("sfc-send")), *words.split()]
+        done = ports[0].host.run(argv, timeout_s=10, check=False)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert said in done.stderr.decode()
+    ip("-n", space(ports[0].host), "link", "set", "lo", "down")
+    done = send(ports[0], framed([LAST]), "lo")
     assert done.returncode == 1
     assert b"(18 bytes) on lo: Network is down" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "--interface is missing"),
-        (["--interface", "gone"], "there is no interface gone here"),
-        (["--interface", "a-name-that-is-too-long"], "is not the name of an interface"),
-        (["--interface", "eth0", "more"], "'more' is not an option"),
-    ],
-)
-def test_wrong_options_are_told(ports: list[Port], arguments: list[str], words: str) -> None:
-    argv = [str(binaries.find("sfc-send")), *arguments]
-    done = ports[0].host.run(argv, timeout_s=10, check=False)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert words in done.stderr.decode()
 
 
 def test_without_rights_it_says_what_it_needs(ports: list[Port]) -> None:

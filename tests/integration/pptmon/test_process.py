@@ -27,6 +27,7 @@ from sfcperf.hosts.process import inside
 pytestmark = pytest.mark.root
 
 HOOKS = {"tcx": tcx, "clsact": clsact}
+BACK = ("eth1", "eth0")
 BOTH = pytest.mark.parametrize("hook", ["tcx", "clsact"])
 KILLS = 20
 
@@ -41,11 +42,10 @@ class Vnf:
         _, self.one = lab.join((outside, "out0"), (self.host, "eth0"))
         _, self.other = lab.join((outside, "out1"), (self.host, "eth1"))
 
-    def start(self, *options: str, backwards: bool = False, mode: str = "source-sink") -> Pptmon:
-        ways = ("eth1", "eth0") if backwards else ("eth0", "eth1")
+    def start(self, *options: str, way: tuple[str, str] = ("eth0", "eth1")) -> Pptmon:
         # Output is appended: each one has a file of its own.
         folder = self.folder / str(next(self._numbers))
-        pptmon = Pptmon(self.host, folder, mode, 7, *ways, options)
+        pptmon = Pptmon(self.host, folder, "source-sink", 7, *way, options)
         self.lab.at_end(pptmon.kill)
         return pptmon
 
@@ -83,28 +83,30 @@ def vnf(lab: Lab, tmp_path: Path) -> Vnf:
 
 
 @BOTH
-def test_programs_are_on_both_sides_while_it_runs(vnf: Vnf, hook: str) -> None:
-    pptmon = vnf.start("--attach", hook)
-    assert pptmon.wait_ready() == Ready("source-sink", 7, "eth0", "eth1", hook, "paper")
-    assert vnf.attached(hook) == {"eth0 ingress": ["enter"], "eth1 egress": ["leave"]}
-    pptmon.stop()
-    assert vnf.is_clean()
-    assert isinstance(pptmon.events()[-1], Counters)
+def test_programs_are_attached_while_it_runs(vnf: Vnf, hook: str) -> None:
+    """On both sides, which may be one interface. It counts when asked, also after a stop."""
+    for ingress, egress in (("eth0", "eth1"), ("eth0", "eth0")):
+        pptmon = vnf.start("--attach", hook, way=(ingress, egress))
+        assert pptmon.wait_ready() == Ready("source-sink", 7, ingress, egress, hook, "paper")
+        assert vnf.attached(hook) == {"eth0 ingress": ["enter"], f"{egress} egress": ["leave"]}
+        pptmon.process.send_signal(signal.SIGSTOP)
+        pptmon.process.send_signal(signal.SIGCONT)
+        assert set(pptmon.counters().values.values()) == {0}
+        pptmon.stop()
+        assert vnf.is_clean()
+        assert isinstance(pptmon.events()[-1], Counters)
 
 
-@BOTH
-def test_one_interface_may_be_both(vnf: Vnf, hook: str) -> None:
-    pptmon = Pptmon(vnf.host, vnf.folder, "transit", 1, "eth0", "eth0", ("--attach", hook))
-    vnf.lab.at_end(pptmon.kill)
-    pptmon.wait_ready()
-    assert vnf.attached(hook) == {"eth0 ingress": ["enter"], "eth0 egress": ["leave"]}
-    pptmon.stop()
-    assert vnf.is_clean()
-
-
-@pytest.mark.gate_runs("each value")
-@BOTH
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("hook", "how"),
+    [
+        ("tcx", signal.SIGTERM),
+        ("clsact", signal.SIGINT),
+        ("clsact", signal.SIGHUP),
+        ("tcx", signal.SIGKILL),
+        ("clsact", signal.SIGKILL),
+    ],
+)
 def test_nothing_stays(vnf: Vnf, hook: str, how: signal.Signals) -> None:
     pptmon = vnf.start("--attach", hook)
     pptmon.wait_ready()
@@ -173,7 +175,7 @@ def test_the_next_one_cleans_the_other_direction_as_well(vnf: Vnf) -> None:
     """The dead one had another slot than the one that comes."""
     first = vnf.start("--attach", "clsact")
     first.wait_ready()
-    second = vnf.start("--attach", "clsact", backwards=True)
+    second = vnf.start("--attach", "clsact", way=BACK)
     second.wait_ready()
     _kill_both(second)
     first.stop()
@@ -181,11 +183,9 @@ def test_the_next_one_cleans_the_other_direction_as_well(vnf: Vnf) -> None:
     assert vnf.is_clean()
 
 
-@pytest.mark.gate_runs("each value")
-@BOTH
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(("hook", "how"), [("tcx", signal.SIGTERM), ("clsact", signal.SIGKILL)])
 def test_two_directions_on_the_same_interfaces(vnf: Vnf, hook: str, how: signal.Signals) -> None:
-    there, back = vnf.start("--attach", hook), vnf.start("--attach", hook, backwards=True)
+    there, back = vnf.start("--attach", hook), vnf.start("--attach", hook, way=BACK)
     there.wait_ready()
     back.wait_ready()
     assert vnf.attached(hook) == {
@@ -200,9 +200,7 @@ def test_two_directions_on_the_same_interfaces(vnf: Vnf, hook: str, how: signal.
     assert eventually(vnf.is_clean)
 
 
-@pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("priority", ["1", "49152"])
+@pytest.mark.parametrize(("how", "priority"), [(signal.SIGTERM, "1"), (signal.SIGKILL, "49152")])
 def test_filters_of_others_are_left(vnf: Vnf, how: signal.Signals, priority: str) -> None:
     vnf.tc("qdisc", "add", "dev", "eth0", "clsact")
     vnf.filter("ingress", "prio", priority)
@@ -213,38 +211,30 @@ def test_filters_of_others_are_left(vnf: Vnf, how: signal.Signals, priority: str
     pptmon.process.wait(10)
     assert eventually(lambda: not vnf.attached("clsact"))
     assert eventually(lambda: "clsact" not in qdiscs(vnf.other))
-    shown = subprocess.run(
-        ["tc", "-n", space(vnf.host), "filter", "show", "dev", "eth0", "ingress"],
-        check=True, capture_output=True, text=True, timeout=10,
-    )  # fmt: skip
-    assert "u32" in shown.stdout
+    show = ["tc", "filter", "show", "dev", "eth0", "ingress"]
+    assert "u32" in vnf.host.run(show, timeout_s=10).text
 
 
-def test_a_filter_that_comes_meanwhile_keeps_the_qdisc(vnf: Vnf) -> None:
+def test_qdiscs_that_others_use_are_left(vnf: Vnf) -> None:
+    """One that was there, though empty, and one that got a filter meanwhile."""
+    vnf.tc("qdisc", "add", "dev", "eth1", "clsact")
     pptmon = vnf.start("--attach", "clsact")
     pptmon.wait_ready()
     vnf.filter("egress")
     pptmon.stop()
     assert "clsact" in qdiscs(vnf.one)
-    assert "clsact" not in qdiscs(vnf.other)
-
-
-def test_an_empty_clsact_of_others_is_left(vnf: Vnf) -> None:
-    vnf.tc("qdisc", "add", "dev", "eth1", "clsact")
-    pptmon = vnf.start("--attach", "clsact")
-    pptmon.wait_ready()
-    pptmon.stop()
     assert "clsact" in qdiscs(vnf.other)
-    assert "clsact" not in qdiscs(vnf.one)
 
 
-@BOTH
-def test_ends_when_nobody_reads(vnf: Vnf, hook: str) -> None:
+def _read_by_the_test(vnf: Vnf, hook: str) -> subprocess.Popen[str]:
     argv = [str(binaries.find(BINARY)), "--mode", "sink", "--vnf-id", "1"]
     argv += ["--ingress", "eth0", "--egress", "eth1", "--attach", hook]
     with inside(vnf.host.namespace):
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with process:
+        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_ends_when_nobody_reads(vnf: Vnf) -> None:
+    with _read_by_the_test(vnf, "clsact") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert '"ready"' in process.stdout.readline()
@@ -256,11 +246,7 @@ def test_ends_when_nobody_reads(vnf: Vnf, hook: str) -> None:
 
 def test_a_reader_that_does_not_read_does_not_keep_it(vnf: Vnf) -> None:
     """SIGTERM detaches although the pipe is full."""
-    argv = [str(binaries.find(BINARY)), "--mode", "sink", "--vnf-id", "1"]
-    argv += ["--ingress", "eth0", "--egress", "eth1"]
-    with inside(vnf.host.namespace):
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    with process:
+    with _read_by_the_test(vnf, "tcx") as process:
         assert eventually(lambda: bool(vnf.attached("tcx")))
         for _ in range(400):
             process.send_signal(signal.SIGUSR1)
@@ -279,13 +265,3 @@ def test_ends_with_its_interface(vnf: Vnf) -> None:
     assert isinstance(failed, Failed)
     assert failed.error == "interface eth1 has gone"
     assert eventually(lambda: "clsact" not in qdiscs(vnf.one))
-
-
-def test_counters_when_asked(vnf: Vnf) -> None:
-    pptmon = vnf.start(mode="transit")
-    pptmon.wait_ready()
-    assert set(pptmon.counters().values.values()) == {0}
-    pptmon.process.send_signal(signal.SIGSTOP)
-    pptmon.process.send_signal(signal.SIGCONT)
-    pptmon.counters()
-    pptmon.stop()

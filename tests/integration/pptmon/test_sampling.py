@@ -46,8 +46,7 @@ def send_from_all_cpus(chain: Chain, duration_s: float) -> int:
 @pytest.mark.gate_runs(1)
 @pytest.mark.parametrize(
     ("option", "period_s"),
-    [(("--period-ms", "100"), 0.1), (("--rate", "50"), 0.02), (("--rate", "1000"), 0.001),
-     (("--period-ms", "2.5"), 0.0025), ((), 1.0)],
+    [(("--period-ms", "100"), 0.1), (("--rate", "1000"), 0.001), ((), 1.0)],
 )  # fmt: skip
 def test_one_sample_a_period_however_many_cpus(
     chain_of: Callable[[int], Chain], option: tuple[str, str], period_s: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 
@@ -43,14 +44,13 @@ def take_all(chain: Chain, vnf: HeldVnf, names: list[str]) -> list[tuple[float, 
     return taken
 
 
-@pytest.mark.parametrize("held_s", [0.0, 0.01, 0.3])
 def test_times_are_those_for_which_packets_were_held(
-    held: Callable[[int], tuple[Chain, HeldVnf]], held_s: float
+    held: Callable[[int], tuple[Chain, HeldVnf]],
 ) -> None:
     """In order and backwards; longer than the 16 bits of a clock that NSH has room for, too."""
     chain, vnf = held(1)
     chain.start("--period-ms", "0", "--format", "rfc")
-    for order in (1, -1):
+    for held_s, order in itertools.product((0.0, 0.01, 0.3), (1, -1)):
         before = len(chain.sink.samples())
         sent = time.monotonic()
         taken = take_all(chain, vnf, NAMES)
@@ -61,20 +61,17 @@ def test_times_are_those_for_which_packets_were_held(
             vnf.let_out(frame)
         at_most = time.monotonic() - sent + 0.1
         samples = chain.sink.samples(before + len(NAMES))[before:]
-        assert len(samples) == len(NAMES)
         for least_s, sample in zip(at_least, samples, strict=True):
             assert sample.own_time_ns is not None
             # Rounded to microseconds, in NSH to 2^-12.
-            assert sample.hops[0].value >= least_s * 1e6 * (1 - 2**-12) - 1
-            assert sample.hops[0].value <= at_most * 1e6
-            assert abs(sample.own_time_ns / 1e3 - sample.hops[0].value) <= max(
-                1, sample.hops[0].value * 2**-12
-            )
+            value_us = sample.hops[0].value
+            assert least_s * 1e6 * (1 - 2**-12) - 1 <= value_us <= at_most * 1e6
+            assert abs(sample.own_time_ns / 1e3 - value_us) <= max(1, value_us * 2**-12)
             assert "saturated" not in sample.flags
 
 
 @pytest.mark.gate_runs(1)
-@pytest.mark.parametrize("name", ["ipv4/udp", "ipv6/tcp", "nsh/md2/ipv4/tcp"])
+@pytest.mark.parametrize("name", ["ipv4/udp", "nsh/md2/ipv4/tcp"])
 def test_times_stay_right_while_others_are_measured(
     held: Callable[[int], tuple[Chain, HeldVnf]], name: str
 ) -> None:
@@ -90,9 +87,7 @@ def test_times_stay_right_while_others_are_measured(
     for _, frame in taken:
         vnf.let_out(frame)
     most_s = time.monotonic() - began + 0.1
-    samples = chain.sink.samples(20)
-    assert len(samples) == 20
-    for least_s, sample in zip(held_s, samples, strict=True):
+    for least_s, sample in zip(held_s, chain.sink.samples(20), strict=True):
         assert least_s * 1e6 * (1 - 2**-12) - 1 <= sample.hops[0].value <= most_s * 1e6
 
 
@@ -114,23 +109,23 @@ def test_a_packet_that_leaves_twice_is_two_samples(
     assert (counters["sampled"], counters["reported"]) == (2, 2)
 
 
-@pytest.mark.parametrize("name", NAMES)
 def test_a_hop_from_before_pptmon_was_there_is_no_time(
-    held: Callable[[int], tuple[Chain, HeldVnf]], name: str
+    held: Callable[[int], tuple[Chain, HeldVnf]],
 ) -> None:
     """Whatever it holds for now is not taken for microseconds."""
     chain, vnf = held(1)
     chain.start("--period-ms", "0", "--format", "rfc")
-    [(_, frame)] = take_all(chain, vnf, [name])
+    taken = take_all(chain, vnf, NAMES)
     chain.source.kill()
     chain.start("--period-ms", "0", "--format", "rfc")
-    vnf.let_out(frame)
-    [sample] = chain.sink.samples(1)
-    assert [hop.value for hop in sample.hops] == [VALUE_MAX]
-    assert sample.flags == {"saturated"}
-    assert sample.own_time_ns is None
+    for _, frame in taken:
+        vnf.let_out(frame)
+    for sample in chain.sink.samples(len(NAMES)):
+        assert [hop.value for hop in sample.hops] == [VALUE_MAX]
+        assert (sample.flags, sample.own_time_ns) == ({"saturated"}, None)
     counters = chain.sink.counters()
-    assert (counters["foreign"], counters["measured"], counters["reported"]) == (1, 0, 1)
+    found = (counters["foreign"], counters["measured"], counters["reported"])
+    assert found == (len(NAMES), 0, len(NAMES))
 
 
 def test_a_vnf_that_rewrites_addresses_is_measured_all_the_same(

@@ -69,69 +69,53 @@ def test_text(trace: Path) -> None:
     assert "10.0.0.1" in rows[-1]
 
 
-@pytest.mark.parametrize("as_json", [(), ("--json",)])
-def test_a_trace_without_packets(tmp_path: Path, as_json: tuple[str, ...]) -> None:
-    done = run(traces.write_csv(tmp_path / "t.csv", []), "--window-s", 1, *as_json)
-    assert done.returncode == 0
-    if as_json:
-        document = json.loads(done.stdout)
-        assert (document["windows"], document["frames"]) == ([], 0)
+def test_a_trace_without_packets(tmp_path: Path) -> None:
+    path = traces.write_csv(tmp_path / "t.csv", [])
+    assert run(path, "--window-s", 1).returncode == 0
+    document = json.loads(run(path, "--window-s", 1, "--json").stdout)
+    assert (document["windows"], document["frames"]) == ([], 0)
 
 
-def test_a_truncated_trace_is_a_warning(tmp_path: Path) -> None:
-    path = tmp_path / "t.pcap"
-    path.write_bytes(traces.pcap([(0, bytes(60)), (1, bytes(60))])[:-10])
-    done = run(path, "--window-s", 1)
-    assert done.returncode == 0
-    assert "warning: the trace ends within a packet" in done.stderr
-
-
-@pytest.mark.parametrize("as_json", [(), ("--json",)])
-def test_damage_after_good_packets_is_an_error(trace: Path, as_json: tuple[str, ...]) -> None:
+def test_damage_after_good_packets_is_an_error(trace: Path) -> None:
     """In any format: no result is called complete."""
     lines = trace.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(lines[2].split(b",")[0], b"nan")
     frames = [(n * 1000, bytes(60)) for n in range(4000)]
     # More than is decompressed at a time: the simulator has read all packets when it fails.
     packed = gzip.compress(traces.pcap(frames * 6), 1)
-    for name, content, message in (
-        ("t.csv", b"".join(lines), "line 3: ts_ns is 'nan'"),
-        ("t.pcap", traces.pcap(frames) + b"\xff" * 16, f"at byte {24 + 4000 * 76}"),
-        ("t.pcapng", traces.pcapng(frames) + b"\xff" * 16, "a block of an impossible length"),
-        ("t.csv.gz", packed[:-9], "cannot be decompressed"),
-        ("t.gz", packed + b"more", "cannot be decompressed"),
+    for name, content, options, message in (
+        ("t.csv", b"".join(lines), (), "line 3: ts_ns is 'nan'"),
+        ("t.pcap", traces.pcap(frames) + b"\xff" * 16, ("--json",), f"at byte {24 + 4000 * 76}"),
+        ("t.pcapng", traces.pcapng(frames) + b"\xff" * 16, (), "a block of an impossible length"),
+        ("t.csv.gz", packed[:-9], ("--json",), "cannot be decompressed"),
+        ("t.gz", packed + b"more", (), "cannot be decompressed"),
     ):
         path = trace.with_name(name)
         path.write_bytes(content)
-        done = run(path, "--window-s", 0.002, *as_json)
+        done = run(path, "--window-s", 0.002, *options)
         assert (done.returncode, message in done.stderr) == (2, True), (name, done.stderr)
         assert '"left_out"' not in done.stdout
         assert "Traceback" not in done.stderr
 
 
 def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+    """That the trace is truncated as well, which is a warning."""
     good = bytes(Ether() / IP(src="10.0.0.1") / UDP())
     bad = bytes(Ether() / IP(src="10.0.0.1", len=0) / UDP())
     path = tmp_path / "t.pcap"
-    path.write_bytes(traces.pcap((n, bad if n % 3 else good) for n in range(30)))
+    path.write_bytes(traces.pcap((n, bad if n % 3 else good) for n in range(31))[:-10])
     text = run(path, "--window-s", 1)
+    assert text.returncode == 0
     assert "20 of 30 frames left out: IPv4 length 0" in text.stdout
+    assert "warning: the trace ends within a packet" in text.stderr
     document = json.loads(run(path, "--window-s", 1, "--json").stdout)
     assert document["left_out"] == {"ipv4_length_0": 20}
 
 
 def test_bad_input_is_one_message(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    for content, message in (
-        (None, "No such file or directory"),
-        ("ts_ns\n", "names no column src_ip"),
-    ):
-        if content:
-            path.write_text(content)
-        done = run(path, "--window-s", 1)
-        assert done.returncode == 2
-        assert message in done.stderr
-        assert "Traceback" not in done.stderr
+    done = run(tmp_path / "t.csv", "--window-s", 1)
+    assert (done.returncode, "No such file or directory" in done.stderr) == (2, True)
+    assert "Traceback" not in done.stderr
 
 
 def test_without_the_compiled_simulator(

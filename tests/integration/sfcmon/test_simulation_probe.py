@@ -49,14 +49,8 @@ def measure(folder: Path, number: int = 1, **given: Any) -> ProbeResult:
 
 def rows(count: int, heavy_every: int, step_ns: int = MS) -> list[Row]:
     """One source sends a share of the packets; the others send little and often."""
-    return [
-        Row(
-            n * step_ns,
-            "10.0.0.1" if n % heavy_every == 0 else f"10.0.{n % 7}.{n % 211}",
-            "10.9.9.9",
-        )
-        for n in range(count)
-    ]
+    sources = (f"10.0.{n % 7}.{n % 211}" if n % heavy_every else "10.0.0.1" for n in range(count))
+    return [Row(n * step_ns, source, "10.9.9.9") for n, source in enumerate(sources)]
 
 
 def test_metrics_are_means_over_whole_windows(tmp_path: Path) -> None:
@@ -115,14 +109,10 @@ def test_a_synthetic_chunk_is_the_generated_file(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("missing", None, "there is no such trace"),
-        ("text", b"no packets here", "names no column"),
-        ("zeros", bytes(100), "not a trace"),
-        ("nothing", b"", "not a trace"),
         ("packets", traces.pcap([]), "the trace has no packets"),
         ("arp", traces.pcap([(0, bytes(60)), (MS, bytes(60))]), "no packet of the trace can be"),
         ("t.gz", b"not compressed", "cannot be decompressed"),
         ("short.gz", gzip.compress(traces.pcap([(0, bytes(60))]))[:-9], "cannot be decompressed"),
-        ("t.parquet", b"PAR1", "not readable as Parquet"),
         ("t.pcap", traces.pcap([(n * MS, UDP) for n in range(99)]) + b"\xff" * 16, "at byte 7548"),
     ],
     # gzip writes the time: names made of contents would differ between processes.
@@ -205,7 +195,7 @@ def test_the_workflow_on_own_traces(tmp_path: Path) -> None:
     for number in (3, 1, 2):
         path = tmp_path / f"minute-{number}.pcap"
         path.write_bytes(b"".join(SyntheticTrace(number, 0.6).pcap()))
-    changes = ("preset=short", f"probes.0.trace={tmp_path}/*.pcap", "factors.window_s=[0.2,0.3]")
+    changes = ("preset=short", f"probes.0.trace={tmp_path}/*.pcap", "factors.window_s=[0.2]")
     argv = [SFCPERF, "run", "sfcmon-fig3", "--results", str(tmp_path / "results"), "--quiet"]
     for change in changes:
         argv += ["--set", change]
@@ -213,7 +203,7 @@ def test_the_workflow_on_own_traces(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     folder = Path(done.stdout.strip())
     trials = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
-    assert len(trials) == 6
+    assert len(trials) == 3
     for trial in trials:
         path = tmp_path / f"minute-{trial['round']}.pcap"
         assert trial["status"] == "valid"

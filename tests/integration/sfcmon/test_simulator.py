@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from support.sfcmon import traces
 from support.sfcmon.traces import Row
 from support.sfcmon.vectors import TCP4, TCP6, many
-from support.tiers import examples
+from support.tiers import examples, is_gate
 
 from sfcperf.dataplane import binaries
 from sfcperf.dataplane.nsh.packet import text
@@ -68,17 +68,15 @@ def test_golden_vectors(trace: Path, case: dict[str, Any]) -> None:
 FRAMES = [bytes.fromhex(frame) for case in FRESH for frame in case["frames"]]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_frames_with_changed_bytes(trace: Path, seed: int) -> None:
+def test_frames_with_changed_bytes(trace: Path) -> None:
     """Headers that are nearly right: both parsers judge each of them alike."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     changed = []
-    for _ in range(5000):
+    for _ in range(6000):
         frame = bytearray(rng.choice(FRAMES))
         for _ in range(rng.choice([1, 1, 2, 4])):
-            frame[rng.randrange(len(frame))] = rng.choice(
-                [0, 1, 4, 6, 17, 0x45, rng.randrange(256)]
-            )
+            values = [0, 1, 4, 6, 17, 0x45, rng.randrange(256)]
+            frame[rng.randrange(len(frame))] = rng.choice(values)
         changed.append(bytes(frame[: rng.choice([len(frame), rng.randrange(len(frame))])]))
     bank = Bank(thresholds=ALL.thresholds)
     for frame in changed:
@@ -169,16 +167,15 @@ def frames(count: int = 300) -> list[tuple[int, bytes]]:
     return all_frames()[:count]
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
-@pytest.mark.parametrize("write", [traces.pcap, traces.pcapng])
-def test_formats_of_captures(trace: Path, write: Any, order: str) -> None:
+def test_formats_of_captures(trace: Path) -> None:
     bank = Bank()
     for _, frame in frames():
         bank.receive(frame)
-    trace.write_bytes(write(frames(), order=order))
-    ((window,), end) = run(trace, replace(ALL, thresholds=Thresholds()))
-    assert window.registers == bank.registers()
-    assert not end.truncated
+    for write, order in itertools.product((traces.pcap, traces.pcapng), "<>"):
+        trace.write_bytes(write(frames(), order=order))
+        ((window,), end) = run(trace, replace(ALL, thresholds=Thresholds()))
+        assert window.registers == bank.registers(), (write, order)
+        assert not end.truncated
 
 
 def test_a_capture_that_tshark_tools_have_converted(trace: Path, tmp_path: Path) -> None:
@@ -228,12 +225,11 @@ def test_packets_without_nsh_are_classified(trace: Path) -> None:
     assert registers == [bank.registers()] * 5
 
 
-@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("write", [traces.pcap, traces.pcapng])
 def test_a_truncated_capture_says_so(trace: Path, write: Any) -> None:
     whole = write(frames(20))
     lengths = []
-    for end in range(len(whole) - 200, len(whole)):
+    for end in range(len(whole) - 200, len(whole), 9 if is_gate() else 1):
         trace.write_bytes(whole[:end])
         windows, ended = run(trace, ALL)
         lengths.append(ended.frames)
@@ -263,21 +259,19 @@ def test_damaged_captures_neither_crash_it_nor_hang(
     assert sum(sum(w.registers["unparsed"]) + w.packets for w in windows) == end.frames
 
 
-def test_late_packets_count_in_the_open_window(tmp_path: Path) -> None:
-    times = [1000, 1500, 2100, 1900, 900, 2200]
-    rows = [Row(ts, "10.0.0.1", "10.0.0.2") for ts in times]
-    windows, end = run(traces.write_csv(tmp_path / "t", rows), replace(ALL, window_s=1e-6))
-    assert [(w.index, w.begin_ns, w.packets) for w in windows] == [(0, 1000, 2), (1, 2000, 4)]
+def test_late_packets_count_in_the_open_window_and_time_may_jump(tmp_path: Path) -> None:
+    def windows(*times: int, window_s: float) -> tuple[list[Window], End]:
+        rows = [Row(ts, "10.0.0.1", "10.0.0.2") for ts in times]
+        return run(traces.write_csv(tmp_path / "t", rows), replace(ALL, window_s=window_s))
+
+    found, end = windows(1000, 1500, 2100, 1900, 900, 2200, window_s=1e-6)
+    assert [(w.index, w.begin_ns, w.packets) for w in found] == [(0, 1000, 2), (1, 2000, 4)]
     assert end.late == 2
+    found, _ = windows(0, 2**64 - 1, window_s=1e-9)
+    assert [window.index for window in found] == [0, 2**64 - 1]
 
 
-def test_time_may_jump(tmp_path: Path) -> None:
-    rows = [Row(ts, "10.0.0.1", "10.0.0.2") for ts in (0, 2**64 - 1)]
-    windows, _ = run(traces.write_csv(tmp_path / "t", rows), replace(ALL, window_s=1e-9))
-    assert [window.index for window in windows] == [0, 2**64 - 1]
-
-
-def testmany_sources_in_one_window(tmp_path: Path) -> None:
+def test_many_sources_in_one_window(tmp_path: Path) -> None:
     """The exact table grows, and shrinks for the small windows that follow."""
     rows = [Row(0, f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}", "10.0.0.2") for n in range(30_000)]
     rows += [Row(ts, "10.0.0.1", "10.0.0.2") for ts in range(1000, 9000, 1000)]

@@ -49,7 +49,7 @@ def _times(file: Path) -> dict[int, float]:
         return {packet[IP].id: float(packet.time) for packet in reader}
 
 
-@pytest.mark.parametrize("delay_us", [100, 10_000, 300_000])
+@pytest.mark.parametrize("delay_us", [100, 300_000])
 def test_no_packet_comes_early_as_tcpdump_sees_it(lab: Lab, tmp_path: Path, delay_us: int) -> None:
     between = Between(lab, Delay, {"delay_us": delay_us})
     files = [tmp_path / "in.pcap", tmp_path / "out.pcap"]
@@ -96,20 +96,19 @@ def test_packets_stay_as_they_are_but_for_the_ttl(lab: Lab) -> None:
 def test_order_is_kept_with_many_in_flight(lab: Lab) -> None:
     between = Between(lab, Delay, {"delay_us": 200_000})
     started = time.monotonic()
-    arrived = between.there_after(_datagrams(2000), 2000)
+    arrived = between.there_after(_datagrams(600), 600)
     assert time.monotonic() - started >= 0.2
-    assert [packet[IP].id for packet in arrived] == list(range(1, 2001))
+    assert [packet[IP].id for packet in arrived] == list(range(1, 601))
 
 
 def test_what_does_not_fit_is_dropped_and_counted(lab: Lab) -> None:
     between = Between(lab, Delay, {"delay_us": 1_000_000, "buffer_mib": 1})
-    payload = Raw(b"x" * 1400)
-    packets = [IP(src=CLIENT, dst=SERVER, id=n) / UDP() / payload for n in range(1, 1501)]
+    packet = IP(src=CLIENT, dst=SERVER) / UDP() / Raw(b"x" * 1400)
     wire = between.client.wire()
     lab.at_end(wire.close)
-    frames = [bytes(Ether(src=between.client.mac, dst=between.ingress.mac) / p) for p in packets]
+    frame = bytes(Ether(src=between.client.mac, dst=between.ingress.mac) / packet)
     began = time.monotonic()
-    wire.send(frames)
+    wire.send([frame] * 1500)
     assert eventually(lambda: between.function.counters()["received"] == 1500)
     entered_s = time.monotonic() - began
 
@@ -153,32 +152,24 @@ def test_what_the_process_is_too_slow_for_is_counted(lab: Lab) -> None:
     assert counters["dropped"] == counters["dropped_queue"] >= 499
 
 
-def test_a_dead_process_is_told_and_nothing_goes_on_undelayed(lab: Lab) -> None:
-    between = Between(lab, Delay, {"delay_us": 100})
-    assert between.function.problem() is None
-    os.kill(between.function._process._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
-    assert eventually(lambda: between.function.problem() is not None)
-    assert between.function.problem() == "sfc-delay has ended with status -9"
-    received, end = between.client.wire(), between.server.wire()
-    lab.at_end(received.close)
-    lab.at_end(end.close)
-    received.send(
-        [bytes(Ether(src=between.client.mac, dst=between.ingress.mac) / p) for p in _datagrams(3)]
-    )
-    assert end.drain() == []
-
-
 def test_it_comes_and_goes_without_a_trace(lab: Lab) -> None:
+    """A death is told, and nothing goes on undelayed."""
     between = Between(lab, Delay, {"delay_us": 100})
+    blackholes = ["ip", "route", "show", "table", "all", "type", "blackhole"]
     for _ in range(2):
         between.function.stop()
         assert TUN not in between.host.run(["ip", "link"], timeout_s=10).text
         assert "1533" not in between.host.run(["ip", "rule"], timeout_s=10).text
-        assert (
-            between.host.run(
-                ["ip", "route", "show", "table", "all", "type", "blackhole"], timeout_s=10
-            ).text
-            == ""
-        )
+        assert between.host.run(blackholes, timeout_s=10).text == ""
         between.function = between.restart()
     assert len(between.there_after(_datagrams(5), 5)) == 5
+    assert between.function.problem() is None
+    os.kill(between.function._process._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+    assert eventually(lambda: between.function.problem() is not None)
+    assert between.function.problem() == "sfc-delay has ended with status -9"
+    sender, receiver = between.client.wire(), between.server.wire()
+    ethernet = Ether(src=between.client.mac, dst=between.ingress.mac)
+    sender.send(bytes(ethernet / packet) for packet in _datagrams(3))
+    assert receiver.drain() == []
+    sender.close()
+    receiver.close()

@@ -70,8 +70,10 @@ def test_both_directions_of_a_flow_are_one_record(make_bench: MakeBench, lab: La
     there = IP(src="10.0.0.1", dst="10.0.0.2", tos=46 << 2) / TCP(sport=999, dport=80, flags="PA")
     back = IP(src="10.0.0.2", dst="10.0.0.1") / TCP(sport=80, dport=999, flags="AU") / Raw(b"abc")
     frames = [_frame(bench, there), _frame(bench, back, 1 << 23 | 42), _frame(bench, back)]
-    answers = bench.exchange(*frames, _frame(bench, there))
-    assert len(answers) == 4
+    cut = Raw(bytes(IP(src="10.0.0.1", dst="10.0.0.2", proto=6, len=40))[:20])
+    header = NSH(spi=42, si=255, context_header=bytes(16), nextproto=1)
+    answers = bench.exchange(*frames, _frame(bench, there), bench.frame(header / cut))
+    assert len(answers) == 5
     records, counters = _ended(bench, lab)
     validate = validator("flow-record").validate
     for record in records:
@@ -96,8 +98,8 @@ def test_both_directions_of_a_flow_are_one_record(make_bench: MakeBench, lab: La
     assert early["source"] == "ids-1"
     assert counters["records_made"] == counters["records_sent"] == len(records)
     assert counters["records_lost"] == counters["flows_evicted"] == 0
-    assert counters["malformed"] == 1  # the frame that ends an exchange
-    assert (counters["received"], counters["forwarded"], counters["dropped"]) == (5, 5, 0)
+    assert counters["malformed"] == 2  # the one that is cut, and that which ends an exchange
+    assert (counters["received"], counters["forwarded"], counters["dropped"]) == (6, 6, 0)
 
 
 def test_both_directions_meet_on_one_thread_of_several(make_bench: MakeBench, lab: Lab) -> None:
@@ -125,14 +127,19 @@ def test_both_directions_meet_on_one_thread_of_several(make_bench: MakeBench, la
 
 
 def test_flows_beyond_the_table_lose_no_packets_of_records(make_bench: MakeBench, lab: Lab) -> None:
+    """Nor do frames that wait as it ends."""
     bench = make_bench(window_s=60, flows=16, early_packets=0)
-    packets = [IP(src=f"10.0.{n}.1", dst="10.1.0.1") / UDP(sport=5, dport=9) for n in range(200)]
+    packets = [IP(src=f"10.0.{n}.1", dst="10.1.0.1") / UDP(sport=5, dport=9) for n in range(250)]
+    (pid,) = bench.function.pids()
+    os.kill(pid, signal.SIGSTOP)
     bench.wire.send([bytes(_frame(bench, packet)) for packet in packets])
-    bench.counted(lambda now: now["forwarded"] == 200)
+    os.kill(pid, signal.SIGTERM)
+    os.kill(pid, signal.SIGCONT)
     records, counters = _ended(bench, lab)
+    assert counters["forwarded"] == len(packets)
     assert {_column(record, "srcip") for record in records} == {p[IP].src for p in packets}
-    assert counters["flows_evicted"] >= 184
-    assert counters["records_made"] == len(records)
+    assert counters["flows_evicted"] >= len(packets) - 16
+    assert counters["records_made"] == counters["records_sent"] == len(records)
 
 
 @pytest.fixture
@@ -180,29 +187,17 @@ def test_an_unknown_service_is_refused(make_bench: MakeBench) -> None:
     assert refused.value.hint == "services: kafka"
 
 
-def test_frames_that_wait_as_it_ends_are_forwarded_and_in_records(
-    make_bench: MakeBench, lab: Lab
-) -> None:
-    bench = make_bench(window_s=60, early_packets=0)
-    packets = [IP(src=f"10.0.{n}.1", dst="10.1.0.1") / UDP(sport=5, dport=9) for n in range(250)]
-    (pid,) = bench.function.pids()
-    os.kill(pid, signal.SIGSTOP)
-    bench.wire.send([bytes(_frame(bench, packet)) for packet in packets])
-    os.kill(pid, signal.SIGTERM)
-    os.kill(pid, signal.SIGCONT)
-    records, counters = _ended(bench, lab)
-    assert counters["forwarded"] == len(packets)
-    assert {_column(record, "srcip") for record in records} == {p[IP].src for p in packets}
-    assert counters["records_made"] == counters["records_sent"] == len(records)
-
-
-def test_windows_end_without_packets(make_bench: MakeBench, lab: Lab) -> None:
+def test_windows_end_without_packets_and_a_death_is_told(make_bench: MakeBench, lab: Lab) -> None:
     bench = make_bench(window_s=0.1, early_packets=0)
     packet = IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=5, dport=9)
     assert len(bench.exchange(_frame(bench, packet))) == 1
     bench.counted(lambda now: now["records_sent"] == 1)
     (file,) = lab.outputs.glob("ids-1-*.records.jsonl")
     assert eventually(lambda: file.read_text().count("\n") == 1)
+    (pid,) = bench.function.pids()
+    os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: bench.function.problem() is not None)
+    assert bench.function.problem() == "sfc-ids has ended with status -9"
 
 
 def test_a_flood_of_flows_with_one_packet_has_records_before_its_window_ends(
@@ -224,21 +219,3 @@ def test_a_flood_of_flows_with_one_packet_has_records_before_its_window_ends(
     assert len(reported) in (32, 48)
     assert all(_column(record, "total_fpackets") == 1 for record in reported)
     assert counters["records_made"] == counters["records_sent"] == len(reported) + len(packets)
-
-
-def test_damaged_packets_are_forwarded_and_counted(make_bench: MakeBench, lab: Lab) -> None:
-    bench = make_bench(window_s=60)
-    cut = Raw(bytes(IP(src="10.0.0.1", dst="10.0.0.2", proto=6, len=40))[:20])
-    header = NSH(spi=42, si=255, context_header=bytes(16), nextproto=1)
-    assert len(bench.exchange(bench.frame(header / cut))) == 1
-    records, counters = _ended(bench, lab)
-    assert counters["malformed"] == 2  # and the frame that ends an exchange
-    assert records == []
-
-
-def test_a_death_is_told(make_bench: MakeBench) -> None:
-    bench = make_bench()
-    (pid,) = bench.function.pids()
-    os.kill(pid, signal.SIGKILL)
-    assert eventually(lambda: bench.function.problem() is not None)
-    assert bench.function.problem() == "sfc-ids has ended with status -9"

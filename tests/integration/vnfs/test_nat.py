@@ -26,28 +26,38 @@ def _valid(packet: Packet) -> bool:
     return bytes(anew) == bytes(packet[IP])
 
 
-@pytest.mark.parametrize("kind", [TCP, UDP])
-def test_ports_are_translated_and_back(lab: Lab, kind: Any) -> None:
-    between = Between(lab, Nat, {"first_port": 2000, "last_port": 2999})
+def _translated(between: Between, kind: Any, asked: int, served: int) -> int:
+    """A packet to a port of the server, which sees another, and the reply: the client's port as the
+    server sees it."""
     flags = {"flags": "S"} if kind is TCP else {}
-    [out] = between.there(IP(src=CLIENT, dst=SERVER) / kind(sport=40000, dport=9, **flags) / DATA)
-    assert (out[IP].src, out[IP].dst, out[kind].dport) == (CLIENT, SERVER, 9)
-    assert 2000 <= out[kind].sport <= 2999
+    [out] = between.there(
+        IP(src=CLIENT, dst=SERVER) / kind(sport=40000, dport=asked, **flags) / DATA
+    )
+    assert (out[IP].src, out[IP].dst, out[kind].dport) == (CLIENT, SERVER, served)
     assert _valid(out)
     flags = {"flags": "SA", "ack": 1} if kind is TCP else {}
-    reply = IP(src=SERVER, dst=CLIENT) / kind(sport=9, dport=out[kind].sport, **flags)
+    reply = IP(src=SERVER, dst=CLIENT) / kind(sport=served, dport=out[kind].sport, **flags)
     [home] = between.back(reply)
-    assert (home[kind].sport, home[kind].dport) == (9, 40000)
+    assert (home[kind].sport, home[kind].dport) == (asked, 40000)
     assert _valid(home)
+    return int(out[kind].sport)
+
+
+def test_ports_are_translated_and_back(lab: Lab) -> None:
+    between = Between(lab, Nat, {"first_port": 2000, "last_port": 2999})
+    ports = [_translated(between, kind, 9, 9) for kind in (TCP, UDP)]
+    assert all(2000 <= port <= 2999 for port in ports)
     counters = between.function.counters()
-    assert (counters["translated_source"], counters["translated_destination"]) == (2, 0)
+    assert (counters["translated_source"], counters["translated_destination"]) == (4, 0)
     assert (counters["untracked"], counters["dropped"]) == (0, 0)
     kept = between.host.run(["conntrack", "-L"], timeout_s=10).text
     assert "sport=40000 dport=9" in kept
-    assert f"sport=9 dport={out[kind].sport}" in kept
+    assert all(f"sport=9 dport={port}" in kept for port in ports)
 
 
-def test_identifiers_of_pings_are_translated_and_back(lab: Lab) -> None:
+def test_identifiers_of_pings_are_translated_and_icmp_errors_find_their_connection(
+    lab: Lab,
+) -> None:
     between = Between(lab, Nat, {})
     [out] = between.there(IP(src=CLIENT, dst=SERVER) / ICMP(id=50000, seq=1) / DATA)
     assert 1024 <= out[ICMP].id <= 32767
@@ -55,29 +65,18 @@ def test_identifiers_of_pings_are_translated_and_back(lab: Lab) -> None:
     [home] = between.back(IP(src=SERVER, dst=CLIENT) / answer / DATA)
     assert home[ICMP].id == 50000
     assert between.function.counters()["translated_source"] == 2
-
-
-@pytest.mark.parametrize("kind", [TCP, UDP])
-def test_source_and_destination(lab: Lab, kind: Any) -> None:
-    between = Between(lab, Nat, {"virtual_port": 80, "server_port": 8080})
-    flags = {"flags": "S"} if kind is TCP else {}
-    [out] = between.there(IP(src=CLIENT, dst=SERVER) / kind(sport=40000, dport=80, **flags))
-    assert out[kind].dport == 8080
-    assert out[kind].sport <= 32767
-    flags = {"flags": "SA", "ack": 1} if kind is TCP else {}
-    reply = IP(src=SERVER, dst=CLIENT) / kind(sport=8080, dport=out[kind].sport, **flags)
-    [home] = between.back(reply)
-    assert (home[kind].sport, home[kind].dport) == (80, 40000)
-    counters = between.function.counters()
-    assert (counters["translated_source"], counters["translated_destination"]) == (2, 2)
-
-
-def test_an_icmp_error_finds_its_connection(lab: Lab) -> None:
-    between = Between(lab, Nat, {})
     [out] = between.there(IP(src=CLIENT, dst=SERVER) / UDP(sport=40000, dport=9) / DATA)
     error = ICMP(type="dest-unreach", code="port-unreachable") / bytes(out[IP])[:28]
     [home] = between.back(IP(src=SERVER, dst=CLIENT) / error)
     assert home[ICMP].payload.sport == 40000
+    between.check_loss_of_rules("the NAT's rules are gone")
+
+
+def test_source_and_destination(lab: Lab) -> None:
+    between = Between(lab, Nat, {"virtual_port": 80, "server_port": 8080})
+    assert all(_translated(between, kind, 80, 8080) <= 32767 for kind in (TCP, UDP))
+    counters = between.function.counters()
+    assert (counters["translated_source"], counters["translated_destination"]) == (4, 4)
 
 
 @pytest.mark.parametrize("check", [False, True])
@@ -107,7 +106,3 @@ def test_what_finds_no_port_is_counted_as_dropped(lab: Lab) -> None:
     counters = between.function.counters()
     assert (counters["received"], counters["forwarded"], counters["dropped"]) == (5, 1, 4)
     assert counters["dropped_untranslated"] == 4
-
-
-def test_says_when_its_rules_are_gone_and_takes_them_away(lab: Lab) -> None:
-    Between(lab, Nat, {}).check_loss_of_rules("the NAT's rules are gone")

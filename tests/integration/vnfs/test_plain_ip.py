@@ -180,8 +180,16 @@ def _datagram(source: str, destination: str) -> Packet:
 @pytest.mark.gate_runs("each value")
 @pytest.mark.parametrize("name", KINDS)
 def test_forwards_both_ways_counts_and_gives_back(machine: Machine, name: str) -> None:
+    """Captures see what leaves on both sides: the proof that packets traverse a chain relies on
+    them."""
     before = machine.state()
     function = machine.start(name)
+    capture = Capture([(port, _space(machine.inside), port) for port in PORTS])
+
+    def sent() -> set[str]:
+        frames = [frame for frame in capture.frames if b"crossing" in frame.data]
+        return {frame.interface for frame in frames if frame.outgoing}
+
     try:
         for pid in function.pids():
             assert machine.host.read_text(f"/proc/{pid}/stat").startswith(f"{pid} ")
@@ -191,6 +199,8 @@ def test_forwards_both_ways_counts_and_gives_back(machine: Machine, name: str) -
         reply = IP(src=SERVER, dst=CLIENT) / UDP(sport=9, dport=there[UDP].sport) / Raw(b"crossing")
         back = _cross(machine.server, machine.egress, machine.client, reply)
         assert (back.src, back.dst) == (machine.ingress.mac, machine.client.mac)
+        capture.collect(lambda: sent() == set(PORTS), RETRY_S)
+        assert sent() == set(PORTS)
         # What reaches the machine itself, by SSH or from its manager, is not of the chain.
         ping = ["ping", "-c", "3", "-i", "0.01", "-W", "5", MANAGED]
         machine.manager.run(ping, timeout_s=20)
@@ -199,6 +209,7 @@ def test_forwards_both_ways_counts_and_gives_back(machine: Machine, name: str) -
         assert (counters["received"], counters["dropped"]) == (2, 0)
         assert function.problem() is None
     finally:
+        capture.close()
         function.stop()
     assert machine.state() == before
     if function.pids():
@@ -207,28 +218,7 @@ def test_forwards_both_ways_counts_and_gives_back(machine: Machine, name: str) -
         assert not set(left) & {str(pid) for pid in function.pids()}
 
 
-@pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize("name", KINDS)
-def test_captures_see_what_leaves(machine: Machine, name: str) -> None:
-    """On both sides: the proof that packets traverse a chain relies on them."""
-    function = machine.start(name)
-    capture = Capture([(port, _space(machine.inside), port) for port in PORTS])
-
-    def sent() -> set[str]:
-        frames = [frame for frame in capture.frames if b"crossing" in frame.data]
-        return {frame.interface for frame in frames if frame.outgoing}
-
-    try:
-        there = _cross(machine.client, machine.ingress, machine.server, _datagram(CLIENT, SERVER))
-        reply = IP(src=SERVER, dst=CLIENT) / UDP(sport=9, dport=there[UDP].sport) / Raw(b"crossing")
-        _cross(machine.server, machine.egress, machine.client, reply)
-        capture.collect(lambda: sent() == set(PORTS), RETRY_S)
-        assert sent() == set(PORTS)
-    finally:
-        capture.close()
-        function.stop()
-
-
+@pytest.mark.gate_runs(1)
 def test_a_machine_can_get_one_type_after_the_other(machine: Machine) -> None:
     before = machine.state()
     for name in ("nat", "forwarder", "firewall", "ips", "nat"):
@@ -245,34 +235,30 @@ def test_a_machine_can_get_one_type_after_the_other(machine: Machine) -> None:
     assert machine.state() == before
 
 
-def test_what_comes_in_by_the_management_interface_goes_nowhere(machine: Machine) -> None:
-    function = machine.start("router")
+@pytest.mark.gate_runs(1)
+def test_what_is_not_of_the_chain(machine: Machine) -> None:
+    """What comes in by the management interface goes nowhere, and each port answers ARP for its own
+    address alone."""
+    function = machine.start("forwarder")
+    client, server = machine.client.wire(), machine.server.wire()
     try:
-        wire = machine.server.wire()
         argv = ["ping", "-c", "2", "-i", "0.01", "-W", "1", SERVER]
         assert machine.manager.run(argv, timeout_s=20, check=False).returncode != 0
-        assert not [frame for frame in wire.drain() if Ether(frame).haslayer(ICMP)]
-        wire.close()
+        assert not [frame for frame in server.drain() if Ether(frame).haslayer(ICMP)]
         assert function.counters()["forwarded"] == 0
-    finally:
-        function.stop()
-
-
-def test_each_port_answers_arp_for_its_own_address_alone(machine: Machine) -> None:
-    function = machine.start("forwarder")
-    wire = machine.client.wire()
-    try:
         for address in PORTS.values():
             asked = ARP(op="who-has", psrc=CLIENT, hwsrc=machine.client.mac, pdst=address)
-            wire.send([bytes(Ether(src=machine.client.mac, dst="ff:ff:ff:ff:ff:ff") / asked)])
-        answers = [Ether(frame)[ARP] for frame in wire.drain() if Ether(frame).haslayer(ARP)]
+            client.send([bytes(Ether(src=machine.client.mac, dst="ff:ff:ff:ff:ff:ff") / asked)])
+        answers = [Ether(frame)[ARP] for frame in client.drain() if Ether(frame).haslayer(ARP)]
         said = [(a.psrc, a.hwsrc) for a in answers if a.op == 2]
         assert said == [(PORTS["in0"], machine.ingress.mac)]
     finally:
-        wire.close()
+        client.close()
+        server.close()
         function.stop()
 
 
+@pytest.mark.gate_runs(2)
 def test_a_start_that_fails_leaves_nothing(machine: Machine) -> None:
     before = machine.state()
     ip("-n", _space(machine.inside), "link", "set", "out0", "name", "lost0")
@@ -294,6 +280,7 @@ def test_a_cpu_without_what_dpdk_needs_is_told(machine: Machine) -> None:
     assert machine.state() == before
 
 
+@pytest.mark.gate_runs(1)
 def test_the_ids_sees_packets_as_they_were_sent(machine: Machine) -> None:
     """Interfaces of VMs merge those of a connection by default."""
 

@@ -20,6 +20,7 @@ from support.pptmon.process import Pptmon
 from support.pptmon.tap import Offload, Tap, mark_frame
 
 _marks = itertools.count(1)
+_folders = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ class Chain:
     ) -> Pptmon:
         """One more pptmon."""
         ingress, egress = ports
+        # Output is appended: each one has a folder of its own.
         made = Pptmon(
-            self.vnfs, self.folder / str(len(self.pptmons)), mode, vnf_id, ingress.interface,
+            self.vnfs, self.folder / str(next(_folders)), mode, vnf_id, ingress.interface,
             egress.interface, tuple(options),
         )  # fmt: skip
         self.pptmons.append(made)
@@ -114,9 +116,9 @@ class Chain:
         return self.sink.samples(before + len(frames))[before:]
 
     def stop(self) -> None:
-        """All of them, the source first."""
-        for pptmon in self.pptmons:
-            pptmon.stop()
+        """All of them, the source first; others may be started then."""
+        while self.pptmons:
+            self.pptmons.pop(0).stop()
 
 
 def build(

@@ -35,10 +35,15 @@ def source_ports(frames: list[bytes]) -> list[int]:
     return [struct.unpack(">H", frame[34:36])[0] for frame in frames]
 
 
-@pytest.mark.parametrize("engine", ["xdp", "packet"])
-@pytest.mark.parametrize("protocol", ["udp", "tcp-syn"])
-@pytest.mark.parametrize("frames", ["64", "65", "1518", "64:7,570:4,1518:1"])
-@pytest.mark.gate_runs("each value")
+@pytest.mark.parametrize(
+    ("engine", "protocol", "frames"),
+    [
+        ("xdp", "udp", "64"),
+        ("packet", "tcp-syn", "65"),
+        ("packet", "udp", "1518"),
+        ("xdp", "tcp-syn", "64:7,570:4,1518:1"),
+    ],
+)
 def test_packets_are_whole(
     pair: Ends, tmp_path: Path, engine: str, protocol: str, frames: str
 ) -> None:
@@ -76,12 +81,13 @@ def test_packets_are_whole(
         assert bytes(whole) == frame
 
 
-@pytest.mark.parametrize("engine", ["xdp", "packet"])
-@pytest.mark.parametrize("exponent", [0.5, 1.0, 2.0])
-@pytest.mark.gate_runs("each value")
-def test_flows_follow_zipfs_law(pair: Ends, tmp_path: Path, engine: str, exponent: float) -> None:
-    flows = 50
+@pytest.mark.parametrize(("engine", "exponent"), [("xdp", 0.5), ("packet", 1.0), ("xdp", 2.0)])
+def test_flows_follow_zipfs_law_and_sizes_their_weights(
+    pair: Ends, tmp_path: Path, engine: str, exponent: float
+) -> None:
+    flows, sizes = 50, {64: 7, 570: 4, 1518: 1}
     options = ["--engine", engine, "--flows", str(flows), "--zipf", str(exponent)]
+    options += ["--frames", ",".join(f"{size}:{weight}" for size, weight in sizes.items())]
     _, seen = pair.captured(tmp_path, *options, "--rate", "50000", "--duration-ms", "200")
     counts = Counter(source_ports(seen))
     weights = np.arange(1, flows + 1) ** -exponent
@@ -93,22 +99,10 @@ def test_flows_follow_zipfs_law(pair: Ends, tmp_path: Path, engine: str, exponen
     cells = [*observed[:rare], *([sum(observed[rare:])] if rare < flows else [])]
     wanted = [*expected[:rare], *([expected[rare:].sum()] if rare < flows else [])]
     assert chisquare(cells, wanted).pvalue > LEAST_P
-
-
-def test_all_flows_take_turns(pair: Ends, tmp_path: Path) -> None:
-    _, seen = pair.captured(tmp_path, "--flows", "7", "--rate", "20000", "--duration-ms", "50")
-    assert source_ports(seen) == [1024 + number % 7 for number in range(len(seen))]
-
-
-@pytest.mark.parametrize("engine", ["xdp", "packet"])
-def test_sizes_of_a_mix_follow_their_weights(pair: Ends, tmp_path: Path, engine: str) -> None:
-    options = ["--engine", engine, "--frames", "64:7,570:4,1518:1"]
-    _, seen = pair.captured(tmp_path, *options, "--rate", "50000", "--duration-ms", "200")
     counts = Counter(len(frame) + FCS_BYTES for frame in seen)
-    weights = np.array([7, 4, 1]) / 12
-    observed = [counts[size] for size in (64, 570, 1518)]
-    assert sum(observed) == len(seen)
-    assert chisquare(observed, len(seen) * weights).pvalue > LEAST_P
+    assert set(counts) == set(sizes)
+    shares = [len(seen) * weight / 12 for weight in sizes.values()]
+    assert chisquare([counts[size] for size in sizes], shares).pvalue > LEAST_P
 
 
 def test_the_rate_is_reached_or_what_is_missing_is_told(pair: Ends) -> None:

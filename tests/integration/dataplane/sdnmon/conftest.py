@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,18 +32,6 @@ def on(off: tuple[Bench, Connection]) -> tuple[Bench, Connection]:
     """The same, monitored by 5-tuples."""
     off[1].ask(of.MODE_ON, FIVE.packed)
     return off
-
-
-@pytest.fixture
-def kept_on(shared: tuple[Bench, Connection]) -> tuple[Bench, Connection]:
-    """Monitored by 5-tuples without entries, for tests that change nothing: programs are not loaded
-    anew."""
-    _, controller = shared
-    found = controller.status()
-    limited = dataclasses.replace(FIVE, secret=None, limit=FIVE.capacity)
-    if found.settings != limited or found.entries:
-        controller.ask(of.RESET_TABLE if found.on else of.MODE_ON, FIVE.packed)
-    return shared
 
 
 @pytest.fixture

@@ -41,40 +41,32 @@ def test_features(off: tuple[Bench, Connection]) -> None:
     assert made.tool.status["mode"] == "hash"
 
 
-@pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize(
-    "settings",
-    [
-        FIVE,
-        Settings(
-            {"ipv6_src": (1 << 128) - (1 << 64), "eth_dst": 0xFFFFFFFFFFFF, "vlan_vid": 0x1FFF},
-            mode=1, slots=64, interval_ms=64_000, ratio=1 << 30, capacity=1000, limit=900,
-            threshold=800,
-        ),
-        Settings({f.name: f.mask for f in FIELDS if f.name != "presence"}, slots=1, interval_ms=10),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("request_type", [of.MODE_ON, of.RESET_TABLE])
-def test_settings(off: tuple[Bench, Connection], settings: Settings, request_type: int) -> None:
-    """They are those that the tool prints, and those of the status."""
+def test_settings(off: tuple[Bench, Connection]) -> None:
+    """They are those that the tool prints, and those of the status: from the start, and anew."""
     made, controller = off
-    if request_type == of.RESET_TABLE:
-        controller.ask(of.MODE_ON, Settings({"ip_dscp": 63}).packed)
-    assert controller.ask(request_type, settings.packed) == b""
-    printed = made.tool.status
-    assert {f["name"] for f in printed["fields"]} == {*settings.masks, "presence"}
-    assert printed["mode"] == ("hash", "bloom")[settings.mode]
-    assert printed["ratio"] == settings.ratio / of.RATIO_ONE
-    assert printed["slots"] == settings.slots
-    assert printed["interval_ms"] == settings.interval_ms / settings.slots
-    assert printed["capacity"] == settings.capacity
-    assert printed["limit"] == settings.limit or settings.capacity
-    assert printed["notify"] == settings.threshold
-    assert {port["name"] for port in printed["ports"]} == set(made.names)
-    found = controller.status()
-    limit = settings.limit or settings.capacity
-    assert found.settings == dataclasses.replace(settings, secret=None, limit=limit)
-    assert found.ports == made.names
+    all_fields = {f.name: f.mask for f in FIELDS if f.name != "presence"}
+    some = {"ipv6_src": (1 << 128) - (1 << 64), "eth_dst": 0xFFFFFFFFFFFF, "vlan_vid": 0x1FFF}
+    bloom = Settings(
+        some, mode=1, slots=64, interval_ms=64_000, ratio=1 << 30, capacity=1000, limit=900,
+        threshold=800,
+    )  # fmt: skip
+    for settings in (FIVE, bloom, Settings(all_fields, slots=1, interval_ms=10)):
+        kind = of.RESET_TABLE if controller.status().on else of.MODE_ON
+        assert controller.ask(kind, settings.packed) == b""
+        printed = made.tool.status
+        assert {f["name"] for f in printed["fields"]} == {*settings.masks, "presence"}
+        assert printed["mode"] == ("hash", "bloom")[settings.mode]
+        assert printed["ratio"] == settings.ratio / of.RATIO_ONE
+        assert printed["slots"] == settings.slots
+        assert printed["interval_ms"] == settings.interval_ms / settings.slots
+        assert printed["capacity"] == settings.capacity
+        limit = settings.limit or settings.capacity
+        assert printed["limit"] == limit
+        assert printed["notify"] == settings.threshold
+        assert {port["name"] for port in printed["ports"]} == set(made.names)
+        found = controller.status()
+        assert found.settings == dataclasses.replace(settings, secret=None, limit=limit)
+        assert found.ports == made.names
 
 
 def test_changes_of_settings(on: tuple[Bench, Connection]) -> None:
@@ -126,13 +118,6 @@ def test_entries(on: tuple[Bench, Connection]) -> None:
     assert controller.ask(of.ADD_ENTRIES, packed_keys([], size=16)) == bytes(12)
 
 
-def test_as_many_entries_as_a_message_has_room_for(on: tuple[Bench, Connection]) -> None:
-    _, controller = on
-    keys = keys_of(range(4000))
-    assert controller.ask(of.ADD_ENTRIES, packed_keys(keys)) == struct.pack("!III", 4000, 0, 0)
-    assert set(controller.statistics().entries) == set(keys)
-
-
 def test_prune(on: tuple[Bench, Connection]) -> None:
     made, controller = on
     made.send(udp_flows(range(50)))
@@ -176,17 +161,13 @@ def test_statistics_are_those_of_the_tool(on: tuple[Bench, Connection]) -> None:
 
 
 def test_status(on: tuple[Bench, Connection]) -> None:
+    """That of the tool, which the agent finds also after the tool has changed something."""
     made, controller = on
     made.send([*udp_flows(range(10)), bytes(60)])
     found = controller.status()
     assert {name: n for name, n in found.totals.items() if n} == made.tool.totals
     assert (found.entries, found.notifications) == (10, 0)
     assert found.epoch >= 1
-
-
-def test_the_tool_and_the_agent_side_by_side(on: tuple[Bench, Connection]) -> None:
-    """The agent finds what the tool has changed."""
-    made, controller = on
     made.tool("reset", "--fields", "ipv4_dst", "--capacity", "10", "--notify", "3")
     found = controller.status()
     assert found.settings is not None
@@ -240,18 +221,6 @@ def test_scapy_reads_the_messages(on: tuple[Bench, Connection]) -> None:
 # --- the channel ---
 
 
-def test_flows_that_the_controller_sets(off: tuple[Bench, Connection]) -> None:
-    """ovs-ofctl sees them without the agent."""
-    made, controller = off
-    any_port = 0xFFFFFFFF
-    add = struct.pack("!QQBBHHHIIIHH", 5, 0, 0, 0, 0, 0, 7, any_port, any_port, any_port, 0, 0)
-    controller.send(14, add + struct.pack("!HH4x", 1, 4))
-    controller.barrier()
-    dumped = made.ofctl("dump-flows")
-    assert "cookie=0x5" in dumped
-    assert "priority=7 actions=drop" in dumped
-
-
 def test_ovs_ofctl_by_the_agent(tmp_path: Path) -> None:
     """The agent between ovs-ofctl and the switch, the wrong way round: all that ovs-ofctl sets and
     reads is as without the agent."""
@@ -267,13 +236,13 @@ def test_ovs_ofctl_by_the_agent(tmp_path: Path) -> None:
 
         flows = "\n".join(
             f"table={n % 250},priority={n},udp,nw_src=10.{n >> 8}.{n & 255}.1,actions=output:1"
-            for n in range(5000)
+            for n in range(1500)
         )
         ofctl(listen, "add-flows", "-", stdin=flows)
         ofctl(listen, "add-group", "group_id=1,type=all,bucket=output:1")
         for what in (["dump-flows", "--no-stats"], ["dump-groups"], ["dump-ports-desc"], ["show"]):
             assert ofctl(listen, *what) == ofctl(direct, *what)
-        assert len(ofctl(direct, "dump-flows", "--no-stats").splitlines()) >= 5000
+        assert len(ofctl(direct, "dump-flows", "--no-stats").splitlines()) >= 1500
 
 
 @pytest.mark.exhaustive

@@ -162,6 +162,7 @@ def test_paths_that_change(tmp_path: Path, mode: Mode) -> None:
         assert bench.counters()["loads"] == before + CHANGES + CHANGES // 10
 
 
+@pytest.mark.gate_runs(1)
 @pytest.mark.parametrize("mode", ["xdp", "stack"])
 def test_the_tap_is_turned_on_and_off(tmp_path: Path, mode: Mode) -> None:
     """Frames that were on their way in the one form arrive in the other."""
@@ -176,19 +177,26 @@ def test_the_tap_is_turned_on_and_off(tmp_path: Path, mode: Mode) -> None:
         _judge(bench, traffic, {(1, 253)}, {})
 
 
-def test_paths_without_number(tmp_path: Path) -> None:
+def test_paths_without_number(changing: SffBench) -> None:
     """Counters are used again when there were more paths than there are counters."""
-    with SffBench(tmp_path) as bench:
-        for start in range(0, 6000, 2000):
-            spis = range(0x1000 + start, 0x1000 + start + 2000)
-            bench.change(f"path {spi} 1 to nsh port {PORT_NSH} mac {NSH_SF}" for spi in spis)
-            last = spis[-1]
-            frame = Ether(src=NSH_SF, dst=NODE, type=0x894F) / NSH(spi=last, si=1, ttl=9)
-            for _ in range(3):
-                bench.one(PORT_NSH, frame)
-            counted = {hop["spi"]: hop["packets"] for hop in bench.counters()["hops"]}
-            assert counted[last] == 3
-            assert set(spis) <= set(counted)
+    for start in range(0, 6000, 2000):
+        spis = range(0x1000 + start, 0x1000 + start + 2000)
+        changing.change(f"path {spi} 1 to nsh port {PORT_NSH} mac {NSH_SF}" for spi in spis)
+        last = spis[-1]
+        frame = Ether(src=NSH_SF, dst=NODE, type=0x894F) / NSH(spi=last, si=1, ttl=9)
+        for _ in range(3):
+            changing.one(PORT_NSH, frame)
+        counted = {hop["spi"]: hop["packets"] for hop in changing.counters()["hops"]}
+        assert counted[last] == 3
+        assert set(spis) <= set(counted)
+    # As many as there may be. SPIs at regular distances too, which a weak hash function would put
+    # next to each other.
+    for stride in (1, 107, 1391):
+        lines = [f"path {1 + stride * n} 255 to end port {PORT_CLIENT}" for n in range(2047)]
+        changing.sff.change(_tables("xdp", lines))
+        with pytest.raises(DeploymentError, match="2047"):
+            changing.sff.change(_tables("xdp", [*lines, f"path 5 1 to end port {PORT_CLIENT}"]))
+    changing.sff.change(changing.tables)
 
 
 REFUSED: dict[str, tuple[Callable[[str], str], str]] = {
@@ -238,13 +246,3 @@ def test_a_port_comes_and_goes(changing: SffBench) -> None:
 def _with_xdp(bench: SffBench) -> set[str]:
     links = json.loads(bench.node.run(["ip", "-j", "link", "show"], timeout_s=10).text)
     return {link["ifname"] for link in links if "xdp" in link}
-
-
-@pytest.mark.parametrize("stride", [1, 107, 1391])
-def test_as_many_paths_as_there_may_be(tmp_path: Path, stride: int) -> None:
-    """SPIs at regular distances too, which a weak hash function would put next to each other."""
-    with _rig(tmp_path, "xdp") as bench:
-        lines = [f"path {1 + stride * n} 255 to end port {PORT_CLIENT}" for n in range(2047)]
-        bench.sff.change(_tables("xdp", lines))
-        with pytest.raises(DeploymentError, match="2047"):
-            bench.sff.change(_tables("xdp", [*lines, f"path 5 1 to end port {PORT_CLIENT}"]))

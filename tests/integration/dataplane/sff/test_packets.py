@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,12 +55,8 @@ HEADERS = {
     },
 }
 ACTIONS = list(TO)
-ARRIVALS = {
-    "endpoint": PORT_CLIENT,
-    "nsh": PORT_NSH,
-    "gpe": PORT_LINK,
-    "back": PORT_BACK,
-}
+ARRIVALS = {"endpoint": PORT_CLIENT, "nsh": PORT_NSH, "gpe": PORT_LINK}
+CARRY = {"nsh": on_ethernet, "gpe": on_gpe}
 SI = 9
 LOW_PORT, BACK_SPI, FROM_SPI, FROM = 1000, 200, 300, PORT_GPE
 
@@ -124,25 +121,26 @@ def _cells(action: str, arrival: str) -> Iterator[tuple[Packet, Packet | None, P
     if arrival == "endpoint":
         yield inner, None, inner
         return
-    carry = on_ethernet if arrival == "nsh" else on_gpe
     for header in HEADERS:
-        yield carry(_nsh(spi, header) / inner), _nsh(spi, header, ttl=16), inner
+        yield CARRY[arrival](_nsh(spi, header) / inner), _nsh(spi, header, ttl=16), inner
 
 
-@pytest.mark.gate_runs("pairwise")
-@pytest.mark.parametrize("action", ACTIONS)
-@pytest.mark.parametrize("arrival", ["endpoint", "nsh", "gpe"])
-def test_every_hop(bench: SffBench, arrival: str, action: str) -> None:
-    before = _hop(bench, _spi(action))
-    came = 0
-    cells = list(_cells(action, arrival))
-    for frame, header, inner in cells:
-        came += len(frame)
-        leaves, seen = bench.one(ARRIVALS[arrival], frame)
-        assert leaves == LEAVES[action]
-        assert seen == _expected(action, seen, header, inner)
-    after = _hop(bench, _spi(action))
-    assert (after[0] - before[0], after[1] - before[1]) == (len(cells), came)
+def test_every_hop(bench: SffBench, tmp_path: Path) -> None:
+    left = []
+    for arrival, action in itertools.product(("endpoint", "nsh", "gpe"), ACTIONS):
+        before = _hop(bench, _spi(action))
+        came = 0
+        cells = list(_cells(action, arrival))
+        for frame, header, inner in cells:
+            came += len(frame)
+            leaves, seen = bench.one(ARRIVALS[arrival], frame)
+            assert leaves == LEAVES[action], (arrival, action)
+            assert seen == _expected(action, seen, header, inner), (arrival, action)
+            left.append(seen)
+        after = _hop(bench, _spi(action))
+        assert (after[0] - before[0], after[1] - before[1]) == (len(cells), came), (arrival, action)
+    for frame, verdict in zip(left, judge(left, tmp_path), strict=True):
+        assert verdict.wrong == (), frame.hex()
 
 
 def _hop(bench: SffBench, spi: int) -> tuple[int, int]:
@@ -151,46 +149,33 @@ def _hop(bench: SffBench, spi: int) -> tuple[int, int]:
     return hop["packets"], hop["bytes"]
 
 
-@pytest.mark.parametrize("action", [action for action in ACTIONS if action != "plain"])
-def test_a_hop_after_the_proxy(bench: SffBench, action: str) -> None:
+def test_a_hop_after_the_proxy(bench: SffBench) -> None:
     """Out to the function behind the proxy, whose frame continues with SI - 1."""
-    spi = BACK_SPI + _spi(action)
-    inner = _inner(spi)
-    sent = on_ethernet(_nsh(spi, "md2", si=SI + 1) / inner)
-    leaves, at_function = bench.one(PORT_NSH, sent)
-    assert (leaves, at_function) == (LEAVES["plain"], _expected("plain", b"", None, inner))
-    leaves, seen = bench.one(PORT_BACK, at_function)
-    returned = Ether(at_function)
-    new = NSH(spi=spi, si=SI, ttl=62, context_header=bytes(16), nextproto=3)
-    assert (leaves, seen) == (LEAVES[action], _expected(action, seen, new, returned))
-
-
-def test_tshark_finds_nothing_wrong(bench: SffBench, tmp_path: Path) -> None:
-    frames = []
     for action in ACTIONS:
-        for arrival in ("endpoint", "nsh", "gpe"):
-            for frame, _, _ in _cells(action, arrival):
-                frames.append(bench.one(ARRIVALS[arrival], frame)[1])
-    for frame, verdict in zip(frames, judge(frames, tmp_path), strict=True):
-        assert verdict.wrong == (), frame.hex()
+        if action == "plain":
+            continue
+        spi = BACK_SPI + _spi(action)
+        inner = _inner(spi)
+        sent = on_ethernet(_nsh(spi, "md2", si=SI + 1) / inner)
+        leaves, at_function = bench.one(PORT_NSH, sent)
+        assert (leaves, at_function) == (LEAVES["plain"], _expected("plain", b"", None, inner))
+        leaves, seen = bench.one(PORT_BACK, at_function)
+        new = NSH(spi=spi, si=SI, ttl=62, context_header=bytes(16), nextproto=3)
+        wanted = _expected(action, seen, new, Ether(at_function))
+        assert (leaves, seen) == (LEAVES[action], wanted), action
 
 
-@pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize("size", [0, 1, 17, 700, 1380])
-@pytest.mark.parametrize("action", ["gpe", "end-gpe"])
-def test_lengths_and_checksums_of_the_tunnel(bench: SffBench, action: str, size: int) -> None:
+@pytest.mark.gate_runs(1)
+def test_lengths_and_checksums_of_the_tunnel(bench: SffBench) -> None:
     """Of each size: even and odd, and of two flows."""
-    inner = _inner(_spi(action), bytes(size))
-    _, seen = bench.one(PORT_CLIENT, inner)
-    outer = Ether(seen)
-    assert outer[UDP].sport >= 49152  # RFC 6335: dynamic ports
-    assert (outer[IP].len, outer[UDP].len) == (len(seen) - 14, len(seen) - 34)
-    again = outer[IP].copy()
-    del again.chksum
-    assert IP(bytes(again)).chksum == outer[IP].chksum
-
-
-def test_flows_have_source_ports_of_their_own(bench: SffBench) -> None:
+    for action, size in itertools.product(("gpe", "end-gpe"), (0, 1, 17, 700, 1380)):
+        _, seen = bench.one(PORT_CLIENT, _inner(_spi(action), bytes(size)))
+        outer = Ether(seen)
+        assert outer[UDP].sport >= 49152  # RFC 6335: dynamic ports
+        assert (outer[IP].len, outer[UDP].len) == (len(seen) - 14, len(seen) - 34)
+        again = outer[IP].copy()
+        del again.chksum
+        assert IP(bytes(again)).chksum == outer[IP].chksum
     inner = _inner(_spi("gpe"))
     ports = set()
     for port in range(2000, 2020):
@@ -201,14 +186,11 @@ def test_flows_have_source_ports_of_their_own(bench: SffBench) -> None:
     assert 18 <= len(ports) <= 20
 
 
-@pytest.mark.gate_runs("pairwise")
-@pytest.mark.parametrize("arrival", ["nsh", "gpe"])
-@pytest.mark.parametrize(("ttl", "left"), [(63, 62), (2, 1), (0, 63)])
-def test_ttl_is_decremented(bench: SffBench, arrival: str, ttl: int, left: int) -> None:
-    carry = on_ethernet if arrival == "nsh" else on_gpe
-    frame = carry(_nsh(_spi("nsh"), ttl=ttl) / _inner(0))
-    _, seen = bench.one(ARRIVALS[arrival], frame)
-    assert Ether(seen)[NSH].ttl == left
+def test_ttl_is_decremented(bench: SffBench) -> None:
+    for arrival, carry in CARRY.items():
+        for ttl, left in ((63, 62), (2, 1), (0, 63)):
+            _, seen = bench.one(ARRIVALS[arrival], carry(_nsh(_spi("nsh"), ttl=ttl) / _inner(0)))
+            assert Ether(seen)[NSH].ttl == left, arrival
 
 
 def _dropped(bench: SffBench, port: int, *frames: Packet | bytes) -> dict[str, int]:
@@ -222,26 +204,19 @@ def _dropped(bench: SffBench, port: int, *frames: Packet | bytes) -> dict[str, i
     return {name: count for name, count in drops.items() if count}
 
 
-def _wrong(reason: str) -> Packet:
-    spi, inner = _spi("nsh"), _inner(0)
-    if reason == "ttl":
-        return _nsh(spi, ttl=1) / inner
-    if reason == "si_zero":
-        return _nsh(spi, si=0) / inner
-    if reason == "oam":
-        return _nsh(spi, oam=1) / inner
-    if reason == "no_path":
-        return _nsh(spi, si=SI - 1) / inner
-    return _nsh(FROM_SPI + spi) / inner
-
-
-@pytest.mark.gate_runs("pairwise")
-@pytest.mark.parametrize("reason", ["ttl", "si_zero", "oam", "no_path", "wrong_port"])
-@pytest.mark.parametrize("arrival", ["nsh", "gpe"])
-def test_drops_and_counts(bench: SffBench, arrival: str, reason: str) -> None:
-    carry = on_ethernet if arrival == "nsh" else on_gpe
-    frame = carry(_wrong(reason))
-    assert _dropped(bench, ARRIVALS[arrival], frame, frame) == {reason: 2}
+def test_drops_and_counts(bench: SffBench) -> None:
+    spi = _spi("nsh")
+    wrong = {
+        "ttl": _nsh(spi, ttl=1),
+        "si_zero": _nsh(spi, si=0),
+        "oam": _nsh(spi, oam=1),
+        "no_path": _nsh(spi, si=SI - 1),
+        "wrong_port": _nsh(FROM_SPI + spi),
+    }
+    for arrival, carry in CARRY.items():
+        for reason, header in wrong.items():
+            frame = carry(header / _inner(0))
+            assert _dropped(bench, ARRIVALS[arrival], frame, frame) == {reason: 2}, arrival
 
 
 def test_from_the_port_that_a_path_names(bench: SffBench) -> None:
@@ -262,28 +237,24 @@ CARRIED = {
 }
 
 
-@pytest.mark.parametrize("action", ACTIONS)
-@pytest.mark.parametrize("next_protocol", CARRIED)
 @pytest.mark.parametrize("arrival", ["nsh", "gpe"])
-@pytest.mark.gate_runs("pairwise")
-def test_other_next_protocols(
-    bench: SffBench, arrival: str, next_protocol: int, action: str
-) -> None:
+def test_other_next_protocols(bench: SffBench, arrival: str) -> None:
     """They pass to those that understand NSH; elsewhere IP goes to functions behind the proxy."""
-    carry = on_ethernet if arrival == "nsh" else on_gpe
-    inner = CARRIED[next_protocol]
-    frame = carry(_nsh(_spi(action), nextproto=next_protocol) / Raw(bytes(inner)))
-    ethertype = {1: 0x0800, 2: 0x86DD}.get(next_protocol)
-    if action in ("nsh", "gpe", "link"):
-        header = _nsh(_spi(action), nextproto=next_protocol, ttl=16)
-        leaves, seen = bench.one(ARRIVALS[arrival], frame)
-        assert (leaves, seen) == (LEAVES[action], _expected(action, seen, header, inner))
-    elif action == "plain" and ethertype:
-        _, seen = bench.one(ARRIVALS[arrival], frame)
-        ethernet = Ether(src=NODE, dst=PLAIN_SF, type=ethertype)
-        assert seen == bytes(ethernet) + bytes(inner)
-    else:
-        assert _dropped(bench, ARRIVALS[arrival], frame) == {"next_protocol": 1}
+    for (next_protocol, inner), action in itertools.product(CARRIED.items(), ACTIONS):
+        cell = (next_protocol, action)
+        header = _nsh(_spi(action), nextproto=next_protocol)
+        frame = CARRY[arrival](header / Raw(bytes(inner)))
+        ethertype = {1: 0x0800, 2: 0x86DD}.get(next_protocol)
+        if action in ("nsh", "gpe", "link"):
+            header = _nsh(_spi(action), nextproto=next_protocol, ttl=16)
+            leaves, seen = bench.one(ARRIVALS[arrival], frame)
+            assert (leaves, seen) == (LEAVES[action], _expected(action, seen, header, inner)), cell
+        elif action == "plain" and ethertype:
+            _, seen = bench.one(ARRIVALS[arrival], frame)
+            ethernet = Ether(src=NODE, dst=PLAIN_SF, type=ethertype)
+            assert seen == bytes(ethernet) + bytes(inner), cell
+        else:
+            assert _dropped(bench, ARRIVALS[arrival], frame) == {"next_protocol": 1}, cell
 
 
 def test_padding_of_a_tunnelled_frame_is_cut_off(bench: SffBench) -> None:
@@ -295,21 +266,14 @@ def test_padding_of_a_tunnelled_frame_is_cut_off(bench: SffBench) -> None:
         assert seen == _expected(action, seen, _nsh(_spi(action), ttl=16), inner)
 
 
-@pytest.mark.parametrize("carried", ["nsh", "ethernet"])
-def test_a_tunnel_that_is_cut_short(bench: SffBench, carried: str) -> None:
+def test_a_tunnel_that_is_cut_short(bench: SffBench) -> None:
     inner = _inner(0)
-    whole = (
-        on_gpe(_nsh(_spi("nsh")) / inner) if carried == "nsh" else on_gpe(inner, next_protocol=3)
-    )
-    frames = [bytes(whole)[:-1], bytes(whole)[:50]]
-    too_long = bytearray(bytes(whole))
-    too_long[38:40] = (len(whole) - 34 + 1).to_bytes(2, "big")
-    too_short = bytearray(bytes(whole))
-    too_short[38:40] = (15).to_bytes(2, "big")
-    beyond_ip = bytearray(bytes(whole) + bytes(4))
-    beyond_ip[38:40] = (len(whole) - 34 + 4).to_bytes(2, "big")
-    frames += [bytes(too_long), bytes(too_short), bytes(beyond_ip)]
-    assert _dropped(bench, PORT_LINK, *frames) == {"truncated": len(frames)}
+    for whole in (bytes(on_gpe(_nsh(_spi("nsh")) / inner)), bytes(on_gpe(inner, next_protocol=3))):
+        frames = [whole[:-1], whole[:50]]
+        for size, tail in ((len(whole) - 34 + 1, 0), (15, 0), (len(whole) - 34 + 4, 4)):
+            # Longer than the frame, shorter than a header, longer than IP says.
+            frames.append(whole[:38] + size.to_bytes(2, "big") + whole[40:] + bytes(tail))
+        assert _dropped(bench, PORT_LINK, *frames) == {"truncated": len(frames)}
 
 
 WRONG_TUNNELS = {
@@ -328,19 +292,13 @@ WRONG_TUNNELS = {
 }
 
 
-@pytest.mark.gate_runs("each value")
-@pytest.mark.parametrize("what", WRONG_TUNNELS)
-def test_other_encapsulations(bench: SffBench, what: str) -> None:
-    at, wrong = WRONG_TUNNELS[what]
-    frame = bytearray(bytes(on_gpe(_nsh(_spi("nsh")) / _inner(0))))
-    frame[at : at + len(wrong)] = wrong
-    assert _dropped(bench, PORT_LINK, bytes(frame)) == {"encapsulation": 1}
-
-
-def test_what_is_no_nsh_from_a_function(bench: SffBench) -> None:
+def test_other_encapsulations(bench: SffBench) -> None:
+    whole = bytes(on_gpe(_nsh(_spi("nsh")) / _inner(0)))
+    for what, (at, wrong) in WRONG_TUNNELS.items():
+        frame = whole[:at] + wrong + whole[at + len(wrong) :]
+        assert _dropped(bench, PORT_LINK, frame) == {"encapsulation": 1}, what
     stray = on_ethernet(_nsh(_spi("nsh")) / _inner(0), dst=NSH_SF)
-    plain = _inner(_spi("nsh"))
-    assert _dropped(bench, PORT_NSH, stray, plain) == {"encapsulation": 2}
+    assert _dropped(bench, PORT_NSH, stray, _inner(_spi("nsh"))) == {"encapsulation": 2}
 
 
 def test_what_comes_back_from_a_function_unasked(bench: SffBench) -> None:
@@ -378,15 +336,14 @@ def test_packets_in_transit(bench: SffBench) -> None:
 GROWTH = {"nsh": 24 + 14, "plain": 0, "gpe": 24 + 50, "link": 24 + 50, "end": 0, "end-gpe": 50}
 
 
-@pytest.mark.parametrize("action", ACTIONS)
-def test_the_largest_frame(bench: SffBench, action: str) -> None:
-    inner = _inner(_spi(action), b"")
-    room = MTU + 14 - len(inner) - GROWTH[action]
-    largest = _inner(_spi(action), bytes(room))
-    leaves, seen = bench.one(PORT_CLIENT, largest)
-    assert (leaves, len(seen)) == (LEAVES[action], MTU + 14)
-    larger = _inner(_spi(action), bytes(room + 1))
-    assert _dropped(bench, PORT_CLIENT, larger) == {"oversize": 1}
+def test_the_largest_frame(bench: SffBench) -> None:
+    for action in ACTIONS:
+        inner = _inner(_spi(action), b"")
+        room = MTU + 14 - len(inner) - GROWTH[action]
+        leaves, seen = bench.one(PORT_CLIENT, _inner(_spi(action), bytes(room)))
+        assert (leaves, len(seen)) == (LEAVES[action], MTU + 14)
+        larger = _inner(_spi(action), bytes(room + 1))
+        assert _dropped(bench, PORT_CLIENT, larger) == {"oversize": 1}
 
 
 def test_an_ip_broadcast_ends_where_its_path_does(bench: SffBench) -> None:

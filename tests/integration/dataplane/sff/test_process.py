@@ -20,6 +20,7 @@ from scapy.packet import Raw
 from scapy.utils import RawPcapReader
 from support.network.wires import eventually, ip, space
 from support.pptmon.hooks import clsact, tcx
+from support.tiers import is_gate
 from support.vnfs.sff_bench import (
     CLIENT,
     KINDS,
@@ -97,25 +98,15 @@ def test_captures_see_what_came_in_and_what_went_out(tmp_path: Path) -> None:
                 ends[leaves] += answers
             ends[port] += map(bytes, frames)
         seen = captures.frames()
-    assert {port: sorted(frames) for port, frames in seen.items()} == {
-        port: sorted(frames) for port, frames in ends.items()
-    }
-    assert [len(seen[port]) for port in (PORT_CLIENT, PORT_SERVER, PORT_NSH, PORT_PLAIN)] == [
-        3,
-        2,
-        2,
-        1,
-    ]
-
-
-def test_no_capture_sees_more_than_there_is(tmp_path: Path) -> None:
-    """What looks like a finished frame is not sent on."""
-    with SffBench(tmp_path, LINES, mode="tap") as bench:
-        _, out = bench.one(PORT_CLIENT, INNER)
-        assert len(out) > len(INNER)
+        assert {port: sorted(frames) for port, frames in seen.items()} == {
+            port: sorted(frames) for port, frames in ends.items()
+        }
+        ports = (PORT_CLIENT, PORT_SERVER, PORT_NSH, PORT_PLAIN)
+        assert [len(seen[port]) for port in ports] == [3, 2, 2, 1]
+        # What looks like a frame that has been at the tap is not sent on.
         forged = INNER.copy()
         for ifindex in range(1, 64):
-            forged.dst = "06:53:" + ":".join(f"{b:02x}" for b in (ifindex << 20).to_bytes(4, "big"))
+            forged.dst = "06:53:" + (ifindex << 20).to_bytes(4, "big").hex(":")
             assert not any(bench.exchange(PORT_SERVER, [forged]).values())
 
 
@@ -140,63 +131,16 @@ def _all(bench: SffBench) -> list[str]:
 
 
 def test_nothing_stays_attached(tmp_path: Path) -> None:
+    """Counters stay."""
     with SffBench(tmp_path, LINES) as bench:
         assert _attached(bench) == _all(bench)
+        second_is_refused(bench, tmp_path)
+        one_packet_in_64_is_timed(bench)
         last = bench.counters()
         bench.sff.stop()
         assert _attached(bench) == []
         assert bench.sff.fresh()["received"] == last["received"]
         assert "ended with status 0" in str(bench.sff.problem())
-
-
-@pytest.mark.gate_runs(2)
-@pytest.mark.parametrize("moment", [*range(0, 40, 20), *range(2, 38, 2)])
-def test_killed_at_any_moment(tmp_path: Path, moment: int) -> None:
-    """`moment`: so many ms after its start, or, from 20 on, after it was told to read again."""
-    with SffBench(tmp_path, LINES) as bench:
-        bench.sff.stop()
-        tables, out = tmp_path / "sff.tables", tmp_path / "out"
-        process = _start(bench, tables, stdout=out)
-        if moment >= 20:
-            assert eventually(lambda: _events(out) == ["ready"])
-            process.send_signal(signal.SIGHUP)
-        time.sleep(moment % 20 / 1000)
-        os.kill(process.pid, signal.SIGKILL)
-        assert eventually(lambda: process.poll() is not None)
-        assert eventually(lambda: not any("xdp" in each for each in _attached(bench)))
-        # A filter that stays is one for each port at most, and drops what comes.
-        left = _attached(bench)
-        assert len(left) == len(set(left))
-        assert set(left) <= set(_all(bench))
-        bench.wires[PORT_CLIENT].send([bytes(INNER)] * 10)
-        assert not any(wire.drain() for wire in bench.wires.values())
-        again = SffProcess.launch("again", bench.node, tables.read_text())
-        bench.lab.at_end(again.stop)
-        assert _attached(bench) == _all(bench)
-        assert bench.one(PORT_CLIENT, INNER)[0] == PORT_NSH
-
-
-def _start(bench: SffBench, tables: Path, *options: str, **streams: Path) -> Any:
-    argv = [str(binaries.find(BINARY)), "--tables", str(tables), *options]
-    process = bench.node.spawn(argv, **streams)
-    bench.lab.at_end(process.stop)
-    return process
-
-
-def test_a_second_one_is_refused(tmp_path: Path) -> None:
-    with SffBench(tmp_path, LINES) as bench:
-        before = _attached(bench)
-        out = tmp_path / "out"
-        second = _start(bench, tmp_path / "sff.tables", stdout=out)
-        assert eventually(lambda: second.poll() == 1)
-        assert "another XDP program is attached" in json.loads(out.read_text())["error"]
-        assert _attached(bench) == before
-        assert bench.one(PORT_CLIENT, INNER)[0] == PORT_NSH
-
-
-def test_what_it_prints(tmp_path: Path) -> None:
-    with SffBench(tmp_path, LINES) as bench:
-        bench.sff.stop()
         out = tmp_path / "out"
         process = _start(bench, tmp_path / "sff.tables", stdout=out)
         assert eventually(lambda: _events(out) == ["ready"])
@@ -206,23 +150,66 @@ def test_what_it_prints(tmp_path: Path) -> None:
         assert _events(out) == ["ready", "counters", "counters"]
 
 
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    """So many ms after its start, or, from 20 on, after it was told to read again."""
+    with SffBench(tmp_path, LINES) as bench:
+        bench.sff.stop()
+        tables = tmp_path / "sff.tables"
+        for moment in (0, 20) if is_gate() else range(0, 40, 2):
+            out = tmp_path / f"out-{moment}"
+            process = _start(bench, tables, stdout=out)
+            if moment >= 20:
+                assert eventually(lambda out=out: _events(out) == ["ready"])
+                process.send_signal(signal.SIGHUP)
+            time.sleep(moment % 20 / 1000)
+            os.kill(process.pid, signal.SIGKILL)
+            assert eventually(lambda process=process: process.poll() is not None)
+            assert eventually(lambda: not any("xdp" in each for each in _attached(bench)))
+            # A filter that stays is one for each port at most, and drops what comes.
+            left = _attached(bench)
+            assert len(left) == len(set(left))
+            assert set(left) <= set(_all(bench))
+            bench.wires[PORT_CLIENT].send([bytes(INNER)] * 10)
+            assert not any(wire.drain() for wire in bench.wires.values())
+            again = SffProcess.launch("again", bench.node, tables.read_text())
+            bench.lab.at_end(again.stop)
+            assert _attached(bench) == _all(bench)
+            assert bench.one(PORT_CLIENT, INNER)[0] == PORT_NSH
+            again.stop()
+
+
+def _start(bench: SffBench, tables: Path, *options: str, **streams: Path) -> Any:
+    argv = [str(binaries.find(BINARY)), "--tables", str(tables), *options]
+    process = bench.node.spawn(argv, **streams)
+    bench.lab.at_end(process.stop)
+    return process
+
+
+def second_is_refused(bench: SffBench, folder: Path) -> None:
+    out = folder / "second"
+    second = _start(bench, folder / "sff.tables", stdout=out)
+    assert eventually(lambda: second.poll() == 1)
+    assert "another XDP program is attached" in json.loads(out.read_text())["error"]
+    assert _attached(bench) == _all(bench)
+    assert bench.one(PORT_CLIENT, INNER)[0] == PORT_NSH
+
+
 def _events(out: Path) -> Sequence[str]:
     text = out.read_text() if out.exists() else ""
     return [json.loads(line)["event"] for line in text.splitlines()]
 
 
-def test_one_packet_in_64_is_timed(tmp_path: Path) -> None:
-    with SffBench(tmp_path, LINES) as bench:
-        before = _hop(bench)
-        count = 1280
-        bench.exchange(PORT_CLIENT, [INNER] * count)
-        after = _hop(bench)
-        assert after["packets"] - before["packets"] == count
-        assert after["bytes"] - before["bytes"] == count * len(INNER)
-        # Marks of the bench are among those that are counted off.
-        timed = after["timed"] - before["timed"]
-        assert 0 < timed <= count / 32
-        assert 0 < after["time_ns"] - before["time_ns"] < timed * 1e9
+def one_packet_in_64_is_timed(bench: SffBench) -> None:
+    before = _hop(bench)
+    count = 1280
+    bench.exchange(PORT_CLIENT, [INNER] * count)
+    after = _hop(bench)
+    assert after["packets"] - before["packets"] == count
+    assert after["bytes"] - before["bytes"] == count * len(INNER)
+    # Marks of the bench are among those that are counted off.
+    timed = after["timed"] - before["timed"]
+    assert 0 < timed <= count / 32
+    assert 0 < after["time_ns"] - before["time_ns"] < timed * 1e9
 
 
 def _hop(bench: SffBench) -> dict[str, int]:

@@ -217,67 +217,45 @@ def test_no_file_makes_it_crash(check: Check, seed: int) -> None:
 # --- what else keeps it from starting ---
 
 
-def _start(lab: Lab, folder: Path, tables: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """In a namespace with interfaces p1 (and its other end q1) and a bridge b0."""
+@pytest.mark.root
+def test_interfaces_that_it_cannot_use(lab: Lab, tmp_path: Path) -> None:
     host = lab.host("sff")
     lab.join((host, "p1"), (host, "q1"))
     ip("-n", space(host), "link", "add", "b0", "type", "bridge")
-    file = folder / "sff.tables"
-    file.write_text(tables)
+    file = tmp_path / "sff.tables"
     argv = ["ip", "netns", "exec", space(host), str(binaries.find(BINARY)), "--tables", str(file)]
-    return subprocess.run(
-        [*argv, *options], capture_output=True, text=True, timeout=20, check=False
-    )
-
-
-@pytest.mark.root
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
+    for line, said in (
         ("port 1 interface none0 kind nsh mtu 1500\n", "there is no interface none0"),
         ("port 1 interface b0 kind nsh mtu 1500\n", "cannot attach to b0: its driver has no"),
         ("tap near0 p1 on no\n", "there is no interface near0"),
         ("tap p1 far0 on no\n", "there is no interface far0"),
-    ],
-    ids=["port", "driver", "tap", "other end of the tap"],
-)
-def test_interfaces_that_it_cannot_use(lab: Lab, tmp_path: Path, lines: str, said: str) -> None:
-    done = _start(lab, tmp_path, NODE + lines)
-    assert (done.returncode, said in done.stderr) == (1, True), done.stderr
-    assert said in json.loads(done.stdout)["error"]
+    ):
+        file.write_text(NODE + line)
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
+        assert (done.returncode, said in done.stderr) == (1, True), done.stderr
+        assert said in json.loads(done.stdout)["error"]
 
 
 @pytest.mark.root
-def test_without_root(lab: Lab, tmp_path: Path) -> None:
-    argv = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", str(binaries.find(BINARY))]
+def test_without_root(tmp_path: Path) -> None:
+    program = str(binaries.find(BINARY))
+    done = subprocess.run([program, "--probe"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    argv = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", program]
     for options in (["--probe"], ["--tables", str(tmp_path / "sff.tables")]):
         (tmp_path / "sff.tables").write_text(NODE)
-        done = subprocess.run(
-            [*argv, *options], capture_output=True, text=True, timeout=20, check=False
-        )
-        assert done.returncode == 1
-        assert "requires root, or CAP_BPF" in done.stderr
+        done = subprocess.run([*argv, *options], capture_output=True, text=True, timeout=20)
+        assert (done.returncode, "requires root, or CAP_BPF" in done.stderr) == (1, True)
 
 
-@pytest.mark.root
-def test_the_probe_of_the_kernel() -> None:
-    argv = [str(binaries.find(BINARY)), "--probe"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ([], "--tables is missing"),
-        (["--tables"], "requires an argument"),
-        (["--tables", "x", "more"], "'more' is not an option"),
-        (["--tables", "x", "--rules", "-1"], "a whole number from 0 to 10000000, not '-1'"),
-        (["--nothing"], "unrecognized option"),
-    ],
-)
-def test_wrong_options(options: list[str], said: str) -> None:
-    argv = [str(binaries.find(BINARY)), *options]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == 2
-    assert said in done.stderr
+def test_wrong_options() -> None:
+    for words, said in (
+        ("", "--tables is missing"),
+        ("--tables", "requires an argument"),
+        ("--tables x more", "'more' is not an option"),
+        ("--tables x --rules -1", "a whole number from 0 to 10000000, not '-1'"),
+        ("--nothing", "unrecognized option"),
+    ):
+        argv = [str(binaries.find(BINARY)), *words.split()]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr

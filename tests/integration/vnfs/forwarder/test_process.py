@@ -14,11 +14,13 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
+from support.needs import compiled
 from support.network.wires import Lab, eventually, ip, space
+from support.vnfs.attached import started_behind_sff
 from support.vnfs.forwarder_bench import Bench
 
 from sfcperf.errors import DeploymentError
-from sfcperf.vnfs.forwarder.function import RunningForwarder, attach_pass
+from sfcperf.vnfs.forwarder.function import BINARY, Forwarder, RunningForwarder, attach_pass
 
 pytestmark = pytest.mark.root
 
@@ -27,30 +29,35 @@ _PORT_AT = 14 + 24 + 14 + 20
 """Offset of the inner UDP source port behind Ethernet, NSH, Ethernet and IP."""
 
 
+@pytest.fixture
+def forwarder_binary() -> str:
+    return compiled(BINARY)
+
+
+@pytest.fixture
+def make_bench(lab: Lab, forwarder_binary: str) -> Callable[..., Bench]:
+    """Start a forwarder; `vcpus` are for engine `userspace`."""
+
+    def make(engine: str, vcpus: tuple[int, ...] = ()) -> Bench:
+        vcpus = vcpus or (min(os.sched_getaffinity(0)),)
+        return started_behind_sff(lab, Forwarder, "fwd-1", {"engine": engine}, vcpus=vcpus)
+
+    return make
+
+
 def _has_xdp(bench: Bench) -> bool:
     [link] = json.loads(ip("-n", space(bench.sf.host), "-j", "link", "show", "dev", "sf0"))
     return "xdp" in link
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_nothing_stays_attached(make_bench: Callable[..., Bench], how: signal.Signals) -> None:
+def test_nothing_stays_attached_when_it_is_killed(make_bench: Callable[..., Bench]) -> None:
     bench = make_bench("xdp")
     assert _has_xdp(bench)
-    pid = bench.function._process.pid
-    os.kill(pid, how)
+    os.kill(bench.function._process.pid, signal.SIGKILL)
     assert eventually(lambda: bench.function.problem() is not None)
     assert eventually(lambda: not _has_xdp(bench))
     bench.function.stop()
     assert "ended" in str(bench.function.problem())
-
-
-@pytest.mark.parametrize("engine", ["xdp", "userspace"])
-def test_counters_outlive_the_process(make_bench: Callable[..., Bench], engine: str) -> None:
-    bench = make_bench(engine)
-    frame = bench.frame(NSH(spi=7, si=9, context_header=bytes(16)) / Raw(b"x"))
-    assert len(bench.exchange(frame)) == 1
-    bench.function.stop()
-    assert bench.function.counters()["forwarded"] == 2
 
 
 def _state(pid: int) -> str:
@@ -59,7 +66,7 @@ def _state(pid: int) -> str:
 
 
 @pytest.mark.parametrize("engine", ["xdp", "userspace"])
-def test_goes_on_after_it_was_stopped_and_continued(
+def test_stopped_and_continued_it_goes_on_and_ended_it_leaves_counters(
     make_bench: Callable[..., Bench], engine: str
 ) -> None:
     bench = make_bench(engine)
@@ -76,6 +83,9 @@ def test_goes_on_after_it_was_stopped_and_continued(
         counters = bench.counted(lambda now, wanted=wanted: now["forwarded"] >= wanted)
         assert counters["forwarded"] == wanted
     assert bench.function.problem() is None
+    bench.function.stop()
+    assert not _has_xdp(bench)
+    assert bench.function.counters()["forwarded"] == 6
 
 
 def _flow(bench: Bench, port: int) -> bytes:
@@ -105,22 +115,16 @@ def test_flows_spread_and_keep_their_order(make_bench: Callable[..., Bench]) -> 
     assert min(workers) > 0
 
 
-def test_a_missing_interface_is_explained(lab: Lab, make_bench: Callable[..., Bench]) -> None:
-    bench = make_bench("userspace")
+def test_a_missing_interface_is_explained(lab: Lab, forwarder_binary: str, tmp_path: Path) -> None:
+    host = lab.host("empty")
     with pytest.raises(DeploymentError, match="nowhere0"):
-        attach_pass(bench.sff.host, ["nowhere0"])
-
-
-@pytest.mark.parametrize("engine", ["xdp", "userspace"])
-def test_start_fails_with_a_reason(
-    lab: Lab, forwarder_binary: str, tmp_path: Path, engine: str
-) -> None:
-    stats = tmp_path / "stats"
-    argv = [forwarder_binary, "--engine", engine, "--interface", "nowhere0"]
-    process = lab.host("empty").spawn([*argv, "--stats", str(stats)])
-    running = RunningForwarder("fwd-1", lab.host("other"), stats, process)
-    with pytest.raises(DeploymentError, match="nowhere0: No such device"):
-        running.wait_ready()
+        attach_pass(host, ["nowhere0"])
+    for engine in ("xdp", "userspace"):
+        stats = tmp_path / engine
+        argv = [forwarder_binary, "--engine", engine, "--interface", "nowhere0"]
+        process = host.spawn([*argv, "--stats", str(stats)])
+        with pytest.raises(DeploymentError, match="nowhere0: No such device"):
+            RunningForwarder("fwd-1", host, stats, process).wait_ready()
 
 
 def test_a_second_program_is_refused(make_bench: Callable[..., Bench], tmp_path: Path) -> None:

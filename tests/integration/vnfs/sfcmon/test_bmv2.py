@@ -17,7 +17,7 @@ from scapy.contrib.nsh import NSH
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
-from support.network.wires import Lab, Port, Wire, eventually, ip, lab, space
+from support.network.wires import Lab, Port, Wire, eventually, ip, space
 from support.vnfs.attached import behind_sff
 
 from sfcperf.dataplane.nsh import UDP_PORT, VxlanGpe
@@ -30,7 +30,6 @@ from sfcperf.vnfs.sfcmon.function import Sfcmon
 from sfcperf.workflow.defaults import with_defaults
 
 pytestmark = [pytest.mark.root, pytest.mark.bmv2]
-__all__ = ["lab"]
 
 SPI, SI = 7, 200
 ADDRESS = "10.254.0.9"
@@ -54,19 +53,8 @@ class Bench:
 
     def frame(self, inner: Packet, **nsh: Any) -> Packet:
         """From an SFF."""
-        made = (
-            NSH(
-                **{
-                    "spi": SPI,
-                    "si": SI,
-                    "ttl": 60,
-                    "nextproto": 3,
-                    "context_header": bytes(16),
-                    **nsh,
-                }
-            )
-            / inner
-        )
+        usual = {"spi": SPI, "si": SI, "ttl": 60, "nextproto": 3, "context_header": bytes(16)}
+        made = NSH(**{**usual, **nsh}) / inner
         if self.encapsulation == "nsh-eth":
             return Ether(dst=self.mac, src="02:00:00:00:00:99", type=0x894F) / made
         outer = Ether(dst=self.mac, src="02:00:00:00:00:99") / IP(src="10.254.0.1", dst=ADDRESS)
@@ -180,23 +168,19 @@ def test_it_returns_packets_and_lists_their_flows(
 def test_windows_lose_nothing_and_count_nothing_twice(make: Callable[..., Bench]) -> None:
     """They end on time, some earlier, while packets come without a pause."""
     bench = make(window_s=0.02)
+    output = next(Path(bench.function._both.controller._stats).parent.glob("*.windows.jsonl"))
+    assert eventually(lambda: output.read_text().count('"asked": false') >= 5)
     frames = [bytes(bench.frame(udp(1000 + number))) for number in range(40)]
     windows = bench.reporter.end_window()
-    rounds = 25
+    before, rounds = len(windows), 25
     for _ in range(rounds):
         bench.exchange(frames * 3)
         windows += bench.reporter.end_window()
     assert flows(windows) == {(SPI, SI, 1000 + n): 3 * rounds for n in range(len(frames))}
     assert sum(window.packets for window in windows) == 3 * rounds * len(frames)
-    assert len(windows) > rounds + 1
-    for before, after in itertools.pairwise(windows):
-        assert before.start_ns < before.end_ns == after.start_ns
-
-
-def test_windows_end_on_time_when_nobody_asks(make: Callable[..., Bench]) -> None:
-    bench = make(window_s=0.05)
-    output = next(Path(bench.function._both.controller._stats).parent.glob("*.windows.jsonl"))
-    assert eventually(lambda: output.read_text().count('"asked": false') >= 5)
+    assert len(windows) > before + rounds
+    for earlier, later in itertools.pairwise(windows):
+        assert earlier.start_ns < earlier.end_ns == later.start_ns
 
 
 def test_the_threshold_adapts(make: Callable[..., Bench]) -> None:
@@ -212,19 +196,11 @@ def test_the_threshold_adapts(make: Callable[..., Bench]) -> None:
     assert found == [(13, 10), (12, 10), (48, 10), (192, 9), (768, 0), (192, 9)]
 
 
-@pytest.mark.parametrize("encapsulation", ENCAPSULATIONS)
-def test_the_table_counts_its_entries(make: Callable[..., Bench], encapsulation: str) -> None:
-    entry = {
-        "count": 1500,
-        "spi": SPI,
-        "si": SI,
-        "protocol": "udp",
-        "source": "198.18.0.1",
-        "destination": "198.18.1.1",
-        "source_port": 1000,
-        "destination_port": 9,
-    }
-    bench = make(encapsulation, monitor="table", window_s=HOUR_S, table_entries=[entry])
+def test_the_table_counts_its_entries(make: Callable[..., Bench]) -> None:
+    ends = {"source": "198.18.0.1", "destination": "198.18.1.1", "protocol": "udp"}
+    ports = {"source_port": 1000, "destination_port": 9}
+    entry = {"count": 1500, "spi": SPI, "si": SI, **ends, **ports}
+    bench = make("nsh-vxlan-gpe", monitor="table", window_s=HOUR_S, table_entries=[entry])
     frames = [bytes(bench.frame(udp(port))) for port in (1000, 1001, 2499, 2500)]
     for _ in range(2):
         bench.exchange([*frames, frames[1]])
@@ -235,44 +211,34 @@ def test_the_table_counts_its_entries(make: Callable[..., Bench], encapsulation:
     assert bench.counters() == {"received": 10, "forwarded": 10}
 
 
-def test_without_a_monitor_it_only_forwards(make: Callable[..., Bench]) -> None:
-    bench = make(monitor="none", window_s=0.01)
-    bench.exchange([bench.frame(udp(1))] * 3)
-    assert bench.function.flows() is None
-    assert bench.counters() == {"received": 3, "forwarded": 3}
-
-
 @pytest.mark.parametrize("which", ["switch", "controller"])
 def test_a_killed_process_is_a_problem(make: Callable[..., Bench], which: str) -> None:
-    bench = make()
+    """Ended, it leaves the host as it was."""
+    bench = make("nsh-vxlan-gpe")
+    pids, name = bench.pids, space(bench.sf)
+    assert ADDRESS not in ip("-n", name, "address")
     assert bench.function.problem() is None
-    os.kill(bench.pids[which], signal.SIGKILL)
+    os.kill(pids[which], signal.SIGKILL)
     assert eventually(lambda: bench.function.problem() is not None)
     who = "" if which == "switch" else "the controller of "
     wanted = f"{who}simple_switch_grpc has ended with status -9"
     assert str(bench.function.problem()).startswith(wanted)
     with pytest.raises(MeasurementError, match=wanted):
         bench.function.counters()
+    for _ in range(2):
+        bench.function.stop()
+        assert f"{ADDRESS}/24" in ip("-n", name, "address")
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids.values())
 
 
-def test_it_leaves_the_host_as_it_was(make: Callable[..., Bench]) -> None:
-    bench = make("nsh-vxlan-gpe")
-    pids = bench.pids.values()
-    name = space(bench.sf)
-    assert ADDRESS not in ip("-n", name, "address")
-    bench.function.stop()
-    bench.function.stop()
-    assert f"{ADDRESS}/24" in ip("-n", name, "address")
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
-
-
-def test_the_path_of_its_folder_may_be_long(tmp_path: Path) -> None:
-    """That of a socket may have 107 bytes."""
+def test_without_a_monitor_it_only_forwards(tmp_path: Path) -> None:
+    """The path of its folder may be long: that of a socket may have 107 bytes."""
     folder = tmp_path / ("long" * 50)
     folder.mkdir()
     with Lab(folder) as lab:
-        bench = start(lab)
+        bench = start(lab, monitor="none", window_s=0.01)
         bench.exchange([bench.frame(udp(1))] * 3)
+        assert bench.function.flows() is None
         assert bench.counters() == {"received": 3, "forwarded": 3}
 
 
