@@ -189,7 +189,7 @@ def test_a_second_one_is_refused(tmp_path: Path) -> None:
         out = tmp_path / "out"
         second = _start(bench, tmp_path / "sff.tables", stdout=out)
         assert eventually(lambda: second.poll() == 1)
-        assert "another XDP program is attached" in json.loads(out.read_text())["error"]
+        assert "another XDP program is attached: sff (id " in json.loads(out.read_text())["error"]
         assert _attached(bench) == before
         assert bench.one(PORT_CLIENT, INNER)[0] == PORT_NSH
 
