@@ -11,8 +11,7 @@
 #include "guard.h"
 
 static pid_t guard = -1;
-static int life =
-	-1; /* nobody writes to this pipe: the guard reads its end when the process ends */
+static int life = -1; /* nobody writes to this pipe: the guard reads its end when we end */
 
 /* Out of the reach of signals to the process's terminal and process group, and without descriptors that
  * others wait to be closed. */

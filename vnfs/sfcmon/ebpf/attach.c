@@ -74,6 +74,7 @@ int attach_function(void)
 void detach_function(void)
 {
 	link_detach(link_fd);
+	link_fd = -1;
 }
 
 int attach_ports(void)
