@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <string.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/if_link.h>
 
+#include "../attach/xdp.h"
 #include "../common/libbpf_log.h"
 #include "../common/report.h"
 #include "engine.h"
@@ -23,17 +21,12 @@ int attach_pass(char *const *names, unsigned int count)
 	for (unsigned int i = 0; i < count && !error; i++) {
 		int index = (int)if_nametoindex(names[i]);
 
-		libbpf_log_keep();
-		/* By netlink and not by a link, so that it stays when we end. */
-		error = index ? bpf_xdp_attach(index, bpf_program__fd(skeleton->progs.pass),
-					       XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST,
-					       NULL)
-			      : -ENODEV;
+		error = index ? xdp_attach(index, bpf_program__fd(skeleton->progs.pass)) : -ENODEV;
 		if (error == -EBUSY)
 			error = 0;
 		else if (error)
 			complain("cannot attach to %s: %s", names[i],
-				 *libbpf_log_reason() ? libbpf_log_reason() : strerror(-error));
+				 xdp_attach_error(index, error));
 	}
 	pass_bpf__destroy(skeleton);
 	return error ? -1 : 0;

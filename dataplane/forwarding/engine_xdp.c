@@ -3,29 +3,27 @@
 #include <errno.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 
+#include "../attach/link.h"
+#include "../attach/xdp.h"
 #include "../common/libbpf_log.h"
 #include "../common/percpu.h"
 #include "../common/report.h"
-#include "../common/xdp.h"
 #include "engine.h"
 #include "forwarder.skel.h"
 
 static struct forwarder_bpf *skeleton;
-static int link_fd = -1;
+static int link_fd;
 
-/* A link holds the program only as long as this process lives: a crash leaves nothing attached. */
 static int attach(const struct interface *interface)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, options, .flags = XDP_FLAGS_DRV_MODE);
-
-	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.forward), interface->index,
-				  BPF_XDP, &options);
+	link_fd = xdp_link(interface->index, bpf_program__fd(skeleton->progs.forward),
+			   XDP_FLAGS_DRV_MODE);
 	if (link_fd < 0) {
-		complain("cannot attach to %s: %s%s", interface->name, xdp_attach_error(-link_fd),
+		complain("cannot attach to %s: %s%s", interface->name,
+			 xdp_attach_error(interface->index, link_fd),
 			 link_fd == -EOPNOTSUPP || link_fd == -ERANGE ? "; use --engine userspace"
 								      : "");
 		return -1;
@@ -69,8 +67,7 @@ static void read_counters(struct snapshot *snapshot)
 
 static void stop(void)
 {
-	if (link_fd >= 0)
-		bpf_link_detach(link_fd);
+	link_detach(link_fd);
 }
 
 const struct engine engine_xdp = {

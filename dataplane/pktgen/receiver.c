@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 
+#include "../attach/link.h"
+#include "../attach/xdp.h"
 #include "../common/libbpf_log.h"
 #include "../common/percpu.h"
 #include "../common/report.h"
-#include "../common/xdp.h"
 #include "histogram.h"
 #include "receive.skel.h"
 #include "receiver.h"
@@ -19,23 +19,17 @@
 static struct receive_bpf *skeleton;
 static const char *attached;
 
-/* A link holds the program only as long as this process lives: a crash leaves nothing attached. */
 static int attach(const struct bpf_program *program, const struct interface *interface, int mode)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, options);
 	int error = -EOPNOTSUPP;
 
 	if (mode != MODE_GENERIC) {
-		options.flags = XDP_FLAGS_DRV_MODE;
 		attached = "native";
-		error = bpf_link_create(bpf_program__fd(program), interface->index, BPF_XDP,
-					&options);
+		error = xdp_link(interface->index, bpf_program__fd(program), XDP_FLAGS_DRV_MODE);
 	}
 	if (error < 0 && error != -EBUSY && error != -EEXIST && mode != MODE_NATIVE) {
-		options.flags = XDP_FLAGS_SKB_MODE;
 		attached = "generic";
-		error = bpf_link_create(bpf_program__fd(program), interface->index, BPF_XDP,
-					&options);
+		error = xdp_link(interface->index, bpf_program__fd(program), XDP_FLAGS_SKB_MODE);
 	}
 	return error < 0 ? error : 0;
 }
@@ -72,7 +66,8 @@ int receiver_start(const struct job *job, const struct interface *interface)
 	error = attach(skeleton->progs.receive, interface, job->mode);
 	if (!error)
 		return 0;
-	complain("cannot attach to %s: %s", interface->name, xdp_attach_error(-error));
+	complain("cannot attach to %s: %s", interface->name,
+		 xdp_attach_error(interface->index, error));
 	return -1;
 }
 
@@ -90,7 +85,8 @@ int accept_start(const struct interface *interface)
 		attached = "other";
 		return 0;
 	}
-	complain("cannot attach to %s: %s", interface->name, xdp_attach_error(-error));
+	complain("cannot attach to %s: %s", interface->name,
+		 xdp_attach_error(interface->index, error));
 	return -1;
 }
 

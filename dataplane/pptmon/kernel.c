@@ -13,6 +13,8 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "../attach/link.h"
+#include "../attach/owned_filters.h"
 #include "kernel.h"
 #include "program.h"
 
@@ -153,26 +155,26 @@ static void check_helpers(struct lacks *lacks)
 			     helper_names[id] ? helper_names[id] : "a helper", id);
 }
 
-static enum attach_kind check_hooks(enum attach_kind attach, struct lacks *lacks)
+static enum hook check_hooks(enum hook attach, struct lacks *lacks)
 {
-	if (attach != ATTACH_CLSACT && tcx_hook.works())
-		return ATTACH_TCX;
-	if (attach == ATTACH_TCX)
+	if (attach != HOOK_CLSACT && tcx_works())
+		return HOOK_TCX;
+	if (attach == HOOK_TCX)
 		lack(lacks, "tcx, which came with Linux 6.6; use --attach clsact or auto");
-	else if (clsact_hook.works())
-		return ATTACH_CLSACT;
+	else if (owned_filters_work())
+		return HOOK_CLSACT;
 	else
 		lack(lacks, "clsact with BPF (modules sch_ingress and cls_bpf)%s",
-		     attach == ATTACH_AUTO ? ", and tcx, which came with Linux 6.6" : "");
-	return ATTACH_AUTO;
+		     attach == HOOK_AUTO ? ", and tcx, which came with Linux 6.6" : "");
+	return HOOK_AUTO;
 }
 
-enum attach_kind kernel_check(enum attach_kind attach, struct lacks *lacks)
+enum hook kernel_check(enum hook attach, struct lacks *lacks)
 {
 	lacks->count = 0;
 	check_btf(lacks);
 	if (check_capabilities(lacks) || check_bpf(lacks))
-		return ATTACH_AUTO;
+		return HOOK_AUTO;
 	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) == 0)
 		lack(lacks, "BPF ring buffers; use " OLDEST " or later");
 	check_helpers(lacks);

@@ -2,7 +2,6 @@
 /* What pptmon needs of the kernel. */
 #pragma once
 
-#include "attach/attach.h"
 #include "options.h"
 
 #define MAX_LACKS 12
@@ -15,5 +14,5 @@ struct lacks {
 /* Add one. */
 void lack(struct lacks *lacks, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Find out what is lacking, and which hook `attach` means here: ATTACH_AUTO when none works. */
-enum attach_kind kernel_check(enum attach_kind attach, struct lacks *lacks);
+/* Find out what is lacking, and which hook `attach` means here: HOOK_AUTO when none works. */
+enum hook kernel_check(enum hook attach, struct lacks *lacks);

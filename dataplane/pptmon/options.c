@@ -53,7 +53,6 @@ const char *const metric_names[] = {
 };
 
 static const char *const choice_names[] = { "random", "first", NULL };
-static const char *const attach_names[] = { "auto", "tcx", "clsact", NULL };
 
 static struct options options = {
 	.settings = { .metric_count = 1, .period_ns = (__u64)NS_PER_S },
@@ -116,7 +115,7 @@ static struct tool_option descriptions[] = {
 	  take_word, &choice, .words = choice_names },
 	{ .help = "How:" },
 	{ "attach", 0, "HOOK", "auto (default: tcx where the kernel has it), tcx or clsact",
-	  take_word, &attach, .words = attach_names },
+	  take_word, &attach, .words = tc_hook_names },
 	{ "check", 0, NULL, "print what this kernel lacks, and end: status 0, or 3", take_flag,
 	  &options.check, .excuses = true },
 	{ 0 },
@@ -159,6 +158,6 @@ const struct options *parse_options(int argc, char **argv)
 	options.settings.format = (__u8)format;
 	options.settings.carrier = (__u8)carrier;
 	options.settings.first = (__u8)choice;
-	options.attach = (enum attach_kind)attach;
+	options.attach = (enum hook)attach;
 	return &options;
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "../attach/hook.h"
 #include "pptmon.h"
 
 /* Words of the command line and of the output for the numbers of pptmon.h; NULL ends each. */
@@ -11,17 +12,11 @@ extern const char *const format_names[]; /* by enum ppt_format */
 extern const char *const carrier_names[]; /* by enum ppt_carrier */
 extern const char *const metric_names[]; /* by enum ppt_metric */
 
-enum attach_kind {
-	ATTACH_AUTO,
-	ATTACH_TCX,
-	ATTACH_CLSACT,
-};
-
 struct options {
 	struct ppt_settings settings; /* but for what the interfaces say */
 	const char *ingress;
 	const char *egress;
-	enum attach_kind attach;
+	enum hook attach;
 	bool check; /* only say what the kernel lacks; the rest may be missing */
 };
 

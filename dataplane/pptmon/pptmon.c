@@ -7,7 +7,7 @@
 #include "../common/libbpf_log.h"
 #include "../common/report.h"
 #include "../common/signals.h"
-#include "attach/attach.h"
+#include "attach.h"
 #include "events.h"
 #include "kernel.h"
 #include "options.h"
@@ -23,11 +23,6 @@ enum status {
 	STATUS_OPTIONS,
 	STATUS_KERNEL,
 };
-
-static const struct hook *hook_of(enum attach_kind attach)
-{
-	return attach == ATTACH_TCX ? &tcx_hook : &clsact_hook;
-}
 
 static void complain_of_lacks(const struct lacks *lacks)
 {
@@ -53,11 +48,11 @@ static void check_load(struct lacks *lacks)
 static enum status check(const struct options *options)
 {
 	struct lacks lacks;
-	enum attach_kind attach = kernel_check(options->attach, &lacks);
+	enum hook hook = kernel_check(options->attach, &lacks);
 
 	if (!lacks.count)
 		check_load(&lacks);
-	report_check(&lacks, attach == ATTACH_AUTO ? NULL : hook_of(attach)->name);
+	report_check(&lacks, hook == HOOK_AUTO ? NULL : hook_names[hook]);
 	complain_of_lacks(&lacks);
 	if (output_finish(FINISH_TIMEOUT_MS))
 		return STATUS_FAILED;
@@ -72,7 +67,7 @@ static bool packets_inside(void)
 	return counters[PPT_MEASURED] < counters[PPT_SAMPLED] + counters[PPT_ADDED];
 }
 
-static enum status measure(const struct options *options, const struct hook *hook)
+static enum status measure(const struct options *options, enum hook hook)
 {
 	__u64 counters[PPT_COUNTERS];
 	enum outcome outcome;
@@ -81,7 +76,7 @@ static enum status measure(const struct options *options, const struct hook *hoo
 	if (attach_both(bpf_program__fd(program->progs.enter),
 			bpf_program__fd(program->progs.leave)))
 		return STATUS_FAILED;
-	report_ready(options, hook->name);
+	report_ready(options, hook_names[hook]);
 	outcome = serve();
 	detach_both(packets_inside);
 	if (outcome == OUTCOME_UNHEARD)
@@ -100,20 +95,20 @@ static enum status load_and_measure(const struct options *options, const struct 
 {
 	struct ppt_settings settings = options->settings;
 	struct lacks lacks;
-	enum attach_kind attach = kernel_check(options->attach, &lacks);
+	enum hook hook = kernel_check(options->attach, &lacks);
 
 	complain_of_lacks(&lacks);
 	if (lacks.count)
 		return STATUS_KERNEL;
 	settings.mtu = egress->mtu;
 	settings.resolve_offloads = egress->has_device;
-	if (attach_prepare(hook_of(attach), ingress, egress))
+	if (attach_prepare(hook, ingress, egress))
 		return STATUS_FAILED;
 	if (program_load(&settings))
 		return STATUS_KERNEL;
 	if (serve_open(signals, ingress, egress))
 		return STATUS_FAILED;
-	return measure(options, hook_of(attach));
+	return measure(options, hook);
 }
 
 static int find_usable(const char *name, struct interface *interface)

@@ -9,35 +9,26 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
+#include "../attach/clsact.h"
+#include "../attach/link.h"
+#include "../attach/xdp.h"
 #include "../common/interface.h"
 #include "../common/report.h"
-#include "../common/tc_filter.h"
 #include "ports.h"
 #include "xdp_port.h"
 
-/* enum bpf_attach_type and flag of Linux 6.6, newer than the headers of Debian 12. */
-#define TCX_INGRESS ((enum bpf_attach_type)46)
-#define TCX_BEFORE (1U << 3)
-
 #define TC_PRIORITY 0x3000
 
-static const char *const hooks[] = {
-	[ATTACH_TCX] = "tcx",
-	[ATTACH_CLSACT] = "clsact",
-	[ATTACH_XDP] = "xdp",
-};
-
 struct port {
-	enum attachment hook;
+	enum hook hook;
 	int ifindex;
 	char path[PATH_MAX];
 };
 
 static void set_path(struct port *port, const char *folder)
 {
-	snprintf(port->path, sizeof(port->path), "%s/%s_%d", folder, hooks[port->hook],
+	snprintf(port->path, sizeof(port->path), "%s/%s_%d", folder, hook_names[port->hook],
 		 port->ifindex);
 }
 
@@ -46,8 +37,7 @@ static void set_path(struct port *port, const char *folder)
 /* In front of others, which may take frames away. 0, or -errno. */
 static int attach_tcx(const struct port *port, int program)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, options, .flags = TCX_BEFORE);
-	int link = bpf_link_create(program, port->ifindex, TCX_INGRESS, &options), error;
+	int link = tcx_link(port->ifindex, AT_INGRESS, program, TCX_FIRST), error;
 
 	if (link < 0)
 		return link;
@@ -56,25 +46,22 @@ static int attach_tcx(const struct port *port, int program)
 	return error;
 }
 
-/* The pin comes first: a process that is killed in between leaves no filter that nobody knows. */
-static int attach_clsact(const struct port *port, int program)
+/* Without a link: attach, or put in the place of an earlier program. 0, or -errno. */
+static int put(const struct port *port, const struct program *program)
 {
-	int error = bpf_obj_pin(program, port->path);
-
-	if (!error)
-		error = tc_attach(port->ifindex, TC_PRIORITY, program);
-	if (error)
-		unlink(port->path);
-	return error;
+	return port->hook == HOOK_XDP
+		       ? xdp_put_in_front(port->ifindex, program)
+		       : tool_filter_attach(port->ifindex, TC_PRIORITY, program->arrive);
 }
 
-/* Here as well. */
-static int attach_xdp(const struct port *port, const struct program *program)
+/* The pin comes first: a process that is killed in between leaves no program that nobody knows. */
+static int attach_pinned(const struct port *port, const struct program *program)
 {
-	int error = bpf_obj_pin(program->forwarders, port->path);
+	int pinned = port->hook == HOOK_XDP ? program->forwarders : program->arrive;
+	int error = bpf_obj_pin(pinned, port->path);
 
 	if (!error)
-		error = xdp_put_in_front(port->ifindex, program);
+		error = put(port, program);
 	if (error)
 		unlink(port->path);
 	return error;
@@ -100,20 +87,20 @@ static int use_tcx(const struct port *port, int program)
 	return error;
 }
 
-static int use_clsact(const struct port *port, int program)
+static int use_clsact(const struct port *port, const struct program *program)
 {
-	int error = tc_attach(port->ifindex, TC_PRIORITY, program);
+	int error = put(port, program);
 
 	if (error)
 		return error;
 	/* It keeps a program that is in use no longer alive otherwise. */
 	unlink(port->path);
-	return bpf_obj_pin(program, port->path);
+	return bpf_obj_pin(program->arrive, port->path);
 }
 
 static int use_xdp(const struct port *port, const struct program *program)
 {
-	int error = xdp_put_in_front(port->ifindex, program);
+	int error = put(port, program);
 
 	if (error != -ENOENT)
 		return error;
@@ -122,35 +109,18 @@ static int use_xdp(const struct port *port, const struct program *program)
 	return -ENODEV;
 }
 
-static void detach_xdp(const struct port *port)
-{
-	int forwarders = bpf_obj_get(port->path);
-
-	if (forwarders < 0)
-		return;
-	xdp_take_away(port->ifindex, forwarders);
-	close(forwarders);
-}
-
-/* At once, not when the kernel has time to free the link. */
-static void detach_tcx(const struct port *port)
-{
-	int link = bpf_obj_get(port->path);
-
-	if (link < 0)
-		return;
-	bpf_link_detach(link);
-	close(link);
-}
-
 static void detach(const struct port *port)
 {
-	if (port->hook == ATTACH_TCX)
-		detach_tcx(port);
-	else if (port->hook == ATTACH_XDP)
-		detach_xdp(port);
-	else
-		tc_detach(port->ifindex, TC_PRIORITY);
+	int pinned = bpf_obj_get(port->path);
+
+	if (port->hook == HOOK_CLSACT)
+		tool_filter_detach(port->ifindex, TC_PRIORITY);
+	else if (port->hook == HOOK_TCX && pinned >= 0)
+		bpf_link_detach(pinned);
+	else if (pinned >= 0)
+		xdp_take_away(port->ifindex, pinned);
+	if (pinned >= 0)
+		close(pinned);
 	unlink(port->path);
 }
 
@@ -161,8 +131,8 @@ static bool read_name(const char *name, struct port *port)
 {
 	const char *number = strchr(name, '_');
 
-	for (port->hook = ATTACH_TCX; number && port->hook <= ATTACH_XDP; port->hook++)
-		if (strncmp(name, hooks[port->hook], (size_t)(number - name)) == 0)
+	for (port->hook = HOOK_TCX; number && port->hook <= HOOK_XDP; port->hook++)
+		if (strncmp(name, hook_names[port->hook], (size_t)(number - name)) == 0)
 			return sscanf(number + 1, "%d", &port->ifindex) == 1;
 	return false;
 }
@@ -192,9 +162,9 @@ static int for_each(const char *folder, port_visitor visit, void *context)
 static int use_one(const struct port *port, void *context)
 {
 	const struct program *program = context;
-	int error = port->hook == ATTACH_TCX   ? use_tcx(port, program->arrive)
-		    : port->hook == ATTACH_XDP ? use_xdp(port, program)
-					       : use_clsact(port, program->arrive);
+	int error = port->hook == HOOK_TCX   ? use_tcx(port, program->arrive)
+		    : port->hook == HOOK_XDP ? use_xdp(port, program)
+					     : use_clsact(port, program);
 
 	if (!error)
 		return 0;
@@ -280,7 +250,7 @@ static int print_one(const struct port *port, void *context)
 		json_string(printing->out, name);
 	else
 		fputs("null", printing->out);
-	fprintf(printing->out, ", \"attach\": \"%s\"}", hooks[port->hook]);
+	fprintf(printing->out, ", \"attach\": \"%s\"}", hook_names[port->hook]);
 	printing->separator = ", ";
 	return 0;
 }
@@ -298,7 +268,7 @@ void ports_print(const char *folder, FILE *out)
 static bool find(const char *folder, int ifindex, struct port *port)
 {
 	port->ifindex = ifindex;
-	for (port->hook = ATTACH_TCX; port->hook <= ATTACH_XDP; port->hook++) {
+	for (port->hook = HOOK_TCX; port->hook <= HOOK_XDP; port->hook++) {
 		set_path(port, folder);
 		if (access(port->path, F_OK) == 0)
 			return true;
@@ -317,49 +287,40 @@ static int has_place_of(const struct port *port, void *context)
 {
 	const struct port *other = context;
 
-	return port->hook == ATTACH_XDP &&
+	return port->hook == HOOK_XDP &&
 	       SDNMON_XDP_PLACE(port->ifindex) == SDNMON_XDP_PLACE(other->ifindex);
 }
 
 static int attach_by(struct port *port, const char *folder, const struct program *program,
-		     enum attachment hook)
+		     enum hook hook)
 {
-	if (hook == ATTACH_XDP && for_each(folder, has_place_of, port))
+	if (hook == HOOK_XDP && for_each(folder, has_place_of, port))
 		return -EBUSY;
 	port->hook = hook;
 	set_path(port, folder);
-	if (hook == ATTACH_TCX)
-		return attach_tcx(port, program->arrive);
-	if (hook == ATTACH_XDP)
-		return attach_xdp(port, program);
-	return attach_clsact(port, program->arrive);
+	return hook == HOOK_TCX ? attach_tcx(port, program->arrive) : attach_pinned(port, program);
 }
 
 static int attach_port(struct port *port, const char *folder, const struct program *program,
-		       enum attachment how)
+		       enum hook how)
 {
-	int error;
-
-	if (how != ATTACH_AUTO)
+	if (how != HOOK_AUTO)
 		return attach_by(port, folder, program, how);
 	if (has_xdp(port->ifindex))
-		return attach_by(port, folder, program, ATTACH_XDP);
-	error = attach_by(port, folder, program, ATTACH_TCX);
-	/* A kernel without tcx refuses its number. */
-	return error == -EINVAL ? attach_by(port, folder, program, ATTACH_CLSACT) : error;
+		return attach_by(port, folder, program, HOOK_XDP);
+	return attach_by(port, folder, program, tcx_works() ? HOOK_TCX : HOOK_CLSACT);
 }
 
 static const char *attach_error(const struct port *port, int error)
 {
-	if (port->hook == ATTACH_XDP && error == -ENOENT)
+	if (port->hook == HOOK_XDP && error == -ENOENT)
 		return "there is no XDP program that takes its frames";
-	if (port->hook == ATTACH_XDP && error == -EINVAL)
+	if (port->hook == HOOK_XDP && error == -EINVAL)
 		return "its XDP program cannot be called by another one";
 	return strerror(-error);
 }
 
-int ports_attach(const char *folder, const char *name, const struct program *program,
-		 enum attachment how)
+int ports_attach(const char *folder, const char *name, const struct program *program, enum hook how)
 {
 	struct interface interface;
 	struct port port;

@@ -7,19 +7,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "../attach/hook.h"
 #include "program.h"
 
-enum attachment {
-	/* XDP where a program is that may take frames before tc, else tcx where the kernel has it
-	 * (Linux 6.6), else clsact */
-	ATTACH_AUTO,
-	ATTACH_TCX,
-	ATTACH_CLSACT,
-	ATTACH_XDP,
-};
-
+/* HOOK_AUTO: XDP where a program is that may take frames before tc, else tcx where the kernel has it, else
+ * clsact. */
 int ports_attach(const char *folder, const char *interface, const struct program *program,
-		 enum attachment how);
+		 enum hook how);
 int ports_detach(const char *folder, const char *interface);
 
 /* Have all ports use these programs. Interfaces that are gone are forgotten. */

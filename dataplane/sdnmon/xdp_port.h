@@ -4,11 +4,7 @@
  * link. Functions return 0, or -errno. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "program.h"
-
-bool has_xdp(int ifindex);
 
 /* Put this program in front; also in place of an earlier one of the same switch. -ENOENT: there is no XDP
  * program. -EINVAL: it cannot be called by another one, as those for frames in several pieces. */

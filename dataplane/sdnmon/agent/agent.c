@@ -25,8 +25,6 @@ static const char documentation[] =
 	"Without --port, packets are counted at the ports that the switch says it has, "
 	"other than its local one; their names must be those of interfaces here.";
 
-static const char *const attachments[] = { "auto", "tcx", "clsact", NULL };
-
 static struct loop loop;
 static struct monitoring monitoring;
 static struct relays relays = { .loop = &loop, .monitoring = &monitoring };
@@ -65,7 +63,7 @@ static struct tool_option descriptions[] = {
 	{ "port", 'p', "INTERFACE",
 	  "Count packets here (may be repeated; default: at the switch's ports)", take_port },
 	{ "attach", 'a', "HOOK", "auto (default), tcx or clsact", take_word, &options.attach,
-	  .words = attachments },
+	  .words = tc_hook_names },
 	{ 0 },
 };
 
@@ -186,7 +184,7 @@ static int serve(void)
 int main(int argc, char **argv)
 {
 	options_parse(argc, argv, documentation, NULL, descriptions, NULL);
-	monitoring.ports.how = (enum attachment)options.attach;
+	monitoring.ports.how = (enum hook)options.attach;
 	monitoring.notified = notified;
 	libbpf_log_keep();
 	return serve() ? 1 : 0;

@@ -160,7 +160,7 @@ void switch_ports_look(struct switch_ports *ports)
 }
 
 /* Number of the interface at which packets of a port are counted now, or 0. Complaints come once. */
-static int attach(struct switch_port *port, enum attachment how, const struct state *state)
+static int attach(struct switch_port *port, enum hook how, const struct state *state)
 {
 	int interface = (int)if_nametoindex(port->name);
 	int refused = port->refused;

@@ -26,7 +26,7 @@ struct switch_ports {
 	bool fixed; /* by options */
 	bool known; /* the switch has said which ones */
 	bool changed; /* since they were attached */
-	enum attachment how;
+	enum hook how;
 	struct port_list now;
 };
 

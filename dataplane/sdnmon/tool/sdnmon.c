@@ -34,8 +34,6 @@ static const char documentation[] =
 	"  events             print notifications that came since the last time\n"
 	"A FLOW is FIELD=VALUE,... with the fields of the table.";
 
-static const char *const attachments[] = { "auto", "tcx", "clsact", "xdp", NULL };
-
 static struct {
 	const char *state, *fields, *key;
 	int mode, attach;
@@ -93,7 +91,7 @@ static struct tool_option descriptions[] = {
 		     "Notify when there are more entries (default: 0, never)", take_integer,
 		     &options.notify, .least = 0, .most = SDNMON_ENTRIES },
 	[ATTACH] = { "attach", 'a', "HOOK", "auto (default), tcx, clsact or xdp", take_word,
-		     &options.attach, .words = attachments },
+		     &options.attach, .words = hook_names },
 	[WAIT] = { "wait", 'w', NULL, "events: wait for more until SIGTERM", take_flag,
 		   &options.wait },
 	[BENCHMARK] = { "benchmark", 'B', "FLOWS",
@@ -204,7 +202,7 @@ static int attach_all(void)
 {
 	for (unsigned int i = 0; i < arguments.count; i++)
 		if (ports_attach(state.ports, arguments.words[i], &state.program,
-				 (enum attachment)options.attach))
+				 (enum hook)options.attach))
 			return -1;
 	return 0;
 }

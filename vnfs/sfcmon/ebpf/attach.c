@@ -5,8 +5,10 @@
 #include <bpf/bpf.h>
 #include <linux/if_link.h>
 
+#include "../../../dataplane/attach/clsact.h"
+#include "../../../dataplane/attach/link.h"
+#include "../../../dataplane/attach/xdp.h"
 #include "../../../dataplane/common/report.h"
-#include "../../../dataplane/common/tc_filter.h"
 #include "attach.h"
 #include "engine.h"
 #include "ebpf/sfcmon.skel.h"
@@ -15,7 +17,7 @@
 
 static struct sfcmon_bpf *skeleton;
 static struct interface interface; /* of the function */
-static int link_fd = -1;
+static int link_fd;
 static struct {
 	int index; /* of the interface */
 	struct sfcmon_port settings;
@@ -61,19 +63,18 @@ struct bpf_object *open_ports(const struct place *places, unsigned int count)
 
 int attach_function(void)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, how, .flags = XDP_FLAGS_DRV_MODE);
-
-	/* The link goes with the process. */
-	link_fd = bpf_link_create(bpf_program__fd(skeleton->progs.serve), interface.index, BPF_XDP,
-				  &how);
+	link_fd = xdp_link(interface.index, bpf_program__fd(skeleton->progs.serve),
+			   XDP_FLAGS_DRV_MODE);
 	if (link_fd < 0)
-		complain("cannot attach to %s: %s", interface.name, strerror(-link_fd));
+		complain("cannot attach to %s: %s", interface.name,
+			 xdp_attach_error(interface.index, link_fd));
 	return link_fd < 0 ? -1 : 0;
 }
 
 void detach_function(void)
 {
-	bpf_link_detach(link_fd);
+	link_detach(link_fd);
+	link_fd = -1;
 }
 
 int attach_ports(void)
@@ -86,7 +87,7 @@ int attach_ports(void)
 		int error = bpf_map_update_elem(map, index, &ports[attached].settings, BPF_NOEXIST);
 
 		if (!error)
-			error = tc_attach(*index, TC_PRIORITY, program);
+			error = tool_filter_attach(*index, TC_PRIORITY, program);
 		if (!error)
 			continue;
 		complain("cannot attach to tc of interface %d: %s", *index,
@@ -100,5 +101,5 @@ int attach_ports(void)
 void detach_ports(void)
 {
 	while (attached > 0)
-		tc_detach(ports[--attached].index, TC_PRIORITY);
+		tool_filter_detach(ports[--attached].index, TC_PRIORITY);
 }

@@ -131,7 +131,7 @@ def test_another_xdp_program_is_told(pair: Ends, tmp_path: Path) -> None:
     with pair.spawned(pair.sink, tmp_path, "accept"):
         done = pair.sink.host.run(pair.argv(pair.sink, "receive"), timeout_s=30, check=False)
         assert done.returncode == 1
-        assert b"cannot attach to eth0: another XDP program is attached" in done.stderr
+        assert b"cannot attach to eth0: another XDP program is attached: accept (id " in done.stderr
         # One that is there takes frames of XDP as well.
         (tmp_path / "second").mkdir()
         with pair.spawned(pair.sink, tmp_path / "second", "accept") as (_, stdout):

@@ -292,6 +292,21 @@ def test_a_port_that_cannot_be_leaves_nothing(bench: Bench) -> None:
         assert not bench.tool.state.exists()
 
 
+def test_a_filter_of_others_at_the_same_priority_stays(bench: Bench) -> None:
+    """Handles distinguish them. Theirs lets packets pass to ours."""
+    tc = ["tc", "-n", space(bench.ports[0].host)]
+    port = ["dev", bench.names[0]]
+    theirs = ["prio", "0x3000", "handle", "1", "bpf", "da", "bytecode", "1,6 0 0 4294967295"]
+    subprocess.run([*tc, "qdisc", "add", *port, "clsact"], check=True)
+    subprocess.run([*tc, "filter", "add", *port, "ingress", *theirs], check=True)
+    bench.on("ipv4_src", "clsact")
+    bench.send([udp_flow(1)])
+    assert bench.tool.totals == {"received": 1, "monitored": 1}
+    bench.tool("off")
+    shown = subprocess.check_output([*tc, "filter", "show", *port, "ingress"], text=True)
+    assert shown.count("bytecode") == shown.count("handle 0x") == 1
+
+
 def test_waiting_for_notifications(bench: Bench) -> None:
     bench.tool.on("ipv4_src", "--notify", "5", ports=bench.names)
     argv = [binaries.find("sfc-sdnmon"), "--state", bench.tool.state, "events", "--wait"]

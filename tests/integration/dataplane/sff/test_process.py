@@ -189,7 +189,7 @@ def second_is_refused(bench: SffBench, folder: Path) -> None:
     out = folder / "second"
     second = _start(bench, folder / "sff.tables", stdout=out)
     assert eventually(lambda: second.poll() == 1)
-    assert "another XDP program is attached" in json.loads(out.read_text())["error"]
+    assert "another XDP program is attached: sff (id " in json.loads(out.read_text())["error"]
     assert _attached(bench) == _all(bench)
     assert bench.one(PORT_CLIENT, INNER)[0] == PORT_NSH
 

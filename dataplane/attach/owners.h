@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which pptmon of a network namespace is alive.
+ * Which processes of this tool, in this network namespace, are alive.
  *
  * Each holds a slot: an abstract Unix socket, whose name belongs to the network namespace like the
  * interfaces, is bound by one process at a time, and is free again when that process and its guard

@@ -7,25 +7,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../common/report.h"
+#include "../common/report.h"
 #include "guard.h"
 
 static pid_t guard = -1;
-static int life = -1; /* nobody writes to this pipe: the guard reads its end when pptmon ends */
+static int life = -1; /* nobody writes to this pipe: the guard reads its end when we end */
 
-/* Out of the reach of signals to pptmon's terminal and process group, and without descriptors that
+/* Out of the reach of signals to the process's terminal and process group, and without descriptors that
  * others wait to be closed. */
 static void become_daemon(int life_of_other, int keep_fd)
 {
 	unsigned int lower = (unsigned int)(keep_fd < life_of_other ? keep_fd : life_of_other);
 	unsigned int upper = (unsigned int)(keep_fd < life_of_other ? life_of_other : keep_fd);
 	int nothing = open("/dev/null", O_RDWR);
+	char name[16];
 	sigset_t all;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	setsid();
-	prctl(PR_SET_NAME, "pptmon-guard");
+	snprintf(name, sizeof(name), "%s-guard", tool_name);
+	prctl(PR_SET_NAME, name);
 	for (int fd = STDIN_FILENO; nothing >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(nothing, fd);
 	if (lower > STDERR_FILENO + 1)

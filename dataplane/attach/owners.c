@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/report.h"
 #include "owners.h"
 
 #define LOCK_TIMEOUT_MS 5000
@@ -16,8 +17,8 @@
 static int bind_name(const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int bytes = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
-			     "sfcperf/pptmon/%s", name);
+	int bytes = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "sfcperf/%s/%s",
+			     tool_name, name);
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0 &&

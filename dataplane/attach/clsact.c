@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <linux/pkt_sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "../common/netlink.h"
+#include "clsact.h"
+
+#define TOOL_HANDLE 0x53464300U /* "SFC": of no filter of others */
+
+#define ATTEMPTS 10 /* at a dump of what others change meanwhile */
+
+#define POINT(direction) ((direction) == AT_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS)
+
+static int attach(const struct filter *filter, int program, __u32 flags)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = filter->ifindex,
+		    .attach_point = POINT(filter->direction));
+	LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = program, .handle = filter->handle,
+		    .priority = filter->priority, .flags = flags);
+
+	return bpf_tc_attach(&hook, &options);
+}
+
+int filter_attach(const struct filter *filter, int program)
+{
+	return attach(filter, program, 0);
+}
+
+void filter_detach(const struct filter *filter)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = filter->ifindex,
+		    .attach_point = POINT(filter->direction));
+	LIBBPF_OPTS(bpf_tc_opts, options, .handle = filter->handle, .priority = filter->priority);
+
+	bpf_tc_detach(&hook, &options);
+}
+
+int tool_filter_attach(int ifindex, __u32 priority, int program)
+{
+	const struct filter filter = { ifindex, AT_INGRESS, priority, TOOL_HANDLE };
+	int error = clsact_create(ifindex);
+
+	return error && error != -EEXIST ? error : attach(&filter, program, BPF_TC_F_REPLACE);
+}
+
+void tool_filter_detach(int ifindex, __u32 priority)
+{
+	filter_detach(&(struct filter){ ifindex, AT_INGRESS, priority, TOOL_HANDLE });
+}
+
+int clsact_create(int ifindex)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
+
+	return bpf_tc_hook_create(&hook);
+}
+
+void clsact_remove(int ifindex)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+
+	bpf_tc_hook_destroy(&hook);
+}
+
+/* --- what is there --- */
+
+struct listing {
+	struct clsact *clsact;
+	int ifindex;
+	enum direction direction;
+};
+
+static void visit_qdisc(const struct nlmsghdr *answer, void *context)
+{
+	const struct tcmsg *message = NLMSG_DATA(answer);
+	const struct rtattr *kind = netlink_find(answer, sizeof(*message), TCA_KIND);
+	const struct listing *listing = context;
+
+	if (kind && message->tcm_ifindex == listing->ifindex && message->tcm_parent == TC_H_CLSACT)
+		snprintf(listing->clsact->qdisc, sizeof(listing->clsact->qdisc), "%s",
+			 (const char *)RTA_DATA(kind));
+}
+
+static void visit_filter(const struct nlmsghdr *answer, void *context)
+{
+	const struct tcmsg *message = NLMSG_DATA(answer);
+	const struct listing *listing = context;
+	struct clsact *clsact = listing->clsact;
+	__u32 handle = message->tcm_handle;
+
+	if ((handle & OWNED_MARK_MASK) != OWNED_MARK ||
+	    !netlink_is(netlink_find(answer, sizeof(*message), TCA_KIND), "bpf"))
+		/* Each priority is announced by an entry without a handle. */
+		clsact->others += handle != 0;
+	else if (clsact->count < OWNED_FILTERS)
+		clsact->owned[clsact->count++] =
+			(struct filter){ listing->ifindex, listing->direction,
+					 TC_H_MAJ(message->tcm_info) >> 16, handle };
+}
+
+/* By a dump of all: the answer to a request for one goes to all listeners (`tc monitor`). */
+static int dump_qdisc(int netlink, struct listing *listing)
+{
+	union netlink_request request;
+
+	netlink_begin(&request, RTM_GETQDISC, NLM_F_DUMP, sizeof(struct tcmsg));
+	return netlink_ask(netlink, &request, visit_qdisc, listing);
+}
+
+static int dump_filters(int netlink, struct listing *listing, enum direction direction)
+{
+	union netlink_request request;
+	struct tcmsg *message =
+		netlink_begin(&request, RTM_GETTFILTER, NLM_F_DUMP, sizeof(struct tcmsg));
+
+	listing->direction = direction;
+	message->tcm_ifindex = listing->ifindex;
+	message->tcm_parent = TC_H_MAKE(TC_H_CLSACT, direction == AT_INGRESS ? TC_H_MIN_INGRESS
+									     : TC_H_MIN_EGRESS);
+	return netlink_ask(netlink, &request, visit_filter, listing);
+}
+
+int clsact_read(int ifindex, struct clsact *clsact)
+{
+	struct listing listing = { clsact, ifindex, AT_INGRESS };
+	int netlink = netlink_open(), error = netlink < 0 ? netlink : -EINTR;
+
+	for (int i = 0; i < ATTEMPTS && error == -EINTR; i++) {
+		memset(clsact, 0, sizeof(*clsact));
+		error = dump_qdisc(netlink, &listing);
+		if (error || strcmp(clsact->qdisc, "clsact") != 0)
+			continue;
+		error = dump_filters(netlink, &listing, AT_INGRESS);
+		if (!error)
+			error = dump_filters(netlink, &listing, AT_EGRESS);
+	}
+	if (netlink >= 0)
+		close(netlink);
+	return error;
+}

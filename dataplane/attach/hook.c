@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stddef.h>
+
+#include "hook.h"
+
+const char *const hook_names[] = { "auto", "tcx", "clsact", "xdp", NULL };
+const char *const tc_hook_names[] = { "auto", "tcx", "clsact", NULL };

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The XDP program of an interface, whoever attached it. By link: link.h. Functions return 0, or -errno. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "kernel_program.h"
+
+struct xdp_program {
+	struct kernel_program program;
+	__u32 mode; /* XDP_FLAGS_DRV_MODE or another one */
+};
+
+bool has_xdp(int ifindex);
+
+/* -ENOENT: there is none. The program's descriptor is to be closed. */
+int xdp_find(int ifindex, struct xdp_program *found);
+
+/* Attach to the driver, for as long as the interface is there: no process holds the program. -EBUSY: an
+ * XDP program is there already. */
+int xdp_attach(int ifindex, int program);
+
+/* Put another program in the place of the one that was found; -1: none (if no link holds that one).
+ * Fails where yet another one has taken the place meanwhile. Who attached it keeps its link. */
+int xdp_replace(int ifindex, const struct xdp_program *found, int program);
+
+/* Why a program cannot be attached to the driver, and which one is in the way. `error` is -errno. */
+const char *xdp_attach_error(int ifindex, int error);
