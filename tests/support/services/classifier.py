@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import requests
+from confluent_kafka import Consumer, Producer, TopicPartition
 from scapy.packet import Packet
 
 from sfcperf import retry
@@ -23,7 +24,6 @@ from sfcperf.vnfs.rule_interface.running import RunningRules
 from sfcperf.vnfs.rule_interface.table import Operation, RuleTable
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import FunctionSpec, Resources
-from support.services import streams
 from support.services.service import new_context, started
 from support.vnfs import ids_tool
 
@@ -141,8 +141,16 @@ class ClassifierBench:
 
     def send(self, messages: Sequence[Mapping[str, Any] | bytes], partition: int = 0) -> None:
         """As an IDS, until the broker has them."""
-        values = [m if isinstance(m, bytes) else json.dumps(m) for m in messages]
-        streams.store(self.kafka.address, self.kafka.topics["records"], values, partition)
+        producer = Producer({"bootstrap.servers": self.kafka.address, "linger.ms": 5})
+        for message in messages:
+            value = message if isinstance(message, bytes) else json.dumps(message).encode()
+            while True:
+                try:
+                    producer.produce(self.kafka.topics["records"], value, partition=partition)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        assert producer.flush(ANSWER_S) == 0
         self.sent += len(messages)
 
     def interface(self) -> RuleInterface:
@@ -167,7 +175,21 @@ class ClassifierBench:
 
     def read(self, topic: str) -> list[Any]:
         """All messages that a topic has now: verdicts, or dead letters."""
-        return streams.messages(self.kafka.address, self.kafka.topics[topic])
+        name = self.kafka.topics[topic]
+        consumer = Consumer({"bootstrap.servers": self.kafka.address, "group.id": "reader"})
+        numbers = consumer.list_topics(name, timeout=ANSWER_S).topics[name].partitions
+        places = [TopicPartition(name, number, 0) for number in numbers]
+        wanted = sum(consumer.get_watermark_offsets(p, timeout=ANSWER_S)[1] for p in places)
+        consumer.assign(places)
+        found: list[Any] = []
+
+        def all_there() -> bool:
+            found.extend(consumer.consume(wanted - len(found), 0.2))
+            return len(found) >= wanted
+
+        assert retry.until(all_there, timeout_s=ANSWER_S, period_s=0.01)
+        consumer.close()
+        return found
 
 
 @contextmanager

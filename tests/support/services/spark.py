@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from confluent_kafka import Consumer, Message
+from confluent_kafka import Consumer, Message, Producer
 
 from sfcperf import retry
 from sfcperf.services import processes
@@ -21,7 +21,6 @@ from sfcperf.services.classifier.features import FEATURES
 from sfcperf.services.classifier.spark import settings
 from sfcperf.services.classifier.spark.engine import SparkEngine
 from sfcperf.workflow.defaults import with_defaults
-from support.services import streams
 from support.services.service import new_context, started
 
 PARTITIONS = 2
@@ -37,9 +36,17 @@ class Running:
 
     def send(self, messages: Sequence[bytes | None], partition: int = 0) -> None:
         """Store them as records, each with its number as key."""
-        streams.store(
-            self.broker.bootstrap, self.broker.records, messages, partition, numbered=True
+        producer = Producer(
+            {
+                "bootstrap.servers": self.broker.bootstrap,
+                "log_level": 0,
+                "message.max.bytes": 2_000_000,
+                "queue.buffering.max.messages": 10_000_000,
+            }
         )
+        for number, message in enumerate(messages):
+            producer.produce(self.broker.records, message, key=str(number), partition=partition)
+        assert producer.flush(120) == 0
 
     def read(self, topic: str, count: int, timeout_s: float = 60) -> list[Message]:
         """The first answers in a topic, each once; fewer if they do not come. What was under way
