@@ -23,6 +23,22 @@ SHORT = (
     "--test",
     "t",
 )
+UNSTEADY = """
+from pathlib import Path
+from acme.probing.names import NAME
+from sfcperf.active.ping import Ping
+from sfcperf.errors import MeasurementError
+
+class Acme(Ping):
+    name = NAME
+    title = "a probe whose first attempt fails"
+
+    def measure(self, deployment, raw_dir):
+        if not (mark := Path("attempted")).exists():
+            mark.touch()
+            raise MeasurementError("a cable was unplugged")
+        return super().measure(deployment, raw_dir)
+"""
 
 
 def replay(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -65,3 +81,12 @@ def test_it_executes_what_it_showed_and_no_other_code(tmp_path: Path) -> None:
     assert again.returncode == 2
     assert "has changed" in again.stderr
     assert not (tmp_path / "cwd" / "hooked").exists()
+
+
+def test_its_last_lines_tell_of_attempts_that_failed_before_a_valid_one(tmp_path: Path) -> None:
+    module = {**MODULE, "acme/probing/__init__.py": UNSTEADY}
+    made = package(tmp_path, module=module, run=acme_run)
+    quiet = replay(tmp_path, made, "--trust", "--quiet", *SHORT)
+    assert (tmp_path / "cwd" / "attempted").exists(), quiet.stderr
+    assert "the measurement failed in 1" in quiet.stderr
+    assert "r001-s000-ping: a cable was unplugged" in quiet.stderr
