@@ -25,8 +25,6 @@ class PackOptions:
     license: str | None = None
     """SPDX identifier; None: no licence is given."""
     authors: tuple[Author, ...] = ()
-    title: str | None = None
-    """None: made of the workflows' names."""
     captures: bool = True
     allow_incomplete: bool = False
     allow_secrets: bool = False
@@ -65,7 +63,7 @@ def package_document(
 ) -> dict[str, Any]:
     """package.json, as schemas/package.schema.json says."""
     names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
-    title = options.title or f"Measurements of service function chains: {', '.join(names)}"
+    title = f"Measurements of service function chains: {', '.join(names)}"
     date = _date(runs)
     who = ", ".join(author.name for author in options.authors) or "Anonymous"
     described = dict.fromkeys(run.run.manifest["description"] for run in runs)
