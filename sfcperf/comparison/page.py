@@ -121,7 +121,8 @@ def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
     counts = comparison.counts()
     if counts["worse"] or any(each.verdict == "worse" for each in comparison.crashes):
         return "not"
-    care = counts["undecided"] or counts["different"] or comparison.crashes
+    lossy = any(row.lossy for row in comparison.rows)
+    care = counts["undecided"] or counts["different"] or comparison.crashes or lossy
     return "care" if care else "trustworthy"
 
 
