@@ -101,5 +101,5 @@ def label(
     if known is not None:
         trace = LabelledTrace(pcap, known)
         print(agreement.table(agreement.agreement(trace, labels.Labels(found.rows))))
-        for line in trace.left_out.lines(trace.frames):
-            print(line)
+    for line in found.left_out.lines(found.frames):
+        print(line)
