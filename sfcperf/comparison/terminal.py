@@ -58,9 +58,8 @@ def _fitting(
     for names in _GIVE_WAY:
         if _least_width(table) <= width:
             break
-        for name in names:
-            if columns.pop(name, None) is not None:
-                left_out.append(" ".join(name.split()))
+        given_up = [name for name in names if columns.pop(name, None) is not None]
+        left_out += [" ".join(name.split()) for name in given_up]
         table = _table(comparison, title, rows, columns)
     _spread(table, width - _least_width(table))
     yield table
