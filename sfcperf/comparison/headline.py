@@ -8,9 +8,10 @@ from math import inf, log
 
 from sfcperf.analysis.comparison import Comparison, Row
 from sfcperf.comparison import wording
+from sfcperf.counts import count_text
 from sfcperf.presentation.levels import scenario_text
 from sfcperf.presentation.units import metric_title
-from sfcperf.presentation.wording import count_text, first_names
+from sfcperf.presentation.wording import first_names
 
 CHANGED = ("worse", "different", "better")
 _MOST_NAMED = 3

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.analysis.comparison import Comparison, Row
 from sfcperf.comparison import wording
+from sfcperf.counts import count_text
 from sfcperf.presentation.levels import scenario_text
 from sfcperf.presentation.terminal import scenario_table
 from sfcperf.presentation.units import metric_title
-from sfcperf.presentation.wording import count_text
 
 if TYPE_CHECKING:
     from rich.table import Column, Table

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sfcperf
+from sfcperf.counts import were_text
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
@@ -159,5 +160,5 @@ def doubts_of(
             f"{name} has files that SFCPerf did not write, packed as well: {', '.join(foreign)}"
         )
     if left_out:
-        warnings.append(f"{name}: {left_out} captures were left out")
+        warnings.append(f"{name}: {were_text(left_out, 'capture')} left out")
     return warnings

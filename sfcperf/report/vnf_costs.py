@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfcperf.counts import count_text
 from sfcperf.figures.attribution_bars import Bar, BarGroup, Part, Time, bar_groups
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
-from sfcperf.presentation.wording import count_text
 from sfcperf.report.bar_axis import BarAxis
 from sfcperf.results.store import RunFile, RunStore
 

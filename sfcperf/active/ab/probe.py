@@ -19,6 +19,7 @@ from sfcperf.active.web_server import (
     WebProbe,
     saturation_doubts,
 )
+from sfcperf.counts import count_text
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import array, flag, integer, object_schema
@@ -224,7 +225,7 @@ def doubts(seen: AbOutput, asked: Mapping[str, Any], cpu_ratio: float | None) ->
         reasons.append(f"ab made {seen.requests} of the {_requests(asked)} requests")
     if seen.not_2xx or seen.document_bytes != asked["object_bytes"]:
         reasons.append(
-            f"the server did not serve the object: {seen.not_2xx} other replies, "
+            f"the server did not serve the object: {count_text(seen.not_2xx, 'other reply')}, "
             f"first reply of {seen.document_bytes} bytes"
         )
     return reasons + saturation_doubts("sender", "ab", cpu_ratio)

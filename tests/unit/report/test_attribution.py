@@ -97,7 +97,7 @@ def test_many_scenarios_are_drawn_in_part_and_told_in_full(tmp_path: Path) -> No
     store = seen_run(tmp_path / "run", Seen(rounds=1, samples=2), scenarios=43)
     (group,) = shown(store).groups
     assert (len(group.bars.drawn), len(group.notes), len(group.rows)) == (40, 40, 43)
-    assert "3 more scenarios are in the table" in page_section(store)
+    assert "table: 3 scenarios" in page_section(store)
 
 
 def test_hostile_names_stay_words(tmp_path: Path) -> None:
