@@ -150,6 +150,16 @@ def test_what_is_left_out_is_noted_and_doubted(tmp_path: Path) -> None:
     assert any("10 of 30 frames" in doubt for doubt in result.untrusted)
 
 
+@pytest.mark.parametrize("carrier", [Ether(type=0x894F), Ether() / IP() / UDP(dport=4790)])
+def test_damaged_nsh_is_called_so_on_every_carrier(tmp_path: Path, carrier: Packet) -> None:
+    gpe = bytes.fromhex("0c00000400000000") if carrier.haslayer(UDP) else b""
+    version_1 = bytes.fromhex("4fc6010100002aff") + bytes(16)
+    sent = [*frames(zipf(5, 20)), bytes(carrier / Raw(gpe + version_1 + bytes(packet(1))))]
+    write_pcap(tmp_path / "t.pcap", sent)
+    result = measure(HeavyHitterAccuracy, tmp_path, trace=str(tmp_path / "t.pcap"), engine="native")
+    assert result.notes["packets_left_out"] == {"nsh": 1}
+
+
 def test_a_trace_without_flows(tmp_path: Path) -> None:
     write_pcap(tmp_path / "trace.pcap", [bytes(60)])
     with pytest.raises(MeasurementError, match="no packet of the trace belongs to a flow"):
