@@ -169,8 +169,8 @@ class Session:
         lost = sorted(set(measured) - recorded)
         if lost:
             raise EnvironmentLacks(
-                f"{len(lost)} of {count_text(len(measured), 'measured trial')} missing from the "
-                f"record, the first is {lost[0]}",
+                f"{len(lost)} of {count_text(len(measured), 'trial')} that were measured are gone "
+                f"from the record, the first is {lost[0]}",
                 where=str(self.store.folder / RunFile.TRIALS),
                 hint="find out what changed the file; `sfcperf resume` measures them again",
             )
