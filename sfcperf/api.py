@@ -140,7 +140,8 @@ class Compared:
         text = StringIO()
         console = Console(file=text, width=140)
         console.print(self.headline, markup=False, highlight=False)
-        for part in (*comparison_tables(self.comparison), *comparison_texts(self.comparison)):
+        tables = comparison_tables(self.comparison, console.width)
+        for part in (*tables, *comparison_texts(self.comparison)):
             console.print(part)
         return text.getvalue()
 

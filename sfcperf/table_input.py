@@ -10,6 +10,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 
 MAX_BYTES = 2**28
@@ -78,6 +79,7 @@ def _complete(
     for line, cells in rows:
         if len(cells) != len(header):
             raise InputError(
-                f"{len(cells)} cells, but the header has {len(header)}", where=f"{path}:{line}"
+                f"{count_text(len(cells), 'cell')}, but the header has {len(header)}",
+                where=f"{path}:{line}",
             )
         yield line, cells

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sfcperf.counts import count_text
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import interface_counters, protocol_counters
 from sfcperf.management.deployment import Deployment, Endpoint
@@ -49,7 +50,8 @@ class EndpointLosses:
         unless they are at most `tolerated`."""
         if self.tx_drops <= tolerated:
             return []
-        return [f"the sender's interface {client.interface} dropped {self.tx_drops} packets"]
+        dropped = count_text(self.tx_drops, "packet")
+        return [f"the sender's interface {client.interface} dropped {dropped}"]
 
     def of_udp(
         self, client: Endpoint, tolerated_sender: float = 0, tolerated_receiver: float = 0
@@ -58,13 +60,13 @@ class EndpointLosses:
         reasons = self.of_interface(client, tolerated_sender)
         if self.sndbuf_errors > tolerated_sender:
             reasons.append(
-                f"the sender itself lost {self.sndbuf_errors} datagrams before the wire "
-                "(UDP SndbufErrors)"
+                f"the sender itself lost {count_text(self.sndbuf_errors, 'datagram')} before the "
+                "wire (UDP SndbufErrors)"
             )
         if self.rcvbuf_errors > tolerated_receiver:
             reasons.append(
-                f"the receiver was too slow and lost {self.rcvbuf_errors} datagrams that the chain "
-                "had delivered (UDP RcvbufErrors)"
+                f"the receiver was too slow and lost {count_text(self.rcvbuf_errors, 'datagram')} "
+                "that the chain had delivered (UDP RcvbufErrors)"
             )
         return reasons
 

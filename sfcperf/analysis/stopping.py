@@ -14,6 +14,7 @@ from math import inf
 
 from sfcperf.analysis.planned import first_look
 from sfcperf.analysis.statistics import Rules, estimate_of, relative_half_width
+from sfcperf.counts import count_text
 from sfcperf.workflow.model import Design, StopWhen
 
 PLANNED_ROUNDS_DONE = "planned rounds done"
@@ -57,7 +58,8 @@ def _reason(
     )
     target = stop_when.relative_half_width
     if width is not None and width <= target:
-        return f"half-width {width:.3g} <= {target:g} after {rounds_done} rounds"
+        rounds = count_text(rounds_done, "round")
+        return f"half-width {width:.3g} <= {target:g} after {rounds}"
     if rounds_done < stop_when.max_rounds:
         return None
     found = "without a half-width" if width is None else f"at half-width {width:.3g}"

@@ -17,6 +17,7 @@ from sfcperf.analysis.planned import (
 )
 from sfcperf.analysis.statistics import Description, Estimate, Rules, describe
 from sfcperf.analysis.stopping import PLANNED_ROUNDS_DONE
+from sfcperf.counts import count_text
 from sfcperf.results.attempts import AttemptCounts, attempt_counts
 from sfcperf.results.documents import summary_row
 from sfcperf.results.records import Summary, TrialRecord
@@ -115,14 +116,15 @@ class _Rows:
 
 def _beside(attempts: AttemptCounts, loss: Loss | None, metric: Metric) -> Iterator[str]:
     """What readers must know of the trials beside their numbers, in sentences."""
+    made = count_text(attempts.made, "attempt")
     if attempts.crashes:
         names = ", ".join(f"{name} in {count}" for name, count in attempts.crashed.items())
         yield (
-            f"Functions crashed in {attempts.crashes} of {attempts.made} attempts at these trials "
+            f"Functions crashed in {attempts.crashes} of {made} at these trials "
             f"({names}); the numbers are those of the attempts without a crash."
         )
     if others := attempts.failed - attempts.crashes:
-        yield f"{others} of {attempts.made} attempts at these trials failed without a crash."
+        yield f"{others} of {made} at these trials failed without a crash."
     # A share of packets is the loss itself.
     if loss is not None and loss.is_notable and not metric.out_of:
         yield f"{loss_text(loss)}."
@@ -189,5 +191,6 @@ def _stop_reason(manifest: Mapping[str, Any], measurement: PlannedMeasurement) -
     done = measurement.rounds - len(measurement.missing_rounds)
     adaptive = manifest["design"]["stop_when"] is not None
     if adaptive or measurement.missing_rounds:
-        return f"the run ended early, after {done} of {measurement.rounds} rounds"
+        rounds = count_text(measurement.rounds, "round")
+        return f"the run ended early, after {done} of {rounds}"
     return PLANNED_ROUNDS_DONE

@@ -20,9 +20,9 @@ from sfcperf.analysis.comparison import (
 )
 from sfcperf.analysis.two_sample.rank_power import least_trials
 from sfcperf.cli.inputs import campaign_of, given_labels, is_campaign, read_runs
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 from sfcperf.figures.run_data import letter_of
-from sfcperf.presentation.wording import count_text
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.files import replace_file
 from sfcperf.results.store import RunStore

@@ -11,9 +11,10 @@ from sfcperf.cli.terminal.lines import say
 from sfcperf.cli.terminal.progress import progress
 from sfcperf.cli.terminal.streams import flush_stdout
 from sfcperf.control.session import Outcome
+from sfcperf.counts import count_text
 from sfcperf.errors import ExitCode
 from sfcperf.presentation.attempts import attempts_text
-from sfcperf.presentation.wording import count_text, without_figures
+from sfcperf.presentation.wording import without_figures
 from sfcperf.results.attempts import attempt_counts
 from sfcperf.results.noise_gate import GATE_REASON, account_text, without_replaced
 from sfcperf.results.records import TrialRecord

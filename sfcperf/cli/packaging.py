@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfcperf.counts import count_text
+
 if TYPE_CHECKING:
     from sfcperf.package.judge import Evaluation, Verdict
     from sfcperf.package.verify import Verification
@@ -70,7 +72,6 @@ def print_verdict(verdict: Verdict) -> None:
 
     from sfcperf.cli.terminal.console import console
     from sfcperf.cli.terminal.text import levels_text, shown
-    from sfcperf.presentation.wording import count_text
 
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", overflow="fold", min_width=20)
@@ -98,11 +99,12 @@ def print_verdict(verdict: Verdict) -> None:
     needed = [j.rounds_needed for j in verdict.evaluations if j.rounds_needed is not None]
     if needed:
         metrics = count_text(len(needed), "undecided metric")
-        print(f"about {max(needed)} rounds here would decide {metrics} (--set design.rounds=N)")
+        rounds = count_text(max(needed), "round")
+        print(f"about {rounds} here would decide {metrics} (--set design.rounds=N)")
     of_runs = [j.runs_needed for j in verdict.evaluations if j.runs_needed is not None]
     if of_runs:
         metrics = count_text(len(of_runs), "undecided metric")
-        print(f"about {max(of_runs)} runs here would decide {metrics}")
+        print(f"about {count_text(max(of_runs), 'run')} here would decide {metrics}")
     _print_differences(verdict)
     counts = verdict.counts()
     print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
@@ -124,7 +126,8 @@ def _print_differences(verdict: Verdict) -> None:
         text = f"{difference.kind} {difference.name}: packaged {difference.baseline}, "
         print("differs: " + shown(f"{text}here {difference.value}"))
     if len(differences) > DIFFERENCES:
-        print(f"and {len(differences) - DIFFERENCES} more differences, in replay.json")
+        more = count_text(len(differences) - DIFFERENCES, "more difference")
+        print(f"and {more}, in replay.json")
     for warning in verdict.comparison.warnings:
         print(f"note: {shown(warning)}")
 

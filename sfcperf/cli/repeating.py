@@ -13,6 +13,7 @@ from sfcperf.cli.inputs import campaign_of
 from sfcperf.cli.outcome import executed
 from sfcperf.cli.terminal.lines import say
 from sfcperf.control import run as control
+from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks, InputError, InterruptedRun, SfcperfError
 from sfcperf.presentation.attempts import attempts_text
 from sfcperf.results.attempts import attempt_counts
@@ -142,7 +143,7 @@ def _tell(results: Path, campaign: str, *, quiet: bool, stopped: bool = False) -
     if quiet and not stopped:
         return
     out = say if stopped else print
-    out(f"campaign {campaign}: {len(done)} of {repeat.of} runs complete")
+    out(f"campaign {campaign}: {len(done)} of {count_text(repeat.of, 'run')} complete")
     for store in stores:
         failures = attempts_text(attempt_counts(store.trials()))
         state = f"{store.manifest()['status']}{failures and f'; {failures}'}"

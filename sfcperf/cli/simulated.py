@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.counts import count_text
 from sfcperf.dataplane.nsh.packet import Flow, text
 from sfcperf.vnfs.heavy_hitter.model import MOST_ROWS
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
@@ -128,7 +129,8 @@ def print_text(trace: str, simulation: Simulation, results: Results) -> None:
             print(_window_row(result))
             continue
         print(_row(("mean", "", "", "", *map(_percent, means.means().values()), "")))
-        print(f"\n{result.frames} frames; {simulation.window_s:g} s windows of {trace}")
+        frames = count_text(result.frames, "frame")
+        print(f"\n{frames}; {simulation.window_s:g} s windows of {trace}")
         for line in result.left_out.lines(result.frames):
             print(line)
         _warn(result)
@@ -157,7 +159,8 @@ def _percent(value: float | None) -> str:
 
 def _print_sources(window: Window) -> None:
     sources = window.heavy_hitters
-    print(f"\nheavy_hitters of window {window.index}: {len(sources)} source addresses reported")
+    reported = count_text(len(sources), "source")
+    print(f"\nheavy_hitters of window {window.index}: {reported} reported")
     for source in sources[:_SHOWN_SOURCES]:
         mark = "" if source.is_heavy_hitter else "   (below the threshold)"
         print(f"  {source.address:<39} {source.packets:>10} packets{mark}")
@@ -170,8 +173,8 @@ def _warn(end: End) -> None:
         print("warning: the trace ends within a packet", file=sys.stderr)
     if end.late:
         print(
-            f"warning: {end.late} packets are older than their window began; they count in the"
-            " window that was open",
+            f"warning: {count_text(end.late, 'packet')} came too late for their window, and"
+            " counted in the one that was open",
             file=sys.stderr,
         )
 

@@ -21,6 +21,7 @@ from sfcperf.cli.terminal.console import console
 from sfcperf.cli.terminal.lines import verdict_text
 from sfcperf.cli.terminal.text import levels_text
 from sfcperf.control.live import CurrentTrial, LiveRun, look_at, version_of
+from sfcperf.counts import count_text
 from sfcperf.figures.run_data import RunData
 from sfcperf.presentation import units
 from sfcperf.presentation.attempts import attempts_text
@@ -116,7 +117,7 @@ def picture(
     bar.add_column(no_wrap=True)
     bar.add_row(
         ProgressBar(total=max(1, live.planned), completed=live.done),
-        Text(f"{live.done} of {live.planned} trials"),
+        Text(f"{live.done} of {count_text(live.planned, 'trial')}"),
     )
     texts = [state_text(live), *_details(live, workflow)]
     primary = [row for row in rows if row.primary and row.n]
@@ -125,7 +126,9 @@ def picture(
     if shown:
         parts += [Text(), values_table(shown, live.trials)]
     if hidden := len(primary) - len(shown):
-        parts.append(Text(f"and {hidden} more rows: the terminal is too low", style="dim"))
+        parts.append(
+            Text(f"and {count_text(hidden, 'more row')}: the terminal is too low", style="dim")
+        )
     return Group(*parts)
 
 

@@ -12,10 +12,10 @@ from markupsafe import escape
 from sfcperf.analysis.comparison import Comparison, Row, Sample
 from sfcperf.analysis.statistics import median_interval
 from sfcperf.comparison import wording
+from sfcperf.counts import count_text
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import by_metric, level_text, scenario_name
 from sfcperf.presentation.pages import Chart
-from sfcperf.presentation.wording import count_text
 from sfcperf.results.tables import factor_names
 
 _APART = 0.7

@@ -8,9 +8,10 @@ from math import inf, log
 
 from sfcperf.analysis.comparison import Comparison, Row
 from sfcperf.comparison import wording
+from sfcperf.counts import count_text
 from sfcperf.presentation.levels import scenario_text
 from sfcperf.presentation.units import metric_title
-from sfcperf.presentation.wording import count_text
+from sfcperf.presentation.wording import first_names
 
 CHANGED = ("worse", "different", "better")
 _MOST_NAMED = 3
@@ -45,7 +46,15 @@ def headline(comparison: Comparison) -> str:
         )
         parts.append(f"{count_text(len(more), 'smaller change')} ({counts})")
     found = "; ".join(
-        filter(None, [_joined(parts), _rest(rest, elsewhere=bool(parts)), *_crashes(comparison)])
+        filter(
+            None,
+            [
+                _joined(parts),
+                _rest(rest, elsewhere=bool(parts)),
+                *_losses(comparison),
+                *_crashes(comparison),
+            ],
+        )
     )
     text = f"{wording.scope(comparison)}{found}"
     # A label is the user's word: no capital.
@@ -129,6 +138,16 @@ def _rest(rows: Sequence[Row], *, elsewhere: bool) -> str:
     shown = "no change shown elsewhere" if elsewhere else "no change shown"
     counts = [f"{equal} equal within the margin"] * bool(equal)
     return f"{shown} ({', '.join([*counts, f'{undecided} undecided'])})"
+
+
+def _losses(comparison: Comparison) -> Iterator[str]:
+    """`packets or requests were lost (ping of B)`: the numbers describe the others."""
+    titles = wording.side_titles(comparison)
+    lossy = dict.fromkeys(
+        f"{row.label} of {titles[name]}" for row in comparison.rows for name in row.lossy
+    )
+    if lossy:
+        yield f"packets or requests were lost ({first_names(list(lossy))})"
 
 
 def _crashes(comparison: Comparison) -> Iterator[str]:

@@ -20,6 +20,7 @@ from sfcperf.comparison import wording
 from sfcperf.comparison.charts import charts
 from sfcperf.comparison.forest import Axis, Mark, axis_of, mark
 from sfcperf.comparison.headline import headline
+from sfcperf.counts import count_text
 from sfcperf.presentation import units
 from sfcperf.presentation.pages import relative_link, render
 from sfcperf.results.records import TrialRecord
@@ -121,7 +122,8 @@ def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
     counts = comparison.counts()
     if counts["worse"] or any(each.verdict == "worse" for each in comparison.crashes):
         return "not"
-    care = counts["undecided"] or counts["different"] or comparison.crashes
+    lossy = any(row.lossy for row in comparison.rows)
+    care = counts["undecided"] or counts["different"] or comparison.crashes or lossy
     return "care" if care else "trustworthy"
 
 
@@ -144,7 +146,9 @@ def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:
 def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
     """Name and text of every number that the table has no column for."""
     family = (
-        f"over {row.family} rows" if row.family else "since so few trials cannot decide the row"
+        f"over {count_text(row.family, 'row')}"
+        if row.family
+        else "since so few trials cannot decide the row"
     )
     return [
         *_of_runs(row, scale),

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfcperf.analysis.comparison import Comparison, Row
 from sfcperf.comparison import wording
+from sfcperf.counts import count_text
 from sfcperf.presentation.levels import scenario_text
 from sfcperf.presentation.terminal import scenario_table
 from sfcperf.presentation.units import metric_title
-from sfcperf.presentation.wording import count_text
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
 _STYLES = {
@@ -25,28 +25,79 @@ _STYLES = {
     "undecided": "",
 }
 _RUNS, _BETWEEN_RUNS, _BETWEEN_ROUNDS = "runs ×\nrounds", "between\nruns", "between\nrounds"
+_GIVE_WAY = (
+    (_BETWEEN_ROUNDS, _BETWEEN_RUNS),
+    ("p (Holm)",),
+    ("would decide",),
+    (_RUNS, "trials"),
+    ("baseline", "candidate"),
+)
+"""Columns that a narrow terminal does without, those that are missed least first."""
+_GAP = 2
+"""Characters between columns."""
 _MOST_LISTED = 6
 """Entries of a list that are shown; JSON and HTML have all."""
 
 
-def comparison_tables(comparison: Comparison) -> Iterator[Table]:
-    """One table per candidate."""
+def comparison_tables(comparison: Comparison, width: int) -> Iterator[Table | str]:
+    """One table per candidate, and below it which columns have no room in so many characters. The
+    scenario, the metric, the change and the verdict always have."""
     titles = wording.side_titles(comparison)
     for side in comparison.candidates:
         rows = [row for row in comparison.rows if row.candidate == side.name]
         if rows:
             title = f"{titles[side.name]} against {titles[comparison.baseline.name]}"
-            yield _table(comparison, title, rows)
+            yield from _fitting(comparison, title, rows, width)
 
 
-def _table(comparison: Comparison, title: str, rows: list[Row]) -> Table:
-    from rich.text import Text
+def _fitting(
+    comparison: Comparison, title: str, rows: list[Row], width: int
+) -> Iterator[Table | str]:
+    columns, left_out = _columns(comparison, rows), []
+    table = _table(comparison, title, rows, columns)
+    for names in _GIVE_WAY:
+        if _least_width(table) <= width:
+            break
+        given_up = [name for name in names if columns.pop(name, None) is not None]
+        left_out += [" ".join(name.split()) for name in given_up]
+        table = _table(comparison, title, rows, columns)
+    _spread(table, width - _least_width(table))
+    yield table
+    if left_out:
+        yield f"no room for: {', '.join(left_out)} (--html, --json and --csv have them)"
 
+
+def _spread(table: Table, spare: int) -> None:
+    """Give the columns that wrap what the others leave; rich would break words in some of them
+    before it wraps others between words."""
+    for column in table.columns:
+        if spare >= 0 and not column.no_wrap:
+            least, most = _widths(column)
+            column.width = min(most, least + spare)
+            spare -= column.width - least
+
+
+def _least_width(table: Table) -> int:
+    """In which no word is broken, and no number is cut."""
+    return sum(_widths(column)[0] for column in table.columns) + _GAP * (len(table.columns) - 1)
+
+
+def _widths(column: Column) -> tuple[int, int]:
+    """Least and largest that are of use."""
+    from rich.cells import cell_len
+
+    text = "\n".join(map(str, (column.header, *column.cells)))
+    most = max(map(cell_len, text.splitlines()))
+    return (most if column.no_wrap else max(map(cell_len, text.split()))), most
+
+
+def _columns(comparison: Comparison, rows: list[Row]) -> dict[str, dict[str, Any]]:
+    """Header -> options of rich's add_column."""
     number = {"justify": "right", "no_wrap": True}
     by_runs = any(row.replication for row in rows)
     trials = _RUNS if by_runs else "trials"
     columns: dict[str, dict[str, Any]] = {
-        "metric": {},
+        "metric": {"overflow": "fold"},
         "baseline": number,
         "candidate": number,
         "change": number,
@@ -59,6 +110,14 @@ def _table(comparison: Comparison, title: str, rows: list[Row]) -> Table:
         columns |= {_BETWEEN_RUNS: number, _BETWEEN_ROUNDS: number}
     if any(row.n_needed is not None for row in rows):
         columns["would decide"] = {"justify": "right"}
+    return columns
+
+
+def _table(
+    comparison: Comparison, title: str, rows: list[Row], columns: dict[str, dict[str, Any]]
+) -> Table:
+    from rich.text import Text
+
     return scenario_table(
         rows,
         columns,

@@ -8,9 +8,10 @@ from statistics import fmean
 from typing import Literal
 
 from sfcperf.analysis.comparison import Comparison, Estimate, Replication, Row, percent_text
+from sfcperf.counts import count_text
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import level_text
-from sfcperf.presentation.wording import count_text, duration_text, shortened
+from sfcperf.presentation.wording import duration_text, shortened
 
 MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=", "undecided": "?"}
 """So that colour is never the only cue."""
@@ -179,9 +180,9 @@ def what_pays(row: Row) -> str:
     effort = found.cheapest
     text = ""
     if row.n_needed is not None and (row.n_needed, rounds) != (effort.runs, effort.rounds):
-        text = f"{row.n_needed} runs of {count_text(rounds, 'round')} per side would decide"
-        text += f"{_cost(found, row.n_needed, rounds)}; cheaper: "
-    text += f"{effort.runs} runs of {count_text(effort.rounds, 'round')} per side"
+        text = f"{count_text(row.n_needed, 'run')} of {count_text(rounds, 'round')} per side"
+        text += f" would decide{_cost(found, row.n_needed, rounds)}; cheaper: "
+    text += f"{count_text(effort.runs, 'run')} of {count_text(effort.rounds, 'round')} per side"
     text += _cost(found, effort.runs, effort.rounds)
     alone = "" if found.rounds_alone else "; more rounds of these runs alone would not"
     return text + alone
@@ -240,8 +241,9 @@ def method_text(comparison: Comparison) -> str:
     names = sorted({row.test for row in comparison.rows if row.test})
     families = sorted({row.family for row in comparison.rows if row.family}, reverse=True)
     holm = " and ".join(str(number) for number in families)
+    rows = "row" if families == [1] else "rows"
     corrected = (
-        f"Holm over {holm} rows" if holm else "Holm over no row (so few trials cannot decide any)"
+        f"Holm over {holm} {rows}" if holm else "Holm over no row (so few trials cannot decide any)"
     )
     return (
         f"{'; '.join(names) or 'no test'}; {corrected}, alpha "
@@ -266,7 +268,8 @@ def caveat(comparison: Comparison) -> str | None:
         number = max(len(floor.runs) for floor in known)
         return (
             f"each side is one run; what two runs of the same thing differ by here is known from "
-            f"{number} A/A runs, and counts for {len(known)} of {len(comparison.rows)} rows: only "
+            f"{number} A/A runs, and counts for {len(known)} of "
+            f"{count_text(len(comparison.rows), 'row')}: only "
             "a larger difference is called better or worse; several runs per side "
             "(`sfcperf run --repeat`) would show smaller ones"
         )

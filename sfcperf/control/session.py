@@ -18,6 +18,7 @@ from sfcperf.control.progress_state import ProgressState
 from sfcperf.control.services import OWNER, Services
 from sfcperf.control.state import RunState
 from sfcperf.control.trials import Rounds
+from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, InterruptedRun
 from sfcperf.hosts.clock_watch import ClockWatch
 from sfcperf.results.manifest import finish
@@ -168,8 +169,8 @@ class Session:
         lost = sorted(set(measured) - recorded)
         if lost:
             raise EnvironmentLacks(
-                f"{len(lost)} of {len(measured)} trials that were measured are gone from the "
-                f"record, the first is {lost[0]}",
+                f"{len(lost)} of {count_text(len(measured), 'trial')} that were measured are gone "
+                f"from the record, the first is {lost[0]}",
                 where=str(self.store.folder / RunFile.TRIALS),
                 hint="find out what changed the file; `sfcperf resume` measures them again",
             )
@@ -256,9 +257,8 @@ class Session:
         measured, planned = sum(counts.values()), ProgressState(self.workflow, ()).planned()[0]
         # Sequential stopping adds rounds that were not planned.
         of_all = max(measured, planned)
-        trials = "trial" if of_all == 1 else "trials"
         of_each = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
-        return f"{measured} of {of_all} {trials} measured{of_each and f': {of_each}'}"
+        return f"{measured} of {count_text(of_all, 'trial')} measured{of_each and f': {of_each}'}"
 
     def _what_next(self) -> str:
         if self.manifest.document["status"] == "complete":

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Collection
 
 from sfcperf.analysis.statistics.typical import samples_needed
+from sfcperf.counts import count_text
 from sfcperf.figures.distribution import MIN_TRIALS_FOR_BOX
 from sfcperf.figures.plot import Plot
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import level_text
-from sfcperf.presentation.wording import count_text
 
 TIME_LABEL = units.axis_label("Time within the trial", "s")
 _BOX = (
@@ -66,10 +66,13 @@ def _distributions(plot: Plot, trials: str) -> str:
         what = "means" if plot.spec.kind == "ecdf-trials" else "values, of which each has one"
         return f"Distribution of the valid trials' {what} ({trials})."
     sizes = sorted({len(trial) for point in plot.points for trial in plot.samples(point)})
-    samples = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    samples = count_text(sizes[-1], "sample")
+    if len(sizes) > 1:
+        samples = f"{sizes[0]} to {samples}"
+    of = "trial" if trials == "n = 1" else "trials"
     return (
-        f"Thick lines: distribution of all samples of the valid trials ({trials} trials of "
-        f"{samples} samples). Thin lines: single trials. {_bands(plot)}"
+        f"Thick lines: distribution of all samples of the valid trials ({trials} {of} of "
+        f"{samples}). Thin lines: single trials. {_bands(plot)}"
     )
 
 

@@ -17,7 +17,6 @@ from sfcperf.results.tables import factor_names
 from sfcperf.workflow.document import did_you_mean, listing
 from sfcperf.workflow.model import DISTRIBUTIONS, FigureKind, FigureSpec
 
-Fit = Literal["none", "linear"]
 Centre = Literal["mean", "median"]
 FITTED = ("line", "bar")
 """Kinds that show a fitted line."""
@@ -37,10 +36,7 @@ class FigureRequest:
     series: str | None = None
     kind: str | None = None
     """As in the workflow's figures."""
-    fit: str | None = None
     centre: str | None = None
-    title: str | None = None
-    name: str | None = None
 
 
 def chosen_figures(
@@ -165,7 +161,7 @@ def _changed(
     if request.series is not None and request.series == x:
         raise InputError("this factor is on the x axis already", where="--series")
     kind = cast("FigureKind", request.kind) or figure.kind
-    fit = figure.fit if x == figure.x and kind in FITTED else "none"
+    numbers = all(map(is_number, axis_levels(x, results.scenarios)))
     wanted_centre = figure.centre
     centre = cast("Centre", request.centre) or (wanted_centre if kind in CENTRED else None)
     figure = replace(
@@ -174,14 +170,12 @@ def _changed(
         series=series,
         x_label=figure.x_label if x == figure.x else "",
         kind=kind,
-        fit=cast("Fit", request.fit) or fit,
+        fit=figure.fit if x == figure.x and kind in FITTED and numbers else "none",
         centre=centre,
-        title=request.title or figure.title,
-        name=request.name or figure.name,
     )
     if request.x or request.series or request.kind or centre != wanted_centre:
-        figure = figure if request.name else replace(figure, name=_name(figure, request))
-    _check(figure, results)
+        figure = replace(figure, name=_name(figure, request))
+    _check(figure)
     return figure
 
 
@@ -203,7 +197,7 @@ def _name(figure: FigureSpec, request: FigureRequest) -> str:
     return "-".join(part for part in parts if part)
 
 
-def _check(figure: FigureSpec, results: Results) -> None:
+def _check(figure: FigureSpec) -> None:
     if figure.centre is not None and figure.kind not in CENTRED:
         raise InputError(
             f"a figure of kind {figure.kind!r} draws the trials, not their {figure.centre}",
@@ -222,22 +216,4 @@ def _check(figure: FigureSpec, results: Results) -> None:
             f"the figure {figure.name!r} has several quantities: it draws no distributions",
             where="--kind",
             allowed="line, bar, box, time",
-        )
-    if figure.fit != "linear":
-        return
-    if figure.lines:
-        raise InputError(
-            f"the figure {figure.name!r} has several quantities: no line is fitted to it",
-            where="--fit",
-        )
-    levels = axis_levels(figure.x, results.scenarios)
-    if not all(is_number(level) for level in levels):
-        raise InputError(
-            f"a line cannot be fitted: levels of {figure.x!r} are not all numbers", where="--fit"
-        )
-    if figure.kind not in FITTED:
-        raise InputError(
-            f"a figure of kind {figure.kind!r} has no fitted line",
-            where="--fit",
-            allowed=f"with {listing(FITTED)}",
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from sfcperf.counts import count_text
 from sfcperf.figures.frame import framed, save, settings, visible_label
 from sfcperf.figures.layout import FORMATS, PAPER, FigureLayout
 from sfcperf.presentation import palette, units
@@ -120,7 +121,7 @@ def _kinds(members: Sequence[SearchGroup]) -> Iterator[tuple[str, _Draw, str]]:
 
 def _left_out(members: Sequence[SearchGroup]) -> str:
     more = len(members) - _MOST_SERIES
-    return f" Not drawn: {more} more scenarios." if more > 0 else ""
+    return f" Not drawn: {count_text(more, 'more scenario')}." if more > 0 else ""
 
 
 def _write(

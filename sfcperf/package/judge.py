@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sfcperf.analysis.comparison import Comparison, Estimate, Options, Row
 from sfcperf.analysis.statistics import at_most, holm, least_to_see
 from sfcperf.analysis.two_sample import scale_of, trials_beside
-from sfcperf.presentation.wording import count_text
+from sfcperf.counts import count_text
 
 Outcome = Literal["reproduced", "not reproduced", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = ("reproduced", "not reproduced", "undecided")

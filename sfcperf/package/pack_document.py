@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sfcperf
+from sfcperf.counts import were_text
 from sfcperf.errors import EnvironmentLacks
 from sfcperf.package import layout
 from sfcperf.package.archive import hash_file
@@ -25,8 +26,6 @@ class PackOptions:
     license: str | None = None
     """SPDX identifier; None: no licence is given."""
     authors: tuple[Author, ...] = ()
-    title: str | None = None
-    """None: made of the workflows' names."""
     captures: bool = True
     allow_incomplete: bool = False
     allow_secrets: bool = False
@@ -65,7 +64,7 @@ def package_document(
 ) -> dict[str, Any]:
     """package.json, as schemas/package.schema.json says."""
     names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
-    title = options.title or f"Measurements of service function chains: {', '.join(names)}"
+    title = f"Measurements of service function chains: {', '.join(names)}"
     date = _date(runs)
     authors = ", ".join(author.name for author in options.authors) or "Anonymous"
     described = dict.fromkeys(run.run.manifest["description"] for run in runs)
@@ -161,5 +160,5 @@ def doubts_of(
             f"{name} has files that SFCPerf did not write, packed as well: {', '.join(foreign)}"
         )
     if left_out:
-        warnings.append(f"{name}: {left_out} captures were left out")
+        warnings.append(f"{name}: {were_text(left_out, 'capture')} left out")
     return warnings

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.control.lock import RunAlive, is_held
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 from sfcperf.package.layout import CAPTURES
 from sfcperf.results.noise_gate import without_replaced
@@ -97,7 +98,9 @@ def why_incomplete(store: RunStore, manifest: Mapping[str, Any]) -> list[str]:
     recorded = sum(manifest["trials"].values())
     counted = len(without_replaced(trials))
     if manifest["status"] == "complete" and recorded != counted:
-        reasons.append(f"run.json counts {recorded} trials, trials.jsonl has {counted}")
+        reasons.append(
+            f"run.json counts {count_text(recorded, 'trial')}, trials.jsonl has {counted}"
+        )
     if not store.summaries():
         reasons.append("it has no summaries")
     return reasons

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sfcperf.counts import count_text
 from sfcperf.packets.ethernet import IPV4, IPV6, network_layer
 
 _ETHERTYPE = "ethertype_0x"
@@ -57,7 +58,8 @@ class LeftOut(dict[str, int]):
             reasons = [f"{count} with {_words(reason)}" for count, reason in counts[:_MOST_SHOWN]]
         if rest := sum(count for count, _ in counts[_MOST_SHOWN:]):
             reasons.append(f"{rest} for other reasons")
-        yield f"{sum(self.values())} of {frames} frames left out: {', '.join(reasons)}"
+        total = count_text(frames, "frame")
+        yield f"{sum(self.values())} of {total} left out: {', '.join(reasons)}"
 
     def doubts(self, frames: int) -> Iterator[str]:
         """Why a result that lacks them cannot be trusted; none for a few of so many frames."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sfcperf.presentation.wording import count_text, first_names
+from sfcperf.counts import count_text
+from sfcperf.presentation.wording import first_names
 from sfcperf.results.attempts import AttemptCounts
 from sfcperf.results.records import FailureKind
 

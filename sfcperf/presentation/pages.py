@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from sfcperf.counts import count_text
 from sfcperf.presentation.levels import level_text, scenario_name, scenario_text
 from sfcperf.presentation.units import entry_text, metric_title
 from sfcperf.presentation.wording import date_and_time, time_of_day
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _HERE = "sfcperf.presentation"
 _FILTERS = (
+    count_text,
     date_and_time,
     entry_text,
     level_text,

@@ -47,7 +47,7 @@ def scenario_table(
     )
     # Factor names and labels are the user's words: Text, so that `[red]` is shown, not obeyed.
     for name in factors:
-        table.add_column(Text(name.replace("_", " ")))
+        table.add_column(Text(name.replace("_", " ")), overflow="fold")
     for header, of_column in columns.items():
         table.add_column(header, **of_column)
     previous: Row | None = None

@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    pass
+from sfcperf.counts import count_text
 
 _FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
-
-
-def count_text(count: int, noun: str) -> str:
-    """`1 trial`, `2 trials`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def of_all_text(part: int, total: int, noun: str) -> str:

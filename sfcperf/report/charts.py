@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
+from sfcperf.counts import count_text
 from sfcperf.figures.distribution import steps, thinned
 from sfcperf.figures.fits import fit_text
 from sfcperf.figures.notes import TIME_LABEL, curve_names, note
@@ -88,7 +89,7 @@ def chart(
         note(plot, (), printed=False),
         data,
         f"{spec.y_label} against {spec.x_label}, {len(plot.series)} series, "
-        f"{len(of_probe)} trials.",
+        f"{count_text(len(of_probe), 'trial')}.",
         any(row.primary for row in plot.summaries),
         plot,
         f"{' / '.join(levels)} CI".lstrip(),
@@ -158,7 +159,7 @@ def _centre_text(plot: Plot, row: Summary) -> str:
         number = f"{centre} {scale.with_unit(shown)} ({100 * row.confidence:g} % CI)"
     excluded = f", {len(row.excluded)} excluded" if row.excluded else ""
     title = f"<b>{escape(scenario_text(row.scenario) or row.label)}</b>"
-    return "<br>".join([title, number, f"n = {row.n} valid trials{excluded}"])
+    return "<br>".join([title, number, f"n = {count_text(row.n, 'valid trial')}{excluded}"])
 
 
 def _trials(plot: Plot, point: Point, link: Callable[[TrialRecord], str]) -> list[dict[str, Any]]:

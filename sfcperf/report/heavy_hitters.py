@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfcperf.counts import count_text
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import scenario_name
-from sfcperf.presentation.wording import count_text
 from sfcperf.results import flows
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore

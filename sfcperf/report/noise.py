@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sfcperf.counts import count_text
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.pages import Chart, trial_anchor
-from sfcperf.presentation.wording import count_text
 from sfcperf.results.noise_gate import (
     GATE_REASON,
     Reading,
@@ -227,7 +227,7 @@ def _sentinel(readings: Sequence[Reading], start: float) -> Chart:
         series.append(_line("median so far", x(known), y, 6))
     title = f"Sentinel: {units.metric_title(first.metric)}"
     lost = len(readings) - len(measured)
-    note = f"{len(measured)} measurements of a chain without functions."
+    note = f"{count_text(len(measured), 'measurement')} of a chain without functions."
     if lost:
         note += f" {lost} more failed."
     return Chart("noise-sentinel", title, note, _data(units.axis_label(title, scale.unit), series))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sfcperf.analysis.statistics import rarest_mode
+from sfcperf.counts import count_text
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import by_metric, level_text, scenario_name
 from sfcperf.results.records import Summary
@@ -128,7 +129,7 @@ def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
     if trials := _percentiles(row, scale, "p", (5, 25, 75, 95)):
         yield "percentiles of the trials", trials
     if samples := _percentiles(row, scale, "samples_p", (5, 25, 50, 75, 90, 95, 99)):
-        yield f"percentiles of the {row.samples_n} samples", samples
+        yield f"percentiles of the {count_text(row.samples_n, 'sample')}", samples
     if typical := _typical(row, scale):
         yield "percentiles of the samples in a typical trial", typical
     if row.typical_ci_withheld:
@@ -139,7 +140,9 @@ def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
         drift = "" if row.drift_ratio is None else f"{row.drift_ratio:+.1%}"
         yield "last third of the rounds against the first", f"{drift}{_p(row.trend_p)}".strip()
     if row.steady:
-        state = _STEADY.get(row.steady, f"steady after {row.steady_after} samples")
+        state = _STEADY.get(
+            row.steady, f"steady after {count_text(row.steady_after or 0, 'sample')}"
+        )
         yield "within a trial", f"{state} ({row.steady_method})"
     if row.n:
         yield "rarest mode that would be seen", f"{100 * rarest_mode(row.n):.2g} % of the trials"

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sfcperf.counts import count_text
 from sfcperf.presentation import units
 from sfcperf.presentation.terminal import scenario_table
-from sfcperf.presentation.wording import count_text
 
 if TYPE_CHECKING:
     from rich.table import Table

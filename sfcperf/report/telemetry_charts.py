@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
+from sfcperf.counts import count_text
 from sfcperf.environment.plain_path import plain_path
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
@@ -244,15 +245,16 @@ def _line(rows: Sequence[_Row], start_ns: int, factor: float) -> dict[str, list[
 def _note(metric: _Metric, drawn: int, shown: int, scale: units.Scale) -> str:
     if metric.constant:
         value = scale.quantity(metric.largest)
-        return f"Constant in each source (at most {value}) in all {metric.rows} observations."
-    note = f"All {metric.rows} observations."
+        observations = count_text(metric.rows, "observation")
+        return f"Constant in each source (at most {value}) in {observations}."
+    note = "One observation." if metric.rows == 1 else f"All {metric.rows} observations."
     if drawn < metric.rows:
         note = (
             f"{drawn} of {metric.rows} observations: the smallest and the largest of each bin of "
             "successive ones, so that no peak is lost."
         )
     left = len({use.source for use in metric.use}) - shown
-    return note + (f" {left} sources with smaller values are not drawn." if left else "")
+    return note + (f" Not drawn: {count_text(left, 'source')} with smaller values." if left else "")
 
 
 def _use_rows(metric: _Metric, scale: units.Scale) -> tuple[tuple[str, str, str, str, int], ...]:

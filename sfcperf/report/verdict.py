@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfcperf.analysis.statistics import rarest_mode
+from sfcperf.counts import count_text
 from sfcperf.presentation.attempts import attempts_text
-from sfcperf.presentation.wording import count_text, first_names, of_all_text, without_figures
+from sfcperf.presentation.wording import first_names, of_all_text, without_figures
 from sfcperf.report.noise import noise_findings
 from sfcperf.report.time_dependence import row_name, time_dependence_findings
 from sfcperf.results.attempts import AttemptCounts, attempt_counts

@@ -1,5 +1,5 @@
-"""The report's answer to "Which VNF costs most?": a sentence, bars of the VNFs alone, and where the
-rest of the end-to-end time goes."""
+"""The report's answer to "Which VNF costs most?": a sentence, a bar for each VNF, and what is left
+of the end-to-end time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.figures.attribution_figure import attribution_groups, timed_parts
+from sfcperf.counts import count_text
+from sfcperf.figures.attribution_bars import Bar, BarGroup, Part, Time, bar_groups
 from sfcperf.presentation import palette, units
 from sfcperf.presentation.levels import scenario_name
-from sfcperf.presentation.wording import count_text
+from sfcperf.report.bar_axis import BarAxis
 from sfcperf.results.store import RunFile, RunStore
 
 MOST_OPEN = 4
@@ -23,41 +24,16 @@ Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class CostBar:
-    """The time of a VNF; lengths in percent of the longest."""
-
-    name: str
-    value: str
-    width: float
-    whisker: tuple[float, float] | None
-    """Start and length of the interval."""
-    colour: str
-    dark: str
-
-
-@dataclass(frozen=True)
 class CostRow:
-    """A row of the table."""
+    """A VNF."""
 
     name: str
+    bar: Part
     time: str
     difference: str
     """How much less than the first VNF; empty for that one."""
     p: str
     cpu: str
-
-
-@dataclass(frozen=True)
-class Share:
-    """A part of the end-to-end time."""
-
-    name: str
-    text: str
-    percent: float
-    kind: str
-    """`vnf`, `residual`, or `part`."""
-    colour: str
-    dark: str
 
 
 @dataclass(frozen=True)
@@ -67,13 +43,12 @@ class ScenarioCosts:
     title: str
     answer: str
     is_sure: bool
-    bars: tuple[CostBar, ...]
     rows: tuple[CostRow, ...]
     rest: str
     """What is known of the time that VNFs do not take."""
-    shares: tuple[Share, ...]
-    """They add up to 100 %; empty where the end-to-end time is not known, or less than its
-    parts."""
+    path: Bar
+    path_axis: BarAxis | None
+    """As long as the end-to-end time; None where that is not known, or the parts do not fit in."""
     remarks: tuple[str, ...]
 
 
@@ -84,6 +59,8 @@ class CostGroup:
     title: str
     answer: str
     is_sure: bool
+    styles: Mapping[str, palette.Style]
+    axis: BarAxis
     scenarios: tuple[ScenarioCosts, ...]
     has_cpu: bool
     method: str
@@ -106,11 +83,11 @@ def cost_section(run: RunStore) -> CostSection | None:
     if document is None:
         return None
     groups, centres = [], set()
-    for label, direction, members in attribution_groups(document):
-        ranked = [member for member in members if member["ranking"] is not None]
+    for group in bar_groups(document):
+        ranked = [bar for bar in group.bars if bar.path["ranking"] is not None]
         if ranked:
-            groups.append(_group(label, direction, ranked))
-            centres |= {member["ranking"]["centre"] for member in ranked}
+            groups.append(_group(group, ranked))
+            centres |= {bar.path["ranking"]["centre"] for bar in ranked}
     if not groups:
         return None
     # The design declares one for the run.
@@ -126,33 +103,30 @@ def answers(run: RunStore) -> list[str]:
     return [f"{group.title}: {group.answer}" for group in section.groups]
 
 
-def _group(label: str, direction: str, members: Sequence[Document]) -> CostGroup:
-    names = dict.fromkeys(name for m in members for name, _ in timed_parts(m))
-    looks = {name: palette.style(index) for index, name in enumerate(names)}
+def _group(group: BarGroup, bars: Sequence[Bar]) -> CostGroup:
+    rankings = [bar.path["ranking"] for bar in bars]
     most = max(
-        max(f["ci_high_us"] or 0.0, f["centre_us"])
-        for m in members
-        for f in m["ranking"]["functions"]
+        max(f["ci_high_us"] or 0.0, f["centre_us"]) for r in rankings for f in r["functions"]
     )
-    scale = units.scale_for([most], "us")
-    layout = _Layout(scale, 100 / (most or 1.0), looks)
-    scenarios = tuple(layout.scenario(member) for member in members)
-    answer, is_sure = _overall(members, scenarios)
+    words = _Words(units.scale_for([most], "us"))
+    scenarios = tuple(map(words.scenario, bars))
+    answer, is_sure = _overall(rankings, scenarios)
     return CostGroup(
-        title=label if direction == "forward" else f"{label}, {direction}",
+        title=group.title,
         answer=answer,
         is_sure=is_sure,
+        styles=group.styles,
+        axis=BarAxis(most, words.scale),
         scenarios=scenarios,
         has_cpu=any(row.cpu for one in scenarios for row in one.rows),
-        method=next((m["ranking"]["method"] for m in members if m["ranking"]["method"]), ""),
+        method=next((r["method"] for r in rankings if r["method"]), ""),
     )
 
 
-def _overall(members: Sequence[Document], scenarios: Sequence[ScenarioCosts]) -> tuple[str, bool]:
+def _overall(rankings: Sequence[Document], scenarios: Sequence[ScenarioCosts]) -> tuple[str, bool]:
     """Of all scenarios: which VNF, in how many."""
     if len(scenarios) == 1:
         return scenarios[0].answer, scenarios[0].is_sure
-    rankings = [member["ranking"] for member in members]
     several = [
         (ranking["most"][0], one.is_sure)
         for ranking, one in zip(rankings, scenarios, strict=True)
@@ -168,27 +142,23 @@ def _overall(members: Sequence[Document], scenarios: Sequence[ScenarioCosts]) ->
 
 
 @dataclass(frozen=True)
-class _Layout:
-    """From times to words and positions."""
+class _Words:
+    """Scenarios of a group, in one unit."""
 
     scale: units.Scale
-    percent_per_us: float
-    looks: Mapping[str, palette.Style]
 
-    def scenario(self, member: Document) -> ScenarioCosts:
-        ranking = member["ranking"]
-        functions = ranking["functions"]
+    def scenario(self, bar: Bar) -> ScenarioCosts:
+        ranking = bar.path["ranking"]
         answer, is_sure = self._answer(ranking)
-        rest, shares = self._rest(member)
         return ScenarioCosts(
-            title=scenario_name(member["scenario"]),
+            title=scenario_name(bar.path["scenario"]),
             answer=answer,
             is_sure=is_sure,
-            bars=tuple(map(self._bar, functions)),
             rows=tuple(self._rows(ranking)),
-            rest=rest,
-            shares=shares,
-            remarks=tuple(_cpu_remarks(functions)),
+            rest=_rest(bar),
+            path=bar,
+            path_axis=_path_axis(bar),
+            remarks=tuple(_cpu_remarks(ranking["functions"])),
         )
 
     def _answer(self, ranking: Document) -> tuple[str, bool]:
@@ -221,22 +191,6 @@ class _Layout:
             return f"{sentence}; some {ranking['trials_needed']} would, if they differ as seen."
         return f"{sentence}."
 
-    def _bar(self, function: Document) -> CostBar:
-        look = self.looks[function["name"]]
-        low, high = function["ci_low_us"], function["ci_high_us"]
-        whisker = None if low is None else (self._percent(low), self._percent(high - low))
-        return CostBar(
-            name=function["name"],
-            value=self._time(function),
-            width=self._percent(function["centre_us"]),
-            whisker=whisker,
-            colour=look.colour,
-            dark=look.dark,
-        )
-
-    def _percent(self, value_us: float) -> float:
-        return round(max(value_us, 0.0) * self.percent_per_us, 2)
-
     def _rows(self, ranking: Document) -> Iterator[CostRow]:
         first = ranking["functions"][0]["name"]
         less = {d["less"]: d for d in ranking["differences"] if d["more"] == first}
@@ -244,6 +198,7 @@ class _Layout:
             pair, cores = less.get(function["name"]), function["cpu_cores"]
             yield CostRow(
                 name=function["name"],
+                bar=_alone(function),
                 time=self._time(function),
                 difference=self._difference(pair),
                 p="" if pair is None else f"{pair['p']:.2g}",
@@ -266,28 +221,41 @@ class _Layout:
             shown if half is None else f"{shown} {self.scale.interval(low, high)}"
         )
 
-    def _rest(self, member: Document) -> tuple[str, tuple[Share, ...]]:
-        """Means: only they add up."""
-        end, total = member["end_to_end"], member["sum"]
-        if end is None or total is None or member["residual"] is None or end["mean_us"] <= 0:
-            return "", ()
-        parts = [("VNFs", "vnf", total["mean_us"])]
-        parts += [(p["name"], "part", p["time"]["mean_us"]) for p in member["parts"]]
-        others = "" if member["parts"] else " of SFFs, links and queues"
-        parts.append((f"residual{others}", "residual", member["residual"]["mean_us"]))
-        scale = units.scale_for([end["mean_us"]], "us")
-        shares = []
-        for index, (name, kind, mean_us) in enumerate(parts):
-            # Other colours than those of single VNFs.
-            percent, look = 100 * mean_us / end["mean_us"], palette.style(len(self.looks) + index)
-            text = f"{name} {scale.quantity(mean_us)} ({percent:.0f} %)"
-            shares.append(Share(name, text, percent, kind, look.colour, look.dark))
-        sentence = (
-            f"Of {scale.quantity(end['mean_us'])} end to end (means): "
-            f"{', '.join(share.text for share in shares)}."
-        )
-        drawn = all(share.percent >= 0 for share in shares)
-        return sentence, tuple(shares) if drawn else ()
+
+def _alone(function: Document) -> Part:
+    """The bar of a VNF without the others."""
+    centre = function["centre_us"]
+    time = Time(centre, function["ci_low_us"], function["ci_high_us"])
+    return Part(function["name"], "part", 0.0, centre, time)
+
+
+def _path_axis(bar: Bar) -> BarAxis | None:
+    end = bar.end
+    if end is None or end.value_us <= 0 or bar.residual is None:
+        return None
+    if any(part.kind == "over" or part.time.value_us < 0 for part in bar.parts):
+        return None
+    return BarAxis(end.value_us, units.scale_for([end.value_us], "us"))
+
+
+def _rest(bar: Bar) -> str:
+    """Where the end-to-end time goes, in means: only they add up."""
+    end, total, residual = bar.end, bar.sum, bar.residual
+    if end is None or total is None or residual is None or bar.percent(total) is None:
+        return ""
+    others = bar.path["parts"]
+    of_what = "" if others else " of SFFs, links and queues"
+    parts = [
+        ("VNFs", total),
+        *((part["name"], Time(part["time"]["mean_us"])) for part in others),
+        (f"residual{of_what}", residual),
+    ]
+    scale = units.scale_for([end.value_us], "us")
+    shares = [
+        f"{name} {scale.quantity(time.value_us)} ({bar.percent(time):.0f} %)"
+        for name, time in parts
+    ]
+    return f"Of {scale.quantity(end.value_us)} end to end (means): {', '.join(shares)}."
 
 
 def _cpu_remarks(functions: Sequence[Document]) -> Iterator[str]:

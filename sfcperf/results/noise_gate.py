@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from math import floor
 from typing import Any
 
+from sfcperf.counts import count_text
 from sfcperf.results.documents import check_version, read_record
 from sfcperf.results.records import SCHEMA_VERSION, TrialRecord
 from sfcperf.workflow.model import NoiseGate
@@ -122,7 +123,7 @@ def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
             yield f"{words} {_ratio(value, limit)}"
     throttled = evidence.get("throttle_events") or 0
     if throttled > 0 and limits.max_frequency_drop_ratio is not None:
-        yield f"a CPU in use was throttled for heat ({throttled} events)"
+        yield f"a CPU in use was throttled for heat ({count_text(throttled, 'event')})"
 
 
 def _steal(evidence: Mapping[str, Any], when: str, limit: float | None) -> str:
@@ -171,14 +172,10 @@ def account_text(account: Mapping[str, Any]) -> str:
     """The same in a sentence."""
     stay = account["trials_that_stay_outside"]
     return (
-        f"noise gate: {_count(account['trials_outside'], 'trial')} outside, "
-        f"{_count(account['reruns'], 'rerun')} of {account['reruns_allowed']} allowed, "
-        f"{_count(stay, 'trial')} {'stays' if stay == 1 else 'stay'} outside"
+        f"noise gate: {count_text(account['trials_outside'], 'trial')} outside, "
+        f"{count_text(account['reruns'], 'rerun')} of {account['reruns_allowed']} allowed, "
+        f"{count_text(stay, 'trial')} {'stays' if stay == 1 else 'stay'} outside"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _marked(record: TrialRecord, reasons: Sequence[str]) -> TrialRecord:

@@ -17,6 +17,7 @@ from random import Random
 from subprocess import Popen
 
 from sfcperf import retry, waiting
+from sfcperf.counts import count_text
 from sfcperf.environment.plain_path import plain_path
 from sfcperf.environment.private import folder_beside
 from sfcperf.environment.tools import versions
@@ -124,7 +125,7 @@ def _play(
     for actor in dict.fromkeys(session.actor for session in schedule.sessions):
         testbed.add(actor, [addresses[actor]], server=False)
     with _captured(testbed, trace, work):
-        say(f"{len(schedule.sessions)} sessions in {schedule.duration_s:g} s")
+        say(f"{count_text(len(schedule.sessions), 'session')} in {schedule.duration_s:g} s")
         return _run(testbed, schedule, servers, work)
 
 

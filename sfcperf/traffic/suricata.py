@@ -18,7 +18,8 @@ from sfcperf.environment.tools import tool, versions
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError, system_errors_as
 from sfcperf.input_file import read_input
-from sfcperf.packets.five_tuple import Flow
+from sfcperf.packets.five_tuple import Flow, flow_of
+from sfcperf.packets.left_out import LeftOut, reason_of
 from sfcperf.packets.pcap_file import frames
 from sfcperf.plugins import Requirement
 from sfcperf.traffic.labels import BENIGN, Row, write
@@ -46,6 +47,10 @@ class Alerts:
     """A row for each flow with an alert, and one that calls all others benign."""
     without_flow: int
     """Alerts that label nothing: about a packet without IP (ARP), or of an unknown protocol."""
+    frames: int
+    """In the capture."""
+    left_out: LeftOut
+    """Frames that no label is about, since they belong to no flow that can be read."""
 
 
 def alerts(pcap: Path, rules: Sequence[Path] = (RULES,)) -> Alerts:
@@ -56,8 +61,11 @@ def alerts(pcap: Path, rules: Sequence[Path] = (RULES,)) -> Alerts:
     _version()
     # Suricata would wait for a minute before it said that this is no capture, and say nothing of
     # packets that it cannot read.
-    for _ in frames(pcap):
-        pass
+    count, left_out = 0, LeftOut()
+    for _, frame in frames(pcap):
+        count += 1
+        if flow_of(frame) is None:
+            left_out.add(reason_of(frame))
     found: dict[Flow, str] = {}
     without_flow = 0
     for event in _events(pcap, rules):
@@ -66,7 +74,10 @@ def alerts(pcap: Path, rules: Sequence[Path] = (RULES,)) -> Alerts:
         else:
             found.setdefault(flow.canonical, _label(event["alert"]))
     return Alerts(
-        [*(_row(flow, label) for flow, label in found.items()), Row(BENIGN)], without_flow
+        [*(_row(flow, label) for flow, label in found.items()), Row(BENIGN)],
+        without_flow,
+        count,
+        left_out,
     )
 
 

@@ -70,6 +70,7 @@ static enum counter parse_nsh(struct cursor cursor, struct parsed *parsed)
 	const struct nsh_hdr *nsh = (const void *)cursor.at;
 	uint16_t ethertype;
 
+	parsed->nsh = (uint8_t *)nsh;
 	switch (take_nsh(&cursor)) {
 	case NSH_OK:
 		break;
@@ -86,7 +87,6 @@ static enum counter parse_nsh(struct cursor cursor, struct parsed *parsed)
 		return COUNT_OAM;
 	if (nsh->si <= 1)
 		return nsh->si ? COUNT_SI_EXHAUSTED : COUNT_SI_ZERO;
-	parsed->nsh = (uint8_t *)nsh;
 	parsed->monitored = take_carried(&cursor, nsh->next_protocol, &ethertype) == HEADER_TAKEN &&
 			    take_tags(&cursor, &ethertype, TAG_CUSTOMER, 1) &&
 			    parse_ip(cursor, ethertype, parsed);

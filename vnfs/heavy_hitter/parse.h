@@ -7,7 +7,7 @@
 #include "settings.h"
 
 struct parsed {
-	uint8_t *nsh; /* NULL: a plain frame */
+	uint8_t *nsh; /* in whatever state; NULL: a plain frame */
 	uint8_t *tunnel; /* the IPv4 header of VXLAN-GPE; NULL: there is none */
 	uint8_t *ip; /* of the flow */
 	struct flow_key key;

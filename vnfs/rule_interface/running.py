@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import waiting
+from sfcperf.counts import count_text
 from sfcperf.environment import tools
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import DeploymentError, MeasurementError, system_errors_as
@@ -140,7 +141,7 @@ class RunningRules:
             self._keeper.fail()
             self.restarts += 1
             if self.restarts > MOST_RESTARTS:
-                self._problem = f"it has ended {self.restarts} times; see {self._log}"
+                self._problem = f"it has ended {count_text(self.restarts, 'time')}; see {self._log}"
                 return
 
     def _spawn(self) -> subprocess.Popen[bytes] | None:

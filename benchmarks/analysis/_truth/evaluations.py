@@ -24,9 +24,9 @@ from sfcperf.analysis.comparison import Comparison, Options, SideFacts
 from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.planned import planned_measurements
 from sfcperf.analysis.summary import summarise
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 from sfcperf.package.judge import judge as judged_replay
-from sfcperf.presentation.wording import count_text
 from sfcperf.report.verdict import verdict_of
 from sfcperf.results.records import Summary, TrialRecord
 from sfcperf.results.store import RunStore

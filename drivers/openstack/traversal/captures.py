@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfcperf import waiting
+from sfcperf.counts import count_text
 from sfcperf.drivers.parallel import outcomes
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host, Process
@@ -71,7 +72,11 @@ class Capture:
             dropped = tcpdump_output.parse(output).dropped
         except MeasurementError:
             return f"the capture at {self.point.name} ended early: {output or 'no message'}"
-        return f"the capture at {self.point.name} missed {dropped} packets" if dropped else None
+        return (
+            f"the capture at {self.point.name} missed {count_text(dropped, 'packet')}"
+            if dropped
+            else None
+        )
 
     def _stderr_text(self) -> str:
         return self.stderr.read_text(errors="replace").strip() if self.stderr.exists() else ""

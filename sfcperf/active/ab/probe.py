@@ -19,6 +19,7 @@ from sfcperf.active.web_server import (
     WebProbe,
     saturation_doubts,
 )
+from sfcperf.counts import count_text
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import array, flag, integer, object_schema
@@ -224,7 +225,7 @@ def doubts(output: AbOutput, parameters: Mapping[str, Any], cpu_ratio: float | N
         reasons.append(f"ab made {output.requests} of the {_requests(parameters)} requests")
     if output.not_2xx or output.document_bytes != parameters["object_bytes"]:
         reasons.append(
-            f"the server did not serve the object: {output.not_2xx} other replies, "
+            f"the server did not serve the object: {count_text(output.not_2xx, 'other reply')}, "
             f"first reply of {output.document_bytes} bytes"
         )
     return reasons + saturation_doubts("sender", "ab", cpu_ratio)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from sfcperf.active.base import ProbeResult, samples
 from sfcperf.active.traces import TraceProbe, trace_parameters
+from sfcperf.counts import count_text
 from sfcperf.dataplane import binaries
 from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts import process
@@ -245,4 +246,4 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
 def _contradictions(scores: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """What a count-min sketch cannot do (Cormode and Muthukrishnan 2005, theorem 1)."""
     under = sum(score["underestimated"] for score in scores)
-    return (f"{under} estimates are smaller than the truth",) if under else ()
+    return (f"smaller than the truth: {count_text(under, 'estimate')}",) if under else ()

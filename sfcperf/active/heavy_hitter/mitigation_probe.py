@@ -20,6 +20,7 @@ from sfcperf.active.heavy_hitter.traffic import (
 from sfcperf.active.labelled_traffic import KEEP_CAPTURES, Replayed, ReplayProbe
 from sfcperf.active.pktgen import USUAL_PORT
 from sfcperf.active.server import port_parameter
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number, object_schema
@@ -186,8 +187,8 @@ def losses(sent: Replayed, found: Mitigation, blocked: int | None) -> Iterator[s
         return
     if missing != blocked:
         yield (
-            f"{missing} packets did not arrive, and the functions blocked {blocked}: it is not "
-            "known which were lost elsewhere"
+            f"{count_text(missing, 'packet')} did not arrive, and the functions blocked {blocked}: "
+            "it is not known which were lost elsewhere"
         )
     if not found.blocked:
         yield f"the heavy hitter was not blocked: all of its {found.let_through} packets passed"

@@ -10,6 +10,7 @@ from sfcperf.active.httperf.output import HttperfOutput, parse
 from sfcperf.active.server import port_parameter
 from sfcperf.active.validity import loss_parameter
 from sfcperf.active.web_server import NGINX, OBJECT_URI, PARAMETERS, USUAL_PORT, Load, WebProbe
+from sfcperf.counts import count_text
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import integer, number, object_schema
@@ -217,8 +218,9 @@ class Httperf(WebProbe):
         output = parse(self.run(deployment, raw_dir, name, argv).stdout)
         if output.status["2xx"] == 0:
             raise MeasurementError(
-                f"no good reply to {output.requests} requests on {output.connections} connections "
-                f"({output.errors.total} errors, status {dict(output.status)})"
+                f"no good reply to {count_text(output.requests, 'request')} on "
+                f"{count_text(output.connections, 'connection')} "
+                f"({count_text(output.errors.total, 'error')}, status {dict(output.status)})"
             )
         return output
 
@@ -227,9 +229,9 @@ class Httperf(WebProbe):
         doubts = []
         if errors.of_client:
             doubts.append(
-                f"the sender itself failed {errors.of_client} times: no file descriptor "
-                f"{errors.files_unavailable}, no local port {errors.addresses_unavailable}, "
-                f"file table full {errors.file_table_full}"
+                f"the sender itself failed {count_text(errors.of_client, 'time')}: no file "
+                f"descriptor {errors.files_unavailable}, no local port "
+                f"{errors.addresses_unavailable}, file table full {errors.file_table_full}"
             )
         if output.connections < parameters["connections"]:
             doubts.append(

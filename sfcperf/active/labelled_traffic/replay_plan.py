@@ -11,6 +11,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from sfcperf.active.labelled_traffic.blocking import Fate
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.packets.ethernet import IPV4, network_layer, without_tags
 from sfcperf.packets.five_tuple import Flow, flow_of
@@ -175,9 +176,10 @@ class Replayed:
     def doubts(self) -> Iterator[str]:
         """Why a plan was not sent as it should have been."""
         if self.not_sent:
-            yield f"{self.not_sent} packets of the trace were not sent"
+            were = "was" if self.not_sent == 1 else "were"
+            yield f"{count_text(self.not_sent, 'packet')} of the trace {were} not sent"
         if self.duplicated:
-            yield f"{self.duplicated} packets came out of the chain twice"
+            yield f"{count_text(self.duplicated, 'packet')} came out of the chain twice"
         late_ms = self.late_ms[99]
         if late_ms is not None and late_ms > _LATE_MS:
             yield f"1 % of the packets were sent more than {late_ms:.0f} ms late"

@@ -14,6 +14,7 @@ from sfcperf.active.mtu import ICMP_HEADER_BYTES, check_payload
 from sfcperf.active.ping.output import PingOutput, parse
 from sfcperf.active.tool_run import ToolOutput, last_lines, run_tool
 from sfcperf.active.validity import loss_parameter
+from sfcperf.counts import count_text
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.procfs import protocol_counters
 from sfcperf.management.deployment import Deployment, Endpoint
@@ -186,8 +187,9 @@ class Ping(Probe):
         doubts = []
         if late:
             doubts.append(
-                f"{late} replies came after ping had stopped waiting: they are not lost, but their "
-                "round-trip times are missing; a longer interval_s makes ping wait longer"
+                f"{count_text(late, 'reply')} came after ping had stopped waiting: they are not "
+                "lost, but their round-trip times are missing; a longer interval_s makes ping "
+                "wait longer"
             )
         if output.transmitted < self.parameters["count"]:
             doubts.append(
@@ -202,10 +204,13 @@ class Ping(Probe):
             )
         if output.duplicates:
             doubts.append(
-                f"{output.duplicates} replies came twice: packets are duplicated on the way"
+                f"{count_text(output.duplicates, 'reply')} came twice: "
+                "packets are duplicated on the way"
             )
         if output.corrupted:
-            doubts.append(f"{output.corrupted} replies came back with an altered payload")
+            doubts.append(
+                f"{count_text(output.corrupted, 'reply')} came back with an altered payload"
+            )
         return doubts
 
 

@@ -19,6 +19,7 @@ from sfcperf.active.pktgen.run import (
     milliseconds,
 )
 from sfcperf.active.server import free_port
+from sfcperf.counts import count_text, were_text
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import object_schema
 
@@ -109,11 +110,12 @@ def endpoint_limits(outcome: Outcome, deployment: Deployment) -> list[str]:
     reasons = []
     if outcome.receiver_drops:
         reasons.append(
-            f"{outcome.receiver_drops} packets were lost at the server's interface "
+            f"{were_text(outcome.receiver_drops, 'packet')} lost at the server's interface "
             f"{deployment.server.interface}, after the chain had delivered them"
         )
     if outcome.received.unjudged:
         reasons.append(
-            f"{outcome.received.unjudged} packets came too late to tell whether they are duplicates"
+            f"{count_text(outcome.received.unjudged, 'packet')} came too late to be told from "
+            "duplicates"
         )
     return reasons

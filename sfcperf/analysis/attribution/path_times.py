@@ -73,6 +73,8 @@ class PathTimes:
     path: str
     """`forward`, `reverse`, ROUND_TRIP."""
     trials: tuple[TrialTimes, ...]
+    unobserved: tuple[str, ...] = ()
+    """Ids of the valid trials in which no monitor observed a packet."""
 
 
 def path_times(run: RunStore) -> Iterator[PathTimes]:
@@ -80,20 +82,22 @@ def path_times(run: RunStore) -> Iterator[PathTimes]:
     observed = _observed(run)
     groups: defaultdict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for record in run.trials():
-        if record.status == "valid" and record.trial_id in observed:
+        if record.status == "valid":
             groups[record.scenario_id, record.label].append(record)
     # Scenarios in the order of the plan; trials may have run in another.
     for _, records in sorted(groups.items()):
+        known = [record for record in records if record.trial_id in observed]
+        unobserved = tuple(r.trial_id for r in records if r.trial_id not in observed)
         along = {
-            path: tuple(_trial(record, observed[record.trial_id], path) for record in records)
+            path: tuple(_trial(record, observed[record.trial_id], path) for record in known)
             for path in _PREFIXES
         }
         for path, trials in along.items():
             if any(trial.counts["samples"] or trial.crossing for trial in trials):
-                yield PathTimes(path, trials)
+                yield PathTimes(path, trials, unobserved)
         both = [_round_trip(*pair) for pair in zip(*along.values(), strict=True)]
         if any(t.end_to_end is not None and (t.functions or t.parts) for t in both):
-            yield PathTimes(ROUND_TRIP, tuple(both))
+            yield PathTimes(ROUND_TRIP, tuple(both), unobserved)
 
 
 def _observed(run: RunStore) -> dict[str, Values]:

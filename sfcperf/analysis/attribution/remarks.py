@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sfcperf.analysis.attribution.estimates import Estimate
 from sfcperf.analysis.attribution.path_times import ROUND_TRIP, PathTimes
+from sfcperf.counts import count_text
 
 
 def remarks(
@@ -41,6 +42,9 @@ def remarks(
         yield f"No end-to-end time was measured{hint}."
     if sampled:
         yield from _of_samples(times)
+    if any(trial.parts for trial in times.trials):
+        without_parts = [t.record.trial_id for t in times.trials if not t.parts]
+        yield from _missing([*times.unobserved, *without_parts], times, "time of an SFF")
 
 
 def _of_residual(residual: Estimate | None) -> Iterator[str]:
@@ -81,6 +85,12 @@ def _of_samples(times: PathTimes) -> Iterator[str]:
     if incomplete := total["incomplete_samples"]:
         yield f"{incomplete} of {count} samples lack a VNF although there was room for it."
     empty = [t.record.trial_id for t in times.trials if not t.functions]
-    if empty:
-        have = "has" if len(empty) == 1 else "have"
-        yield f"{len(empty)} of {len(times.trials)} trials {have} no sample, e.g. {empty[0]}."
+    yield from _missing([*times.unobserved, *empty], times, "sample")
+
+
+def _missing(trials: Sequence[str], times: PathTimes, what: str) -> Iterator[str]:
+    """Which trials are not in a mean."""
+    if trials:
+        have = "has" if len(trials) == 1 else "have"
+        total = count_text(len(times.trials) + len(times.unobserved), "trial")
+        yield f"{len(trials)} of {total} {have} no {what}, e.g. {trials[0]}."

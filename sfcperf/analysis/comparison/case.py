@@ -37,6 +37,8 @@ class Case:
     b: Sample
     paired: bool
     warnings: tuple[str, ...] = ()
+    lossy: tuple[str, ...] = ()
+    """Names of the sides that lost much."""
     costs: Costs | None = None
     """Of the runs, if they are known."""
     floor: Kept | None = None

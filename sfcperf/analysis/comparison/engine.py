@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -108,6 +108,7 @@ def _case(base: Measured, other: Measured, match: Match, known: _KnownFloors) ->
         for side, sample in ((base, a), (other, b))
         if sample.missing
     ]
+    losses = _losses(base, other, match)
     return Case(
         candidate=other.name,
         scenario=match.scenario,
@@ -116,20 +117,21 @@ def _case(base: Measured, other: Measured, match: Match, known: _KnownFloors) ->
         a=a,
         b=b,
         paired=paired,
-        warnings=(*match.warnings, *missing, *_lossy(base, other, match)),
+        warnings=(*match.warnings, *missing, *losses.values()),
+        lossy=tuple(losses),
         costs=costs_of([base, other]) if several else None,
         floor=None if several or paired else known.of(base, other, match, a, b),
     )
 
 
-def _lossy(base: Measured, other: Measured, match: Match) -> Iterator[str]:
-    """Which sides lost so much that their numbers describe only the rest."""
-    if match.metric.out_of:
-        return
+def _losses(base: Measured, other: Measured, match: Match) -> dict[str, str]:
+    """Sides that lost so much that their numbers describe only the rest -> what they lost."""
+    found = {}
     for side, trials in ((base, match.a), (other, match.b)):
         loss = loss_of(record for _, record in trials if record.status == "valid")
-        if loss is not None and loss.is_notable:
-            yield f"{side.name}, {match.label}: {loss_text(loss)}"
+        if loss is not None and loss.is_notable and not match.metric.out_of:
+            found[side.name] = f"{side.name}, {match.label}: {loss_text(loss)}"
+    return found
 
 
 class _KnownFloors:

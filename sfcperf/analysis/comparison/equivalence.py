@@ -22,6 +22,7 @@ from sfcperf.analysis.statistics import (
     tick_of,
 )
 from sfcperf.analysis.two_sample import Scale, ShiftTest, stdev
+from sfcperf.counts import count_text
 from sfcperf.results.values import Metric
 
 _ZEROS = 0.2
@@ -201,7 +202,9 @@ def _spread(what: str, a: Sequence[float], b: Sequence[float]) -> Iterator[str]:
 def _rarity(a: Sample, b: Sample, options: Options) -> Iterator[str]:
     few, least = min(len(a.values), len(b.values)), least_to_see(options.rarest)
     if few < least:
+        misses = "misses" if few == 1 else "miss"
         yield (
-            f"{few} trials miss a mode that occurs in up to {100 * rarest_mode(few):.0f} % of all; "
+            f"{count_text(few, 'trial')} {misses} a mode that occurs in up to "
+            f"{100 * rarest_mode(few):.0f} % of all; "
             f"{least} per side would see any in {100 * options.rarest:g} % (--rarest)"
         )

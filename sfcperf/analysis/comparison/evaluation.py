@@ -171,6 +171,7 @@ def _row(
         ),
         replication=runs,
         floor=floor,
+        lossy=case.lossy,
     )
 
 

@@ -193,6 +193,9 @@ class Row:
     """Of a side of several runs: then the run is the unit of replication, not the trial."""
     floor: Floor | None = None
     """The machine's noise floor, if it is known and the row rests on one run per side."""
+    lossy: tuple[str, ...] = ()
+    """Names of the sides that lost more than the probe's loss_warning: their values describe only
+    what was not lost."""
 
     @property
     def n_a(self) -> int:

@@ -11,6 +11,7 @@ from sfcperf.analysis.comparison.sides import Measured, Side
 from sfcperf.analysis.planned import first_look_in
 from sfcperf.analysis.statistics import at_most
 from sfcperf.analysis.two_sample import least_trials
+from sfcperf.counts import count_text
 
 _OF_A_REPEAT = frozenset({"design.seed", "design.runs"})
 """What differs between the runs of a campaign by design."""
@@ -87,7 +88,9 @@ def without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
         return
     best = min(different, key=lambda row: row.p_least or 0.0)
     needed = least_trials(options.alpha / len(different), best.paired)
-    rounds = f"{best.n_a} rounds" if best.paired else f"{best.n_a} and {best.n_b} trials"
+    rounds = count_text(best.n_a, "round")
+    if not best.paired:
+        rounds = f"{best.n_a} and {count_text(best.n_b, 'trial')}"
     many = (
         f"; with enough rounds, Holm's correction over these {len(different)} rows will require "
         f"{options.alpha / len(different):.2g} of the smallest"

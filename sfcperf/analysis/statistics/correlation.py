@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfcperf.counts import count_text
+
 if TYPE_CHECKING:
     import numpy
 
@@ -65,7 +67,7 @@ def correlation(
     n = len(x) - taken
     if n < FEWEST:
         condition = f" after {taken + 1} scenarios' means are taken out" if taken > 0 else ""
-        return f"{n} independent trials{condition}: at least {FEWEST} are needed"
+        return f"{count_text(n, 'independent trial')}{condition}: at least {FEWEST} are needed"
     values = [np.asarray(x, float), np.asarray(y, float)]
     if name == "spearman":
         values = [rankdata(variable) for variable in values]

@@ -29,6 +29,7 @@ from sfcperf.analysis.statistics.resolution import least_to_see, tick_of
 from sfcperf.analysis.statistics.scaling import scaled
 from sfcperf.analysis.statistics.serial_dependence import stretch
 from sfcperf.analysis.statistics.shares import Counted, pooled_interval
+from sfcperf.counts import count_text
 
 Centre = Literal["mean", "median"]
 
@@ -141,8 +142,9 @@ def _mean_withheld(values: Sequence[float], rules: Rules, _counted: Counted | No
     least = least_to_see(rules.rarest_mode)
     if len(values) < least:
         return (
-            f"the mean depends on modes that {len(values)} trials may not show; {least} show any "
-            f"that occurs in {100 * rules.rarest_mode:g} % of them (design.rarest_mode)"
+            f"the mean depends on modes that {count_text(len(values), 'trial')} may not show; "
+            f"{least} show any that occurs in {100 * rules.rarest_mode:g} % of them "
+            "(design.rarest_mode)"
         )
     outliers = len(find_outliers(values))
     if outliers and len(values) < least_to_see(USUAL_RAREST_MODE):

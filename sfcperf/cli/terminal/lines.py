@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from sfcperf.cli.terminal.text import levels_text, shown, wrapped
 from sfcperf.control.events import Listener
-from sfcperf.presentation.wording import count_text, duration_text
+from sfcperf.counts import count_text
+from sfcperf.presentation.wording import duration_text
 
 if TYPE_CHECKING:
     from sfcperf.results.records import TrialRecord

@@ -12,6 +12,7 @@ from sfcperf.cli.arguments import (
     SetOption,
     WorkflowArgument,
 )
+from sfcperf.counts import count_text
 
 if TYPE_CHECKING:
     from sfcperf.workflow.model import Design, Scenario, Workflow
@@ -49,7 +50,7 @@ _EXAMPLE_PERCENT = 5
 def print_plan(workflow: Workflow) -> None:
     """Scenarios, order of the trials, and estimated time, on stdout."""
     from sfcperf.cli.terminal.text import levels_text, shown
-    from sfcperf.presentation.wording import count_text, duration_text
+    from sfcperf.presentation.wording import duration_text
     from sfcperf.workflow.plan import trial_groups, workflow_s
     from sfcperf.workflow.variants import LEVEL
 
@@ -121,7 +122,6 @@ def _detectable(workflow: Workflow) -> str:
     from sfcperf import plugins
     from sfcperf.analysis.two_sample.detectable import smallest_shift
     from sfcperf.analysis.two_sample.rank_power import least_trials
-    from sfcperf.presentation.wording import count_text
 
     rows = sum(
         metric.primary

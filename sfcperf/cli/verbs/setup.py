@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks
 
 
@@ -37,7 +38,8 @@ def setup(
     from sfcperf.cli.verbs.doctor import doctor
 
     if packages and (missing := preparing.missing_packages()):
-        print(f"{len(missing)} packages are missing: {' '.join(missing)}")
+        are = "is" if len(missing) == 1 else "are"
+        print(f"{count_text(len(missing), 'package')} {are} missing: {' '.join(missing)}")
         if yes or _agreed():
             preparing.install_packages()
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfcperf.cli.arguments import DriverOption, ProfileOption, SetOption, WorkflowArgument
+from sfcperf.counts import count_text
 
 
 def validate(
@@ -15,7 +16,6 @@ def validate(
     from sfcperf.cli.foreseen import say_warnings
     from sfcperf.cli.inputs import read_workflow
     from sfcperf.control import validation
-    from sfcperf.presentation.wording import count_text
 
     loaded, _ = read_workflow(workflow, set_, driver, profile)
     validation.validate(loaded)

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sfcperf import plugins
+from sfcperf.counts import count_text
 from sfcperf.package.modules import requirement_name
 from sfcperf.package.opened import Package
 from sfcperf.package.replay.packaged import PackagedModule
@@ -121,7 +122,9 @@ def module_lines(modules: Sequence[PackagedModule]) -> list[str]:
         lines.append(f"module {module.distribution} {module.version} from the package")
         lines += [f"  {kind} {name}: {value}" for kind, name, value in module.plugins]
         lines.append(f"  imported as {', '.join(module.names)}")
-        lines.append(f"  {len(module.files)} files in {module.folder}, SHA-256 {module.sha256}")
+        lines.append(
+            f"  {count_text(len(module.files), 'file')} in {module.folder}, SHA-256 {module.sha256}"
+        )
         here = _version(module.distribution)
         if here is not None:
             lines.append(f"  installed here: {here}; a replay takes the one from the package")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 from sfcperf.package.verify.same import same, shown
 from sfcperf.results.store import RunFile
@@ -28,8 +29,8 @@ def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) ->
     ids = [f"s{number:03d}" for number in range(len(expected))]
     if ids != list(resolved):
         yield (
-            f"{RunFile.WORKFLOW_APPLIED} has {len(ids)} scenarios, and {RunFile.PLAN}/resolved "
-            f"{shown(list(resolved))}"
+            f"{RunFile.WORKFLOW_APPLIED} has {count_text(len(ids), 'scenario')}, and "
+            f"{RunFile.PLAN}/resolved {shown(list(resolved))}"
         )
         return
     for name, stated in zip(ids, expected, strict=True):

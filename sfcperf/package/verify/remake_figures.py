@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.opened import Package
 from sfcperf.package.verify.tolerance import same_table
-from sfcperf.presentation.wording import count_text
 from sfcperf.results.provenance import python_versions
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.model import FigureSpec
@@ -94,9 +94,10 @@ def _compared(store: RunStore, packed: Mapping[str, Path], made: Mapping[str, by
                 f"{name}/figures/{file} is different when drawn again" for file in drawings
             ]
         else:
+            differ = "differs" if len(drawings) == 1 else "differ"
             notes.append(
-                f"{name}: {len(drawings)} drawings differ because the software does ({then}; here "
-                f"{now}); their data are the same: {', '.join(drawings)}"
+                f"{name}: {count_text(len(drawings), 'drawing')} {differ} because the software "
+                f"does ({then}; here {now}); their data are the same: {', '.join(drawings)}"
             )
     others = sorted(packed.keys() - made.keys())
     if others:

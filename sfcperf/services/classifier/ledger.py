@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sfcperf import retry
+from sfcperf.counts import count_text
 from sfcperf.management.deployment import ServiceFunction
 
 _CONSISTENT_S = 5.0
@@ -68,4 +69,4 @@ def difference(begin: Reading, end: Reading) -> str | None:
     unconfirmed = end.unconfirmed - begin.unconfirmed
     if sent <= stored <= sent + unconfirmed:
         return None
-    return f"the functions sent {sent} records, and the broker has {stored}"
+    return f"the functions sent {count_text(sent, 'record')}, and the broker has {stored}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from sfcperf.counts import count_text
 from sfcperf.errors import DeploymentError, EnvironmentLacks, SfcperfError
 from sfcperf.hosts.base import Process
 from sfcperf.services.base import ServiceContext
@@ -108,7 +109,9 @@ class Supervised:
         # What it may have started ends with it.
         self._process.stop()
         if self._tries == MOST_RESTARTS:
-            self._problem = f"{self._name} has ended {self._tries + 1} times; see {self.log}"
+            self._problem = (
+                f"{self._name} has ended {count_text(self._tries + 1, 'time')}; see {self.log}"
+            )
             return
         self._tries += 1
         self.restarts += 1

@@ -15,6 +15,22 @@ pytestmark = pytest.mark.root
 
 SETTINGS = ("design.rounds=1", "design.warmup_rounds=0", "publish=[]")
 SHORT = (*(word for setting in SETTINGS for word in ("--set", setting)), "--test", "t")
+UNSTEADY = """
+from pathlib import Path
+from acme.probing.names import NAME
+from sfcperf.active.ping import Ping
+from sfcperf.errors import MeasurementError
+
+class Acme(Ping):
+    name = NAME
+    title = "a probe whose first attempt fails"
+
+    def measure(self, deployment, raw_dir):
+        if not (mark := Path("attempted")).exists():
+            mark.touch()
+            raise MeasurementError("a cable was unplugged")
+        return super().measure(deployment, raw_dir)
+"""
 
 
 def replay(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -51,3 +67,12 @@ def test_it_executes_what_it_showed_and_no_other_code(tmp_path: Path) -> None:
             assert line.strip() in done.stderr
     # Nothing was compiled into the files that were kept, which a resumed replay compares.
     assert not list((tmp_path / "cwd" / "results").rglob("__pycache__"))
+
+
+def test_its_last_lines_tell_of_attempts_that_failed_before_a_valid_one(tmp_path: Path) -> None:
+    module = {**MODULE, "acme/probing/__init__.py": UNSTEADY}
+    made = package(tmp_path, module=module, run=acme_run)
+    quiet = replay(tmp_path, made, "--trust", "--quiet", *SHORT)
+    assert (tmp_path / "cwd" / "attempted").exists(), quiet.stderr
+    assert "the measurement failed in 1" in quiet.stderr
+    assert "ping: a cable was unplugged" in quiet.stderr

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -13,14 +16,16 @@ from typing import Any
 import pytest
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
+from support.local import processes_of
 from support.network.wires import Wire, eventually
 from support.records.scenarios import scenario, topology
 from support.sfcmon.frames import udp4
 
 from sfcperf.drivers.local.driver import LocalDriver
-from sfcperf.errors import MeasurementError
+from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.sdn_mon import SdnMonMonitor
+from sfcperf.passive.sdn_mon_exports import ExportingSwitch
 from sfcperf.results.flows import FlowRecord
 from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import Scenario
@@ -195,3 +200,15 @@ def test_what_open_vswitch_exports(driver: LocalDriver, tmp_path: Path, mode: st
     again = SdnMonMonitor(with_defaults(SdnMonMonitor.parameters, {"mode": mode}))
     again.start(watched.deployment, tmp_path)
     assert {o.metric for o in again.stop()} >= {"export_datagrams", "monitor_cpu_s"}
+
+
+@pytest.mark.parametrize("driver", ["ovs"], indirect=True)
+def test_the_collector_of_a_switch_that_was_killed_ends(driver: LocalDriver) -> None:
+    switch = driver.deploy(scenario([])).switches["sff@node1"]
+    exporting = ExportingSwitch(switch, "sflow", 1.0)
+    for pid, name in processes_of(driver.context.tag).items():
+        if name in ("ovsdb-server", "ovs-vswitchd"):
+            os.kill(pid, signal.SIGKILL)
+    with pytest.raises(DeploymentError):
+        exporting.stop()
+    assert not [each for each in threading.enumerate() if each.name == "the collector of sflow"]

@@ -55,7 +55,7 @@ def test_flows_with_alerts_are_attacks(pcap: Path, tmp_path: Path) -> None:
     argv = [SFCPERF, "traffic", "label", str(pcap), str(made), "--truth", str(truth)]
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert f"{made}: 1 flows are attacks" in done.stdout
+    assert f"{made}: 1 attack flow" in done.stdout
     assert "MCC of flows: 1.000" in done.stdout
     rows = labels.read(made).rows
     assert [row.label for row in rows] == ["attempted-denial-of-service", BENIGN]

@@ -161,6 +161,6 @@ def test_what_was_not_sent_and_came_late_is_told() -> None:
     late = [(key, at + 60 * MS) for key, at in in_time[:10]] + in_time[10:]
     sent = replayed(plan, 1, late, late)
     assert list(sent.doubts()) == [
-        "1 packets of the trace were not sent",
+        "1 packet of the trace was not sent",
         "1 % of the packets were sent more than 60 ms late",
     ]

@@ -164,6 +164,18 @@ def test_damaged_telemetry_is_told(tmp_path: Path) -> None:
         analysed(store)
 
 
+def test_a_trial_that_nobody_observed_is_told(tmp_path: Path) -> None:
+    """It is valid, so a reader of the results counts it."""
+    store = seen_run(tmp_path / "run", Seen(rounds=3))
+    record = store.trials()[1]
+    lost = record.trial_id
+    store.write_trial_telemetry(record, [Observation(1, "fw-1", "cpu_cores", "1", 0.5)])
+    store.merge_telemetry()
+    (path,) = analysed(store)["paths"]
+    assert path["sum"]["trials"] == 2
+    assert any(text.startswith("1 of 3 trials") and lost in text for text in path["remarks"])
+
+
 class TestSffs:
     """SFFs and links, from made-up observations of the monitor sff."""
 
@@ -219,6 +231,25 @@ class TestSffs:
         assert (parts["SFFs"], parts["links"]) == (2.0, 6.0)
         assert path["end_to_end"]["mean_us"] == 30.0
         assert path["residual"]["mean_us"] == pytest.approx(0.5)
+
+    @pytest.mark.parametrize("observed", [(), (("sff@n/spi1-si255", "sff_time_us", 0.5),)])
+    def test_a_trial_that_was_not_timed_is_told(
+        self, tmp_path: Path, observed: tuple[tuple[str, str, float], ...]
+    ) -> None:
+        """Without pptmon: means are over the other one."""
+        records = [trial(n, values=[30.0]) for n in (1, 2)]
+        store = run_folder(tmp_path / "run", records)
+        functions = [{"name": "router-1", "type": "router", "position": 1}]
+        store.write_plan(made_up_plan(["s000"], functions=functions))
+        timed = [t for t in self.TOLD if t[1] in ("away_us", "sff_time_us", "since_first_us")]
+        for record, told in zip(records, (timed, observed), strict=True):
+            rows = [Observation(1, source, name, "us", value) for source, name, value in told]
+            store.write_trial_telemetry(record, rows)
+        store.merge_telemetry()
+        (path,) = analysed(store)["paths"]
+        assert {part["time"]["trials"] for part in path["parts"]} == {1}
+        lost = records[1].trial_id
+        assert any(text.startswith("1 of 2 trials") and lost in text for text in path["remarks"])
 
     def test_without_pptmon_functions_come_with_their_links(self, tmp_path: Path) -> None:
         told = [t for t in self.TOLD if "pptmon" not in t[1] and "processing" not in t[1]]

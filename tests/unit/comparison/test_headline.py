@@ -115,6 +115,17 @@ def test_several_candidates_are_told_apart() -> None:
     assert "with y, tcp rate about halved" in text
 
 
+def test_what_was_lost_is_said() -> None:
+    rows = [
+        replace(found("equivalent", 1.01), lossy=("new",)),
+        replace(found("better", 0.5, "ping", "rtt_us"), lossy=("old", "new")),
+    ]
+    text = said(rows)
+    assert "(tcp of new, ping of old, ping of new)" in text
+    assert "lost" in text
+    assert "lost" not in said([replace(row, lossy=()) for row in rows])
+
+
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [("worse", "(new more often)"), ("better", "(new less often)"), ("undecided", "(undecided")],

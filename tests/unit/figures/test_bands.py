@@ -60,16 +60,16 @@ def plot_of(
 
 
 def test_a_distribution_is_of_each_echo_not_of_the_means(echoes: RunStore, tmp_path: Path) -> None:
-    request = FigureRequest(("ping-rtt_us",), kind="ecdf", name="d")
+    request = FigureRequest(("ping-rtt_us",), kind="ecdf")
     write_figures([RunData(echoes, "a")], request, SVG, tmp_path)
-    samples = list(csv.DictReader((tmp_path / "d.samples.csv").open()))
+    samples = list(csv.DictReader((tmp_path / "ping-rtt_us-ecdf.samples.csv").open()))
     assert len(samples) == 2 * 8 * ECHOES
-    bands = list(csv.DictReader((tmp_path / "d.band.csv").open()))
+    bands = list(csv.DictReader((tmp_path / "ping-rtt_us-ecdf.band.csv").open()))
     # Percentiles that 60 samples know: three of them beyond.
     assert [int(row["percent"]) for row in bands[: len(bands) // 2]] == list(range(5, 96))
     for row in bands:
         assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
-    assert "pointwise" in (tmp_path / "d.tex").read_text()
+    assert "pointwise" in (tmp_path / "ping-rtt_us-ecdf.tex").read_text()
 
 
 def test_thin_lines_of_trials_lie_behind_that_of_all_samples(echoes: RunStore) -> None:

@@ -37,19 +37,20 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("kind", ["line", "bar"])
 def test_medians_have_their_own_interval(long_run: RunStore, tmp_path: Path, kind: str) -> None:
-    request = FigureRequest(("fig8b",), centre="median", kind=kind, fit="none", name="m")
+    request = FigureRequest(("fig8b",), centre="median", kind=kind)
     write_figures([RunData(long_run, "a")], request, SVG, tmp_path)
-    trials = rows(tmp_path / "m.trials.csv")
+    stem = f"fig8b-{kind}-median"
+    trials = rows(tmp_path / f"{stem}.trials.csv")
     # Order statistics 1 and 8 of 8 cover 99.2 %, 2 and 7 cover 93.0 %: the ends lie between.
     assert 1 - 2 * binom.cdf(1, 8, 0.5) < 0.95 <= 1 - 2 * binom.cdf(0, 8, 0.5)
-    for row in rows(tmp_path / "m.csv"):
+    for row in rows(tmp_path / f"{stem}.csv"):
         y = [float(t["y"]) for t in trials if t["chain_length"] == row["chain_length"]]
         assert float(row["y"]) == pytest.approx(median(y))
         smallest, second, *_, last_but_one, largest = sorted(y)
         assert smallest <= float(row["y_low"]) <= second
         assert last_but_one <= float(row["y_high"]) <= largest
         assert row["median_method"] == "interpolated order statistics (median)"
-    text = (tmp_path / "m.tex").read_text()
+    text = (tmp_path / f"{stem}.tex").read_text()
     assert "Medians. Error bars: 95" in text and "(mean)" not in text
 
 
@@ -77,10 +78,10 @@ def test_the_page_and_its_table_show_what_the_figure_shows(long_run: RunStore) -
 
 def test_too_few_trials_for_an_interval_are_told(new_run: RunStore, tmp_path: Path) -> None:
     """Three rounds: medians without error bars, not with those of the mean."""
-    request = FigureRequest(("fig8b",), centre="median", fit="none", name="m")
+    request = FigureRequest(("fig8b",), centre="median")
     write_figures([RunData(new_run, "a")], request, SVG, tmp_path)
-    assert "Medians. No error bars" in (tmp_path / "m.tex").read_text()
-    assert {row["y_low"] for row in rows(tmp_path / "m.csv")} == {""}
+    assert "Medians. No error bars" in (tmp_path / "fig8b-median.tex").read_text()
+    assert {row["y_low"] for row in rows(tmp_path / "fig8b-median.csv")} == {""}
 
 
 def test_what_the_run_declares_is_the_default_and_files_do_not_meet(

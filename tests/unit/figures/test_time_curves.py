@@ -27,7 +27,7 @@ from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.model import FigureLine, FigureSpec
 
 SVG = FigureLayout(formats=("svg",))
-REQUEST = FigureRequest(("ping-rtt_us",), kind="time", centre="median", name="t")
+REQUEST = FigureRequest(("ping-rtt_us",), kind="time", centre="median")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def test_each_step_is_estimated_over_the_trials(kept: RunData) -> None:
 
 def test_files(kept: RunData, tmp_path: Path) -> None:
     write_figures([kept], REQUEST, SVG, tmp_path)
-    rows = list(csv.DictReader((tmp_path / "t.time.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "ping-rtt_us-time-median.time.csv").open()))
     assert len(rows) == 2 * 4
     [scale] = {float(row["y"]) / float(row["value"]) for row in rows if float(row["value"])}
     for row in rows:
@@ -77,8 +77,8 @@ def test_files(kept: RunData, tmp_path: Path) -> None:
             assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
             assert float(row["y_high"]) == float(row["high"]) * scale
     assert {row["centre"] for row in rows} == {"median"}
-    assert "each step of time" in (tmp_path / "t.tex").read_text()
-    svg = (tmp_path / "t.svg").read_text()
+    assert "each step of time" in (tmp_path / "ping-rtt_us-time-median.tex").read_text()
+    svg = (tmp_path / "ping-rtt_us-time-median.svg").read_text()
     assert svg.count("PolyCollection") >= 2
 
 
@@ -139,8 +139,8 @@ def test_a_figure_of_the_workflow_without_steps_says_so(without: RunData, tmp_pa
     assert all(point.curve("rtt_us", "median") == [] for point in plot.points)
     assert "the trials kept no even steps" in note(plot, ())
     write_figure(plot, fits, tmp_path / "f", SVG)
-    assert (tmp_path / "f" / "t.time.csv").read_text().count("\n") == 1
-    assert "nothing to draw" in (tmp_path / "f" / "t.svg").read_text()
+    assert (tmp_path / "f" / "ping-rtt_us-time-median.time.csv").read_text().count("\n") == 1
+    assert "nothing to draw" in (tmp_path / "f" / "ping-rtt_us-time-median.svg").read_text()
 
 
 def test_curves_asked_for_that_are_not_there_are_refused(

@@ -39,10 +39,11 @@ def test_the_answer_is_the_first_thing_behind_the_verdict(tmp_path: Path) -> Non
 
 def test_bars_are_of_the_vnfs_alone(tmp_path: Path) -> None:
     store = seen_run(tmp_path / "run", Seen(functions=THREE, end_to_end=10_000, rounds=8))
-    (one,) = shown(store).groups[0].scenarios
+    (group,) = shown(store).groups
+    (one,) = group.scenarios
     document = store.document(RunFile.ATTRIBUTION)
     times = [f["centre_us"] for f in document["paths"][0]["ranking"]["functions"]]
-    widths = [bar.width for bar in one.bars]
+    widths = [group.axis.width(row.bar) for row in one.rows]
     assert [width / time for width, time in zip(widths, times, strict=True)] == pytest.approx(
         [widths[0] / times[0]] * 3, rel=1e-3
     )
@@ -50,7 +51,8 @@ def test_bars_are_of_the_vnfs_alone(tmp_path: Path) -> None:
     assert widths[0] > 80
     assert one.rest.startswith("Of 10.000 ms end to end (means): VNFs 0.1")
     assert "residual of SFFs, links and queues 9.8" in one.rest
-    assert sum(share.percent for share in one.shares) == pytest.approx(100)
+    assert one.path_axis is not None
+    assert sum(map(one.path_axis.width, one.path.parts)) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("centre", ["mean", "median"])

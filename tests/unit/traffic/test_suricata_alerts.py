@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
+from scapy.packet import Raw
 from scapy.utils import wrpcap
+from typer.testing import CliRunner
 
+from sfcperf.cli.app import app
 from sfcperf.errors import InputError
 from sfcperf.traffic import labels, suricata
 from sfcperf.traffic.labels import BENIGN
@@ -71,6 +74,19 @@ def test_each_alert_has_a_label_that_can_be_read(found: Any, tmp_path: Path) -> 
     alerts = found(content.decode().encode("cp1252"))
     labels.write(tmp_path / "labels.csv", alerts.rows)
     assert len(labels.read(tmp_path / "labels.csv").kinds) == len(names)
+
+
+def test_frames_that_no_label_is_about_are_counted(found: Any, tmp_path: Path) -> None:
+    """The command says how many there are, with true labels and without."""
+    behind_mpls = Ether(type=0x8847) / Raw(bytes.fromhex("00010140")) / IP() / UDP()
+    wrpcap(str(tmp_path / "trace.pcap"), [Ether() / IP() / UDP(), behind_mpls, behind_mpls])
+    alerts = found(b"")
+    assert (alerts.frames, alerts.left_out) == (3, {"ethertype_0x8847": 2})
+    done = CliRunner().invoke(
+        app, ["traffic", "label", str(tmp_path / "trace.pcap"), str(tmp_path / "labels.csv")]
+    )
+    assert done.exit_code == 0
+    assert all(line in done.stdout for line in alerts.left_out.lines(alerts.frames))
 
 
 def test_a_fifo_is_not_waited_for(found: Any, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from sfcperf.counts import count_text
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.vnfs.sfcmon.controller.directions import Direction, directions
 from sfcperf.vnfs.sfcmon.controller.entries import ROOM, entries, match_key
@@ -177,7 +178,7 @@ def _paths(state: State) -> Iterator[Problem]:
         if path.initial_si <= len(path.hops):
             yield Problem(
                 f"{where}/initial_si",
-                f"{path.initial_si} is too small for {len(path.hops)} functions",
+                f"{path.initial_si} is too small for {count_text(len(path.hops), 'function')}",
                 allowed=f"{len(path.hops) + 1} to 255: each function decrements the SI, and "
                 "packets with SI 0 are dropped",
             )
@@ -188,7 +189,7 @@ def _hops(state: State, spi: int, path: Path) -> Iterator[Problem]:
     if len(types) != len(path.hops):
         yield Problem(
             where,
-            f"{len(path.hops)} functions, but chain {path.chain!r} has {len(types)}",
+            f"{count_text(len(path.hops), 'function')}, but chain {path.chain!r} has {len(types)}",
             allowed=" > ".join(types[:_SHOWN]),
         )
         return

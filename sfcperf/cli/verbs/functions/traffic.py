@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfcperf.cli.arguments import TraceDurationOption, group, seed_option
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 
 LONGEST_S = 3600.0
@@ -92,14 +93,14 @@ def label(
     known = None if truth is None else labels.read(truth)
     found = suricata.alerts(pcap, rules or (suricata.RULES,))
     labels.write(output, found.rows)
-    print(f"{output}: {len(found.rows) - 1} flows are attacks")
+    print(f"{output}: {count_text(len(found.rows) - 1, 'attack flow')}")
     if found.without_flow:
         print(
-            f"{found.without_flow} alerts label nothing: they are about packets without IP, or of "
-            "an unknown protocol"
+            f"{count_text(found.without_flow, 'alert')} without a label: about packets without IP, "
+            "or of an unknown protocol"
         )
     if known is not None:
         trace = LabelledTrace(pcap, known)
         print(agreement.table(agreement.agreement(trace, labels.Labels(found.rows))))
-        for line in trace.left_out.lines(trace.frames):
-            print(line)
+    for line in found.left_out.lines(found.frames):
+        print(line)

@@ -31,9 +31,6 @@ def pack(
             help="Author. Repeatable, in order.",
         ),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Title of the package.")
-    ] = None,
     without_captures: Annotated[
         bool,
         typer.Option("--without-captures", help="Omit packet captures, but keep their SHA-256."),
@@ -77,7 +74,6 @@ def pack(
     options = PackOptions(
         license=licence(license_),
         authors=tuple(map(read_author, author or ())),
-        title=title,
         captures=not without_captures,
         allow_incomplete=allow_incomplete,
         allow_secrets=allow_secrets,

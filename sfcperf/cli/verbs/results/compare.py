@@ -171,7 +171,7 @@ def _print(comparison: Comparison) -> None:
     terminal = console()
     terminal.print(Text(headline(comparison), style="bold"))
     terminal.print()
-    for table in comparison_tables(comparison):
+    for table in comparison_tables(comparison, terminal.width):
         terminal.print(table)
     for text in comparison_texts(comparison):
         terminal.print(text)

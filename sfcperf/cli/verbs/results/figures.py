@@ -37,13 +37,6 @@ class Centre(StrEnum):
     MEDIAN = "median"
 
 
-class Fit(StrEnum):
-    """Lines fitted to the trials."""
-
-    NONE = "none"
-    LINEAR = "linear"
-
-
 def figures(
     runs: RunsArgument = None,
     style: Annotated[
@@ -101,13 +94,6 @@ def figures(
             help="What points and bars show [default: the figure's own, or what the run declares]."
         ),
     ] = None,
-    fit: Annotated[Fit | None, typer.Option(help="Line to fit to the trials.")] = None,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Title for the caption.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="File name of the figure, without extension.")
-    ] = None,
     label: LabelOption = None,
     note: Annotated[
         bool,
@@ -149,10 +135,7 @@ def figures(
         x=x,
         series=series,
         kind=kind and kind.value,
-        fit=fit and fit.value,
         centre=centre and centre.value,
-        title=title,
-        name=name,
     )
     if output is None:
         has_place = len(data) == 1 and not data[0].store.is_read_only

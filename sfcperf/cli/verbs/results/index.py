@@ -14,6 +14,7 @@ from sfcperf.cli.arguments import (
     runs_argument,
     stream_prefix_option,
 )
+from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks, ExitCode, InputError, SfcperfError
 
 if TYPE_CHECKING:
@@ -118,7 +119,6 @@ def _send_waiting(retry_s: float) -> None:
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.elasticsearch.delivery import deliver_waiting
     from sfcperf.elasticsearch.spool import Spool
-    from sfcperf.presentation.wording import count_text
 
     spool = Spool()
     waiting, left = spool.waiting(), [line for error in spool.damaged() for line in error.lines()]

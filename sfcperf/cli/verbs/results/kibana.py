@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfcperf.cli.arguments import CaOption, OutputOption, group, stream_prefix_option
+from sfcperf.counts import count_text
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 
 app = group("Import dashboards into Kibana, or export them.")
@@ -65,7 +66,7 @@ def import_(
         )
     kibana = target([url], prefix=prefix, ca=ca, insecure=insecure)
     done = import_objects(kibana, _content(prefix), space=space, overwrite=overwrite)
-    print(f"{done.count} objects imported into {kibana.name}")
+    print(f"{count_text(done.count, 'object')} imported into {kibana.name}")
     if done.errors:
         raise EnvironmentLacks("not everything was imported:\n" + "\n".join(done.errors))
 

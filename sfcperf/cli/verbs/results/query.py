@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfcperf.cli.arguments import RESULTS, OutputOption, ResultsOption
+from sfcperf.counts import count_text
 from sfcperf.errors import InputError, system_errors_as
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _list_views(database: RunDatabase) -> None:
 
     out = console()
     for view in database.views():
-        out.print(f"{view.name}: {view.about} ({view.rows} rows)", soft_wrap=True)
+        out.print(f"{view.name}: {view.about} ({count_text(view.rows, 'row')})", soft_wrap=True)
         out.print("  " + ", ".join(f"{_name(n)} {t}" for n, t in view.columns.items()) + "\n")
 
 

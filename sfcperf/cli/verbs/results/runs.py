@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfcperf.cli.arguments import RESULTS, ResultsOption
+from sfcperf.counts import count_text
 
 
 def runs(results: ResultsOption = RESULTS) -> None:
@@ -11,7 +12,6 @@ def runs(results: ResultsOption = RESULTS) -> None:
 
     from sfcperf.cli.terminal.console import console
     from sfcperf.control.lock import is_held
-    from sfcperf.presentation.wording import count_text
     from sfcperf.results.runs import RunInfo, list_runs
 
     def status(run: RunInfo) -> str:

@@ -79,3 +79,5 @@ def test_a_side_that_loses_much_is_named_in_its_rows(tmp_path: Path) -> None:
     assert [text for text in row.warnings if "got no reply" in text] == [
         "b, ping: 8 % of the echo requests got no reply (64 of 800): "
     ]
+    assert row.lossy == ("b",)
+    assert list(validator("comparison").iter_errors(found.document())) == []

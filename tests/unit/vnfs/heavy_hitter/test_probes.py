@@ -157,6 +157,16 @@ def test_what_is_left_out_is_noted_and_doubted(tmp_path: Path) -> None:
         measure(HeavyHitterAccuracy, tmp_path, trace=str(tmp_path / "t.pcap"))
 
 
+@pytest.mark.parametrize("carrier", [Ether(type=0x894F), Ether() / IP() / UDP(dport=4790)])
+def test_damaged_nsh_is_called_so_on_every_carrier(tmp_path: Path, carrier: Packet) -> None:
+    gpe = bytes.fromhex("0c00000400000000") if carrier.haslayer(UDP) else b""
+    version_1 = bytes.fromhex("4fc6010100002aff") + bytes(16)
+    sent = [*frames(zipf(5, 20)), bytes(carrier / Raw(gpe + version_1 + bytes(packet(1))))]
+    write_pcap(tmp_path / "t.pcap", sent)
+    result = measure(HeavyHitterAccuracy, tmp_path, trace=str(tmp_path / "t.pcap"), engine="native")
+    assert result.notes["packets_left_out"] == {"nsh": 1}
+
+
 @pytest.mark.parametrize("engine", ["swx", "native"])
 def test_throughput(tmp_path: Path, engine: str) -> None:
     asked = {"trace_s": 0.1, "duration_s": 0.1, "frame_bytes": 128, "engine": engine}

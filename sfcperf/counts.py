@@ -1,0 +1,15 @@
+"""Numbers of things in words."""
+
+from __future__ import annotations
+
+import re
+
+
+def count_text(count: int, noun: str) -> str:
+    """`1 trial`, `2 trials`, `2 replies`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {re.sub('(?<=[^aeiou])y$', 'ie', noun)}s"
+
+
+def were_text(count: int, noun: str) -> str:
+    """`1 packet was`, `2 packets were`."""
+    return f"{count_text(count, noun)} {'was' if count == 1 else 'were'}"

@@ -1,0 +1,176 @@
+"""The bars of an attribution, as figures and reports draw them: a bar per scenario, its parts from
+left to right, their colours; all times in us."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+from sfcperf.presentation import palette, units
+
+TIME_LABEL = "Packet processing time"
+"""Of the axis."""
+_MOST_BARS = 40
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time and its interval, us."""
+
+    value_us: float
+    low_us: float | None = None
+    """None without an interval, like `high_us`."""
+    high_us: float | None = None
+
+    def text(self, scale: units.Scale) -> str:
+        """`12.3 ± 0.4 µs`."""
+        half_width = units.half_width(self.low_us, self.high_us)
+        return scale.with_unit(scale.estimate(self.value_us, half_width))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a bar."""
+
+    name: str
+    kind: Literal["part", "residual", "over"]
+    """`over`: a residual below 0, from the end-to-end time to the end of the parts."""
+    start_us: float
+    end_us: float
+    time: Time
+
+    @property
+    def interval_us(self) -> tuple[float, float] | None:
+        """Where the interval of its time begins and ends along the bar; None if it has none, and
+        for a residual, which lies between two ends that have theirs."""
+        low, high = self.time.low_us, self.time.high_us
+        if self.kind != "part" or low is None or high is None:
+            return None
+        return self.start_us + low, self.start_us + high
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One scenario."""
+
+    path: Document
+    """The scenario's entry in attribution.json."""
+    parts: tuple[Part, ...]
+    """VNFs in chaining order, then SFFs and links where they are known, then the residual."""
+    sum: Time | None
+    """Of the VNFs."""
+    end: Time | None
+    """End to end."""
+    residual: Time | None
+
+    @property
+    def extent_us(self) -> float:
+        """Its right end, with intervals."""
+        ends = [part.end_us for part in self.parts]
+        ends += [part.interval_us[1] for part in self.parts if part.interval_us]
+        if self.end is not None:
+            ends += [self.end.value_us, self.end.high_us or 0.0]
+        return max(ends, default=0.0)
+
+    def percent(self, time: Time) -> float | None:
+        """Share of a time in the end-to-end time; None if that is not known, or not positive."""
+        if self.end is None or self.end.value_us <= 0:
+            return None
+        return 100 * time.value_us / self.end.value_us
+
+
+@dataclass(frozen=True)
+class BarGroup:
+    """Scenarios of one probe and direction."""
+
+    label: str
+    """Of the probe."""
+    direction: str
+    bars: tuple[Bar, ...]
+    """Of all scenarios."""
+    styles: Mapping[str, palette.Style]
+    """By names of parts, in the order of the legend."""
+
+    @property
+    def title(self) -> str:
+        """The probe; with the direction unless it is forward."""
+        return self.label if self.direction == "forward" else f"{self.label}, {self.direction}"
+
+    @property
+    def file_name(self) -> str:
+        """Of its figure, without ending."""
+        stem = self.label if self.direction == "forward" else f"{self.label}-{self.direction}"
+        return f"attribution-{re.sub(r'[^A-Za-z0-9_.-]+', '-', stem)}"
+
+    @property
+    def drawn(self) -> tuple[Bar, ...]:
+        """The bars that have room; tables have the others as well."""
+        return self.bars[:_MOST_BARS]
+
+    @property
+    def extent_us(self) -> float:
+        """Of the longest bar."""
+        return max(bar.extent_us for bar in self.bars)
+
+    @property
+    def scale(self) -> units.Scale:
+        """In which its longest bar is read best."""
+        return units.scale_for([self.extent_us], "us")
+
+    def legend(self) -> list[tuple[str, palette.Style]]:
+        """The parts that are drawn, without residuals."""
+        names = {part.name for bar in self.drawn for part in bar.parts if part.kind == "part"}
+        return [(name, style) for name, style in self.styles.items() if name in names]
+
+    def has(self, kind: str) -> bool:
+        """Whether a part of this kind is drawn."""
+        return any(part.kind == kind for bar in self.drawn for part in bar.parts)
+
+
+def bar_groups(document: Document) -> Iterator[BarGroup]:
+    """Of attribution.json, by probe and direction."""
+
+    def key(path: Document) -> tuple[str, str]:
+        return path["label"], path["path"]
+
+    for (label, direction), paths in groupby(sorted(document["paths"], key=key), key):
+        bars = tuple(map(_bar, paths))
+        names = dict.fromkeys(p.name for bar in bars for p in bar.parts if p.kind == "part")
+        styles = {name: palette.style(index) for index, name in enumerate(names)}
+        yield BarGroup(label, direction, bars, styles)
+
+
+def _bar(path: Document) -> Bar:
+    parts, at_us = [], 0.0
+    for name, found in _timed(path):
+        end_us = at_us + found["mean_us"]
+        parts.append(Part(name, "part", at_us, end_us, _time(found)))
+        at_us = end_us
+    total, end, residual = (
+        None if path[key] is None else _time(path[key]) for key in ("sum", "end_to_end", "residual")
+    )
+    if end is not None and residual is not None:
+        if end.value_us >= at_us:
+            parts.append(Part("residual", "residual", at_us, end.value_us, residual))
+        else:
+            parts.append(Part("residual", "over", end.value_us, at_us, residual))
+    return Bar(path, tuple(parts), total, end, residual)
+
+
+def _timed(path: Document) -> Iterator[tuple[str, Document]]:
+    """Names and times of the VNFs whose time is known, and then of the other parts; these times add
+    up to the end-to-end time less the residual."""
+    for function in path["functions"]:
+        if function["time"] is not None:
+            yield function["name"], function["time"]
+    for part in path["parts"]:
+        yield part["name"], part["time"]
+
+
+def _time(found: Document) -> Time:
+    return Time(found["mean_us"], found["ci_low_us"], found["ci_high_us"])

@@ -1,0 +1,64 @@
+"""Where bars of times stand on a page: in per cent of its width, so that they fit a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, log10
+
+from sfcperf.figures.attribution_bars import Part
+from sfcperf.presentation import units
+
+_LABEL_WIDTH = 0.85
+"""Of a character, on a page of 860 pixels; narrower pages leave the names to the legend."""
+_TICKS = 6
+
+
+@dataclass(frozen=True)
+class BarAxis:
+    """From times in us to positions and words."""
+
+    extent_us: float
+    """Of the longest bar."""
+    scale: units.Scale
+    left: float = 0.0
+    """Margin, like `right`: tick labels stand out of the axis."""
+    right: float = 0.0
+
+    def x(self, time_us: float) -> float:
+        """Its position."""
+        return round(self.left + max(time_us, 0.0) * self._per_us, 3)
+
+    def width(self, part: Part) -> float:
+        """Length of a part."""
+        return round(max(part.end_us - part.start_us, 0.0) * self._per_us, 3)
+
+    def interval(self, part: Part) -> tuple[float, float] | None:
+        """Ends of the whisker of a part; None without an interval."""
+        if part.interval_us is None:
+            return None
+        low, high = part.interval_us
+        return self.x(low), self.x(high)
+
+    def text(self, part: Part) -> str:
+        """Name, mean and interval."""
+        return f"{part.name}: {part.time.text(self.scale)}"
+
+    def label(self, part: Part) -> str:
+        """The name, if it fits under the part, else nothing."""
+        fits = part.kind != "over" and len(part.name) * _LABEL_WIDTH < self.width(part)
+        return part.name if fits else ""
+
+    def ticks(self) -> Sequence[tuple[float, str]]:
+        """Positions and values at round steps."""
+        most = self.extent_us * self.scale.factor
+        if most <= 0:
+            return [(self.x(0), "0")]
+        size = 10.0 ** floor(log10(most / _TICKS))
+        step = next(size * n for n in (1, 2, 5, 10) if most / (size * n) <= _TICKS)
+        count = int(most / step) + 1
+        return [(self.x(n * step / self.scale.factor), f"{n * step:g}") for n in range(count)]
+
+    @property
+    def _per_us(self) -> float:
+        return (100 - self.left - self.right) / (self.extent_us or 1.0)
