@@ -11,14 +11,12 @@ from statistics import fmean
 
 import pytest
 from support.records.compared_runs import ping_run
-from support.records.comparisons import row, runs_row
+from support.records.comparisons import row
 
-from sfcperf.analysis.comparison import Comparison, Options, Side, compare_all
-from sfcperf.analysis.comparison.result import SideFacts
+from sfcperf.analysis.comparison import Options, Side, compare_all
 from sfcperf.comparison import comparison_page
 from sfcperf.comparison import wording as words
 from sfcperf.comparison.forest import axis_of, mark
-from sfcperf.comparison.terminal import comparison_tables
 
 LOW = [98.0, 101, 99.5, 102, 99, 101.5, 100, 100.5]
 
@@ -159,16 +157,3 @@ def test_medians_that_contradict_the_change_are_explained() -> None:
     one = replace(needed, n_needed=1, n_needed_for="difference", paired=True)
     assert words.needed_text(one) == "1 round (different)"
     assert "*" not in words.change_text(plain)
-
-
-EQUAL = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2]
-
-
-def test_rows_of_several_runs_and_of_one_are_in_one_table() -> None:
-    rows = (runs_row([EQUAL] * 3, [EQUAL] * 3), row(EQUAL, EQUAL))
-    sides = [SideFacts(name, name, None, "w", "", "complete", {}) for name in ("old", "candidate")]
-    compared = Comparison(sides[0], (sides[1],), Options(), rows, (), (), ())
-    (table,) = comparison_tables(compared)
-    (verdicts,) = (column for column in table.columns if str(column.header) == "verdict")
-    for each, cell in zip(rows, verdicts.cells, strict=True):
-        assert each.verdict in str(cell)

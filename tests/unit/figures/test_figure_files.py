@@ -156,13 +156,13 @@ def test_runs_are_series_with_own_fitted_lines(
     run: RunStore, later: RunStore, tmp_path: Path
 ) -> None:
     runs = label_runs([run, later], {"A": "before", "later": "after"})
-    request = FigureRequest(("ping-rtt_us",), fit="linear")
+    request = FigureRequest(("ping-rtt_us", "fig8b"))
     write_figures(runs, request, FigureLayout(formats=("svg",)), tmp_path)
     found = rows(tmp_path / "ping-rtt_us.csv")
     assert {row["run"] for row in found} == {"before", "after"}
     series = {f"{run}, topology {t}" for run in ("before", "after") for t in ("T1", "T3")}
     assert {row["series"] for row in found} == series
-    fitted = re.findall(r"(\w+, topology \w+) \(R² = 0\.9", words(tmp_path / "ping-rtt_us.svg"))
+    fitted = re.findall(r"(\w+, topology \w+) \(R² = 0\.9", words(tmp_path / "fig8b.svg"))
     assert set(fitted) == series
     # A scenario that a run did not plan is not missing from it.
     assert {row["chain_length"] for row in found if row["run"] == "after"} == {"0", "1", "4"}
