@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sfcperf.api import Compared, Run, compare, load, run
+    from sfcperf.api import ComparisonResult, Run, compare, load, run
 
-__all__ = ["Compared", "Run", "__version__", "compare", "load", "run"]
+__all__ = ["ComparisonResult", "Run", "__version__", "compare", "load", "run"]
 __version__ = "0.1.0"
 
 

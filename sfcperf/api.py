@@ -109,7 +109,7 @@ def _need_pandas() -> None:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonResult:
     """A comparison: its rows as a table, and as `sfcperf compare` prints them."""
 
     comparison: Comparison
@@ -190,7 +190,7 @@ def compare(
     results: str | Path = RESULTS,
     margins: Sequence[str] = (),
     **options: Any,
-) -> Compared:
+) -> ComparisonResult:
     """Compare runs, or the variants of one; the first is the baseline. A side is a run, several
     (`"RUN,RUN"`), or a campaign. `margins` are as for `sfcperf compare --margin`; `options` are the
     fields of `sfcperf.analysis.comparison.Options`. Raises InputError."""
@@ -203,4 +203,6 @@ def compare(
     found = sides_of(named, None, Path(results))
     single = len(found[0].stores) == 1 and not found[0].variant
     floors = known_floors() if single else None
-    return Compared(compare_all(found[0], found[1:], options_of(margins, **settings), floors))
+    return ComparisonResult(
+        compare_all(found[0], found[1:], options_of(margins, **settings), floors)
+    )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 
-class WorkEnded(Exception):
+class WorkerEnded(Exception):
     """A thread or a task has ended that a service cannot do without. Its cause is what was
     raised."""
 
@@ -33,7 +33,7 @@ class Watch:
         self._end = end
         self._lock = threading.Lock()
         self._is_over = False
-        self.problem: WorkEnded | None = None
+        self.problem: WorkerEnded | None = None
         """What ended first; None while all work."""
 
     def thread(self, name: str, work: Callable[[], object]) -> threading.Thread:
@@ -72,7 +72,7 @@ class Watch:
             if self._is_over or self.problem is not None:
                 return
             why = "" if error is None else f": {type(error).__name__}: {error}"
-            self.problem = WorkEnded(f"{name} has ended{why}")
+            self.problem = WorkerEnded(f"{name} has ended{why}")
             self.problem.__cause__ = error
         self._end()
 
@@ -82,6 +82,6 @@ class Watch:
             self._is_over = True
 
     def check(self) -> None:
-        """Raises WorkEnded if there is a problem."""
+        """Raises WorkerEnded if there is a problem."""
         if self.problem is not None:
             raise self.problem

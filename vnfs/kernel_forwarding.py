@@ -126,12 +126,12 @@ class KernelForwarding(RunningFunction):
         self._ip([*lines, *(line for way in self._ways for line in way.add)])
 
     @property
-    def _ways(self) -> Iterator[_Way]:
+    def _ways(self) -> Iterator[_PolicyRoute]:
         """From each interface to the other one."""
         for table, arriving, (leaving, (address, _)) in zip(
             _TABLES, self._interfaces, reversed(self._ends), strict=True
         ):
-            yield _Way(table, arriving, leaving, address)
+            yield _PolicyRoute(table, arriving, leaving, address)
 
     def set_up(self) -> None:
         """What the function needs before packets may pass, here its rules. Raises
@@ -223,7 +223,7 @@ class KernelForwarding(RunningFunction):
 
 
 @dataclass(frozen=True)
-class _Way:
+class _PolicyRoute:
     """Where packets go that arrive at an interface and have no route of their own: as lines of
     `ip -batch`. Main routes are looked at first, but for a default one, which may be that of the
     management network."""

@@ -28,7 +28,7 @@ from scapy.layers.l2 import Ether
 from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.vnfs.sfcmon.bmv2.switch import Bmv2Switch, requirement
 from sfcperf.vnfs.sfcmon.controller.bank_access import BankAccess
-from sfcperf.vnfs.sfcmon.controller.model import Thrift
+from sfcperf.vnfs.sfcmon.controller.model import ThriftAddress
 from sfcperf.vnfs.sfcmon.controller.window import FoundFlows, OpenWindow
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
 
@@ -58,7 +58,7 @@ def periods(run: Run) -> Iterator[Row]:
             lab.at_end(wire.close)
             switch = Bmv2Switch.launch(node, {NSH_PORT: "p0"})
             lab.at_end(switch.stop)
-            thrift = Thrift(namespace=str(node.namespace))
+            thrift = ThriftAddress(namespace=str(node.namespace))
             new, none, ended = asyncio.run(measured(switch.address, thrift, wire, run.repetitions))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -68,7 +68,9 @@ def periods(run: Run) -> Iterator[Row]:
     yield Row(f"end of a window, {FLOWS} flows", ended, "ms", budget=budget)
 
 
-async def measured(address: str, thrift: Thrift, wire: Wire, rounds: int) -> list[list[float]]:
+async def measured(
+    address: str, thrift: ThriftAddress, wire: Wire, rounds: int
+) -> list[list[float]]:
     """Milliseconds of polls that find new flows, of others, and of ends of windows."""
     program = Program.SKETCHES
     options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json)

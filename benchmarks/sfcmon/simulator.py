@@ -26,7 +26,7 @@ from sfcperf.sketches.listing import listing
 from sfcperf.vnfs.sfcmon.parquet import MAGIC, RECORD
 from sfcperf.vnfs.sfcmon.report import Window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds
-from sfcperf.vnfs.sfcmon.simulation import End, Simulation, simulate
+from sfcperf.vnfs.sfcmon.simulation import Simulation, TraceEnd, simulate
 from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -191,11 +191,11 @@ def _loop_s(parsed: list[tuple[bytes, bytes, int, int, int, int]]) -> tuple[floa
     return time.process_time() - begin, loop
 
 
-def _simulated(trace: Path, loop: Loop) -> End:
+def _simulated(trace: Path, loop: Loop) -> TraceEnd:
     """The loop did the same: its IBLT tells."""
     window, end = simulate(trace, SIMULATION)
     assert isinstance(window, Window)
-    assert isinstance(end, End)
+    assert isinstance(end, TraceEnd)
     cells = [[n, int(k, 16), *rest] for _, n, k, *rest in window.registers["iblt"]]
     assert cells == [cell for cell in loop.iblt if any(cell)]
     return end
@@ -207,7 +207,7 @@ def _capture_rate() -> float:
         with path.open("wb") as file:
             file.writelines(SyntheticTrace(seed=1, duration_s=6).pcap())
         *_, end = simulate(path, SIMULATION)
-    assert isinstance(end, End)
+    assert isinstance(end, TraceEnd)
     return end.frames / end.read_s
 
 

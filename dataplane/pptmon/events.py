@@ -40,7 +40,7 @@ class HopValue:
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyEvent:
     """Both programs are attached."""
 
     mode: str
@@ -93,13 +93,13 @@ class Counters:
 
 
 @dataclass(frozen=True)
-class Failed:
+class ErrorEvent:
     """Why `pptmon` ends with an error."""
 
     error: str
 
 
-Event = Ready | Sample | Counters | Failed
+Event = ReadyEvent | Sample | Counters | ErrorEvent
 
 
 def parse(line: str) -> Event:
@@ -153,8 +153,8 @@ def _counters(values: dict[str, Any]) -> Counters:
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {"str": str, "int": int, "int | None": int}
 """By the type of a field."""
 _READERS: Mapping[str, Callable[[dict[str, Any]], Event]] = {
-    "ready": partial(_value, Ready),
+    "ready": partial(_value, ReadyEvent),
     "sample": _sample,
     "counters": _counters,
-    "failed": partial(_value, Failed),
+    "failed": partial(_value, ErrorEvent),
 }

@@ -23,7 +23,7 @@ pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _TESTS))
 
 from sfcperf.drivers.conformance.chains import Chains  # noqa: E402
 from sfcperf.drivers.conformance.declaration import Declaration  # noqa: E402
-from sfcperf.drivers.conformance.deployment import Described  # noqa: E402
+from sfcperf.drivers.conformance.deployment import DeploymentDescription  # noqa: E402
 from sfcperf.drivers.conformance.driver_under_test import DriverUnderTest  # noqa: E402
 from sfcperf.drivers.conformance.hosts import Hosts  # noqa: E402
 from sfcperf.drivers.conformance.killed_deployment import KilledDeployment  # noqa: E402
@@ -36,7 +36,7 @@ __all__ = ["DriverConformance", "DriverUnderTest"]
 # pytest runs the tests of the last base first: what costs nothing, then what shares a long chain,
 # then what changes the chain, then what needs drivers of its own.
 class DriverConformance(
-    KilledDeployment, Removal, Chains, Hosts, Described, Validation, Declaration
+    KilledDeployment, Removal, Chains, Hosts, DeploymentDescription, Validation, Declaration
 ):
     """Derive from it, name the driver, and let pytest find the class (its name starts with `Test`).
     `DriverUnderTest` has what else a class may declare."""

@@ -18,7 +18,7 @@ from sfcperf.results.documents import plain
 _BURN = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 
-class Described(DriverUnderTest):
+class DeploymentDescription(DriverUnderTest):
     """Tests of the `Deployment`."""
 
     @pytest.fixture

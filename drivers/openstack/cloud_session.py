@@ -29,7 +29,7 @@ from sfcperf.drivers.openstack.model.specs import (
     ExistingMachine,
     MachinePlan,
     MachineSpec,
-    Names,
+    ResourceNames,
 )
 from sfcperf.drivers.openstack.network.networks import RunNetworks, prepare_networks
 from sfcperf.drivers.openstack.network.ports import ensure_floating_ip
@@ -53,7 +53,9 @@ class CloudSession:
         self._config = config
         self.cloud = Cloud(config.cloud, context.log)
         self._telemetry = diagnostics.open_telemetry(self.cloud, config)
-        self._context = LifecycleContext(self.cloud, config, Names(context.tag), context.journal)
+        self._context = LifecycleContext(
+            self.cloud, config, ResourceNames(context.tag), context.journal
+        )
         self._lifecycle = LIFECYCLES[config.lifecycle](self._context)
         self._flavors = Flavors(self.cloud)
         self._pool = MachinePool(self._context.names)

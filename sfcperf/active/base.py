@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfcperf.active.load import OffersLoad
+from sfcperf.active.load import LoadGenerator
 from sfcperf.dataplane import binaries
 from sfcperf.environment.tools import tool
 from sfcperf.management.deployment import Deployment
@@ -78,7 +78,7 @@ class Probe(Configurable, Instrument):
     other_addresses: ClassVar[bool] = False
     """Whether the measured packets have addresses that are not the endpoints'. A driver whose
     classifier matches addresses of its own choice lets it match all."""
-    offers: ClassVar[type[OffersLoad] | None] = None
+    offers: ClassVar[type[LoadGenerator] | None] = None
     """What offers loads with the tools of this probe, for a search of the throughput; None: it
     cannot."""
 

@@ -72,7 +72,7 @@ class Load:
         return self.sent_pps >= (1 - tolerance) * self.rate_pps
 
 
-class OffersLoad(ABC):
+class LoadGenerator(ABC):
     """What offers loads. One object serves one trial.
 
     The order of calls is `prepare`, `offer` any number of times, `cleanup`, which is called also

@@ -17,7 +17,7 @@ from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
 from sfcperf.vnfs.sfcmon.settings import LIMITS, Sizes, Thresholds, share_register
-from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate
+from sfcperf.vnfs.sfcmon.simulation import TOOL, Simulation, TraceEnd, simulate
 
 _NS_PER_S = 1_000_000_000
 _WHOLE = 0.99
@@ -137,7 +137,7 @@ class SfcmonSimulation(TraceProbe):
         known = {name: values for name, values in series.items() if values}
         return ProbeResult(samples(_REPORTED, means), _doubts(windows, end), notes, known)
 
-    def _simulated(self, trace: Path, raw_dir: Path) -> tuple[list[Window], End]:
+    def _simulated(self, trace: Path, raw_dir: Path) -> tuple[list[Window], TraceEnd]:
         parameters = self.parameters
         simulation = Simulation(
             window_s=parameters["window_s"],
@@ -150,7 +150,7 @@ class SfcmonSimulation(TraceProbe):
         windows: list[Window] = []
         with (raw_dir / "windows.jsonl").open("w") as file:
             for result in simulate(trace, simulation):
-                if isinstance(result, End):
+                if isinstance(result, TraceEnd):
                     return windows, result
                 # There may be many of them.
                 windows.append(replace(result, heavy_hitters=(), registers={}))
@@ -181,7 +181,7 @@ def _row(window: Window) -> dict[str, Any]:
     }
 
 
-def _doubts(windows: list[Window], end: End) -> tuple[str, ...]:
+def _doubts(windows: list[Window], end: TraceEnd) -> tuple[str, ...]:
     doubts = []
     if end.truncated:
         doubts.append("the trace ends within a packet: the rest of it is missing")

@@ -21,7 +21,7 @@ LEAST_ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Modelled:
+class ModelledRate:
     """A rate that was computed, not measured."""
 
     cores: int
@@ -45,7 +45,7 @@ def modelled(
     frame_bytes: int,
     link_bps: float,
     confidence: float = 0.95,
-) -> Modelled:
+) -> ModelledRate:
     """The rate of so many cores. `rates_pps`: cores -> rate of each round, of all cores together.
     The interval is that of the mean of logarithms of the rate per core of the most cores measured
     (Student's t). Raises ValueError for fewer rounds than LEAST_ROUNDS."""
@@ -61,7 +61,7 @@ def modelled(
     def rate(shift: float) -> float:
         return min(cores * math.exp(centre + shift), line)
 
-    return Modelled(cores, rate(0), rate(-half), rate(half), of_link=rate(0) == line)
+    return ModelledRate(cores, rate(0), rate(-half), rate(half), of_link=rate(0) == line)
 
 
 def cores_for_link(

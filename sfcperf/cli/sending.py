@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sfcperf.elasticsearch.send import Sent
+from sfcperf.elasticsearch.send import SendCounts
 from sfcperf.elasticsearch.target import Target
 from sfcperf.elasticsearch.verify import Findings
 
@@ -35,7 +35,7 @@ def sending_bar() -> Iterator[Callable[[str, int, int], None]]:
         yield show
 
 
-def show_sent(run_id: str, target: Target, sent: Mapping[str, Sent]) -> None:
+def show_sent(run_id: str, target: Target, sent: Mapping[str, SendCounts]) -> None:
     """The number of documents sent: `sfcperf-trials  143 documents: 140 new, 3 already there`."""
     print(f"{run_id} -> {target.name}")
     width = max(map(len, sent))

@@ -12,7 +12,7 @@ from sfcperf.counts import count_text
 from sfcperf.dataplane.nsh.packet import Flow, text
 from sfcperf.vnfs.heavy_hitter.model import MOST_ROWS
 from sfcperf.vnfs.sfcmon.report import METRICS, Window
-from sfcperf.vnfs.sfcmon.simulation import End, Simulation
+from sfcperf.vnfs.sfcmon.simulation import Simulation, TraceEnd
 
 if TYPE_CHECKING:
     from sfcperf.sketches.listing import Listing
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SHOWN_SOURCES = 20
 _NS_PER_S = 1_000_000_000
 
-Results = Iterable[Window | End]
+Results = Iterable[Window | TraceEnd]
 
 
 class _Means:
@@ -56,7 +56,7 @@ def print_json(trace: str, simulation: Simulation, results: Results) -> None:
     }
     separator = f'{json.dumps(settings)[:-1]}, "windows": [\n'
     for result in results:
-        if isinstance(result, End):
+        if isinstance(result, TraceEnd):
             last = asdict(result) | {"metrics": means.means(), "heavy_hitters": list(addresses)}
             head = "\n], " if not separator.startswith("{") else f"{separator}], "
             print(f"{head}{json.dumps(last)[1:]}")
@@ -168,7 +168,7 @@ def _print_sources(window: Window) -> None:
         print(f"  and {len(sources) - _SHOWN_SOURCES} more; --json prints all")
 
 
-def _warn(end: End) -> None:
+def _warn(end: TraceEnd) -> None:
     if end.truncated:
         print("warning: the trace ends within a packet", file=sys.stderr)
     if end.late:

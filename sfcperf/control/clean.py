@@ -9,7 +9,7 @@ from typing import Literal
 from sfcperf import plugins
 from sfcperf.control import services
 from sfcperf.control.faults import describe
-from sfcperf.control.state import RunAlive, RunState, StateDir
+from sfcperf.control.state import RunInProgress, RunState, StateDir
 from sfcperf.drivers.base import Driver
 from sfcperf.drivers.journal import JournalShare
 from sfcperf.environment.private import dead_folders
@@ -17,7 +17,7 @@ from sfcperf.errors import DeploymentError, InputError, SfcperfError
 
 
 @dataclass(frozen=True)
-class Cleaned:
+class CleanupResult:
     """What became of one run's leftovers."""
 
     run_id: str
@@ -27,7 +27,7 @@ class Cleaned:
     """What was removed, or why it could not be."""
 
 
-def clean(*, dry_run: bool, driver: str | None = None) -> list[Cleaned]:
+def clean(*, dry_run: bool, driver: str | None = None) -> list[CleanupResult]:
     """Undo all dead runs independently: one that cannot be undone does not stop the others.
 
     With `driver`, only runs that used it, and all that these left, since a run has one journal.
@@ -47,12 +47,12 @@ def clean(*, dry_run: bool, driver: str | None = None) -> list[Cleaned]:
     return cleaned if driver else [*cleaned, *_clean_private(dry_run)]
 
 
-def _clean_private(dry_run: bool) -> list[Cleaned]:
+def _clean_private(dry_run: bool) -> list[CleanupResult]:
     folders = dead_folders()
     if not dry_run:
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
-    return [Cleaned(folder.name, "removed", (f"folder {folder}",)) for folder in folders]
+    return [CleanupResult(folder.name, "removed", (f"folder {folder}",)) for folder in folders]
 
 
 def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
@@ -63,19 +63,19 @@ def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
         return None
 
 
-def _clean(states: StateDir, run_id: str, dry_run: bool) -> Cleaned:
+def _clean(states: StateDir, run_id: str, dry_run: bool) -> CleanupResult:
     try:
         state = states.claim(run_id)
-    except RunAlive:
-        return Cleaned(run_id, "alive", ())
+    except RunInProgress:
+        return CleanupResult(run_id, "alive", ())
     except SfcperfError as error:
-        return Cleaned(run_id, "failed", tuple(error.lines()))
+        return CleanupResult(run_id, "failed", tuple(error.lines()))
     if state is None:
-        return Cleaned(run_id, "removed", ())
+        return CleanupResult(run_id, "removed", ())
     try:
-        return Cleaned(run_id, "removed", tuple(undo_dead(state, dry_run=dry_run)))
+        return CleanupResult(run_id, "removed", tuple(undo_dead(state, dry_run=dry_run)))
     except SfcperfError as error:
-        return Cleaned(run_id, "failed", tuple(error.lines()))
+        return CleanupResult(run_id, "failed", tuple(error.lines()))
     finally:
         state.release()
 

@@ -19,7 +19,7 @@ NAME = "lock"
 LOCKS = Path("/proc/locks")
 
 
-class RunAlive(InputError):
+class RunInProgress(InputError):
     """The run is being executed by another process."""
 
 
@@ -37,8 +37,9 @@ def take(folder: Path, run_id: str) -> int:
     """Take the lock of a folder; returns the descriptor to close.
 
     The kernel releases it when the process ends. Closed on exec, so that no child of the run keeps
-    it. The file is not removed: two processes could lock two files of one name. Raises RunAlive, or
-    EnvironmentLacks when the file cannot be opened: a folder has its name.
+    it. The file is not removed: two processes could lock two files of one name.
+
+    Raises RunInProgress, or EnvironmentLacks when the file cannot be opened: a folder has its name.
     """
     path = folder / NAME
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -54,7 +55,7 @@ def take(folder: Path, run_id: str) -> int:
         os.close(descriptor)
         if not isinstance(error, BlockingIOError):
             raise
-        raise RunAlive(
+        raise RunInProgress(
             f"the run {run_id} is being executed by another process",
             where=str(folder),
             hint="wait until it ends, or stop it with Ctrl-C",

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf import ownership, strict_json
-from sfcperf.control.lock import NAME, RunAlive, take
+from sfcperf.control.lock import NAME, RunInProgress, take
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.environment.state_root import VARIABLE, state_root
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
@@ -35,7 +35,7 @@ from sfcperf.input_file import read_input
 from sfcperf.results.documents import is_safe_name
 from sfcperf.results.files import replace_file
 
-__all__ = ["FurtherDriver", "RunAlive", "RunInfo", "RunState", "StateDir"]
+__all__ = ["FurtherDriver", "RunInProgress", "RunInfo", "RunState", "StateDir"]
 
 TAG_ALPHABET = string.digits + string.ascii_lowercase
 TAG_LENGTH = 6
@@ -173,7 +173,7 @@ class StateDir:
         return tags
 
     def claim(self, run_id: str) -> RunState | None:
-        """Lock the state of a dead run; None when there is no such run. Raises RunAlive, and
+        """Lock the state of a dead run; None when there is no such run. Raises RunInProgress, and
         EnvironmentLacks when another user could have written what is there."""
         folder = self._folder(run_id)
         with self._guard():
@@ -222,7 +222,7 @@ class StateDir:
             state = RunState(folder, take(folder, run_id))
             state.state_dir.mkdir()
         except FileExistsError as error:
-            raise RunAlive(f"another process has just resumed the run {run_id}") from error
+            raise RunInProgress(f"another process has just resumed the run {run_id}") from error
         return state
 
     def _tags(self) -> set[str]:

@@ -19,30 +19,31 @@ _LONGEST_REASON = 500
 _HINT = "is something between this machine and the server? Look at the server's log"
 
 
-class Undelivered(EnvironmentLacks):
+class DeliveryRefused(EnvironmentLacks):
     """The cluster did not take what was sent, and the run is not to blame: it waits."""
 
 
 def part(answer: Any, kind: type[T], *path: str) -> T:
-    """What an answer has at a path. Raises Undelivered when it is not there or of another type."""
+    """What an answer has at a path. Raises DeliveryRefused when it is not there, or of another
+    type."""
     found = getattr(answer, "body", answer)
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
-        raise Undelivered(
+        raise DeliveryRefused(
             f"this is not an answer of Elasticsearch: it has no {'.'.join(path)}", hint=_HINT
         )
     return found
 
 
 def acknowledged(answer: Any) -> None:
-    """Raises Undelivered unless the server says that it has done what it was asked for."""
+    """Raises DeliveryRefused unless the server says that it has done what it was asked for."""
     if not part(answer, bool, "acknowledged"):
-        raise Undelivered("the server did not acknowledge a change in time")
+        raise DeliveryRefused("the server did not acknowledge a change in time")
 
 
 def hits(answer: Any) -> list[Mapping[str, Any]]:
-    """Of a search; each has `_id` and `_index`. Raises Undelivered."""
+    """Of a search; each has `_id` and `_index`. Raises DeliveryRefused."""
     found = part(answer, list, "hits", "hits")
     for hit in found:
         part(hit, str, "_id")
@@ -55,12 +56,12 @@ def bulk(
 ) -> list[Mapping[str, Any]]:
     """Send actions in one request; gives the result of each, which has an integer `status`.
 
-    Raises Undelivered, and what the client raises.
+    Raises DeliveryRefused, and what the client raises.
     """
     lines: list[Any] = [line for action in actions for line in action if line is not None]
     items = part(client.bulk(operations=lines, **options), list, "items")
     if len(items) != len(actions):
-        raise Undelivered(
+        raise DeliveryRefused(
             f"the server answered {len(actions)} documents with {len(items)} results", hint=_HINT
         )
     results = []

@@ -16,7 +16,7 @@ from elastic_transport import NodeConfig, Urllib3HttpNode
 from elasticsearch.serializer import JsonSerializer
 
 from sfcperf import strict_json
-from sfcperf.elasticsearch.answers import Undelivered
+from sfcperf.elasticsearch.answers import DeliveryRefused
 
 MAX_BYTES = 1 << 26
 """Of an answer; a page of ids has 1 MiB."""
@@ -40,15 +40,15 @@ class BoundedNode(Urllib3HttpNode):
 class _Response(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
-        self.fp = io.BufferedReader(_Bounded(self.fp.detach(), sock))
+        self.fp = io.BufferedReader(_BoundedBody(self.fp.detach(), sock))
 
     def begin(self) -> None:
         super().begin()
         if self.headers.get("content-encoding", "identity") != "identity":
-            raise Undelivered("the server's answer is compressed, which was not asked for")
+            raise DeliveryRefused("the server's answer is compressed, which was not asked for")
 
 
-class _Bounded(io.RawIOBase):
+class _BoundedBody(io.RawIOBase):
     """The bytes of one answer."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
@@ -68,7 +68,7 @@ class _Bounded(io.RawIOBase):
         count = self._raw.readinto(buffer)
         self._left -= count or 0
         if self._left < 0:
-            raise Undelivered(f"the server's answer has more than {MAX_BYTES >> 20} MiB")
+            raise DeliveryRefused(f"the server's answer has more than {MAX_BYTES >> 20} MiB")
         return count
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfcperf import retry
-from sfcperf.elasticsearch.answers import Undelivered, reason
+from sfcperf.elasticsearch.answers import DeliveryRefused, reason
 from sfcperf.elasticsearch.secrets import API_KEY, PASSWORD, USER, credentials
 from sfcperf.elasticsearch.target import Target
 from sfcperf.environment.gather import refuse_unmet
@@ -30,7 +30,7 @@ AWAY = frozenset({429, 502, 503, 504})
 """Statuses of a server, or of a proxy before it, that may be well again in a moment."""
 
 
-class ServerAway(Undelivered):
+class ServerAway(DeliveryRefused):
     """The cluster does not answer now: what was to be sent waits."""
 
 
@@ -82,7 +82,7 @@ def _tls(target: Target) -> dict[str, Any]:
 def explaining(target: Target) -> Iterator[None]:
     """Errors of the client become ours.
 
-    Raises ServerAway for what may pass, Undelivered for other faults of the server,
+    Raises ServerAway for what may pass, DeliveryRefused for other faults of the server,
     EnvironmentLacks for what it refuses.
     """
     from elastic_transport import SerializationError, TlsError
@@ -90,7 +90,7 @@ def explaining(target: Target) -> Iterator[None]:
 
     try:
         yield
-    except Undelivered as error:
+    except DeliveryRefused as error:
         error.where = error.where or target.name
         raise
     except UnsupportedProductError as error:
@@ -104,9 +104,9 @@ def explaining(target: Target) -> Iterator[None]:
             hint="name the authority's certificate with --ca, or --fingerprint",
         ) from error
     except SerializationError as error:
-        raise Undelivered("the server's answer cannot be read", where=target.name) from error
+        raise DeliveryRefused("the server's answer cannot be read", where=target.name) from error
     except TransportError as error:
-        if isinstance(error.__cause__, Undelivered):
+        if isinstance(error.__cause__, DeliveryRefused):
             error.__cause__.where = target.name
             raise error.__cause__ from error
         raise ServerAway(
@@ -117,7 +117,7 @@ def explaining(target: Target) -> Iterator[None]:
 def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
     """What `step` gives, tried again for `retry_s` while the server is away.
 
-    `step` must bear being repeated. Raises ServerAway, Undelivered, EnvironmentLacks.
+    `step` must bear being repeated. Raises ServerAway, DeliveryRefused, EnvironmentLacks.
     """
 
     def explained() -> T:
@@ -140,7 +140,7 @@ def of_status(status: int, explanation: str, target: Target) -> EnvironmentLacks
     if status in AWAY:
         return ServerAway(f"the server is unavailable for now: {text}", where=target.name)
     if status >= 500:
-        return Undelivered(f"the server fails: {text}", where=target.name)
+        return DeliveryRefused(f"the server fails: {text}", where=target.name)
     if status == 401:
         return EnvironmentLacks(
             "the server requires credentials, or does not accept those given",

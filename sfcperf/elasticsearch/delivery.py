@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 
 from sfcperf.elasticsearch.publication import RETRY_S, Progress, send
-from sfcperf.elasticsearch.send import Sent
-from sfcperf.elasticsearch.spool import Spool, Waiting
+from sfcperf.elasticsearch.send import SendCounts
+from sfcperf.elasticsearch.spool import Spool, SpooledRun
 from sfcperf.elasticsearch.target import Target
 from sfcperf.environment.state_root import VARIABLE
 from sfcperf.errors import InputError, SfcperfError
@@ -22,7 +22,7 @@ def deliver(
     progress: Progress,
     retry_s: float = RETRY_S,
     keep: type[SfcperfError] = SfcperfError,
-) -> Mapping[str, Sent]:
+) -> Mapping[str, SendCounts]:
     """Send a run, now or later.
 
     Raises what `send` does; after an error of the kind `keep` the run waits in the spool, as it
@@ -44,8 +44,8 @@ def deliver(
 
 
 def deliver_waiting(
-    waiting: Waiting, *, spool: Spool, progress: Progress, retry_s: float = RETRY_S
-) -> Mapping[str, Sent]:
+    waiting: SpooledRun, *, spool: Spool, progress: Progress, retry_s: float = RETRY_S
+) -> Mapping[str, SendCounts]:
     """Send a run from the spool. Raises as `deliver`, and InputError when the run folder is gone
     or holds another run by now: the entry stays, for its reader to decide."""
     try:
@@ -58,7 +58,7 @@ def deliver_waiting(
     return deliver(store, waiting.target, spool=spool, progress=progress, retry_s=retry_s)
 
 
-def _lost(waiting: Waiting, what: str) -> InputError:
+def _lost(waiting: SpooledRun, what: str) -> InputError:
     return InputError(
         f"the run {waiting.run_id} waits to be sent, and {what}",
         where=str(waiting.folder),

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfcperf.elasticsearch.answers import Action, Undelivered, bulk, hits, part, reason
+from sfcperf.elasticsearch.answers import Action, DeliveryRefused, bulk, hits, part, reason
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
@@ -33,7 +33,7 @@ class Entry:
 
 def count(client: Elasticsearch, stream: str, run_id: str) -> int:
     """Documents of a run in a stream, everything sent so far included; 0 without the stream.
-    Raises Undelivered, and what the client raises."""
+    Raises DeliveryRefused, and what the client raises."""
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.count(index=stream, query=_of(run_id), ignore_unavailable=True)
     return part(answer, int, "count")
@@ -44,7 +44,7 @@ def entries(
 ) -> Iterator[Entry]:
     """All of them, a page at a time, as of one moment.
 
-    Raises Undelivered when they are many more than `expected`, and what the client raises.
+    Raises DeliveryRefused when they are many more than `expected`, and what the client raises.
     """
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.search(
@@ -63,7 +63,9 @@ def entries(
         while found := hits(answer):
             left -= len(found)
             if left < 0:
-                raise Undelivered(f"{stream} has far more documents of this run than it can have")
+                raise DeliveryRefused(
+                    f"{stream} has far more documents of this run than it can have"
+                )
             yield from (Entry(hit["_id"], hit["_index"], hash_of(hit)) for hit in found)
             answer = client.scroll(scroll_id=part(answer, str, "_scroll_id"), scroll=_SCROLL)
     finally:
@@ -79,7 +81,7 @@ def hash_of(hit: Mapping[str, Any]) -> str:
 
 
 def remove(client: Elasticsearch, found: Sequence[Entry]) -> None:
-    """Delete documents from their backing indices. Raises Undelivered, and what the client
+    """Delete documents from their backing indices. Raises DeliveryRefused, and what the client
     raises."""
     for begin in range(0, len(found), PAGE):
         actions: list[Action] = [
@@ -88,14 +90,14 @@ def remove(client: Elasticsearch, found: Sequence[Entry]) -> None:
         ]
         for result in bulk(client, actions):
             if result["status"] not in (200, 404):
-                raise Undelivered(f"the server does not remove a duplicate: {reason(result)}")
+                raise DeliveryRefused(f"the server does not remove a duplicate: {reason(result)}")
 
 
 def _forget(client: Elasticsearch, answer: Any) -> None:
     """The server forgets a search by itself after a while; until then it holds resources."""
     from elasticsearch import ApiError, TransportError
 
-    with suppress(Undelivered, ApiError, TransportError):
+    with suppress(DeliveryRefused, ApiError, TransportError):
         client.clear_scroll(scroll_id=part(answer, str, "_scroll_id"))
 
 

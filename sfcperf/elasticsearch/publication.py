@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sfcperf.elasticsearch import inventory, templates
-from sfcperf.elasticsearch.answers import Undelivered
+from sfcperf.elasticsearch.answers import DeliveryRefused
 from sfcperf.elasticsearch.connection import connect, with_retries
 from sfcperf.elasticsearch.documents import Documents
 from sfcperf.elasticsearch.mappings import STREAMS, Stream, data_stream
-from sfcperf.elasticsearch.send import Sender, Sent
+from sfcperf.elasticsearch.send import SendCounts, Sender
 from sfcperf.elasticsearch.spool import Spool
 from sfcperf.elasticsearch.target import Target
 from sfcperf.results.store import RunStore
@@ -29,10 +29,10 @@ def send(
     *,
     retry_s: float = RETRY_S,
     progress: Progress = lambda _stream, _done, _total: None,
-) -> Mapping[str, Sent]:
+) -> Mapping[str, SendCounts]:
     """Send a run; gives what became of its documents, by data stream. Repeatable at any time.
 
-    Raises ServerAway when a request had no success for `retry_s`, Undelivered when the server
+    Raises ServerAway when a request had no success for `retry_s`, DeliveryRefused when the server
     fails otherwise, EnvironmentLacks when it refuses or another process is sending the run,
     InputError when the run folder is damaged.
     """
@@ -54,7 +54,7 @@ def _stream(
     stream: Stream,
     retry_s: float,
     progress: Progress,
-) -> Sent:
+) -> SendCounts:
     name, total = data_stream(stream, target.prefix), documents.count(stream)
     progress(name, 0, total)
     before = with_retries(target, retry_s, lambda: inventory.count(client, name, documents.run_id))
@@ -87,7 +87,7 @@ def _settle(
     inventory.remove(client, surplus)
     missing = len(wanted - seen)
     if missing:
-        raise Undelivered(
+        raise DeliveryRefused(
             f"{missing} of {total} documents are not in {name} although the server took them",
             hint="check what deletes them",
         )

@@ -36,7 +36,7 @@ THREADS = 3
 
 
 @dataclass
-class Sent:
+class SendCounts:
     """What became of the documents of one stream."""
 
     new: int = 0
@@ -62,17 +62,19 @@ class Sender:
     """Name of the data stream."""
     retry_s: float
     """How long the documents of one request are tried again before the server counts as away."""
-    sent: Sent = field(default_factory=Sent)
+    sent: SendCounts = field(default_factory=SendCounts)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def send(
         self, documents: Iterable[Document], *, look_up: bool, progress: Callable[[int], None]
-    ) -> Sent:
+    ) -> SendCounts:
         """Send all; a few chunks are in memory at a time, however many documents there are.
 
         `look_up` when documents of the run may be there already. `progress` gets the number of
-        documents that are safe by now. Raises ServerAway when a request was not done within
-        `retry_s`, Undelivered when the server fails, EnvironmentLacks when it refuses a document.
+        documents that are safe by now.
+
+        Raises ServerAway when a request was not done within `retry_s`, DeliveryRefused when the
+        server fails, EnvironmentLacks when it refuses a document.
         """
         given_up = waiting.Cancellation(
             lambda: EnvironmentLacks("abandoned because another request failed")

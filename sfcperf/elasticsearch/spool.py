@@ -35,7 +35,7 @@ MAX_ENTRY_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Waiting:
+class SpooledRun:
     """A run that is to be sent."""
 
     file: Path
@@ -56,7 +56,7 @@ class Spool:
     def __init__(self, root: Path | None = None) -> None:
         self.folder = (root or state_root()) / "spool"
 
-    def enter(self, store: RunStore, target: Target) -> tuple[Waiting, bool]:
+    def enter(self, store: RunStore, target: Target) -> tuple[SpooledRun, bool]:
         """Note that a run is to be sent; on disk when this returns. Gives the entry, and whether
         it is new.
 
@@ -65,7 +65,7 @@ class Spool:
         folder = store.folder.resolve()
         key = json.dumps([store.run_id, str(folder), target.urls, target.prefix])
         file = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
-        waiting = Waiting(file, store.run_id, folder, target, utc_now())
+        waiting = SpooledRun(file, store.run_id, folder, target, utc_now())
         with system_errors_as(
             EnvironmentLacks,
             "the folder for runs that wait to be sent cannot be written",
@@ -106,28 +106,28 @@ class Spool:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self._check_ours()
 
-    def explain(self, waiting: Waiting, problem: str) -> None:
+    def explain(self, waiting: SpooledRun, problem: str) -> None:
         """Note why it waits."""
         replace_file(waiting.file, _text(replace(waiting, problem=problem)))
 
-    def done(self, waiting: Waiting) -> None:
+    def done(self, waiting: SpooledRun) -> None:
         """It is sent."""
         waiting.file.unlink(missing_ok=True)
         sync_folder(self.folder)
 
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[SpooledRun]:
         """All entries that can be read, oldest first.
 
         Raises EnvironmentLacks when the folder cannot be read, or others can write there.
         """
-        found = (entry for entry in self._entries() if isinstance(entry, Waiting))
+        found = (entry for entry in self._entries() if isinstance(entry, SpooledRun))
         return sorted(found, key=lambda entry: entry.since)
 
     def damaged(self) -> list[InputError]:
         """What is wrong with the other entries."""
         return [entry for entry in self._entries() if isinstance(entry, InputError)]
 
-    def _entries(self) -> Iterator[Waiting | InputError]:
+    def _entries(self) -> Iterator[SpooledRun | InputError]:
         unread = "the folder for runs that wait to be sent cannot be read"
         with system_errors_as(EnvironmentLacks, unread, where=self.folder):
             if not self.folder.exists():
@@ -161,7 +161,7 @@ def _locked(file: Path) -> int | None:
         os.close(lock)
 
 
-def _text(waiting: Waiting) -> str:
+def _text(waiting: SpooledRun) -> str:
     document = {
         "schema_version": SCHEMA_VERSION,
         "run_id": waiting.run_id,
@@ -173,7 +173,7 @@ def _text(waiting: Waiting) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _read(file: Path) -> Waiting:
+def _read(file: Path) -> SpooledRun:
     what, hint = "an entry of the spool", "remove it, and send the run with `sfcperf index RUN`"
     content = read_input(file, what, max_bytes=MAX_ENTRY_BYTES, hint=hint)
     try:
@@ -183,7 +183,7 @@ def _read(file: Path) -> Waiting:
     if (found := misfit("spool", document)) is not None:
         pointer, message = found
         raise InputError(f"{what} is damaged: {message}", where=f"{file}#{pointer}", hint=hint)
-    return Waiting(
+    return SpooledRun(
         file=file,
         run_id=document["run_id"],
         folder=Path(document["folder"]),

@@ -66,9 +66,10 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
     """Install what is missing or older; gives the names of the templates that were written.
 
     A newer SFCPerf's templates are left as they are: fields are only ever added. Streams that
-    exist get the new fields at once. Raises EnvironmentLacks when a template of that name is
-    not SFCPerf's, Undelivered for an answer that makes no sense, elasticsearch.ApiError when the
-    server refuses.
+    exist get the new fields at once.
+
+    Raises EnvironmentLacks when a template of that name is not SFCPerf's, DeliveryRefused for an
+    answer that makes no sense, elasticsearch.ApiError when the server refuses.
     """
     quiet = client.options(ignore_status=404)
     written = []

@@ -14,7 +14,7 @@ _STDERR_LINES_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Completed:
+class CompletedCommand:
     """A command that ended."""
 
     argv: tuple[str, ...]
@@ -27,7 +27,7 @@ class Completed:
         """Standard output as text."""
         return self.stdout.decode(errors="replace")
 
-    def checked(self) -> Completed:
+    def checked(self) -> CompletedCommand:
         """This result, if the command succeeded. Raises MeasurementError with the last lines of
         stderr when the exit status is not 0."""
         if self.returncode == 0:
@@ -120,7 +120,7 @@ class Host(ABC):
         timeout_s: float,
         stdin: bytes | None = None,
         check: bool = True,
-    ) -> Completed:
+    ) -> CompletedCommand:
         """Run to the end.
 
         Raises MeasurementError when it cannot start, when timeout_s is over, and, with `check`,
@@ -132,7 +132,7 @@ class Host(ABC):
     @abstractmethod
     def run_unchecked(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
-    ) -> Completed:
+    ) -> CompletedCommand:
         """What `run` does without `check`: a host implements this, and others call `run`."""
 
     @abstractmethod

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sfcperf.errors import MeasurementError, system_errors_as
 from sfcperf.hosts import process
-from sfcperf.hosts.base import Completed, Conversation, Host, Process
+from sfcperf.hosts.base import CompletedCommand, Conversation, Host, Process
 from sfcperf.hosts.local_conversation import LocalConversation
 
 NETNS_FOLDER = Path("/run/netns")
@@ -34,7 +34,7 @@ class NamespaceHost(Host):
 
     def run_unchecked(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
-    ) -> Completed:
+    ) -> CompletedCommand:
         """Run the command in the namespace and the cgroups, and wait for its end."""
         return process.run(
             argv,

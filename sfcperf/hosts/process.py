@@ -17,7 +17,7 @@ from sfcperf import waiting
 from sfcperf.environment.tools import search_path
 from sfcperf.environment.variables import of_tools
 from sfcperf.errors import MeasurementError, system_errors_as
-from sfcperf.hosts.base import Completed, Process
+from sfcperf.hosts.base import CompletedCommand, Process
 
 _READ_BYTES = 1 << 16
 
@@ -126,7 +126,7 @@ def run(
     check: bool = True,
     namespace: Path | None = None,
     cgroups: Sequence[Path] = (),
-) -> Completed:
+) -> CompletedCommand:
     """Run a command to its end; errors as in `Host.run`."""
     with start(
         argv,
@@ -145,7 +145,7 @@ def run(
             if popen.returncode is None:
                 # Nothing of ours is left running.
                 os.killpg(popen.pid, signal.SIGKILL)
-    completed = Completed(tuple(argv), popen.returncode, out, err)
+    completed = CompletedCommand(tuple(argv), popen.returncode, out, err)
     return completed.checked() if check else completed
 
 

@@ -22,7 +22,7 @@ _MS_DOS_FOLDER = 0x10
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedFile:
     """A file as it was packed."""
 
     bytes: int
@@ -39,7 +39,7 @@ class Archive:
     """
 
     def __init__(self, path: Path) -> None:
-        self.files: dict[str, Packed] = {}
+        self.files: dict[str, PackedFile] = {}
         self._folders: set[str] = set()
         self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL)
 
@@ -54,7 +54,7 @@ class Archive:
         content = text.encode()
         info = self._entry(name, len(content))
         self._zip.writestr(info, content)
-        self.files[name] = Packed(len(content), hashlib.sha256(content).hexdigest())
+        self.files[name] = PackedFile(len(content), hashlib.sha256(content).hexdigest())
 
     def add_file(self, name: str, source: Path) -> None:
         """Add a file; what is hashed is what is packed, even when the source changes meanwhile.
@@ -68,7 +68,7 @@ class Archive:
                     digest.update(chunk)
                     size += len(chunk)
                     target.write(chunk)
-        self.files[name] = Packed(size, digest.hexdigest())
+        self.files[name] = PackedFile(size, digest.hexdigest())
 
     def _entry(self, name: str, size: int) -> zipfile.ZipInfo:
         info = _info(name, size)
@@ -79,14 +79,14 @@ class Archive:
         return info
 
 
-def hash_file(path: Path) -> Packed:
+def hash_file(path: Path) -> PackedFile:
     """Size and SHA-256 of a file. Raises OSError."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
-    return Packed(path.stat().st_size, digest.hexdigest())
+    return PackedFile(path.stat().st_size, digest.hexdigest())
 
 
-def hash_list(files: Mapping[str, Packed]) -> str:
+def hash_list(files: Mapping[str, PackedFile]) -> str:
     """Text that `sha256sum -c` reads: a line for each file, sorted by name."""
     return "".join(f"{files[name].sha256}  {name}\n" for name in sorted(files))
 

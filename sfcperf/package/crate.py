@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sfcperf.package.archive import Packed
+from sfcperf.package.archive import PackedFile
 from sfcperf.package.layout import HASHES, MANIFEST, README
 from sfcperf.package.people import Author
 
@@ -37,7 +37,7 @@ _DESCRIPTIONS = {
 }
 
 
-def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
+def crate_text(document: Mapping[str, Any], files: Mapping[str, PackedFile]) -> str:
     """The metadata file. `document` is package.json; `files` are all files but this one and the
     list of hashes. The same arguments give the same text."""
     from rocrate.rocrate import ROCrate
@@ -69,7 +69,7 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, Packed]) -> str:
     return json.dumps(graph, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _file(crate: ROCrate, name: str, packed: Packed | None) -> None:
+def _file(crate: ROCrate, name: str, packed: PackedFile | None) -> None:
     properties: dict[str, Any] = {
         "name": _DESCRIPTIONS.get(name, name),
         "encodingFormat": _type(name),
@@ -82,7 +82,7 @@ def _file(crate: ROCrate, name: str, packed: Packed | None) -> None:
     crate.add_file(dest_path=name, properties=properties)
 
 
-def _results(folder: str, files: Mapping[str, Packed]) -> list[str]:
+def _results(folder: str, files: Mapping[str, PackedFile]) -> list[str]:
     """What a run measured; one that was interrupted early has no raw output, or no trials."""
     trials, raw = f"{folder}/trials.jsonl", _raw(folder)
     has_raw = any(name.startswith(raw) for name in files)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfcperf.control.lock import RunAlive, is_held
+from sfcperf.control.lock import RunInProgress, is_held
 from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 from sfcperf.package.layout import CAPTURES
@@ -39,11 +39,11 @@ class RunFiles:
 def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False) -> RunFiles:
     """List what to pack. `own_lock`: the lock is held by this process itself, which publishes.
 
-    Raises RunAlive when a process works on the run; InputError when the folder is damaged, or
+    Raises RunInProgress when a process works on the run; InputError when the folder is damaged, or
     holds something that is neither a file nor a folder.
     """
     if is_held(store.folder) and not own_lock:
-        raise RunAlive(
+        raise RunInProgress(
             f"the run {store.run_id} is being executed",
             where=str(store.folder),
             hint="wait for its end",

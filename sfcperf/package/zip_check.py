@@ -52,13 +52,13 @@ _ZIP64 = 1
 """Kind of extra field."""
 
 
-class Refused(InputError):
+class PackageRefused(InputError):
     """The file is malicious, damaged, or not a package: nothing was unpacked from it."""
 
 
-def refused(what: str, where: Path | str) -> Refused:
+def refused(what: str, where: Path | str) -> PackageRefused:
     """The error for an archive that is not opened."""
-    return Refused(f"this package is rejected: {what}", where=str(where))
+    return PackageRefused(f"this package is rejected: {what}", where=str(where))
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def reading(where: Path) -> Iterator[None]:
 
 
 def inspect(path: Path, *, max_bytes: int = MAX_BYTES) -> list[zipfile.ZipInfo]:
-    """Files of a package, sorted by name. Raises Refused, or OSError."""
+    """Files of a package, sorted by name. Raises PackageRefused, or OSError."""
     with path.open("rb") as file, reading(path):
         directory_start = _directory(file, path)
         with zipfile.ZipFile(file) as archive:

@@ -34,7 +34,7 @@ _MOST_UNREAD = 0.01
 """Share of the frames that nobody misses."""
 
 
-class LeftOut(dict[str, int]):
+class LeftOutCounts(dict[str, int]):
     """Reason -> number of frames. Those of readers are `headers`, `ipv4_length_0`, `nsh`, and
     `ethertype_0x8847` with any EtherType."""
 
@@ -64,7 +64,7 @@ class LeftOut(dict[str, int]):
     def doubts(self, frames: int) -> Iterator[str]:
         """Why a result that lacks them cannot be trusted; none for a few of so many frames."""
         if self.unread > _MOST_UNREAD * frames:
-            yield from LeftOut({r: n for r, n in self.items() if _is_unread(r)}).lines(frames)
+            yield from LeftOutCounts({r: n for r, n in self.items() if _is_unread(r)}).lines(frames)
 
 
 def reason_of(frame: bytes) -> str:

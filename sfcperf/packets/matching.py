@@ -11,7 +11,7 @@ Seen = tuple[Hashable, int]
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedPackets:
     """Packets that were seen on both sides, and how many were not."""
 
     crossings: tuple[tuple[int, int], ...]
@@ -24,7 +24,7 @@ class Matched:
     """Packets that went in, alike, of which not all came out again (or more came out)."""
 
 
-def match(entered: Iterable[Seen], left: Iterable[Seen]) -> Matched:
+def match(entered: Iterable[Seen], left: Iterable[Seen]) -> MatchedPackets:
     """Pair what is alike. Of several packets that are alike, when all came out, the first in is
     taken for the first out: their mean is right in whichever order they left. When some did not,
     nobody can tell which, and none is paired."""
@@ -43,7 +43,7 @@ def match(entered: Iterable[Seen], left: Iterable[Seen]) -> Matched:
         else:
             ambiguous += len(before)
     only_left += sum(len(times) for key, times in outs.items() if key not in ins)
-    return Matched(tuple(sorted(crossings)), only_entered, only_left, ambiguous)
+    return MatchedPackets(tuple(sorted(crossings)), only_entered, only_left, ambiguous)
 
 
 def _times(crossings: Iterable[Seen]) -> dict[Hashable, list[int]]:

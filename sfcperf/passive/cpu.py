@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.sampling import Look, SamplingMonitor
+from sfcperf.passive.sampling import SampleTime, SamplingMonitor
 from sfcperf.results.values import Observation
 
 CPU_CORES = "cpu_cores"
@@ -30,7 +30,7 @@ class CpuMonitor(SamplingMonitor):
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """One observation per instance; none at the first call."""
         for instance, meter in self._meters.items():
-            look = Look()
+            look = SampleTime()
             cpu_s = meter.cpu_s()
             now = look.middle_s()
             if instance in self._last:

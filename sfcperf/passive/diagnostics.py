@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.counts import unit
-from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.passive.sampling import INTERVAL, SampleTime, SamplingMonitor
 from sfcperf.plugins import object_schema
 from sfcperf.results.values import Observation
 
@@ -100,7 +100,7 @@ class DiagnosticsMonitor(SamplingMonitor):
 
 
 def _ask(instance: str, ask: Callable[[], Mapping[str, float]]) -> _Answer:
-    used_s, look = time.thread_time(), Look()
+    used_s, look = time.thread_time(), SampleTime()
     values: Mapping[str, float] = {}
     problem = None
     try:

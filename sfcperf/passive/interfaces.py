@@ -9,7 +9,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import InterfaceCounters, interface_counters
 from sfcperf.management.deployment import Deployment, Hop
-from sfcperf.passive.sampling import Look, SamplingMonitor
+from sfcperf.passive.sampling import SampleTime, SamplingMonitor
 from sfcperf.results.values import Observation
 
 
@@ -46,7 +46,7 @@ class InterfaceMonitor(SamplingMonitor):
         counters = {}
         for hop in self._hops:
             if hop.host not in readings:
-                look = Look()
+                look = SampleTime()
                 there = interface_counters(hop.host.read_text("/proc/net/dev"))
                 readings[hop.host] = (look.middle_s(), there)
             moment, there = readings[hop.host]

@@ -15,7 +15,7 @@ from sfcperf.hosts import clock
 from sfcperf.hosts.procfs import used_cpu_s
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.base import Monitor
-from sfcperf.passive.pptmon_instance import Ended, Instance, end_all
+from sfcperf.passive.pptmon_instance import Instance, InstanceResult, end_all
 from sfcperf.passive.pptmon_observations import VISIBLE, lost_on_the_way, observations
 from sfcperf.passive.pptmon_placement import Placement, place, visible
 from sfcperf.plugins import Requirement, array, choice, number, object_schema, port, positive
@@ -234,7 +234,7 @@ class PptmonMonitor(Monitor):
                 allowed="`time`: each VNF measures it by itself",
             )
 
-    def _end(self) -> list[Ended]:
+    def _end(self) -> list[InstanceResult]:
         """Sources first; the others when what they sampled has left the chain."""
         instances, self._instances = self._instances, []
         sources = [instance for instance in instances if instance.placement.samples]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfcperf.dataplane.pptmon.events import Event, EventError, Failed, Ready, parse
+from sfcperf.dataplane.pptmon.events import ErrorEvent, Event, EventError, ReadyEvent, parse
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
 from sfcperf.hosts.base import Process
@@ -24,7 +24,7 @@ _MOST_SAID = 500
 
 
 @dataclass(frozen=True)
-class Ended:
+class InstanceResult:
     """What an instance left."""
 
     placement: Placement
@@ -66,7 +66,7 @@ class Instance:
         """Return when its programs are attached. Raises MeasurementError when they never will."""
 
         def ready() -> bool:
-            return any(isinstance(event, Ready) for event in self._events())
+            return any(isinstance(event, ReadyEvent) for event in self._events())
 
         if not self.process.becomes(ready, timeout_s=_START_TIMEOUT_S, period_s=_POLL_S):
             why = self._why(self._events())
@@ -76,7 +76,7 @@ class Instance:
                 hint="`pptmon --check`, run there, says what its kernel lacks",
             )
 
-    def _end(self, died: int | None, cpu_s: float) -> Ended:
+    def _end(self, died: int | None, cpu_s: float) -> InstanceResult:
         """Wait for its end and read what it said. `died`: its status, if it had ended before."""
         status = self.process.stop(_STOP_TIMEOUT_S)
         problem: str | None = None
@@ -89,7 +89,7 @@ class Instance:
             problem = f"it ended by itself, with {_status(died)}: {self._why(events)}"
         elif status != 0:
             problem = f"it failed as it ended, with {_status(status)}: {self._why(events)}"
-        return Ended(self.placement, events, cpu_s, problem, self.clock_offset_ns)
+        return InstanceResult(self.placement, events, cpu_s, problem, self.clock_offset_ns)
 
     def _events(self, *, strict: bool = False) -> tuple[Event, ...]:
         """Whole lines so far; with `strict`, what is none is an error."""
@@ -108,7 +108,7 @@ class Instance:
 
     def _why(self, events: tuple[Event, ...]) -> str:
         for event in reversed(events):
-            if isinstance(event, Failed):
+            if isinstance(event, ErrorEvent):
                 return event.error
         with suppress(OSError):
             if text := self.complaints.read_text(errors="replace").strip():
@@ -116,7 +116,7 @@ class Instance:
         return "it does not say why"
 
 
-def end_all(instances: Sequence[Instance]) -> list[Ended]:
+def end_all(instances: Sequence[Instance]) -> list[InstanceResult]:
     """Detach them, in this order but without waiting for each, and read what they said; never
     raises for what went wrong with one."""
     before = [(i.process.poll(), used_cpu_s(i.placement.host, i.process.pid)) for i in instances]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sfcperf.dataplane.pptmon.events import Counters, Sample
-from sfcperf.passive.pptmon_instance import Ended
+from sfcperf.passive.pptmon_instance import InstanceResult
 from sfcperf.passive.pptmon_placement import Direction
 from sfcperf.results.values import Observation
 
@@ -49,7 +49,7 @@ class Path:
         return f"pptmon_{name}" if self.direction == "forward" else f"pptmon_reverse_{name}"
 
 
-def paths(ended: Sequence[Ended]) -> dict[Direction, Path]:
+def paths(ended: Sequence[InstanceResult]) -> dict[Direction, Path]:
     """The path of each direction that was watched."""
     found: dict[Direction, Path] = {}
     for direction in ("forward", "reverse"):
@@ -60,7 +60,7 @@ def paths(ended: Sequence[Ended]) -> dict[Direction, Path]:
     return found
 
 
-def observations(ended: Sequence[Ended], time_ns: int) -> list[Observation]:
+def observations(ended: Sequence[InstanceResult], time_ns: int) -> list[Observation]:
     """Of all samples in order of time, then the counters, which are said once, at `time_ns`."""
     along = paths(ended)
     rows: list[Observation] = []
@@ -75,7 +75,7 @@ def observations(ended: Sequence[Ended], time_ns: int) -> list[Observation]:
     return sorted(rows, key=lambda row: row.time_ns)
 
 
-def lost_on_the_way(ended: Sequence[Ended]) -> dict[Direction, int]:
+def lost_on_the_way(ended: Sequence[InstanceResult]) -> dict[Direction, int]:
     """Directions in which no sample came through although packets were sampled, and how many."""
     sampled: Counter[Direction] = Counter()
     reported: Counter[Direction] = Counter()
@@ -133,7 +133,7 @@ def _judged(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Obs
         yield Observation(time_ns, CHAIN, path.count(name), "1", count)
 
 
-def _counted(instance: Ended, path: Path, time_ns: int) -> Iterator[Observation]:
+def _counted(instance: InstanceResult, path: Path, time_ns: int) -> Iterator[Observation]:
     """The program's own counters at the end; of those that stayed 0, only the two that say
     whether samples were taken and came through."""
     for name, count in _counters(instance).items():
@@ -142,7 +142,7 @@ def _counted(instance: Ended, path: Path, time_ns: int) -> Iterator[Observation]
             yield Observation(time_ns, instance.placement.function.name, metric, "1", count)
 
 
-def _counters(instance: Ended) -> Mapping[str, int]:
+def _counters(instance: InstanceResult) -> Mapping[str, int]:
     """Those that were said last; none when it was killed."""
     counters = [event for event in instance.events if isinstance(event, Counters)]
     return counters[-1].values if counters else {}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sfcperf.hosts.procfs import ProcessStat, process_stat
 from sfcperf.management.deployment import Deployment
-from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.passive.sampling import INTERVAL, SampleTime, SamplingMonitor
 from sfcperf.plugins import integer, object_schema
 from sfcperf.results.values import Observation
 
@@ -51,7 +51,7 @@ class ProcessMonitor(SamplingMonitor):
         known, self._known = self._known, {}
         looks, self._looks = self._looks, {}
         for instance, meter in self._meters.items():
-            look = Look()
+            look = SampleTime()
             processes = [process_stat(line) for line in meter.processes()]
             self._looks[instance] = moment = look.middle_s()
             elapsed_s = moment - looks.get(instance, -math.inf)

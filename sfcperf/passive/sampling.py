@@ -108,7 +108,7 @@ class Sampler:
         return own
 
 
-class Look:
+class SampleTime:
     """A look at something, which takes a while where it is another machine's."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from sfcperf.errors import CannotBeMeasured, InputError
 from sfcperf.management.deployment import Deployment, LookupCounts, ReportingSff, SffCounts
 from sfcperf.management.observable import AskObservable
-from sfcperf.passive.sampling import INTERVAL, Look, SamplingMonitor
+from sfcperf.passive.sampling import INTERVAL, SampleTime, SamplingMonitor
 from sfcperf.plugins import object_schema
 from sfcperf.results.values import Observation
 from sfcperf.workflow.model import Scenario
@@ -99,7 +99,7 @@ class SffMonitor(SamplingMonitor):
     def sample(self, time_ns: int) -> Iterator[Observation]:
         """Give what each SFF and each lookup counted since the previous sample, and the rates."""
         for name, sff in self._sffs.items():
-            look = Look()
+            look = SampleTime()
             counts = sff.read()
             now_s = look.middle_s()
             self._last[name] = counts

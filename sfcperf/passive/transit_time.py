@@ -17,7 +17,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment, Hop, ServiceFunction
 from sfcperf.packets.identity import SNAPLEN, identity
-from sfcperf.packets.matching import Matched, Seen, match
+from sfcperf.packets.matching import MatchedPackets, Seen, match
 from sfcperf.packets.pcap_file import recorded
 from sfcperf.passive.base import Monitor
 from sfcperf.passive.pptmon_placement import DIRECTIONS, Direction, visible
@@ -175,7 +175,7 @@ class TransitTimeMonitor(Monitor):
         return [(known, time_ns) for known, time_ns in seen if known is not None]
 
     def _observations(
-        self, crossing: Crossing, matched: Matched, time_ns: int
+        self, crossing: Crossing, matched: MatchedPackets, time_ns: int
     ) -> Iterator[Observation]:
         source = crossing.function.name
         prefix = "" if crossing.direction == "forward" else "reverse_"

@@ -13,7 +13,7 @@ Levels = Mapping[str, Any]
 """Factor -> level: a scenario."""
 
 
-class _OfMetric(Protocol):
+class _HasMetric(Protocol):
     @property
     def label(self) -> str: ...
 
@@ -21,7 +21,7 @@ class _OfMetric(Protocol):
     def metric(self) -> str: ...
 
 
-Row = TypeVar("Row", bound=_OfMetric)
+Row = TypeVar("Row", bound=_HasMetric)
 
 
 def axis_levels(factor: str, scenarios: Sequence[Levels]) -> tuple[Any, ...]:

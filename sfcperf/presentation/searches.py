@@ -13,7 +13,7 @@ from sfcperf.errors import InputError
 from sfcperf.presentation import units
 from sfcperf.presentation.levels import Levels
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.searches import GoalResult, Offered, Search, search_of
+from sfcperf.results.searches import GoalResult, OfferedLoad, Search, search_of
 from sfcperf.results.store import RunStore
 
 PERCENTILES: Mapping[str, str] = {
@@ -57,7 +57,7 @@ class SearchGroup:
         """The highest load that was offered."""
         return max((o.rate_pps for _, o in self.loads("search")), default=0.0)
 
-    def loads(self, purpose: str) -> list[tuple[TrialRecord, Offered]]:
+    def loads(self, purpose: str) -> list[tuple[TrialRecord, OfferedLoad]]:
         """Loads that were offered for `search` or for `latency`."""
         return [
             (record, load)
@@ -66,7 +66,7 @@ class SearchGroup:
             if load.purpose == purpose
         ]
 
-    def loads_near(self) -> list[tuple[TrialRecord, Offered]]:
+    def loads_near(self) -> list[tuple[TrialRecord, OfferedLoad]]:
         """Those of the search that are near the bounds; all where there are none."""
         bounds = self.bounds
         offered = self.loads("search")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-class _OfScenario(Protocol):
+class _HasScenario(Protocol):
     @property
     def scenario(self) -> Levels: ...
 
@@ -25,7 +25,7 @@ class _OfScenario(Protocol):
     def metric(self) -> str: ...
 
 
-Row = TypeVar("Row", bound=_OfScenario)
+Row = TypeVar("Row", bound=_HasScenario)
 
 
 def scenario_table(

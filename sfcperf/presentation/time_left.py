@@ -1,4 +1,4 @@
-"""TimeLeft: how long a run still takes, and how far off the plan's estimate was so far."""
+"""RemainingTime: how long a run still takes, and how far off the plan's estimate was so far."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROUNDING_S = 1e-3
 """Below it, what is left of a sum of durations is nothing."""
 
 
-class TimeLeft:
+class RemainingTime:
     """The plan's estimate, times the ratio by which trials took longer until now.
 
     All durations are seconds. A trial took what passed since the one before it ended, so that
@@ -106,7 +106,7 @@ class TimeLeft:
         return f"trials take {self.ratio:.1f} times as long as planned"
 
 
-def time_left_of(live: LiveRun, workflow: Workflow) -> TimeLeft | None:
+def time_left_of(live: LiveRun, workflow: Workflow) -> RemainingTime | None:
     """Of a run that another process executes, by its records since the last session began. None
     without trials to come, and for a run that nobody executes.
 
@@ -122,7 +122,7 @@ def time_left_of(live: LiveRun, workflow: Workflow) -> TimeLeft | None:
     planned_s = _planned_s(ended, workflow)
     # What the session did before its first trial was deployed is not part of the plan.
     now_s = _s(ended[0].started_at) if ended else live.seen_at.timestamp()
-    left = TimeLeft(lambda: now_s)
+    left = RemainingTime(lambda: now_s)
     left.add(sum(planned_s) + to_come_s)
     for record, planned in zip(ended, planned_s, strict=True):
         now_s = _s(record.ended_at)

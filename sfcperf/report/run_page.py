@@ -84,12 +84,12 @@ def write_run_report(run: RunStore, formats: Sequence[str]) -> list[Path]:
 def live_page(run: RunStore, version: str) -> str:
     """The page of a run as it is now, with summaries of the trials so far: what comes at the end of
     a run (telemetry, attribution, figure files) is not there before. Writes nothing."""
-    data = _SoFar(run, run.run_id) if is_held(run.folder) else RunData(run, run.run_id)
+    data = _UnfinishedRun(run, run.run_id) if is_held(run.folder) else RunData(run, run.run_id)
     index = TrialIndex(data.trials)
     return _page(data, resolve_figures([data], data.figures, index), index, version)
 
 
-class _SoFar(RunData):
+class _UnfinishedRun(RunData):
     """A run in progress, without summary.json."""
 
     @cached_property
@@ -147,8 +147,8 @@ def _page(
             manifest,
             trials,
             summaries,
-            is_alive=isinstance(run, _SoFar),
-            time_left=run.time_left if isinstance(run, _SoFar) else "",
+            is_alive=isinstance(run, _UnfinishedRun),
+            time_left=run.time_left if isinstance(run, _UnfinishedRun) else "",
         ),
         facts=run_facts.run_facts(manifest, trials),
         drawings=chain_drawing.drawings(workflow.scenarios, trials) if workflow is not None else [],

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from sfcperf.control.live import check_there, version_of
 from sfcperf.errors import EnvironmentLacks, InputError, system_errors_as
 from sfcperf.report.run_page import live_page
-from sfcperf.rest.idle import LONGEST_S, Idle
+from sfcperf.rest.idle import LONGEST_S, IdleConnections
 from sfcperf.results.store import RunFile, RunStore
 
 ADDRESS = "127.0.0.1"
@@ -145,7 +145,7 @@ class _Server(http.server.ThreadingHTTPServer):
     def __init__(self, *args: Any, longest_idle_s: float) -> None:
         self._open: dict[socket.socket, bool] = {}
         """Connections, the oldest first -> whether it waits for a request."""
-        self._idle = Idle[socket.socket](longest_idle_s)
+        self._idle = IdleConnections[socket.socket](longest_idle_s)
         self._room = threading.Semaphore(MOST_THREADS)
         super().__init__(*args)
 

@@ -64,7 +64,7 @@ class TelemetryChart(Chart):
 
 
 @dataclass(frozen=True)
-class _Use:
+class _ResourceUse:
     """Observations of a source in a scenario."""
 
     scenario: str
@@ -80,7 +80,7 @@ class _Use:
 @dataclass(frozen=True)
 class _Metric:
     name: str
-    use: tuple[_Use, ...]
+    use: tuple[_ResourceUse, ...]
 
     @property
     def rows(self) -> int:
@@ -161,9 +161,9 @@ def _titles(names: Sequence[str]) -> dict[str, str]:
 
 
 def _metrics(database: duckdb.DuckDBPyConnection) -> list[_Metric]:
-    groups: dict[str, list[_Use]] = {}
+    groups: dict[str, list[_ResourceUse]] = {}
     for metric, _, *use in database.execute(_USE, [list(OF_MONITORS)]).fetchall():
-        groups.setdefault(metric, []).append(_Use(*use))
+        groups.setdefault(metric, []).append(_ResourceUse(*use))
     return [_Metric(name, tuple(uses)) for name, uses in groups.items()]
 
 

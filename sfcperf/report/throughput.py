@@ -21,7 +21,7 @@ from sfcperf.presentation.searches import (
     typical_lower_pps,
 )
 from sfcperf.results.records import TrialRecord
-from sfcperf.results.searches import GoalResult, Offered
+from sfcperf.results.searches import GoalResult, OfferedLoad
 from sfcperf.results.store import RunStore
 
 _MOST_POINTS = 2000
@@ -158,7 +158,7 @@ def _latency_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Cha
 
 
 def _points(
-    name: str, offered: Sequence[tuple[TrialRecord, Offered]], scale: units.Scale, style: int
+    name: str, offered: Sequence[tuple[TrialRecord, OfferedLoad]], scale: units.Scale, style: int
 ) -> dict[str, Any]:
     x = [load.rate_pps * scale.factor for _, load in offered]
     y = [100 * load.loss_ratio for _, load in offered]

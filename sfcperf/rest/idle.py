@@ -19,7 +19,7 @@ def most_idle() -> int:
     return min(64, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
 
 
-class Idle(Generic[T]):
+class IdleConnections(Generic[T]):
     """The connections of one server that wait for a request. Not for several threads."""
 
     def __init__(

@@ -12,7 +12,7 @@ from typing import Any
 
 import uvicorn
 
-from sfcperf.rest.idle import LONGEST_S, Idle
+from sfcperf.rest.idle import LONGEST_S, IdleConnections
 
 _REQUESTS_END_S = 5
 _BACKLOG = 64
@@ -42,7 +42,7 @@ class Server(uvicorn.Server):
             )
         )
         self._ready = ready
-        self._idle = Idle[tuple[Any, Any]](longest_idle_s)
+        self._idle = IdleConnections[tuple[Any, Any]](longest_idle_s)
         self._has_reported_descriptors = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -21,7 +21,7 @@ UpperLimit = Literal["chain", "endpoints", "max_load", ""]
 
 
 @dataclass(frozen=True)
-class Offered:
+class OfferedLoad:
     """A load that was offered in a search: a trial, in the words of RFC 9971."""
 
     rate_pps: float
@@ -75,7 +75,7 @@ class Search:
     min_load_pps: float
     max_load_pps: float
     goals: tuple[GoalResult, ...]
-    offered: tuple[Offered, ...]
+    offered: tuple[OfferedLoad, ...]
     """In order of time."""
 
 
@@ -119,5 +119,5 @@ def _search(document: Mapping[str, Any]) -> Search:
         document["min_load_pps"],
         document["max_load_pps"],
         tuple(GoalResult(**goal) for goal in document["goals"]),
-        tuple(Offered(**offered) for offered in document["offered"]),
+        tuple(OfferedLoad(**offered) for offered in document["offered"]),
     )

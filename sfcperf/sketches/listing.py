@@ -53,7 +53,7 @@ class Listing:
 
 
 @dataclass(slots=True)
-class _Peeled:
+class _PeeledFlow:
     key: bytes
     pivot: int
     """The pure cell in which it was found."""
@@ -88,7 +88,7 @@ def listing(
     )
 
 
-def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_Peeled]:
+def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_PeeledFlow]:
     """Remove flows from pure cells until there are none, in this order."""
     peeled = []
     count, key_sum, checksum = residual.count, residual.key_sum, residual.checksum
@@ -103,7 +103,7 @@ def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_Peeled]:
         places = shape.places(key)
         if pivot not in places:
             continue
-        flow = _Peeled(key, pivot, places, residual.packets[pivot], residual.bytes[pivot])
+        flow = _PeeledFlow(key, pivot, places, residual.packets[pivot], residual.bytes[pivot])
         keys, hashes = key_sum[pivot], checksum[pivot]
         for place in places:
             count[place] = count[place] - 1 & COUNT_MASK
@@ -123,7 +123,7 @@ def _residual(residual: Cells) -> list[bool]:
     return [not count and bool(packets or size) for count, packets, size in fields]
 
 
-def _certainties(peeled: Sequence[_Peeled], left: Cells) -> list[Certainty]:
+def _certainties(peeled: Sequence[_PeeledFlow], left: Cells) -> list[Certainty]:
     """An error in a flow was carried to its other cells, and on to the flows that were found in
     these, until a cell in which no flow was found: it shows there. So the flows are judged from
     the last one back."""
@@ -142,7 +142,7 @@ def _certainties(peeled: Sequence[_Peeled], left: Cells) -> list[Certainty]:
     return certainties[::-1]
 
 
-def _listed(flow: _Peeled, certainty: Certainty, cells: Cells, residual: bool) -> ListedFlow:
+def _listed(flow: _PeeledFlow, certainty: Certainty, cells: Cells, residual: bool) -> ListedFlow:
     packets = min(cells.packets[place] for place in flow.places)
     size_bytes = min(cells.bytes[place] for place in flow.places)
     # Cells that could show an error may contain flows that were not listed, or a second error that

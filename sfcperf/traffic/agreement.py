@@ -30,7 +30,7 @@ def matthews(
 
 
 @dataclass
-class Alarmed:
+class AlarmCounts:
     """Of one true label: what there is, and what other labels call an attack."""
 
     packets: int = 0
@@ -41,10 +41,10 @@ class Alarmed:
     """Those with at least one packet that is called an attack."""
 
 
-def agreement(trace: LabelledTrace, judged: Labels) -> dict[str, Alarmed]:
+def agreement(trace: LabelledTrace, judged: Labels) -> dict[str, AlarmCounts]:
     """By label of the trace, the true one, most packets first. A packet without a label is called
     no attack. Raises InputError for a damaged capture."""
-    found: defaultdict[str, Alarmed] = defaultdict(Alarmed)
+    found: defaultdict[str, AlarmCounts] = defaultdict(AlarmCounts)
     for packet in trace:
         of, flow = found[packet.label or UNLABELLED], packet.flow.canonical
         alarm = judged.of(packet.flow, packet.time_ns / _NS_PER_S) not in (BENIGN, None)
@@ -56,9 +56,9 @@ def agreement(trace: LabelledTrace, judged: Labels) -> dict[str, Alarmed]:
     return dict(sorted(found.items(), key=lambda item: -item[1].packets))
 
 
-def flows_mcc(found: dict[str, Alarmed]) -> float | None:
+def flows_mcc(found: dict[str, AlarmCounts]) -> float | None:
     """Matthews correlation coefficient over flows: attack or benign, called an attack or not."""
-    good = found.get(BENIGN, Alarmed())
+    good = found.get(BENIGN, AlarmCounts())
     bad = [counts for label, counts in found.items() if label not in (BENIGN, UNLABELLED)]
     flows = sum(len(counts.flows) for counts in bad)
     hit = sum(len(counts.flows_alarmed) for counts in bad)
@@ -66,7 +66,7 @@ def flows_mcc(found: dict[str, Alarmed]) -> float | None:
     return matthews(hit, flows - hit, wrong, len(good.flows) - wrong)
 
 
-def table(found: dict[str, Alarmed]) -> str:
+def table(found: dict[str, AlarmCounts]) -> str:
     """The same as text."""
     lines = [
         f"{'true label':20}{'packets':>10}{'called attack':>16}{'flows':>10}{'called attack':>16}"

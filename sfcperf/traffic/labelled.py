@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sfcperf.packets.five_tuple import Flow, flow_of
-from sfcperf.packets.left_out import LeftOut, reason_of
+from sfcperf.packets.left_out import LeftOutCounts, reason_of
 from sfcperf.packets.pcap_file import frames
 from sfcperf.traffic.labels import Labels
 
@@ -35,7 +35,7 @@ class LabelledTrace:
         self._pcap, self._labels = pcap, labels
         self.frames = 0
         """That were read so far."""
-        self.left_out = LeftOut()
+        self.left_out = LeftOutCounts()
         """Of these, those that belong to no flow."""
 
     def __iter__(self) -> Iterator[LabelledPacket]:

@@ -19,7 +19,7 @@ from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks, InputError, MeasurementError, system_errors_as
 from sfcperf.input_file import read_input
 from sfcperf.packets.five_tuple import Flow, flow_of
-from sfcperf.packets.left_out import LeftOut, reason_of
+from sfcperf.packets.left_out import LeftOutCounts, reason_of
 from sfcperf.packets.pcap_file import frames
 from sfcperf.plugins import Requirement
 from sfcperf.traffic.labels import BENIGN, Row, write
@@ -49,7 +49,7 @@ class Alerts:
     """Alerts that label nothing: about a packet without IP (ARP), or of an unknown protocol."""
     frames: int
     """In the capture."""
-    left_out: LeftOut
+    left_out: LeftOutCounts
     """Frames that no label is about, since they belong to no flow that can be read."""
 
 
@@ -61,7 +61,7 @@ def alerts(pcap: Path, rules: Sequence[Path] = (RULES,)) -> Alerts:
     _version()
     # Suricata would wait for a minute before it said that this is no capture, and say nothing of
     # packets that it cannot read.
-    count, left_out = 0, LeftOut()
+    count, left_out = 0, LeftOutCounts()
     for _, frame in frames(pcap):
         count += 1
         if flow_of(frame) is None:

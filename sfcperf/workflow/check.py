@@ -11,14 +11,14 @@ from functools import cache
 from typing import Any
 
 from sfcperf import plugins
-from sfcperf.workflow.document import Findings, Misfit
+from sfcperf.workflow.document import Findings, SchemaViolation
 from sfcperf.workflow.expand import Expansion, Form
 from sfcperf.workflow.noise_gate import sentinel_probe
 from sfcperf.workflow.schema import SLOTS, Schema, Slot, own_schema
 from sfcperf.workflow.validate import Validator
 
 
-def section_misfits(document: Mapping[str, Any], section: str) -> list[Misfit]:
+def section_misfits(document: Mapping[str, Any], section: str) -> list[SchemaViolation]:
     """What does not fit in a section that names no plug-in; nothing if the document lacks it."""
     if section not in document:
         return []

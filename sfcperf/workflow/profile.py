@@ -10,7 +10,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.errors import WorkflowError
-from sfcperf.workflow.document import Findings, Misfit, choices, pointer, read_document
+from sfcperf.workflow.document import Findings, SchemaViolation, choices, pointer, read_document
 from sfcperf.workflow.schema import parameters_of, shipped_schema
 from sfcperf.workflow.validate import Validator
 
@@ -62,21 +62,21 @@ def _check_driver(document: Mapping[str, Any], findings: Findings) -> None:
     findings.add_misfits(validator.misfits(document.get("config", {})), ("config",))
 
 
-def _secrets(value: Any, at: pointer.Path) -> Iterator[Misfit]:
+def _secrets(value: Any, at: pointer.Path) -> Iterator[SchemaViolation]:
     """Values that look like credentials, whether or not the driver would accept them."""
     message = "a profile must not contain secrets, because results and packages include it"
     hint = "keep them where the driver finds them, e.g. in clouds.yaml or the environment"
     if isinstance(value, Mapping):
         for key, item in value.items():
             if _SECRET_KEY.search(key):
-                yield Misfit((*at, key), message, hint=hint)
+                yield SchemaViolation((*at, key), message, hint=hint)
             else:
                 yield from _secrets(item, (*at, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _secrets(item, (*at, index))
     elif isinstance(value, str) and URL_WITH_PASSWORD.search(value):
-        yield Misfit(at, message, hint=hint)
+        yield SchemaViolation(at, message, hint=hint)
 
 
 def _in_file(error: WorkflowError, path: Path) -> WorkflowError:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 
-from sfcperf.workflow.document.findings import MOST, Misfit, choices, did_you_mean, listing
+from sfcperf.workflow.document.findings import MOST, SchemaViolation, choices, did_you_mean, listing
 
 Failure = Any
 """A jsonschema.ValidationError; its stubs also allow values that no validator sets."""
@@ -52,18 +52,18 @@ class Validator:
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = dict(schema)
 
-    def misfits(self, value: Any) -> list[Misfit]:
+    def misfits(self, value: Any) -> list[SchemaViolation]:
         """All misfits; for alternatives only those of the most relevant one. After the first 50
         they are only named by their keyword, to be counted: words take much longer than the
         check."""
         if self._surely_fits(value):
             return []
-        found: dict[Misfit, None] = {}
+        found: dict[SchemaViolation, None] = {}
         for error in self._worded.iter_errors(value):
             if len(found) < MOST:
                 found.update(dict.fromkeys(_in_words(error)))
             else:
-                found[Misfit(tuple(error.absolute_path), str(error.validator))] = None
+                found[SchemaViolation(tuple(error.absolute_path), str(error.validator))] = None
         return list(found)
 
     def _surely_fits(self, value: Any) -> bool:
@@ -125,7 +125,7 @@ def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
     return checked
 
 
-def _in_words(error: Failure) -> Iterator[Misfit]:
+def _in_words(error: Failure) -> Iterator[SchemaViolation]:
     if error.context:
         yield from _best_branch(error)
     elif error.validator == "additionalProperties" and isinstance(error.instance, dict):
@@ -136,7 +136,7 @@ def _in_words(error: Failure) -> Iterator[Misfit]:
         yield _simple(error)
 
 
-def _simple(error: Failure) -> Misfit:
+def _simple(error: Failure) -> SchemaViolation:
     wanted, keyword = error.validator_value, str(error.validator)
     value = _shown(error.instance)
     path = tuple(error.absolute_path)
@@ -144,11 +144,13 @@ def _simple(error: Failure) -> Misfit:
         path = (*path, error.instance)  # what does not fit is the key
     if keyword == "enum":
         options = [item if isinstance(item, str) else json.dumps(item) for item in wanted]
-        return Misfit(path, f"{value} is not known here", **choices(error.instance, options))
+        return SchemaViolation(
+            path, f"{value} is not known here", **choices(error.instance, options)
+        )
     if keyword == "type":
         message = f"must be {_kinds(wanted)}, not {value}"
         if (hint := _as_number(error.instance, wanted)) is not None:
-            return Misfit(path, message, _allowed(error), hint)
+            return SchemaViolation(path, message, _allowed(error), hint)
     elif keyword == "const":
         message = f"must be {_shown(wanted)}, not {value}"
     elif keyword in _BOUNDS:
@@ -167,7 +169,7 @@ def _simple(error: Failure) -> Misfit:
         message = f"{value} is not allowed here"
     else:
         message = _shortened(error.message)
-    return Misfit(path, message, _allowed(error))
+    return SchemaViolation(path, message, _allowed(error))
 
 
 def _allowed(error: Failure) -> str | None:
@@ -189,7 +191,7 @@ def _allowed(error: Failure) -> str | None:
     return f"{words}: {about}" if words and about else words or about
 
 
-def _unknown_keys(error: Failure) -> Iterator[Misfit]:
+def _unknown_keys(error: Failure) -> Iterator[SchemaViolation]:
     known = error.schema.get("properties", {})
     patterns = error.schema.get("patternProperties", {})
     unknown = sorted(error.instance.keys() - known.keys())
@@ -198,20 +200,22 @@ def _unknown_keys(error: Failure) -> Iterator[Misfit]:
             message = f"the key {_shortened(key)!r} is not known here"
             # Looking for what is similar takes long; nobody sees the later ones.
             similar = did_you_mean(_shortened(key), known) if number < MOST else None
-            yield Misfit((*error.absolute_path, key), message, listing(known), similar)
+            yield SchemaViolation((*error.absolute_path, key), message, listing(known), similar)
 
 
-def _missing_keys(error: Failure) -> Iterator[Misfit]:
+def _missing_keys(error: Failure) -> Iterator[SchemaViolation]:
     # jsonschema gives one error per missing key, and names it only in the message.
     for key in error.validator_value:
         if key not in error.instance and error.message.startswith(repr(key)):
             described = error.schema.get("properties", {}).get(key)
             about = described.get("description") if isinstance(described, dict) else None
             hint = f"{key}: {about}" if about else None
-            yield Misfit(tuple(error.absolute_path), f"the key {key!r} is missing", hint=hint)
+            yield SchemaViolation(
+                tuple(error.absolute_path), f"the key {key!r} is missing", hint=hint
+            )
 
 
-def _best_branch(error: Failure) -> Iterator[Misfit]:
+def _best_branch(error: Failure) -> Iterator[SchemaViolation]:
     """Misfits of the alternative that was most likely meant: one of the right type, with the
     fewest and deepest misfits; if none has the right type, what all of them allow."""
     branches: dict[Any, list[Failure]] = {}
@@ -231,7 +235,7 @@ def _is_other_kind(error: Failure) -> bool:
     return not error.path and error.validator in ("type", "const", "enum")
 
 
-def _together(error: Failure) -> Misfit:
+def _together(error: Failure) -> SchemaViolation:
     wanted: list[str] = []
     options: list[str] = []
     for child in error.context or ():
@@ -248,7 +252,7 @@ def _together(error: Failure) -> Misfit:
         if child.validator == "type"
         for kind in _listed(child.validator_value)
     ]
-    return Misfit(
+    return SchemaViolation(
         tuple(error.absolute_path),
         f"{_shown(error.instance)} is not allowed here",
         " or ".join(dict.fromkeys(wanted)),

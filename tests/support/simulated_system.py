@@ -18,7 +18,7 @@ from typing import Any
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
-from sfcperf.active.load import Latency, Load, OffersLoad
+from sfcperf.active.load import Latency, Load, LoadGenerator
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import object_schema
 
@@ -104,7 +104,7 @@ class Simulation:
         return load
 
 
-class SimulatedLoad(OffersLoad):
+class SimulatedLoad(LoadGenerator):
     """Offers loads to the system that is set on the class."""
 
     parameters = object_schema({})

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from sfcperf.watched import Watch, WorkEnded
+from sfcperf.watched import Watch, WorkerEnded
 
 
 def fail() -> None:
@@ -21,7 +21,7 @@ def test_a_thread_that_ends_ends_the_service(work: object, cause: type) -> None:
     watch.check()
     watch.thread("the worker", work)  # type: ignore[arg-type]
     assert ended.wait(30)
-    with pytest.raises(WorkEnded, match="the worker has ended") as raised:
+    with pytest.raises(WorkerEnded, match="the worker has ended") as raised:
         watch.check()
     assert isinstance(raised.value.__cause__, cause)
 

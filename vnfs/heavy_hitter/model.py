@@ -41,7 +41,7 @@ class Action(StrEnum):
     """They get a DSCP (RFC 2474), and are counted on."""
 
 
-class Dropped(Exception):
+class FrameDropped(Exception):
     """The frame does not leave; `reason` names the counter."""
 
     def __init__(self, reason: str) -> None:
@@ -67,7 +67,7 @@ class Settings:
     reflect: bool = False
 
 
-class Parsed(NamedTuple):
+class ParsedFrame(NamedTuple):
     """What a frame carries."""
 
     nsh_at: int | None
@@ -123,7 +123,7 @@ class HeavyHitters:
                 self.counters["unmonitored"] += 1
             elif self._is_heavy(parsed.flow):
                 self._act(leaving, parsed.ip_at)
-        except Dropped as dropped:
+        except FrameDropped as dropped:
             self.counters[dropped.reason] += 1
             return None
         self.counters["forwarded"] += 1
@@ -147,7 +147,7 @@ class HeavyHitters:
 
     def _act(self, leaving: bytearray, ip_at: int) -> None:
         if self.settings.action is Action.BLOCK:
-            raise Dropped("blocked")
+            raise FrameDropped("blocked")
         self.counters["heavy"] += 1
         if self.settings.action is Action.MARK:
             mark(leaving, ip_at, self.settings.mark_dscp)
@@ -195,8 +195,8 @@ def mark(frame: bytearray, at: int, dscp: int) -> None:
 # --- parsing ---
 
 
-def parse(frame: bytes, settings: Settings) -> Parsed:
-    """What a frame carries. Raises Dropped."""
+def parse(frame: bytes, settings: Settings) -> ParsedFrame:
+    """What a frame carries. Raises FrameDropped."""
     _require(len(frame) >= ETHERNET_BYTES, "truncated")
     ethertype, at, first = _u16(frame, 12), ETHERNET_BYTES, True
     for _ in range(2):
@@ -209,12 +209,12 @@ def parse(frame: bytes, settings: Settings) -> Parsed:
     if ethertype == IPV4 and _is_tunnel(frame[at:]):
         return _tunnel(frame, at)
     _require(not settings.nsh_only, "passed")
-    return Parsed(None, None, _flow(frame[at:], ethertype), at)
+    return ParsedFrame(None, None, _flow(frame[at:], ethertype), at)
 
 
 def _require(holds: bool, reason: str) -> None:
     if not holds:
-        raise Dropped(reason)
+        raise FrameDropped(reason)
 
 
 def _u16(data: bytes | bytearray, at: int) -> int:
@@ -231,7 +231,7 @@ def _is_tunnel(ip: bytes) -> bool:
     )
 
 
-def _tunnel(frame: bytes, at: int) -> Parsed:
+def _tunnel(frame: bytes, at: int) -> ParsedFrame:
     udp_at = at + _IPV4_BYTES
     gpe_at = udp_at + _UDP_BYTES
     _require(len(frame) >= gpe_at + _GPE_BYTES, "truncated")
@@ -242,7 +242,7 @@ def _tunnel(frame: bytes, at: int) -> Parsed:
     return _nsh(frame, gpe_at + _GPE_BYTES, end, at)
 
 
-def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> Parsed:
+def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> ParsedFrame:
     _require(end >= at + 8, "truncated")
     words, md_type, next_protocol = frame[at + 1] & 0x3F, frame[at + 2] & 0x0F, frame[at + 3]
     _require(frame[at] >> 6 == 0, "version")
@@ -254,7 +254,7 @@ def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> Parsed:
     _require(frame[at + 7] != 1, "si_exhausted")
     inner_at = at + 4 * words
     flow, ip_at = _inner(frame[inner_at:end], next_protocol)
-    return Parsed(at, tunnel_at, flow, inner_at + ip_at)
+    return ParsedFrame(at, tunnel_at, flow, inner_at + ip_at)
 
 
 def _inner(data: bytes, next_protocol: int) -> tuple[Flow | None, int]:

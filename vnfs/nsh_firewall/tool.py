@@ -10,7 +10,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts.base import Conversation, ConversationOver, Host
 from sfcperf.vnfs.rule_interface.policy import Policy
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule
-from sfcperf.vnfs.rule_interface.table import Operation, Put, RuleTable
+from sfcperf.vnfs.rule_interface.table import Operation, PutRule, RuleTable
 
 BINARY = "sfc-firewall"
 TIMEOUT_S = 30.0
@@ -84,7 +84,7 @@ def _ms(seconds: float) -> int:
 
 def _line(operation: Operation) -> str:
     rule = operation.rule
-    time = max(_ms(operation.ttl_s), 1) if isinstance(operation, Put) else "-"
+    time = max(_ms(operation.ttl_s), 1) if isinstance(operation, PutRule) else "-"
     return f"{'flow' if isinstance(rule, Flow) else 'source'} {time} {_fields(rule)}\n"
 
 

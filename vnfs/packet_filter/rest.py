@@ -10,7 +10,7 @@ from sfcperf.management.deployment import RuleInterface
 from sfcperf.vnfs.base import Attachment
 from sfcperf.vnfs.kernel_forwarding import KernelForwarding
 from sfcperf.vnfs.packet_filter.rules import LAST, TABLE, nftables_rules
-from sfcperf.vnfs.packet_filter.sets import DROPS, Sets
+from sfcperf.vnfs.packet_filter.sets import DROPS, SetTable
 from sfcperf.vnfs.rule_interface.policy import Policy
 from sfcperf.vnfs.rule_interface.running import RunningRules
 
@@ -19,13 +19,13 @@ class RunningRestFirewall(KernelForwarding):
     """A host whose kernel filters and forwards, by rules that others set."""
 
     rules_gone = "the firewall's rules are gone"
-    _engine: Sets
+    _engine: SetTable
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
         policy = Policy.of(knobs)
         more = nftables_rules(int(knobs["rules"]), "accept")
-        self._engine = Sets(host, TABLE, more, fail_closed=policy.fail_closed)
+        self._engine = SetTable(host, TABLE, more, fail_closed=policy.fail_closed)
         self._rules = RunningRules(attachment.name, policy, self._engine, attachment.outputs)
 
     def set_up(self) -> None:

@@ -14,7 +14,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.vnfs import nftables
 from sfcperf.vnfs.packet_filter.rules import FORWARD, LAST
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule, has_ports
-from sfcperf.vnfs.rule_interface.table import Operation, Put, Remove, RuleTable
+from sfcperf.vnfs.rule_interface.table import Operation, PutRule, RemoveRule, RuleTable
 
 DROPS = {
     "by_flow_rule": "by_flow",
@@ -79,7 +79,7 @@ jump set_rules
 }}"""
 
 
-class Sets(nftables.Table, RuleTable):
+class SetTable(nftables.Table, RuleTable):
     """A table whose sets hold the rules."""
 
     versions = frozenset((4,))
@@ -111,7 +111,7 @@ class Sets(nftables.Table, RuleTable):
             timed = [
                 f"{element} timeout {_ms(each.ttl_s)}"
                 for element, each in latest.items()
-                if isinstance(each, Put)
+                if isinstance(each, PutRule)
             ]
             if timed:
                 yield self._add(place, ", ".join(timed))
@@ -129,7 +129,7 @@ class Sets(nftables.Table, RuleTable):
 def _kind_of(operation: Operation) -> tuple[str, Any]:
     """The rule's set, and whether the operation is new (True), renews (False) or removes (None)."""
     place = _place(operation.rule)
-    if isinstance(operation, Remove):
+    if isinstance(operation, RemoveRule):
         return place, None
     return place, not operation.renew
 

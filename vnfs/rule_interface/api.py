@@ -88,11 +88,11 @@ _PathProtocol = Annotated[int, Path(ge=0, le=255), BeforeValidator(_number_in_pa
 _PathPort = Annotated[int, Path(ge=0, le=65535), FromText]
 
 
-class _Described(Answer):
+class _DescribedAnswer(Answer):
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 
-class FlowFields(_Described):
+class FlowFields(_DescribedAnswer):
     """The 5-tuple of a flow, in either direction."""
 
     protocol: _Protocol
@@ -113,7 +113,7 @@ class FlowFields(_Described):
         return flow(self.protocol, (self.src, self.src_port), (self.dst, self.dst_port))
 
 
-class Lifetime(_Described):
+class Lifetime(_DescribedAnswer):
     """How long a rule holds."""
 
     ttl_s: _Ttl
@@ -150,7 +150,7 @@ class RuleToSet(Lifetime):
         return Source(self.source) if self.source is not None else self.flow.rule()
 
 
-class RulesToSet(_Described):
+class RulesToSet(_DescribedAnswer):
     """Many rules at once."""
 
     rules: Annotated[list[RuleToSet], Field(max_length=RULES_AT_ONCE)]
@@ -180,7 +180,7 @@ class RuleInForce(Answer):
     expires_in_s: float
 
 
-class Paging(_Described):
+class Paging(_DescribedAnswer):
     """Which page."""
 
     after: Annotated[int, Field(ge=0, le=_MOST_NUMBER), FromText] = 0
@@ -214,7 +214,7 @@ class Status(Answer):
     """`fail-open` or `fail-closed`."""
 
 
-class _Unset(Exception):
+class _RuleRefused(Exception):
     """A rule that was refused."""
 
     def __init__(self, reason: Reason) -> None:
@@ -222,7 +222,7 @@ class _Unset(Exception):
         self.reason = reason
 
 
-class _TooLong(Exception):
+class _LifetimeTooLong(Exception):
     """Of rules whose time is too long: where."""
 
     def __init__(self, places: list[str], longest_s: float) -> None:
@@ -273,10 +273,10 @@ def _add_single_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
 
     async def put(rule: Rule, request: RuleToSet, response: Response) -> RuleToSet:
         if request.ttl_s > longest_s:
-            raise _TooLong(["/ttl_s"], longest_s)
+            raise _LifetimeTooLong(["/ttl_s"], longest_s)
         outcome = await ask("put", [[rule, request.ttl_s]])
         if outcome["refused"]:
-            raise _Unset(Reason(outcome["refused"][0][1]))
+            raise _RuleRefused(Reason(outcome["refused"][0][1]))
         response.status_code = 201 if outcome["added"] else 200
         return request
 
@@ -338,7 +338,7 @@ def _add_many_rules(app: FastAPI, ask: Ask, longest_s: float) -> None:
             if each.ttl_s > longest_s
         ]
         if places:
-            raise _TooLong(places, longest_s)
+            raise _LifetimeTooLong(places, longest_s)
         outcome = await ask("put", [[each.rule(), each.ttl_s] for each in request.rules])
         refused = [{"index": index, "reason": reason} for index, reason in outcome["refused"]]
         return Outcome.model_validate({**outcome, "refused": refused})
@@ -366,7 +366,7 @@ def _in_force(fields: list[Any], expires_in_s: float) -> RuleInForce:
     return RuleInForce(flow=known, expires_in_s=expires_in_s)
 
 
-class _NoFlow(Exception):
+class _NotAFlow(Exception):
     """A path of the interface that names no flow."""
 
 
@@ -374,20 +374,20 @@ def _flow_in_path(protocol: int, source: tuple[str, int], other: tuple[str, int]
     try:
         return flow(protocol, source, other)
     except ValueError as error:
-        raise _NoFlow(str(error)) from error
+        raise _NotAFlow(str(error)) from error
 
 
 def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(_Unset)
-    async def unset(_: Request, error: _Unset) -> JSONResponse:
+    @app.exception_handler(_RuleRefused)
+    async def unset(_: Request, error: _RuleRefused) -> JSONResponse:
         too_fast = error.reason is Reason.RATE
         answer = refusal(429 if too_fast else 409, f"{error.reason}: {_WORDS[error.reason]}")
         if too_fast:
             answer.headers["Retry-After"] = "1"
         return answer
 
-    @app.exception_handler(_TooLong)
-    async def too_long(_: Request, error: _TooLong) -> JSONResponse:
+    @app.exception_handler(_LifetimeTooLong)
+    async def too_long(_: Request, error: _LifetimeTooLong) -> JSONResponse:
         allowed = f"more than 0, at most {error.longest_s:g}"
         problems = [
             ProblemAnswer(where=place, message="this is too long", allowed=allowed)
@@ -395,8 +395,8 @@ def _add_errors(app: FastAPI) -> None:
         ]
         return refusal(422, "the request is wrong", problems)
 
-    @app.exception_handler(_NoFlow)
-    async def no_flow(_: Request, error: _NoFlow) -> JSONResponse:
+    @app.exception_handler(_NotAFlow)
+    async def no_flow(_: Request, error: _NotAFlow) -> JSONResponse:
         problem = ProblemAnswer(where="path: src", message=str(error))
         return refusal(422, "the request is wrong", [problem])
 

@@ -15,8 +15,8 @@ from typing import Any
 from sfcperf.errors import MeasurementError
 from sfcperf.vnfs.rule_interface.policy import LEASE_S, Policy
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule, Source
-from sfcperf.vnfs.rule_interface.store import Refused, RuleStore
-from sfcperf.vnfs.rule_interface.table import Operation, Put, Remove, RuleTable
+from sfcperf.vnfs.rule_interface.store import RuleRefused, RuleStore
+from sfcperf.vnfs.rule_interface.table import Operation, PutRule, RemoveRule, RuleTable
 
 Call = Sequence[Any]
 """`["put", [[rule, ttl_s], ...]]`, `["remove", [rule, ...]]`, `["clear"]`, `["list", after,
@@ -37,7 +37,7 @@ class RuleKeeper:
     def answer(self, calls: Sequence[Call]) -> list[Answer]:
         """Do what is asked for, in this order."""
         now_s = time.monotonic()
-        operations: list[Operation] = [Remove(rule) for rule in self._store.expire(now_s)]
+        operations: list[Operation] = [RemoveRule(rule) for rule in self._store.expire(now_s)]
         answers: list[Answer] = [self._do(call, now_s, operations) for call in calls]
         leases = self._policy.fail_closed and any(call[0] == "tick" for call in calls)
         lease_s = LEASE_S if leases else None
@@ -94,17 +94,17 @@ class RuleKeeper:
             rule = decoded(fields)
             try:
                 is_new = self._store.put(rule, ttl_s, now_s)
-            except Refused as refusal:
+            except RuleRefused as refusal:
                 refused.append([index, refusal.reason])
                 continue
-            operations.append(Put(rule, ttl_s, renew=not is_new))
+            operations.append(PutRule(rule, ttl_s, renew=not is_new))
             added += is_new
             renewed += not is_new
         return {"added": added, "renewed": renewed, "refused": refused}
 
     def _remove(self, rules: Any, operations: list[Operation]) -> Answer:
         removed = [rule for rule in rules if self._store.remove(rule)]
-        operations.extend(map(Remove, removed))
+        operations.extend(map(RemoveRule, removed))
         return {"removed": len(removed)}
 
     def _status(self) -> Answer:

@@ -27,7 +27,7 @@ _LONGEST_LINE = 1 << 26
 
 
 @dataclass(frozen=True)
-class Start:
+class ServerSettings:
     """What the process needs to know."""
 
     parent: int
@@ -39,7 +39,7 @@ class Start:
     """`max_ttl_s`, and what the status repeats: `max_rules`, `on_failure`."""
 
 
-class Keeper:
+class KeeperClient:
     """The RuleKeeper as this process sees it. What is asked for at the same time goes together."""
 
     def __init__(self, answers: asyncio.StreamReader) -> None:
@@ -82,7 +82,7 @@ def tell(message: Any) -> None:
     sys.stdout.flush()
 
 
-async def _tick(keeper: Keeper) -> None:
+async def _tick(keeper: KeeperClient) -> None:
     while True:
         try:
             await keeper.ask("tick")
@@ -96,11 +96,11 @@ async def serve() -> None:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    start = Start(**json.loads(await reader.readline()))
+    start = ServerSettings(**json.loads(await reader.readline()))
     # Nobody would answer it; and `sfcperf clean` knows nothing of it.
     if not end_with(start.parent, signal.SIGKILL):
         return
-    keeper = Keeper(reader)
+    keeper = KeeperClient(reader)
     app = application(keeper.ask, start.token, start.limits)
     server = Server(app, lambda: tell("ready"))
 

@@ -22,7 +22,7 @@ class Reason(StrEnum):
     IP_VERSION = "ip-version"
 
 
-class Refused(Exception):
+class RuleRefused(Exception):
     """A rule that may not be set."""
 
     def __init__(self, reason: Reason) -> None:
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 @dataclass
-class Kept:
+class ActiveRule:
     """A rule in force."""
 
     number: int
@@ -68,7 +68,7 @@ class RuleStore:
         """`versions`: those of IP, 4 or 6, that rules may have."""
         self._policy = policy
         self._versions = versions
-        self._rules: dict[Rule, Kept] = {}
+        self._rules: dict[Rule, ActiveRule] = {}
         self._expiries: list[tuple[float, int, Rule]] = []
         full = float(policy.max_changes_per_s)
         self._kinds = {by_flow: _Kind(full, now_s) for by_flow in (False, True)}
@@ -77,16 +77,16 @@ class RuleStore:
 
     def put(self, rule: Rule, ttl_s: float, now_s: float) -> bool:
         """Set a rule, or renew it: it ends ttl_s from now, whatever was said before. Gives whether
-        it is new. Raises Refused."""
+        it is new. Raises RuleRefused."""
         try:
             self._admit(rule, now_s)
-        except Refused as refused:
+        except RuleRefused as refused:
             self.totals.refused[refused.reason] += 1
             raise
         kept = self._rules.get(rule)
         is_new = kept is None
         if kept is None:
-            kept = self._rules[rule] = Kept(next(self._numbers), 0.0)
+            kept = self._rules[rule] = ActiveRule(next(self._numbers), 0.0)
             self._kind(rule).count += 1
             self.totals.added += 1
         else:
@@ -123,7 +123,7 @@ class RuleStore:
                 ended.append(rule)
         return ended
 
-    def after(self, number: int, limit: int) -> Iterator[tuple[Rule, Kept]]:
+    def after(self, number: int, limit: int) -> Iterator[tuple[Rule, ActiveRule]]:
         """Up to `limit` rules with larger numbers, in their order."""
         # A dictionary keeps the order of insertion, which is that of the numbers.
         later = ((rule, kept) for rule, kept in self._rules.items() if kept.number > number)
@@ -149,16 +149,16 @@ class RuleStore:
     def _admit(self, rule: Rule, now_s: float) -> None:
         kind = self._kind(rule)
         if rule.version not in self._versions:
-            raise Refused(Reason.IP_VERSION)
+            raise RuleRefused(Reason.IP_VERSION)
         if self._policy.allow and self._is_allowed(rule):
-            raise Refused(Reason.ALLOW_LISTED)
+            raise RuleRefused(Reason.ALLOW_LISTED)
         if rule not in self._rules and kind.count >= self._policy.max_rules:
-            raise Refused(Reason.FULL)
+            raise RuleRefused(Reason.FULL)
         most = self._policy.max_changes_per_s
         kind.tokens = min(most, kind.tokens + (now_s - kind.filled_s) * most)
         kind.filled_s = now_s
         if kind.tokens < 1:
-            raise Refused(Reason.RATE)
+            raise RuleRefused(Reason.RATE)
         kind.tokens -= 1
 
     def _is_allowed(self, rule: Rule) -> bool:

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from sfcperf.vnfs.rule_interface.rules import Rule
 
 
-class Put(NamedTuple):
+class PutRule(NamedTuple):
     """Drop by a rule for so long from now; it may be there already, if `renew`."""
 
     rule: Rule
@@ -17,13 +17,13 @@ class Put(NamedTuple):
     renew: bool
 
 
-class Remove(NamedTuple):
+class RemoveRule(NamedTuple):
     """Drop by it no longer; it need not be there."""
 
     rule: Rule
 
 
-Operation = Put | Remove
+Operation = PutRule | RemoveRule
 
 
 class RuleTable(ABC):

@@ -19,7 +19,7 @@ from sfcperf import waiting
 from sfcperf.dataplane import binaries
 from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import InputError, SfcperfError, system_errors_as
-from sfcperf.packets.left_out import LeftOut
+from sfcperf.packets.left_out import LeftOutCounts
 from sfcperf.vnfs.sfcmon.report import Window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 
@@ -75,11 +75,11 @@ class Simulation:
 
 
 @dataclass(frozen=True)
-class End:
+class TraceEnd:
     """What is known after the last window."""
 
     frames: int
-    left_out: LeftOut
+    left_out: LeftOutCounts
     """Of these, those that are not monitored."""
     late: int
     """Frames with an earlier time than the window that was open; they count in that window."""
@@ -91,19 +91,19 @@ class End:
     truth_s: float
 
 
-def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | End]:
+def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | TraceEnd]:
     """Each window of a trace (`-` is standard input), then the end, which says that all of it was
     read. Raises InputError if it cannot be, EnvironmentLacks if the simulator is not compiled."""
     feed = _parts(Path(trace))
     command = simulation.command(str(trace) if feed is None else STDIN)
-    end: End | None = None
+    end: TraceEnd | None = None
     with _running(command, feed) as output:
         for line in _lines(output):
             document = json.loads(line)
             if document.pop("event") == "window":
                 yield Window.read(document, simulation.sizes)
             else:
-                end = End(**document | {"left_out": LeftOut(document["left_out"])})
+                end = TraceEnd(**document | {"left_out": LeftOutCounts(document["left_out"])})
     if end is None:
         raise SfcperfError("it has not said how the trace ended", where=TOOL)
     yield end

@@ -16,7 +16,7 @@ import numpy as np
 from _runner import Budget, Row
 
 from _truth.claims import ALPHA, LEAST_COVERAGE, MOST_COVERAGE
-from sfcperf.analysis.statistics import Counted, Rules, estimate_of
+from sfcperf.analysis.statistics import EventCounts, Rules, estimate_of
 from sfcperf.analysis.stopping import stop_reason
 from sfcperf.workflow.model import Design, StopWhen
 
@@ -32,7 +32,7 @@ class Drawn:
 
     values: Sequence[float]
     truth: float
-    counted: Counted | None = None
+    counted: EventCounts | None = None
     rules: Rules | None = None
     """Of this draw alone."""
 
@@ -149,7 +149,7 @@ def _resolution() -> Iterator[CoverageRow]:
 
 def _lossy(random: Random, shares: np.ndarray, truth: float) -> Drawn:
     lost = random.binomial(PACKETS, shares)
-    counted = Counted(lost.tolist(), [PACKETS] * len(lost))
+    counted = EventCounts(lost.tolist(), [PACKETS] * len(lost))
     return Drawn((lost / PACKETS).tolist(), truth, counted)
 
 

@@ -15,14 +15,14 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from sfcperf.dataplane.sdnmon.controller import models
 from sfcperf.dataplane.sdnmon.controller.app import SdnMon
 from sfcperf.dataplane.sdnmon.controller.errors import (
+    AgentRefusal,
     CallError,
+    LimitExceeded,
     NoAgent,
     NoAnswer,
     NoSuchSwitch,
     Reason,
-    Refused,
     SwitchLeft,
-    TooMuch,
 )
 from sfcperf.dataplane.sdnmon.controller.flows import fields_of
 from sfcperf.dataplane.sdnmon.controller.messages import mode_on, reset_table
@@ -105,7 +105,7 @@ def _add_switches(app: FastAPI, mon: SdnMon) -> None:
 
     @app.get("/notifications", tags=["switches"], operation_id="list_notifications")
     def list_notifications(
-        which: Annotated[models.Which, Query()],
+        which: Annotated[models.NotificationsQuery, Query()],
     ) -> list[models.NotificationAnswer]:
         """Overflow notifications with numbers greater than `after`; the last 1,000 are kept."""
         return [
@@ -222,7 +222,7 @@ def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
 
     def read(switch: str, buffers: bool) -> Statistics:
         if not room.acquire(blocking=False):
-            raise TooMuch(
+            raise LimitExceeded(
                 f"{STATISTICS_AT_ONCE} answers with statistics are being sent", where=switch
             )
         try:
@@ -238,7 +238,9 @@ def _add_statistics(app: FastAPI, mon: SdnMon) -> None:
         response_class=StreamingResponse,
         **shared,
     )
-    def get_statistics(switch: _Id, how: Annotated[models.How, Query()]) -> StreamingResponse:
+    def get_statistics(
+        switch: _Id, how: Annotated[models.StatisticsQuery, Query()]
+    ) -> StreamingResponse:
         """All entries. The first line has their number, the last epoch and the length of a slot;
         the following ones a flow, its counts, and with `buffers` its intervals: epoch, packets and
         bytes, the latest first, without those that have no packets."""
@@ -292,7 +294,7 @@ def json_lines(statistics: Statistics) -> Iterator[bytes]:
 def _volume(statistics: Statistics) -> models.VolumeAnswer:
     added = statistics.added
     if not statistics.ratio:
-        raise Refused(Reason.BAD_VALUE, "the sampling ratio is 0: no flow is sampled")
+        raise AgentRefusal(Reason.BAD_VALUE, "the sampling ratio is 0: no flow is sampled")
 
     def estimate(x: Any) -> models.EstimateAnswer:
         found: Estimate = total_of_all_flows(x[~added], statistics.ratio, x[added], _CONFIDENCE)
@@ -317,7 +319,7 @@ _STATUS: dict[object, int] = {
     NoSuchSwitch: 404,
     NoAgent: 409,
     SwitchLeft: 503,
-    TooMuch: 503,
+    LimitExceeded: 503,
     NoAnswer: 504,
     Reason.OFF: 409,
     Reason.ON: 409,
@@ -333,5 +335,5 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(CallError)
     async def failed(_: Request, error: CallError) -> JSONResponse:
-        kind = error.reason if isinstance(error, Refused) else type(error)
+        kind = error.reason if isinstance(error, AgentRefusal) else type(error)
         return refusal(_STATUS.get(kind, 502), str(error))

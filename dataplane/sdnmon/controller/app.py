@@ -26,21 +26,21 @@ from os_ken.lib import hub
 from sfcperf.dataplane.sdnmon.controller import messages
 from sfcperf.dataplane.sdnmon.controller.calls import Answer
 from sfcperf.dataplane.sdnmon.controller.errors import (
+    AgentRefusal,
     CallError,
     NoSuchSwitch,
     Reason,
-    Refused,
     WrongAnswer,
 )
 from sfcperf.dataplane.sdnmon.controller.events import EventSendToController, EventSwitch
 from sfcperf.dataplane.sdnmon.controller.flows import Fields, Flow, key_of, layout_of
 from sfcperf.dataplane.sdnmon.controller.messages import (
     EXPERIMENTER,
-    Changed,
     Features,
-    Off,
+    FlowChanges,
+    MonitoringOff,
     Overflow,
-    Pruned,
+    PrunedEntries,
     Request,
     Settings,
     Status,
@@ -139,7 +139,7 @@ class SdnMon(OSKenApp):
 
     def addMonitoringEntry(
         self, flow: Flow | Sequence[Flow], switch_id: int, *, timeout_s: float = TIMEOUT_S
-    ) -> Changed:
+    ) -> FlowChanges:
         """Monitor a flow or several, whatever sampling says: `ipv4_src=10.0.0.1,tp_dst=53`, or a
         mapping. Flows are read before the first one is added."""
         keys = self._keys(flow, switch_id, timeout_s)
@@ -147,7 +147,7 @@ class SdnMon(OSKenApp):
 
     def removeMonitoringEntry(
         self, flow: Flow | Sequence[Flow], switch_id: int, *, timeout_s: float = TIMEOUT_S
-    ) -> Changed:
+    ) -> FlowChanges:
         """Monitor a flow or several no longer."""
         keys = self._keys(flow, switch_id, timeout_s)
         return self._change(messages.remove_entries(keys), switch_id, timeout_s)
@@ -180,12 +180,12 @@ class SdnMon(OSKenApp):
     def prune(self, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> int:
         """Remove entries that are sampled no longer; gives how many."""
         answer = self.call(messages.prune(), switch_id, timeout_s)
-        return _expect(Pruned, answer, switch_id).removed
+        return _expect(PrunedEntries, answer, switch_id).removed
 
     def requestStatus(self, switch_id: int, *, timeout_s: float = TIMEOUT_S) -> Status | None:
         """Settings and totals; None: monitoring is off."""
         answer = self.call(messages.status_request(), switch_id, timeout_s)
-        return None if isinstance(answer, Off) else _expect(Status, answer, switch_id)
+        return None if isinstance(answer, MonitoringOff) else _expect(Status, answer, switch_id)
 
     def requestStatistics(
         self, switch_id: int, *, buffers: bool = True, timeout_s: float = TIMEOUT_S
@@ -202,7 +202,7 @@ class SdnMon(OSKenApp):
                 status = switch.calls.wait(about, timeout_s)
             finally:
                 switch.calls.forget(about, call)
-        if isinstance(status, Off) or not isinstance(parts, list):
+        if isinstance(status, MonitoringOff) or not isinstance(parts, list):
             raise WrongAnswer("the answer is no statistics", where=switch.name)
         return _statistics(_expect(Status, status, switch_id), parts, switch.name)
 
@@ -217,15 +217,15 @@ class SdnMon(OSKenApp):
         """For the fields that the table has now."""
         status = self.requestStatus(switch_id, timeout_s=timeout_s)
         if status is None:
-            raise Refused(Reason.OFF, "monitoring is off", where=f"{switch_id:016x}")
+            raise AgentRefusal(Reason.OFF, "monitoring is off", where=f"{switch_id:016x}")
         flows = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
         return [key_of(status.layout, each) for each in flows]
 
-    def _change(self, requests: list[Request], switch_id: int, timeout_s: float) -> Changed:
+    def _change(self, requests: list[Request], switch_id: int, timeout_s: float) -> FlowChanges:
         calls = self.switch(switch_id).calls
         begun = [calls.begin(request) for request in requests]
-        parts = [_expect(Changed, calls.wait(each, timeout_s), switch_id) for each in begun]
-        return Changed(
+        parts = [_expect(FlowChanges, calls.wait(each, timeout_s), switch_id) for each in begun]
+        return FlowChanges(
             sum(part.done for part in parts),
             sum(part.unchanged for part in parts),
             sum(part.no_room for part in parts),

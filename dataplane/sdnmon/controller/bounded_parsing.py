@@ -24,12 +24,12 @@ class EndlessMessage(Exception):
     """A message whose parts do not end."""
 
 
-class _Left(threading.local):
+class _CallBudget(threading.local):
     calls: float = float("inf")
     """In this thread, of the message that is being parsed."""
 
 
-_left = _Left()
+_left = _CallBudget()
 
 
 def _unpack_from(*arguments: Any, **named: Any) -> tuple[Any, ...]:

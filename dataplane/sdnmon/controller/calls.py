@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 
 from sfcperf.dataplane.sdnmon.controller.errors import (
     CallError,
+    LimitExceeded,
     NoAnswer,
     SwitchLeft,
-    TooMuch,
     WrongAnswer,
 )
 from sfcperf.dataplane.sdnmon.controller.messages import MOST_ENTRIES, Kind, Message, Request
-from sfcperf.dataplane.sdnmon.controller.statistics import Part
+from sfcperf.dataplane.sdnmon.controller.statistics import StatisticsPart
 
-Answer = Message | list[Part]
+Answer = Message | list[StatisticsPart]
 """All parts of a statistics reply are one answer."""
 MOST_XID = (1 << 32) - 1
 _MOST_IN_REPLY = 2 * MOST_ENTRIES
@@ -34,13 +34,13 @@ _PART_BYTES = 1000
 
 
 @dataclass
-class Call:
+class PendingCall:
     """A request whose answer is awaited."""
 
     kind: Kind
     xid: int
     answer: Future[Answer] = field(default_factory=Future)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[StatisticsPart] = field(default_factory=list)
     taken: int = 0
     """Entries and messages in `parts`."""
     taken_bytes: int = 0
@@ -49,7 +49,7 @@ class Call:
     """When the request was sent, or the last part of its answer came."""
 
 
-class Calls:
+class PendingCalls:
     """Those of one connection. Threads may share it."""
 
     def __init__(self, name: str, send: Callable[[Request, int], bool]) -> None:
@@ -57,15 +57,15 @@ class Calls:
         self._name = name
         self._send = send
         self._lock = threading.Lock()
-        self._waiting: dict[int, Call] = {}
+        self._waiting: dict[int, PendingCall] = {}
         # 0 is that of messages that are no answers.
         self._xids = itertools.count(random.randint(1, MOST_XID))
         self._ended = False
 
-    def begin(self, request: Request) -> Call:
+    def begin(self, request: Request) -> PendingCall:
         """Send a request. Raises SwitchLeft."""
         with self._lock:
-            call = Call(request.kind, next(self._xids) % MOST_XID + 1)
+            call = PendingCall(request.kind, next(self._xids) % MOST_XID + 1)
             if not self._ended:
                 self._waiting[call.xid] = call
         try:
@@ -76,7 +76,7 @@ class Calls:
             raise
         return call
 
-    def wait(self, call: Call, timeout_s: float) -> Answer:
+    def wait(self, call: PendingCall, timeout_s: float) -> Answer:
         """Its answer, of which some part must come every `timeout_s`. Raises CallError."""
         while True:
             left_s = call.heard_at_s + timeout_s - time.monotonic()
@@ -96,7 +96,7 @@ class Calls:
         if call is None:
             return
         call.heard_at_s = time.monotonic()
-        if not isinstance(message, Part):
+        if not isinstance(message, StatisticsPart):
             self._resolve(call, message)
             return
         first = call.parts[0] if call.parts else message
@@ -109,7 +109,7 @@ class Calls:
         if call.taken_bytes > MOST_REPLY_BYTES:
             self.failed(
                 xid,
-                TooMuch(
+                LimitExceeded(
                     f"the statistics are larger than {MOST_REPLY_BYTES >> 20} MiB",
                     hint="ask without counter buffers, or use fewer slots or match fields",
                 ),
@@ -136,12 +136,12 @@ class Calls:
         for xid in waiting:
             self.failed(xid, SwitchLeft("the connection ended before the switch answered"))
 
-    def _resolve(self, call: Call, answer: Answer) -> None:
+    def _resolve(self, call: PendingCall, answer: Answer) -> None:
         self.forget(call)
         with suppress(InvalidStateError):
             call.answer.set_result(answer)
 
-    def forget(self, *calls: Call) -> None:
+    def forget(self, *calls: PendingCall) -> None:
         """Nobody waits for their answers any more."""
         with self._lock:
             for call in calls:

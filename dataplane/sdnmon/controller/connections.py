@@ -12,7 +12,7 @@ from os_ken.controller.controller import Datapath
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
 from os_ken.lib import hub
 
-from sfcperf.rest.idle import Idle
+from sfcperf.rest.idle import IdleConnections
 
 MOST_CONNECTIONS = 1000
 """Each has two threads. With few descriptors there are fewer: half of them may be connections."""
@@ -49,7 +49,7 @@ class Connections:
     def end_idle(self) -> None:
         """For ever: end those of which it is not known in time which switch they are, and those
         of switches that have too many ports."""
-        idle = Idle[socket.socket]()
+        idle = IdleConnections[socket.socket]()
         while True:
             now = list(self._open.items())
             overdue = idle.overdue(connection for connection, datapath in now if _waits(datapath))

@@ -33,7 +33,7 @@ class Options:
 
 def serve(options: Options, ready: Callable[[str, str], None]) -> None:
     """Control switches until SIGTERM or SIGINT. `ready` is called once, with where switches connect
-    and where the REST interface is, when both answer. Raises InputError, WorkEnded."""
+    and where the REST interface is, when both answer. Raises InputError, WorkerEnded."""
     token = read_token(options.token_file)
     with (
         internet_socket(options.listen, "--listen", INTERNET_FORMS) as switches,

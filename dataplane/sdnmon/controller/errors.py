@@ -31,7 +31,7 @@ class WrongAnswer(CallError):
     """The answer is none of SDN-Mon's messages."""
 
 
-class TooMuch(CallError):
+class LimitExceeded(CallError):
     """More is asked for than the controller does at once."""
 
 
@@ -51,7 +51,7 @@ class Reason(IntEnum):
     """A statistics reply is being sent on this connection already."""
 
 
-class Refused(CallError):
+class AgentRefusal(CallError):
     """The agent refused a request and says why; nothing was changed unless the text says so."""
 
     def __init__(self, reason: Reason | int, text: str, where: str | None = None) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from sfcperf.dataplane.sdnmon.controller.errors import WrongAnswer
-from sfcperf.dataplane.sdnmon.controller.statistics import Part, read_part
+from sfcperf.dataplane.sdnmon.controller.statistics import StatisticsPart, read_part
 from sfcperf.dataplane.sdnmon.fields import FIELDS, PRESENCE, Layout
 from sfcperf.dataplane.sdnmon.model import RATIO_ONE
 from sfcperf.errors import InputError
@@ -239,12 +239,12 @@ class Features:
 
 
 @dataclass(frozen=True)
-class Done:
+class Acknowledgement:
     """A request was fulfilled."""
 
 
 @dataclass(frozen=True)
-class Changed:
+class FlowChanges:
     """What became of flows that were to be added or removed."""
 
     done: int
@@ -254,7 +254,7 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class Pruned:
+class PrunedEntries:
     """Entries that were removed."""
 
     removed: int
@@ -284,7 +284,7 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Off:
+class MonitoringOff:
     """Status of a switch that is not monitored."""
 
 
@@ -298,7 +298,16 @@ class Overflow:
     threshold: int
 
 
-Message = Features | Done | Changed | Pruned | Status | Off | Part | Overflow
+Message = (
+    Features
+    | Acknowledgement
+    | FlowChanges
+    | PrunedEntries
+    | Status
+    | MonitoringOff
+    | StatisticsPart
+    | Overflow
+)
 
 
 def read(exp_type: int, content: bytes) -> Message:
@@ -312,10 +321,10 @@ def read(exp_type: int, content: bytes) -> Message:
         raise WrongAnswer(f"the message {exp_type:#x} of the switch is wrong: {error}") from error
 
 
-def _read_nothing(content: bytes) -> Done:
+def _read_nothing(content: bytes) -> Acknowledgement:
     if content:
         raise ValueError("it is too long")
-    return Done()
+    return Acknowledgement()
 
 
 def _read_features(content: bytes) -> Features:
@@ -328,9 +337,9 @@ _STATUS = struct.Struct(f"!BBHIQQIIIIIHH{len(TOTALS)}Q")
 _PORT = struct.Struct("!II16s")
 
 
-def _read_status(content: bytes) -> Status | Off:
+def _read_status(content: bytes) -> Status | MonitoringOff:
     if content == bytes(4):
-        return Off()
+        return MonitoringOff()
     on, mode, slots, interval_ms, ratio, *numbers = _STATUS.unpack_from(content)
     if not on:
         raise ValueError("it is off, and yet has settings")
@@ -370,9 +379,9 @@ def _read_fields(content: bytes, at: int, count: int) -> tuple[Layout, int]:
 
 _READERS: dict[int, Callable[[bytes], Message]] = {
     REPLY | Kind.FEATURES: _read_features,
-    REPLY | Kind.ADD_ENTRIES: lambda content: Changed(*struct.unpack("!III", content)),
-    REPLY | Kind.REMOVE_ENTRIES: lambda content: Changed(*struct.unpack("!III", content)),
-    REPLY | Kind.PRUNE: lambda content: Pruned(*struct.unpack("!I", content)),
+    REPLY | Kind.ADD_ENTRIES: lambda content: FlowChanges(*struct.unpack("!III", content)),
+    REPLY | Kind.REMOVE_ENTRIES: lambda content: FlowChanges(*struct.unpack("!III", content)),
+    REPLY | Kind.PRUNE: lambda content: PrunedEntries(*struct.unpack("!I", content)),
     REPLY | Kind.STATUS: _read_status,
     REPLY | Kind.STATISTICS: read_part,
     Kind.OVERFLOW_NOTIFICATION: lambda content: Overflow(*struct.unpack("!QII", content)),

@@ -111,14 +111,14 @@ class FlowsBody(_Body):
     """Each as `ipv4_src=10.0.0.1,tp_dst=53`, or as an object."""
 
 
-class Which(_Body):
+class NotificationsQuery(_Body):
     """Notifications."""
 
     after: Annotated[int, Field(ge=0, le=(1 << 53) - 1), FromText] = 0
     """`number` of the last one that is known."""
 
 
-class How(_Body):
+class StatisticsQuery(_Body):
     """Statistics."""
 
     buffers: bool = True

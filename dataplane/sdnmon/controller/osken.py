@@ -86,7 +86,7 @@ class _Handler(OFPHandler):
         super().multipart_reply_handler(ev)
 
 
-class _OneLine(logging.Formatter):
+class _OneLineFormatter(logging.Formatter):
     """What went wrong, without a traceback: mostly that a switch sent something wrong."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -96,7 +96,7 @@ class _OneLine(logging.Formatter):
         return f"{record.name}: {lines[-1]}"[:_LONGEST_LINE]
 
 
-class _FewLines(logging.Filter):
+class _RateFilter(logging.Filter):
     """Passes only as many lines in a second as somebody can read."""
 
     def __init__(self) -> None:
@@ -117,9 +117,9 @@ def run_beside(opened: socket.socket, modules: Sequence[str], watch: Watch) -> S
     in threads that end with the process; `watch` watches those that are in `threads` of an
     application when it has started. Raises InputError for a module that is none."""
     warnings = logging.StreamHandler(sys.stderr)
-    warnings.setFormatter(_OneLine())
+    warnings.setFormatter(_OneLineFormatter())
     warnings.setLevel(logging.WARNING)
-    warnings.addFilter(_FewLines())
+    warnings.addFilter(_RateFilter())
     logging.getLogger().addHandler(warnings)
     cfg.CONF([], project="os_ken", default_config_files=[])
     bounded_parsing.bound()

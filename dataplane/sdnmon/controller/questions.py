@@ -25,7 +25,7 @@ from sfcperf.dataplane.sdnmon.controller import messages
 from sfcperf.dataplane.sdnmon.controller.app import SdnMon
 from sfcperf.dataplane.sdnmon.controller.errors import CallError
 from sfcperf.dataplane.sdnmon.controller.flows import key_of, layout_of
-from sfcperf.dataplane.sdnmon.controller.messages import Changed
+from sfcperf.dataplane.sdnmon.controller.messages import FlowChanges
 from sfcperf.dataplane.sdnmon.controller.osken import run_beside
 from sfcperf.dataplane.sdnmon.fields import Layout
 from sfcperf.errors import MeasurementError, SfcperfError
@@ -69,7 +69,7 @@ def _offset(layout: Layout, name: str) -> int:
     raise ValueError(name)
 
 
-class Questions:
+class SwitchController:
     """The controller of one switch."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Questions:
             answer = self._mon.sendToSwitch(request, self._switch).result(ADD_TIMEOUT_S)
             if isinstance(answer, CallError):
                 raise answer
-            assert isinstance(answer, Changed)
+            assert isinstance(answer, FlowChanges)
             done += answer.done
         return {"added": done}
 
@@ -136,7 +136,7 @@ class Questions:
 
 
 def _lines() -> Iterator[str]:
-    questions = Questions()
+    questions = SwitchController()
     for line in sys.stdin:
         yield json.dumps(questions.answer(json.loads(line)))
 

@@ -20,7 +20,7 @@ _WORD_BYTES = 4
 
 
 @dataclass(frozen=True)
-class Part:
+class StatisticsPart:
     """One message of a statistics reply."""
 
     entries: NDArray[Any]
@@ -43,7 +43,7 @@ def entry_type(key_bytes: int, slots: int) -> np.dtype[Any]:
     return np.dtype([*head, ("slots", ">u8", (slots, 2))] if slots else head)
 
 
-def read_part(content: bytes) -> Part:
+def read_part(content: bytes) -> StatisticsPart:
     """The content of a STATISTICS_REPLY. Raises ValueError or struct.error if it is wrong."""
     flags, key_bytes, slots, _, count, _, epoch = _HEAD.unpack_from(content)
     if key_bytes == 0 or key_bytes % _WORD_BYTES:
@@ -52,7 +52,7 @@ def read_part(content: bytes) -> Part:
     if len(content) != _HEAD.size + count * kind.itemsize:
         raise ValueError(f"{len(content)} bytes for {count} entries of {kind.itemsize}")
     entries = np.frombuffer(content, kind, count, _HEAD.size)
-    return Part(entries, epoch, bool(flags & _MORE))
+    return StatisticsPart(entries, epoch, bool(flags & _MORE))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Statistics:
     """Of sampling, when they were read."""
     interval_ms: float
     """Length of a slot, ΔT_u."""
-    parts: Sequence[Part]
+    parts: Sequence[StatisticsPart]
 
     @property
     def epoch(self) -> int:

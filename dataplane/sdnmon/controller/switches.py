@@ -8,12 +8,12 @@ from typing import Any
 
 from os_ken.lib.dpid import dpid_to_str
 
-from sfcperf.dataplane.sdnmon.controller.calls import Calls
+from sfcperf.dataplane.sdnmon.controller.calls import PendingCalls
 from sfcperf.dataplane.sdnmon.controller.errors import (
+    AgentRefusal,
     CallError,
     NoAgent,
     Reason,
-    Refused,
     WrongAnswer,
 )
 from sfcperf.dataplane.sdnmon.controller.messages import EXPERIMENTER, Features, Request, read
@@ -34,7 +34,7 @@ class Switch:
         self.datapath = datapath
         self.id: int = datapath.id
         self.name: str = dpid_to_str(datapath.id)
-        self.calls = Calls(self.name, self._send)
+        self.calls = PendingCalls(self.name, self._send)
         self.features: Features | None = None
         """None: there is no agent, or it has not answered yet."""
         self.problem: CallError | None = None
@@ -71,7 +71,7 @@ class Switch:
                 text = (message.data or b"").decode("utf-8", "backslashreplace")
                 known = message.exp_type in list(Reason)
                 reason = Reason(message.exp_type) if known else message.exp_type
-                self.calls.failed(message.xid, Refused(reason, text))
+                self.calls.failed(message.xid, AgentRefusal(reason, text))
         elif _is_ours(message.data or b""):
             if message.type == _OFPET_BAD_REQUEST and message.code in _UNKNOWN:
                 error: CallError = NoAgent("the switch does not know SDN-Mon: it has no agent")

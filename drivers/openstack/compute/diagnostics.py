@@ -47,7 +47,7 @@ _NIC = {"octets": "bytes", "packets": "packets", "errors": "errors", "drop": "dr
 
 def of(cloud: Cloud, machines: Mapping[str, Machine]) -> Diagnostics:
     """By instance; values of a port have its name in front (`in/rx_bytes`)."""
-    return {instance: _Source(cloud, machine) for instance, machine in machines.items()}
+    return {instance: _ServerDiagnostics(cloud, machine) for instance, machine in machines.items()}
 
 
 def requirements(config: Config) -> list[Requirement]:
@@ -93,7 +93,7 @@ def requirement(cloud: Cloud) -> Requirement:
     return Requirement.found(f"server diagnostics (monitor `{MONITOR}`)", look)
 
 
-class _Source:
+class _ServerDiagnostics:
     """The diagnostics of one server."""
 
     def __init__(self, cloud: Cloud, machine: Machine) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfcperf.drivers.openstack.compute.guest import Guest
-from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, ResourceNames
 
 Request = tuple[MachineSpec, str | None]
 """A machine that a scenario needs, with the address if it is an endpoint's."""
@@ -15,7 +15,7 @@ class MachinePool:
     """Guests by machine name. Scenarios are deployed one at a time, so all guests are free when
     the next one begins."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: ResourceNames) -> None:
         self._names = names
         self._guests: dict[str, Guest] = {}
         self._planned: dict[str, MachinePlan] = {}

@@ -18,7 +18,7 @@ PREFIX_LENGTH = 24
 """Of a run's own data network, which holds both endpoints and all functions."""
 
 
-class Names:
+class ResourceNames:
     """Names of a run's resources: each carries the run's tag, 6 characters of [0-9a-z]."""
 
     def __init__(self, tag: str) -> None:

@@ -48,7 +48,7 @@ def check_quota(cloud: Cloud, machines: Mapping[MachineSpec, int], config: Confi
 
 
 @dataclass(frozen=True)
-class _Need:
+class _Demand:
     """What a run needs of neutron."""
 
     what: str
@@ -60,23 +60,23 @@ class _Need:
     count: int
 
 
-def _network_needs(machines: Mapping[MachineSpec, int], config: Config) -> list[_Need]:
+def _network_needs(machines: Mapping[MachineSpec, int], config: Config) -> list[_Demand]:
     """The longest chain runs through all functions."""
     functions = sum(n for spec, n in machines.items() if spec.role == "function")
     ports = sum(n * len(spec.ports) for spec, n in machines.items())
     own = int(config.management_network is None)
     chains = int(functions > 0)
     return [
-        _Need("networks", "network", "networks", 1 + own),
-        _Need("subnets", "subnet", "subnets", 1 + own),
-        _Need("ports", "port", "ports", ports + 2 * own),
-        _Need("routers", "router", "routers", own),
-        _Need("floating IPs", "floatingip", "ips", own),
-        _Need("security groups", "security_group", "security_groups", 2),
-        _Need("port pairs", "port_pair", "sfc_port_pairs", functions),
-        _Need("port pair groups", "port_pair_group", "sfc_port_pair_groups", functions),
-        _Need("port chains", "port_chain", "sfc_port_chains", chains),
-        _Need("flow classifiers", "flow_classifier", "sfc_flow_classifiers", chains),
+        _Demand("networks", "network", "networks", 1 + own),
+        _Demand("subnets", "subnet", "subnets", 1 + own),
+        _Demand("ports", "port", "ports", ports + 2 * own),
+        _Demand("routers", "router", "routers", own),
+        _Demand("floating IPs", "floatingip", "ips", own),
+        _Demand("security groups", "security_group", "security_groups", 2),
+        _Demand("port pairs", "port_pair", "sfc_port_pairs", functions),
+        _Demand("port pair groups", "port_pair_group", "sfc_port_pair_groups", functions),
+        _Demand("port chains", "port_chain", "sfc_port_chains", chains),
+        _Demand("flow classifiers", "flow_classifier", "sfc_flow_classifiers", chains),
     ]
 
 
@@ -99,7 +99,7 @@ def _compute(cloud: Cloud, machines: Mapping[MachineSpec, int]) -> list[QuotaLim
     ]
 
 
-def _network(cloud: Cloud, needs: Sequence[_Need]) -> list[QuotaLimit]:
+def _network(cloud: Cloud, needs: Sequence[_Demand]) -> list[QuotaLimit]:
     connection = cloud.connection
     quota = cloud.call(
         "reading neutron's quota",
@@ -114,7 +114,7 @@ def _network(cloud: Cloud, needs: Sequence[_Need]) -> list[QuotaLimit]:
     return found
 
 
-def _limit(quota: Mapping[str, Any], need: _Need) -> int | None:
+def _limit(quota: Mapping[str, Any], need: _Demand) -> int | None:
     """openstacksdk renames some quotas; those that it does not know keep neutron's names."""
     names = (need.quota, need.listing, f"{need.quota}s")
     for key in (*names, "floating_ips") if need.quota == "floatingip" else names:

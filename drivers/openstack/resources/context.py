@@ -13,7 +13,7 @@ from enum import StrEnum
 from sfcperf.drivers.base import Journal, Resource
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.model.config import Config
-from sfcperf.drivers.openstack.model.specs import Names
+from sfcperf.drivers.openstack.model.specs import ResourceNames
 
 
 class Kind(StrEnum):
@@ -53,7 +53,7 @@ class LifecycleContext:
 
     cloud: Cloud
     config: Config
-    names: Names
+    names: ResourceNames
     journal: Journal
 
     def entries(self, resources: Iterable[NamedResource]) -> list[Resource]:

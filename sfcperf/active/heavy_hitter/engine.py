@@ -18,7 +18,7 @@ from sfcperf.dataplane import binaries
 from sfcperf.errors import CannotBeMeasured, MeasurementError
 from sfcperf.hosts import process
 from sfcperf.management.deployment import Deployment
-from sfcperf.packets.left_out import LeftOut
+from sfcperf.packets.left_out import LeftOutCounts
 from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
 from sfcperf.vnfs.heavy_hitter.compile import SPEC
@@ -218,7 +218,7 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
         ]
         events = self.events(raw_dir, *words)
         end = events[-1]
-        left_out = LeftOut(end["left_out"])
+        left_out = LeftOutCounts(end["left_out"])
         scores = [event for event in events if event["event"] == "score" and event["flows"]]
         if not scores:
             raise MeasurementError(

@@ -17,7 +17,7 @@ from sfcperf.active.heavy_hitter.traffic import (
     MOST_BACKGROUND_FLOWS,
     Traffic,
 )
-from sfcperf.active.labelled_traffic import KEEP_CAPTURES, Replayed, ReplayProbe
+from sfcperf.active.labelled_traffic import KEEP_CAPTURES, ReplayOutcome, ReplayProbe
 from sfcperf.active.pktgen import USUAL_PORT
 from sfcperf.active.server import port_parameter
 from sfcperf.counts import count_text
@@ -177,7 +177,7 @@ class HeavyHitterMitigation(ReplayProbe):
         )
 
 
-def losses(sent: Replayed, found: Mitigation, blocked: int | None) -> Iterator[str]:
+def losses(sent: ReplayOutcome, found: Mitigation, blocked: int | None) -> Iterator[str]:
     """Why packets that did not arrive may not be those that were blocked. `blocked`: what the
     functions say that they blocked meanwhile; None: none of them blocks."""
     missing = sent.sent - sent.arrived
@@ -207,7 +207,7 @@ def _blocked(deployment: Deployment) -> int | None:
     return sum(blocked) if blocked else None
 
 
-def _values(sent: Replayed, found: Mitigation) -> dict[str, float | None]:
+def _values(sent: ReplayOutcome, found: Mitigation) -> dict[str, float | None]:
     background = [fate.passed for fate in sent.fates if fate.label == BACKGROUND]
     lost = len(background) - sum(background)
     return {
@@ -218,7 +218,7 @@ def _values(sent: Replayed, found: Mitigation) -> dict[str, float | None]:
     }
 
 
-def _notes(sent: Replayed, blocked: int | None) -> dict[str, Any]:
+def _notes(sent: ReplayOutcome, blocked: int | None) -> dict[str, Any]:
     of_label = [fate.label for fate in sent.fates]
     return {
         "heavy_hitter_packets": of_label.count(HEAVY),

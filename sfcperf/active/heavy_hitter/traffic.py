@@ -12,7 +12,7 @@ from sfcperf.active.labelled_traffic import ReplayPlan
 from sfcperf.packets.five_tuple import Flow, flow_of
 from sfcperf.packets.identity import identity
 from sfcperf.packets.internet_checksum import with_checksum
-from sfcperf.packets.left_out import LeftOut
+from sfcperf.packets.left_out import LeftOutCounts
 from sfcperf.traffic.labelled import LabelledPacket
 
 HEAVY, BACKGROUND = "heavy_hitter", "background"
@@ -68,7 +68,7 @@ class Traffic:
             )
         ]
         keys = [(packet.flow, identity(packet.frame)) for packet in packets]
-        return ReplayPlan(packets, keys, LeftOut(), len(packets))
+        return ReplayPlan(packets, keys, LeftOutCounts(), len(packets))
 
     def _times(self, packets: int, rate_pps: int, begin_s: float) -> Iterator[int]:
         """When packets are due [ns]."""

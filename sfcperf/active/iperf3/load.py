@@ -10,7 +10,7 @@ from typing import Any
 from sfcperf.active.iperf3.output import UdpOutput
 from sfcperf.active.iperf3.residual import Arrivals
 from sfcperf.active.iperf3.test import SOCKET_BUFFER_LIMITS, USUAL_PORT, Iperf3Test
-from sfcperf.active.load import Load, OffersLoad
+from sfcperf.active.load import Load, LoadGenerator
 from sfcperf.active.mtu import ETHERNET_BYTES, IPV4_HEADER_BYTES, UDP_HEADER_BYTES, check_frame
 from sfcperf.active.server import free_port
 from sfcperf.errors import MeasurementError
@@ -22,7 +22,7 @@ _BITS_PER_BYTE = 8
 _OVERHEAD_BYTES = ETHERNET_BYTES + IPV4_HEADER_BYTES + UDP_HEADER_BYTES
 
 
-class Iperf3Load(OffersLoad):
+class Iperf3Load(LoadGenerator):
     """Each load is a test of iperf3, UDP, of whole seconds. iperf3 sends what is due once in a
     millisecond: above 1,000 packets per second they leave in small bursts."""
 

@@ -22,7 +22,7 @@ from sfcperf.traffic.labels import BENIGN
 _NS_PER_MS = 1e6
 
 
-class Fate(NamedTuple):
+class PacketFate(NamedTuple):
     """What became of a packet that was sent."""
 
     flow: Hashable
@@ -43,7 +43,7 @@ class Fate(NamedTuple):
 
 
 @dataclass
-class Blocked:
+class BlockingCounts:
     """Of all flows with a label, or with any of several."""
 
     packets: int = 0
@@ -61,8 +61,8 @@ class Blocked:
     first that was stopped, when they were sent. It cannot be less than the time between two
     packets of the flow."""
 
-    def __add__(self, other: Blocked) -> Blocked:
-        return Blocked(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
+    def __add__(self, other: BlockingCounts) -> BlockingCounts:
+        return BlockingCounts(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
 
     @property
     def packets_stopped_ratio(self) -> float | None:
@@ -80,7 +80,7 @@ class Blocked:
         return median(self.times_to_block_ms) if self.times_to_block_ms else None
 
 
-_COUNTS = tuple(Blocked.__dataclass_fields__)
+_COUNTS = tuple(BlockingCounts.__dataclass_fields__)
 
 
 @dataclass
@@ -91,9 +91,9 @@ class _Flow:
     passed_again: bool = False
 
 
-def blocked_by_label(fates: Iterable[Fate]) -> dict[str, Blocked]:
+def blocked_by_label(fates: Iterable[PacketFate]) -> dict[str, BlockingCounts]:
     """By label; the fates are in the order in which packets were sent."""
-    found: defaultdict[str, Blocked] = defaultdict(Blocked)
+    found: defaultdict[str, BlockingCounts] = defaultdict(BlockingCounts)
     flows: dict[tuple[Hashable, str], _Flow] = {}
     for fate in fates:
         blocked = found[fate.label]
@@ -113,7 +113,7 @@ def blocked_by_label(fates: Iterable[Fate]) -> dict[str, Blocked]:
     return dict(found)
 
 
-def _count(blocked: Blocked, flow: _Flow) -> None:
+def _count(blocked: BlockingCounts, flow: _Flow) -> None:
     blocked.flows += 1
     if flow.stopped_ns is None:
         return
@@ -125,14 +125,16 @@ def _count(blocked: Blocked, flow: _Flow) -> None:
         blocked.times_to_block_ms.append((flow.stopped_ns - flow.first_ns) / _NS_PER_MS)
 
 
-def attacks(by_label: Mapping[str, Blocked]) -> Blocked:
+def attacks(by_label: Mapping[str, BlockingCounts]) -> BlockingCounts:
     """All kinds of attacks together."""
-    return sum((blocked for label, blocked in by_label.items() if label != BENIGN), Blocked())
+    return sum(
+        (blocked for label, blocked in by_label.items() if label != BENIGN), BlockingCounts()
+    )
 
 
-def measures(by_label: Mapping[str, Blocked]) -> dict[str, float | None]:
+def measures(by_label: Mapping[str, BlockingCounts]) -> dict[str, float | None]:
     """The metrics of the probe `labelled_traffic`; None for what the traffic does not tell."""
-    bad, good = attacks(by_label), by_label.get(BENIGN, Blocked())
+    bad, good = attacks(by_label), by_label.get(BENIGN, BlockingCounts())
     times = percentiles(bad.times_to_block_ms, (95, 99))
     return {
         "attack_packets_blocked_ratio": bad.packets_stopped_ratio,
@@ -147,7 +149,7 @@ def measures(by_label: Mapping[str, Blocked]) -> dict[str, float | None]:
     }
 
 
-def _mcc(bad: Blocked, good: Blocked) -> float | None:
+def _mcc(bad: BlockingCounts, good: BlockingCounts) -> float | None:
     """Of labels and hits, over flows."""
     missed, spared = bad.flows - bad.flows_hit, good.flows - good.flows_hit
     return matthews(bad.flows_hit, missed, good.flows_hit, spared)

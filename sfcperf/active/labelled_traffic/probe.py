@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import ProbeResult, samples
-from sfcperf.active.labelled_traffic.blocking import Blocked, attacks, blocked_by_label, measures
-from sfcperf.active.labelled_traffic.replay_plan import Replayed, ReplayPlan, plan
+from sfcperf.active.labelled_traffic.blocking import (
+    BlockingCounts,
+    attacks,
+    blocked_by_label,
+    measures,
+)
+from sfcperf.active.labelled_traffic.replay_plan import ReplayOutcome, ReplayPlan, plan
 from sfcperf.active.labelled_traffic.replay_probe import KEEP_CAPTURES, ReplayProbe
 from sfcperf.errors import MeasurementError
 from sfcperf.management.deployment import Deployment
@@ -182,7 +187,7 @@ class LabelledTraffic(ReplayProbe):
             pcap, labels = trace.pcap, trace.labels
         return plan(pcap, labels, parameters["seed"], parameters["training_share"])
 
-    def _doubts(self, found: Replayed, lost: int) -> Iterator[str]:
+    def _doubts(self, found: ReplayOutcome, lost: int) -> Iterator[str]:
         if lost > self.parameters["loss_tolerance"] * found.sent:
             yield (
                 f"{lost} of {found.sent} packets were stopped, but no function says that a rule "
@@ -194,7 +199,7 @@ class LabelledTraffic(ReplayProbe):
 
 
 def result_of(
-    by_label: Mapping[str, Blocked],
+    by_label: Mapping[str, BlockingCounts],
 ) -> tuple[tuple[Sample, ...], dict[str, Any], dict[str, list[float]]]:
     """Samples, notes and series of a trial."""
     times_ms = attacks(by_label).times_to_block_ms
@@ -218,7 +223,7 @@ def _drops(deployment: Deployment) -> tuple[int, int]:
     return (counters[0]["received"] if counters else 0), by_rules
 
 
-def _of_kinds(by_label: Mapping[str, Blocked]) -> Iterator[Sample]:
+def _of_kinds(by_label: Mapping[str, BlockingCounts]) -> Iterator[Sample]:
     """Of each kind of attack: counts and shares."""
     for label, blocked in sorted(by_label.items()):
         if label == BENIGN:
@@ -233,8 +238,8 @@ def _of_kinds(by_label: Mapping[str, Blocked]) -> Iterator[Sample]:
             yield of_kind(label, "time_to_block_ms", "ms", blocked.time_to_block_ms)
 
 
-def _counts(by_label: Mapping[str, Blocked]) -> dict[str, Any]:
-    bad, good = attacks(by_label), by_label.get(BENIGN, Blocked())
+def _counts(by_label: Mapping[str, BlockingCounts]) -> dict[str, Any]:
+    bad, good = attacks(by_label), by_label.get(BENIGN, BlockingCounts())
     return {
         "attack_packets": bad.packets,
         "benign_packets": good.packets,
@@ -249,7 +254,7 @@ def _counts(by_label: Mapping[str, Blocked]) -> dict[str, Any]:
     }
 
 
-def _sending(plan: ReplayPlan, found: Replayed) -> dict[str, Any]:
+def _sending(plan: ReplayPlan, found: ReplayOutcome) -> dict[str, Any]:
     return {
         "packets_sent": found.sent,
         "packets_arrived": found.arrived,

@@ -14,7 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.labelled_traffic.replay_plan import Key, Replayed, ReplayPlan, replayed, seen
+from sfcperf.active.labelled_traffic.replay_plan import (
+    Key,
+    ReplayOutcome,
+    ReplayPlan,
+    replayed,
+    seen,
+)
 from sfcperf.active.tool_run import run_tool
 from sfcperf.dataplane import binaries
 from sfcperf.errors import MeasurementError, system_errors_as
@@ -71,7 +77,7 @@ class Replay:
         client.host.put(ready, self._at_client)
         ready.unlink()
 
-    def send(self) -> tuple[Replayed, list[str]]:
+    def send(self) -> tuple[ReplayOutcome, list[str]]:
         """Send and capture; gives what became of the packets, and why that may be wrong. Raises
         MeasurementError."""
         captures = _EndCaptures(len(self.plan.packets))

@@ -10,13 +10,13 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
-from sfcperf.active.labelled_traffic.blocking import Fate
+from sfcperf.active.labelled_traffic.blocking import PacketFate
 from sfcperf.counts import count_text
 from sfcperf.errors import InputError, system_errors_as
 from sfcperf.packets.ethernet import IPV4, network_layer, without_tags
 from sfcperf.packets.five_tuple import Flow, flow_of
 from sfcperf.packets.identity import Identity, identity
-from sfcperf.packets.left_out import LeftOut
+from sfcperf.packets.left_out import LeftOutCounts
 from sfcperf.packets.pcap_file import recorded
 from sfcperf.results.percentiles import percentiles
 from sfcperf.traffic import labels
@@ -38,7 +38,7 @@ class ReplayPlan:
     packets: Sequence[LabelledPacket]
     keys: Sequence[Key]
     """Of each packet."""
-    left_out: LeftOut
+    left_out: LeftOutCounts
     """Frames that are not sent: those that belong to no flow; `training`; `not_ipv4`; `martian`,
     from or to an address that no router forwards (RFC 1812, section 5.3.7)."""
     frames: int
@@ -62,7 +62,7 @@ class ReplayPlan:
             for packet, key in zip(self.packets, self.keys, strict=True)
             if not known & {packet.flow.source, packet.flow.destination}
         ]
-        left = LeftOut(self.left_out | {"endpoint_addresses": len(self.packets) - len(kept)})
+        left = LeftOutCounts(self.left_out | {"endpoint_addresses": len(self.packets) - len(kept)})
         return replace(
             self, packets=[p for p, _ in kept], keys=[key for _, key in kept], left_out=left
         )
@@ -151,10 +151,10 @@ def seen(capture: Path) -> Iterator[tuple[Key, int]]:
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayOutcome:
     """What two captures, before and behind the chain, say of a plan."""
 
-    fates: Sequence[Fate]
+    fates: Sequence[PacketFate]
     """Of each packet with a label that was sent, in the order of sending."""
     sent: int
     arrived: int
@@ -190,7 +190,7 @@ def replayed(
     speed: float,
     before: Iterable[tuple[Key, int]],
     behind: Iterable[tuple[Key, int]],
-) -> Replayed:
+) -> ReplayOutcome:
     """Tell packet by packet what became of a plan that was sent `speed` times as fast as it was
     captured."""
     places: defaultdict[Key, list[int]] = defaultdict(list)
@@ -215,9 +215,9 @@ def replayed(
     found.sort()
     due = [at - planned.packets[place].time_ns / speed for at, place, _ in found]
     earliest = min(due, default=0)
-    return Replayed(
+    return ReplayOutcome(
         fates=[
-            Fate(
+            PacketFate(
                 known := p.flow.canonical,
                 p.label,
                 len(p.frame),

@@ -7,7 +7,7 @@ from typing import Any
 
 from sfcperf import plugins
 from sfcperf.active.base import Probe
-from sfcperf.active.load import OffersLoad
+from sfcperf.active.load import LoadGenerator
 from sfcperf.errors import EnvironmentLacks, MeasurementError
 
 DEFAULT = "iperf3"
@@ -32,7 +32,7 @@ def load_schema(description: str, chooser: str) -> dict[str, Any]:
     }
 
 
-def offers_of(load: Mapping[str, Any], port: int | None = None) -> OffersLoad:
+def offers_of(load: Mapping[str, Any], port: int | None = None) -> LoadGenerator:
     """What offers the loads that the parameter describes, to this port (None: any). Raises
     MeasurementError if the probe has lost that ability since the workflow was loaded."""
     offers = offering_class(load)
@@ -40,7 +40,7 @@ def offers_of(load: Mapping[str, Any], port: int | None = None) -> OffersLoad:
     return offers(parameters, port)
 
 
-def offering_class(load: Mapping[str, Any]) -> type[OffersLoad]:
+def offering_class(load: Mapping[str, Any]) -> type[LoadGenerator]:
     """Its class."""
     probe: type[Probe] = plugins.load("probe", load["probe"])
     if probe.offers is None:
@@ -48,7 +48,7 @@ def offering_class(load: Mapping[str, Any]) -> type[OffersLoad]:
     return probe.offers
 
 
-def _offering(chooser: str) -> Iterator[tuple[str, type[OffersLoad]]]:
+def _offering(chooser: str) -> Iterator[tuple[str, type[LoadGenerator]]]:
     for name in plugins.names("probe"):
         if name == chooser:
             continue
@@ -60,7 +60,7 @@ def _offering(chooser: str) -> Iterator[tuple[str, type[OffersLoad]]]:
             yield name, probe.offers
 
 
-def _branch(name: str, offers: type[OffersLoad]) -> dict[str, Any]:
+def _branch(name: str, offers: type[LoadGenerator]) -> dict[str, Any]:
     """Ties the parameters to the name."""
     parameters = dict(offers.parameters)
     properties = {"probe": {"const": name, "description": "Name of the probe."}}

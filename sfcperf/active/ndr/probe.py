@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
-from sfcperf.active.load import Load, OffersLoad
+from sfcperf.active.load import Load, LoadGenerator
 from sfcperf.active.ndr.load_parameters import load_schema, offering_class, offers_of
-from sfcperf.active.ndr.throughput_search import Found, Settings, offered, search
+from sfcperf.active.ndr.throughput_search import SearchResult, Settings, offered, search
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import Requirement, integer, number, object_schema, port
-from sfcperf.results.searches import GoalResult, Offered, Search, write_search
+from sfcperf.results.searches import GoalResult, OfferedLoad, Search, write_search
 from sfcperf.results.values import Metric
 
 NDR, PDR = "ndr", "pdr"
@@ -127,7 +127,7 @@ class Ndr(Probe):
     title = "Throughput without loss (NDR) and with a bounded loss (PDR), by MLRsearch (RFC 9971)"
     parameters = _Parameters()
 
-    _offers: OffersLoad | None = None
+    _offers: LoadGenerator | None = None
     _loads = 0
 
     @classmethod
@@ -227,7 +227,9 @@ class Ndr(Probe):
         folder.mkdir(exist_ok=True)
         return self._offers.offer(deployment, folder, rate_pps, duration_s)
 
-    def _latencies(self, found: Found, deployment: Deployment, raw_dir: Path) -> list[Offered]:
+    def _latencies(
+        self, found: SearchResult, deployment: Deployment, raw_dir: Path
+    ) -> list[OfferedLoad]:
         """Loads at shares of the NDR; none without one."""
         ndr_pps = found.goals[0].throughput_pps
         if not ndr_pps:
@@ -243,7 +245,7 @@ class Ndr(Probe):
             for percent in _latency_percent(self.parameters)
         ]
 
-    def _document(self, found: Found, later: Sequence[Offered]) -> Search:
+    def _document(self, found: SearchResult, later: Sequence[OfferedLoad]) -> Search:
         parameters = self.parameters
         return Search(
             parameters["load"],
@@ -312,7 +314,7 @@ def _claim(goal: GoalResult) -> str:
     return f"the {name} is between {lower:.0f} and {upper:.0f} packets/s"
 
 
-def _notes(found: Found) -> dict[str, Any]:
+def _notes(found: SearchResult) -> dict[str, Any]:
     return {
         "loads_offered": len(found.offered),
         **{

@@ -1,7 +1,7 @@
 """Search for the highest loads with no loss and with a bounded loss: MLRsearch (RFC 9971).
 
 In RFC 9971's terms this is the Manager. The package MLRsearch is the Controller: it chooses loads
-and durations and classifies them. An OffersLoad is the Measurer.
+and durations and classifies them. An LoadGenerator is the Measurer.
 
 Contrary to the package, which raises then, a search whose time is over or whose lowest load is too
 high gives what is known: an irregular goal result, which says why it is one.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sfcperf.active.load import Load
 from sfcperf.errors import MeasurementError
-from sfcperf.results.searches import GoalResult, Offered, UpperLimit
+from sfcperf.results.searches import GoalResult, OfferedLoad, UpperLimit
 
 if TYPE_CHECKING:
     from MLRsearch import MultipleLossRatioSearch, SearchGoal
@@ -51,14 +51,16 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a search found."""
 
     goals: tuple[GoalResult, ...]
-    offered: tuple[Offered, ...]
+    offered: tuple[OfferedLoad, ...]
 
 
-def search(settings: Settings, offer: Offer, clock: Callable[[], float] = time.monotonic) -> Found:
+def search(
+    settings: Settings, offer: Offer, clock: Callable[[], float] = time.monotonic
+) -> SearchResult:
     """Search. `clock`: seconds. Raises MeasurementError when the package MLRsearch fails, which
     would be an error in it; what `offer` raises passes through."""
     from MLRsearch import Config, MultipleLossRatioSearch
@@ -76,7 +78,7 @@ def search(settings: Settings, offer: Offer, clock: Callable[[], float] = time.m
     time_is_up = False
     try:
         controller.search(measurer, debug=_ignore)
-    except _TimeIsUp:
+    except _DeadlineReached:
         time_is_up = True
     except (RuntimeError, ValueError) as error:
         raise MeasurementError(f"MLRsearch failed: {error}") from error
@@ -84,7 +86,7 @@ def search(settings: Settings, offer: Offer, clock: Callable[[], float] = time.m
         _Judge(settings, controller, measurer, goal, time_is_up).result(name)
         for (name, _), goal in zip(settings.loss_ratios, goals, strict=True)
     ]
-    return Found(tuple(results), tuple(measurer.offered))
+    return SearchResult(tuple(results), tuple(measurer.offered))
 
 
 def _goal(settings: Settings, loss_ratio: float) -> SearchGoal:
@@ -105,7 +107,7 @@ def _ignore(_text: str) -> None:
     """The package would log to the root logger."""
 
 
-class _TimeIsUp(Exception):
+class _DeadlineReached(Exception):
     """The next load would end too late."""
 
 
@@ -118,8 +120,8 @@ class _Measurer:
         self._clock = clock
         self._started = clock()
         self._fastest_pps = 0.0
-        self.offered: list[Offered] = []
-        self.by_load: dict[float, list[tuple[Offered, Any]]] = {}
+        self.offered: list[OfferedLoad] = []
+        self.by_load: dict[float, list[tuple[OfferedLoad, Any]]] = {}
         """Intended load -> what was offered, with the package's own form of it."""
 
     def measure(self, intended_duration: float, intended_load: float) -> Any:
@@ -127,7 +129,7 @@ class _Measurer:
         from MLRsearch import MeasurementResult
 
         if self._is_late(intended_duration):
-            raise _TimeIsUp
+            raise _DeadlineReached
         load = self._offered(intended_load, intended_duration)
         entry = offered(load, intended_duration, self._settings.relative_width)
         result = MeasurementResult(
@@ -169,7 +171,7 @@ def offered(
     duration_s: float,
     relative_width: float,
     purpose: Literal["search", "latency"] = "search",
-) -> Offered:
+) -> OfferedLoad:
     """For the record, a load that was to last for so long."""
     limited = load.endpoint_limit
     reached = load.reached(_OF_THE_WIDTH * relative_width)
@@ -177,7 +179,7 @@ def offered(
     if not reached and not withheld:
         slow = f"the sender reached {load.sent_pps:.0f} of {load.rate_pps:.0f} packets/s"
         limited = f"{slow}; {limited}" if limited else slow
-    return Offered(
+    return OfferedLoad(
         load.rate_pps,
         duration_s,
         load.sent,

@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sfcperf.active.load import Latency, Load, OffersLoad
-from sfcperf.active.pktgen.output import Received, Sent
+from sfcperf.active.load import Latency, Load, LoadGenerator
+from sfcperf.active.pktgen.output import ReceiverReport, SenderReport
 from sfcperf.active.pktgen.run import (
     MOST_PPS,
     PARAMETERS,
@@ -33,7 +33,7 @@ _WAITED_SHARE = 0.5
 """Of the time that a sender was short of: if it waited longer for a CPU, others held it up."""
 
 
-class PktgenLoad(OffersLoad):
+class PktgenLoad(LoadGenerator):
     """Each load is a run of sfc-pktgen, with a receiver of its own, that lasts whole
     milliseconds."""
 
@@ -88,7 +88,7 @@ class PktgenLoad(OffersLoad):
             self._run = None
 
 
-def withheld(sent: Sent, rate_pps: int, alone_pps: float) -> int:
+def withheld(sent: SenderReport, rate_pps: int, alone_pps: float) -> int:
     """Packets that a chain on the sender's machine kept it from sending: the sender's CPU does the
     chain's work before it comes to the next packet. None where the generator without a chain
     (`alone_pps`) is hardly faster, or where other processes had the CPU."""
@@ -98,7 +98,7 @@ def withheld(sent: Sent, rate_pps: int, alone_pps: float) -> int:
     return sent.skipped if sent.waited_s <= _WAITED_SHARE * short_s else 0
 
 
-def _latency(received: Received) -> Latency | None:
+def _latency(received: ReceiverReport) -> Latency | None:
     """None where nothing arrived."""
     if not received.unique:
         return None

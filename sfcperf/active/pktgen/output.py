@@ -17,7 +17,7 @@ _NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
-class Sent:
+class SenderReport:
     """What the sender did."""
 
     packets: int
@@ -35,7 +35,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceiverReport:
     """What the receiver counted of one run."""
 
     mode: str
@@ -73,17 +73,17 @@ class Received:
         raise MeasurementError("no packet arrived, so that there is no latency")
 
 
-def parse_sent(text: str) -> Sent:
+def parse_sent(text: str) -> SenderReport:
     """The last line of the role `send`. Raises MeasurementError for anything else."""
     return _sent(_document(text, "sent"))
 
 
-def parse_received(text: str) -> Received:
+def parse_received(text: str) -> ReceiverReport:
     """The last line of the role `receive`. Raises MeasurementError for anything else."""
     return _received(_document(text, "received"))
 
 
-def parse_calibration(text: str) -> tuple[Sent, Received]:
+def parse_calibration(text: str) -> tuple[SenderReport, ReceiverReport]:
     """The line of the role `calibrate`. Raises MeasurementError for anything else."""
     return _sent(_document(text, "sent")), _received(_document(text, "received"))
 
@@ -99,12 +99,12 @@ def _document(text: str, member: str) -> Any:
     return document[member]
 
 
-def _sent(member: Any) -> Sent:
+def _sent(member: Any) -> SenderReport:
     made, refused = _count(member, "packets"), _count(member, "refused")
     if refused > made or not isinstance(member.get("complete"), bool):
         raise MeasurementError("sfc-pktgen's report of what it sent contradicts itself")
     waited_ns = None if member.get("waited_ns") is None else _count(member, "waited_ns")
-    return Sent(
+    return SenderReport(
         made - refused,
         _count(member, "skipped"),
         refused,
@@ -114,10 +114,10 @@ def _sent(member: Any) -> Sent:
     )
 
 
-def _received(member: Any) -> Received:
+def _received(member: Any) -> ReceiverReport:
     if member.get("mode") not in ("native", "generic"):
         raise MeasurementError("sfc-pktgen's report does not say how the receiver is attached")
-    received = Received(
+    received = ReceiverReport(
         mode=member["mode"],
         packets=_count(member, "packets"),
         duplicated=_count(member, "duplicated"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfcperf.active.base import Probe, ProbeResult, samples
 from sfcperf.active.pktgen.load import QUANTILES, PktgenLoad, endpoint_limits
-from sfcperf.active.pktgen.output import Received
+from sfcperf.active.pktgen.output import ReceiverReport
 from sfcperf.active.pktgen.run import (
     BINARY,
     MOST_PPS,
@@ -183,7 +183,7 @@ class Pktgen(Probe):
     def _sending_s(self) -> float:
         return milliseconds(self.parameters["duration_s"]) / _MS_PER_S
 
-    def _latencies(self, received: Received) -> dict[str, float | None]:
+    def _latencies(self, received: ReceiverReport) -> dict[str, float | None]:
         known = self._run is not None and self._run.shares_clock
         return {
             f"latency_{name}_us": received.latency_us(quantile) if known else None

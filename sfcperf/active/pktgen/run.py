@@ -15,8 +15,8 @@ from typing import Any
 from sfcperf import retry
 from sfcperf.active.mtu import check_frame
 from sfcperf.active.pktgen.output import (
-    Received,
-    Sent,
+    ReceiverReport,
+    SenderReport,
     parse_calibration,
     parse_received,
     parse_sent,
@@ -115,8 +115,8 @@ PARAMETERS: Mapping[str, Any] = {
 class Outcome:
     """A load that was offered, and what became of it."""
 
-    sent: Sent
-    received: Received
+    sent: SenderReport
+    received: ReceiverReport
     receiver_drops: int
     """Packets that the chain handed to the server and that its interface lost."""
     sender_drops: int
@@ -195,7 +195,7 @@ class PktgenRun:
 
     def calibrate(
         self, deployment: Deployment, raw_dir: Path, rate_pps: int
-    ) -> tuple[Sent, Received, float]:
+    ) -> tuple[SenderReport, ReceiverReport, float]:
         """The same load for a short time over a pair of veths of its own, on the client's host and
         CPUs: a chain of length 0 without even an SFF. Also gives its duration in seconds. Raises
         MeasurementError."""
@@ -238,7 +238,7 @@ class PktgenRun:
         rate_pps: int,
         duration_ms: int,
         warmup: bool = False,
-    ) -> Sent:
+    ) -> SenderReport:
         client, server = deployment.client, deployment.server
         argv = ["--role", "send", "--interface", client.interface, "--to", server.address]
         argv += ["--engine", self.engine, *self._load_options(rate_pps), "--run", str(run)]
@@ -344,12 +344,12 @@ class _Receiver:
         """The same of the warm-up; gives how many arrived."""
         return self._wait(lambda received: received.warmup, packets, timeout_s)
 
-    def result(self) -> Received:
+    def result(self) -> ReceiverReport:
         """What was counted up to now, after which it counts no more."""
         self._process.stop()
         return parse_received(self._stdout.read_text(errors="replace"))
 
-    def _wait(self, count: Callable[[Received], int], packets: int, timeout_s: float) -> int:
+    def _wait(self, count: Callable[[ReceiverReport], int], packets: int, timeout_s: float) -> int:
         seen = 0
         deadline = time.monotonic() + timeout_s
 
@@ -361,7 +361,7 @@ class _Receiver:
         retry.until(decided, timeout_s=timeout_s, period_s=_POLL_S)
         return seen
 
-    def _counters(self) -> Received:
+    def _counters(self) -> ReceiverReport:
         before = _lines(self._stdout)
         self._process.send_signal(signal.SIGUSR1)
         if not self._process.becomes(

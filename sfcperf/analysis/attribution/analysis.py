@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from sfcperf.analysis.attribution.estimates import Described, Estimate, Estimator
+from sfcperf.analysis.attribution.estimates import DescribedEstimate, Estimate, Estimator
 from sfcperf.analysis.attribution.path_times import ROUND_TRIP, RTT, PathTimes, path_times
 from sfcperf.analysis.attribution.ranking import Ranking, ranking
 from sfcperf.analysis.attribution.remarks import remarks
@@ -34,7 +34,7 @@ class FunctionShare:
     """Empty if the run folder does not say it."""
     seen: bool
     """Whether pptmon can observe it; if not, its time is in the residual."""
-    time: Described | None
+    time: DescribedEstimate | None
     """None for a VNF without samples."""
     captured: Estimate | None
     """Mean time of all packets by captures; None without the monitor `transit-time`."""
@@ -43,12 +43,12 @@ class FunctionShare:
 
 
 @dataclass(frozen=True)
-class OtherPart:
+class PathPart:
     """A part of the end-to-end time that is not a VNF: `SFFs`, `links`, `endpoints`, or a VNF
     together with its links."""
 
     name: str
-    time: Described
+    time: DescribedEstimate
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class PathAttribution:
     """Of the VNFs with samples; None if no trial has samples of all of them."""
     sum: Estimate | None
     """Of the VNFs that are seen; None if no trial has samples of all of them."""
-    end_to_end: Described | None
+    end_to_end: DescribedEstimate | None
     end_to_end_source: str
     """How it was measured; empty without it."""
-    parts: tuple[OtherPart, ...]
+    parts: tuple[PathPart, ...]
     """Of the end-to-end time, besides the VNFs; empty without the monitor sff."""
     residual: Estimate | None
     """End-to-end minus sum and other parts."""
@@ -145,11 +145,11 @@ def _attribution(
     )
 
 
-def _parts(times: PathTimes, estimator: Estimator) -> Iterator[OtherPart]:
+def _parts(times: PathTimes, estimator: Estimator) -> Iterator[PathPart]:
     for name in dict.fromkeys(name for trial in times.trials for name in trial.parts):
         values = [trial.parts[name] for trial in times.trials if name in trial.parts]
         if (time := estimator.described(values, [])) is not None:
-            yield OtherPart(name, time)
+            yield PathPart(name, time)
 
 
 def _functions(

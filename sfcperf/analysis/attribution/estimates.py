@@ -22,7 +22,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Described(Estimate):
+class DescribedEstimate(Estimate):
     """With a description of the samples of all trials, which are not independent."""
 
     samples: int
@@ -49,11 +49,15 @@ class Estimator:
         """Why these have no interval, as a clause; empty if they have one."""
         return estimate_of(means, self.rules, "mean").withheld
 
-    def described(self, means: Sequence[float], samples: Sequence[float]) -> Described | None:
+    def described(
+        self, means: Sequence[float], samples: Sequence[float]
+    ) -> DescribedEstimate | None:
         """The same with a description of the samples of all trials."""
         found = self.estimate(means)
         if found is None:
             return None
         middle = float(median(samples)) if samples else None
         high = percentiles(samples, [99])[99]
-        return Described(**asdict(found), samples=len(samples), median_us=middle, p99_us=high)
+        return DescribedEstimate(
+            **asdict(found), samples=len(samples), median_us=middle, p99_us=high
+        )

@@ -14,7 +14,7 @@ from itertools import combinations
 from sfcperf.analysis.attribution.path_times import TrialTimes
 from sfcperf.analysis.statistics import Centre, Rules, at_most, estimate_of, holm
 from sfcperf.analysis.two_sample import (
-    Observed,
+    ObservedTrials,
     SignedRank,
     least_trials,
     needed,
@@ -144,7 +144,7 @@ def _needed(
         return None
     for name in undecided:
         test = SignedRank(values[name], values[first])
-        trials = Observed(
+        trials = ObservedTrials(
             a=values[name],
             b=values[first],
             paired=True,

@@ -16,11 +16,11 @@ from sfcperf.analysis.comparison.result import (
     RunFacts,
     Sample,
     SideFacts,
-    Unmatched,
+    UnmatchedResult,
     Verdict,
     percent_text,
 )
-from sfcperf.analysis.comparison.sides import VARIANT, Measured, Side, read_side, variants_of
+from sfcperf.analysis.comparison.sides import VARIANT, MeasuredSide, Side, read_side, variants_of
 from sfcperf.analysis.comparison.warnings import without_power
 from sfcperf.analysis.two_sample import Estimate
 
@@ -34,7 +34,7 @@ __all__ = [
     "Estimate",
     "Floor",
     "FloorRow",
-    "Measured",
+    "MeasuredSide",
     "NoiseFloors",
     "Options",
     "Replication",
@@ -43,7 +43,7 @@ __all__ = [
     "Sample",
     "Side",
     "SideFacts",
-    "Unmatched",
+    "UnmatchedResult",
     "Verdict",
     "compare",
     "compare_all",

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfcperf.analysis.comparison.noise_floor import Kept
+from sfcperf.analysis.comparison.noise_floor import FloorRecord
 from sfcperf.analysis.comparison.replication import Costs, run_means, run_test
 from sfcperf.analysis.comparison.result import Sample
 from sfcperf.analysis.statistics import stretch
 from sfcperf.analysis.two_sample import (
-    Combined,
+    CombinedTest,
+    InflatedTest,
     MeanRatio,
     PairedMeanRatio,
     PairedT,
@@ -19,7 +20,6 @@ from sfcperf.analysis.two_sample import (
     Scale,
     ShiftTest,
     SignedRank,
-    Stretched,
     WelchT,
 )
 from sfcperf.results.values import Metric
@@ -41,7 +41,7 @@ class Case:
     """Names of the sides that lost much."""
     costs: Costs | None = None
     """Of the runs, if they are known."""
-    floor: Kept | None = None
+    floor: FloorRecord | None = None
     """How runs of one thing differ on this machine, if that is known."""
 
     @property
@@ -90,7 +90,7 @@ def _beside_floor(case: Case, scale: Scale, test: ShiftTest) -> ShiftTest:
     """What it claims must also be more, or less, than what two runs of one thing differ by."""
     if case.floor is None or case.paired:
         return test
-    return Combined([test, case.floor.test(case.a, case.b, scale)])
+    return CombinedTest([test, case.floor.test(case.a, case.b, scale)])
 
 
 def _stretched(test: ShiftTest, a: Sequence[float], b: Sequence[float], paired: bool) -> ShiftTest:
@@ -98,4 +98,4 @@ def _stretched(test: ShiftTest, a: Sequence[float], b: Sequence[float], paired: 
     pairs = [[y - x for x, y in zip(a, b, strict=True)]] if paired else [a, b]
     by = stretch(pairs)
     freedom = sum(map(len, pairs)) - len(pairs)
-    return test if by.factor == 1 else Stretched(test, freedom, by)
+    return test if by.factor == 1 else InflatedTest(test, freedom, by)

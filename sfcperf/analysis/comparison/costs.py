@@ -8,11 +8,11 @@ from statistics import fmean
 from typing import Any
 
 from sfcperf.analysis.comparison.replication import Costs
-from sfcperf.analysis.comparison.sides import Measured
+from sfcperf.analysis.comparison.sides import MeasuredSide
 from sfcperf.results.records import TrialRecord
 
 
-def costs_of(sides: Sequence[Measured]) -> Costs | None:
+def costs_of(sides: Sequence[MeasuredSide]) -> Costs | None:
     """Means of the runs that were complete in one session; None without such a run."""
     found = [cost for side in sides for cost in _costs(side)]
     if not found:
@@ -20,7 +20,7 @@ def costs_of(sides: Sequence[Measured]) -> Costs | None:
     return Costs(fmean(c.run_s for c in found), fmean(c.round_s for c in found))
 
 
-def _costs(side: Measured) -> Iterator[Costs]:
+def _costs(side: MeasuredSide) -> Iterator[Costs]:
     for number, manifest in enumerate(side.manifests):
         trials = [r for m in side.measurements if m.run == number for r in m.trials]
         if trials and manifest["status"] == "complete" and not manifest["resumed_at"]:

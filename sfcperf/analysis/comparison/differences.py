@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from sfcperf.analysis.comparison.result import Difference
-from sfcperf.analysis.comparison.sides import Measured
+from sfcperf.analysis.comparison.sides import MeasuredSide
 from sfcperf.errors import InputError
 from sfcperf.workflow.model import Variant
 from sfcperf.workflow.variants import document_of
@@ -30,7 +30,7 @@ _WITHOUT_EFFECT = frozenset({"name", "description", "publish", "figures", "prese
 """Parts of a workflow that do not affect the measurement."""
 
 
-def differences(baseline: Measured, candidate: Measured) -> list[Difference]:
+def differences(baseline: MeasuredSide, candidate: MeasuredSide) -> list[Difference]:
     """Conditions other than the candidate itself that may explain different results."""
     if baseline.is_same_run(candidate):
         return list(_variants(baseline, candidate))
@@ -51,7 +51,7 @@ def differences(baseline: Measured, candidate: Measured) -> list[Difference]:
     return found
 
 
-def _variants(a: Measured, b: Measured) -> Iterator[Difference]:
+def _variants(a: MeasuredSide, b: MeasuredSide) -> Iterator[Difference]:
     """What variants of one run change, with what the workflow has where only one changes it."""
     changes = {v["name"]: dict(v["changes"]) for v in a.manifest.get("variants") or ()}
     of_a, of_b = (
@@ -63,7 +63,7 @@ def _variants(a: Measured, b: Measured) -> Iterator[Difference]:
             yield Difference(b.name, "variant", name, of_a.get(name), of_b.get(name))
 
 
-def _varied(side: Measured, variant: Variant) -> dict[str, Any]:
+def _varied(side: MeasuredSide, variant: Variant) -> dict[str, Any]:
     """The workflow of a variant; its changes alone if the run folder has no workflow for them."""
     try:
         document = side.side.store.workflow()[0]
@@ -72,7 +72,7 @@ def _varied(side: Measured, variant: Variant) -> dict[str, Any]:
         return dict(variant.changes)
 
 
-def _host(side: Measured, other: Measured) -> dict[str, Any]:
+def _host(side: MeasuredSide, other: MeasuredSide) -> dict[str, Any]:
     host = dict(_flat(side.manifest["host"]))
     facts = {
         name: value
@@ -85,11 +85,11 @@ def _host(side: Measured, other: Measured) -> dict[str, Any]:
     return facts
 
 
-def _infrastructure(side: Measured) -> dict[str, Any]:
+def _infrastructure(side: MeasuredSide) -> dict[str, Any]:
     return {"driver": side.manifest["driver"], **side.manifest["infrastructure"]}
 
 
-def _workflow(side: Measured) -> dict[str, Any]:
+def _workflow(side: MeasuredSide) -> dict[str, Any]:
     """Empty if the run folder has none: results can still be compared."""
     try:
         document = side.side.store.workflow()[0]

@@ -13,10 +13,10 @@ from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.evaluation import evaluate
 from sfcperf.analysis.comparison.kept_floors import NoiseFloors, setup_of
 from sfcperf.analysis.comparison.matching import Match, Matching, match
-from sfcperf.analysis.comparison.noise_floor import Kept
+from sfcperf.analysis.comparison.noise_floor import FloorRecord
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Comparison, Sample
-from sfcperf.analysis.comparison.sides import Measured, Side, read_side
+from sfcperf.analysis.comparison.sides import MeasuredSide, Side, read_side
 from sfcperf.analysis.comparison.warnings import warnings
 from sfcperf.analysis.counted import counted
 from sfcperf.analysis.losses import loss_of, loss_text
@@ -98,7 +98,7 @@ def _is_selected(match: Match, options: Options) -> bool:
     return match.metric.primary or options.all_metrics
 
 
-def _case(base: Measured, other: Measured, match: Match, known: _KnownFloors) -> Case:
+def _case(base: MeasuredSide, other: MeasuredSide, match: Match, known: _KnownFloors) -> Case:
     paired = base.is_same_run(other) and not match.pooled
     a, b = _samples(match, paired, [len(side.side.stores) > 1 for side in (base, other)])
     several = len(base.side.stores) > 1 or len(other.side.stores) > 1
@@ -124,7 +124,7 @@ def _case(base: Measured, other: Measured, match: Match, known: _KnownFloors) ->
     )
 
 
-def _losses(base: Measured, other: Measured, match: Match) -> dict[str, str]:
+def _losses(base: MeasuredSide, other: MeasuredSide, match: Match) -> dict[str, str]:
     """Sides that lost so much that their numbers describe only the rest -> what they lost."""
     found = {}
     for side, trials in ((base, match.a), (other, match.b)):
@@ -137,14 +137,14 @@ def _losses(base: Measured, other: Measured, match: Match) -> dict[str, str]:
 class _KnownFloors:
     """What the machine keeps, for the sides of this comparison."""
 
-    def __init__(self, floors: NoiseFloors, sides: Sequence[Measured]) -> None:
+    def __init__(self, floors: NoiseFloors, sides: Sequence[MeasuredSide]) -> None:
         self._floors = floors
         # Reads files; none are needed where nothing is kept.
         self._setups = {s.name: setup_of(s.side.store) for s in sides if floors.sets}
 
     def of(
-        self, base: Measured, other: Measured, match: Match, a: Sample, b: Sample
-    ) -> Kept | None:
+        self, base: MeasuredSide, other: MeasuredSide, match: Match, a: Sample, b: Sample
+    ) -> FloorRecord | None:
         """Of a row of one run per side."""
         if match.pooled or not a.values or not b.values:
             return None
@@ -216,7 +216,7 @@ def _sample(values: Sequence[_Value], trials: _Trials, out_of: str, several: boo
 
 
 def _nothing_to_compare(
-    base: Measured, others: Sequence[Measured], matchings: Sequence[Matching]
+    base: MeasuredSide, others: Sequence[MeasuredSide], matchings: Sequence[Matching]
 ) -> InputError:
     if any(found.matches for found in matchings):
         return InputError("both sides measured no common primary metric", hint="use --all")

@@ -21,8 +21,8 @@ from sfcperf.analysis.comparison.verdict import verdict_of, why_undecidable
 from sfcperf.analysis.statistics import at_most, holm, least_to_see, rarest_mode
 from sfcperf.analysis.two_sample import (
     Estimate,
-    Needed,
-    Observed,
+    ObservedTrials,
+    SampleSize,
     Scale,
     ShiftTest,
     cliffs_delta,
@@ -35,7 +35,7 @@ from sfcperf.analysis.two_sample.stretched import SUFFIX
 
 
 @dataclass(frozen=True)
-class _Tested:
+class _CaseTests:
     """A case with its tests, before the correction for their number."""
 
     case: Case
@@ -67,7 +67,7 @@ def evaluate(cases: Sequence[Case], options: Options, *, sizes: bool = True) -> 
     return [rows[i] for i in range(len(tested))]
 
 
-def _test(case: Case, options: Options) -> _Tested:
+def _test(case: Case, options: Options) -> _CaseTests:
     a, b = case.a, case.b
     centre = a.median if options.test == "rank" else a.mean
     scale = scale_of(a.values, b.values, centre or 0.0)
@@ -87,10 +87,12 @@ def _test(case: Case, options: Options) -> _Tested:
         tost = None if of_shift is None or of_means is None else max(of_shift, of_means)
         means_differ = at_most(of_shift, options.alpha) and not at_most(of_means, options.alpha)
         withheld = why_withheld(a, b, case.metric, scale, narrower, test, options)
-    return _Tested(case, scale, margin, bounds, test, means, tost, means_differ, coarse, withheld)
+    return _CaseTests(
+        case, scale, margin, bounds, test, means, tost, means_differ, coarse, withheld
+    )
 
 
-def _family(tested: Sequence[_Tested], options: Options, sizes: bool) -> list[Row]:
+def _family(tested: Sequence[_CaseTests], options: Options, sizes: bool) -> list[Row]:
     # Rows that no outcome could decide do not count for the correction.
     p_values = {
         i: p
@@ -114,13 +116,13 @@ def _family(tested: Sequence[_Tested], options: Options, sizes: bool) -> list[Ro
 
 
 def _row(
-    tests: _Tested, options: Options, p_holm: float | None, family: int, step: float | None
+    tests: _CaseTests, options: Options, p_holm: float | None, family: int, step: float | None
 ) -> Row:
     case, test, alpha = tests.case, tests.test, options.alpha
     a, b = case.a.values, case.b.values
     found = verdict_of(test, tests.tost, tests.withheld, p_holm, case.metric.better, alpha)
     confidence, ranks = 1 - alpha, options.test == "rank"
-    more, runs = Needed(None, ""), None
+    more, runs = SampleSize(None, ""), None
     if case.by_runs:
         runs = replication(case.a, case.b, tests.scale, case.costs)
     if found.verdict == "undecided" and step is not None:
@@ -175,14 +177,14 @@ def _row(
     )
 
 
-def _floor(tests: _Tested, verdict: Verdict, options: Options) -> Floor | None:
+def _floor(tests: _CaseTests, verdict: Verdict, options: Options) -> Floor | None:
     if tests.case.floor is None:
         return None
     floor = tests.case.floor.floor(tests.case.a, tests.case.b, tests.scale, 1 - options.alpha)
     return replace(floor, reason=_within_floor(tests, floor, verdict, options))
 
 
-def _within_floor(tests: _Tested, floor: Floor, verdict: Verdict, options: Options) -> str:
+def _within_floor(tests: _CaseTests, floor: Floor, verdict: Verdict, options: Options) -> str:
     """Why a row is undecided that its trials alone would decide; empty if they would not."""
     kept = tests.case.floor
     if kept is None or verdict != "undecided":
@@ -201,7 +203,7 @@ def _within_floor(tests: _Tested, floor: Floor, verdict: Verdict, options: Optio
     return ""
 
 
-def _size(floor: Floor, tests: _Tested) -> str:
+def _size(floor: Floor, tests: _CaseTests) -> str:
     """`4.1 %, from 5 A/A runs`."""
     size = percent_text(floor.limit)
     if not floor.ratios:
@@ -209,7 +211,7 @@ def _size(floor: Floor, tests: _Tested) -> str:
     return f"{size}, from {len(floor.runs)} A/A runs"
 
 
-def _about_means(tests: _Tested, options: Options) -> Iterator[str]:
+def _about_means(tests: _CaseTests, options: Options) -> Iterator[str]:
     """Why a row whose interval of the shift is narrow is not equivalent all the same."""
     ratio = _mean_ratio(tests, 1 - 2 * options.alpha) if tests.means_differ else None
     if ratio is None or ratio.low is None or ratio.high is None:
@@ -226,12 +228,12 @@ def _about_dependence(test: ShiftTest | None) -> Iterator[str]:
         yield "successive trials resemble each other, so the interval is wider and p is larger"
 
 
-def _relative(tests: _Tested, confidence: float, ranks: bool) -> Estimate | None:
+def _relative(tests: _CaseTests, confidence: float, ranks: bool) -> Estimate | None:
     shift = _estimate(tests, tests.scale, confidence, ranks)
     return None if shift is None else tests.scale.relative(shift)
 
 
-def _mean_ratio(tests: _Tested, confidence: float) -> Estimate | None:
+def _mean_ratio(tests: _CaseTests, confidence: float) -> Estimate | None:
     if tests.means is None or (ends := tests.means.interval(confidence)) is None:
         return None
     low, high = _wider(tests, tests.scale, ends)
@@ -240,7 +242,7 @@ def _mean_ratio(tests: _Tested, confidence: float) -> Estimate | None:
     )
 
 
-def _estimate(tests: _Tested, scale: Scale, confidence: float, ranks: bool) -> Estimate | None:
+def _estimate(tests: _CaseTests, scale: Scale, confidence: float, ranks: bool) -> Estimate | None:
     """By the deciding method, or by t if there are too few trials for an interval by ranks."""
     test = shift_test(tests.case, scale, ranks)
     if test is None:
@@ -253,7 +255,7 @@ def _estimate(tests: _Tested, scale: Scale, confidence: float, ranks: bool) -> E
 
 
 def _wider(
-    tests: _Tested, scale: Scale, ends: tuple[float, float]
+    tests: _CaseTests, scale: Scale, ends: tuple[float, float]
 ) -> tuple[float, float] | tuple[None, None]:
     """No interval is narrower than the resolution allows; none at all if that is not known."""
     if not isfinite(tests.coarse):
@@ -263,11 +265,11 @@ def _wider(
 
 
 def _needed(
-    tests: _Tested, options: Options, step: float, runs: Replication | None
-) -> tuple[Needed, Replication | None]:
+    tests: _CaseTests, options: Options, step: float, runs: Replication | None
+) -> tuple[SampleSize, Replication | None]:
     a, b = tests.scale.of(tests.case.a.values), tests.scale.of(tests.case.b.values)
     if tests.test is None or min(len(a), len(b)) < 2:
-        return Needed(None, ""), runs
+        return SampleSize(None, ""), runs
     bounds = None if tests.means_differ else tests.bounds
     if runs is not None:
         question = Question(
@@ -277,9 +279,9 @@ def _needed(
         return found, replace(runs, cheapest=cheapest, rounds_alone=alone)
     if tests.case.floor is not None:
         # What runs differ by does not shrink with more trials.
-        return Needed(None, ""), None
+        return SampleSize(None, ""), None
     found = needed(
-        Observed(
+        ObservedTrials(
             a,
             b,
             paired=tests.case.paired,
@@ -291,5 +293,5 @@ def _needed(
         )
     )
     if found.purpose == "equivalence" and found.n is not None:
-        return Needed(max(found.n, least_to_see(options.rarest)), found.purpose), None
+        return SampleSize(max(found.n, least_to_see(options.rarest)), found.purpose), None
     return found, None

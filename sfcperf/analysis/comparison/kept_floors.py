@@ -10,7 +10,7 @@ from math import expm1, sqrt
 from statistics import fmean
 from typing import Any
 
-from sfcperf.analysis.comparison.noise_floor import Kept, RunMean
+from sfcperf.analysis.comparison.noise_floor import FloorRecord, RunMean
 from sfcperf.analysis.planned import planned_measurements
 from sfcperf.analysis.statistics import t_quantile
 from sfcperf.analysis.two_sample import Scale, variance
@@ -39,7 +39,7 @@ class NoiseFloors:
 
     def of(
         self, setups: Sequence[Setup | None], scenario: Mapping[str, Any], label: str, metric: str
-    ) -> Kept | None:
+    ) -> FloorRecord | None:
         """Of a row of runs of these setups (`setup_of`), by the A/A runs of any of them; None
         without such runs, or if the setups are not all of one machine."""
         machines = {None if setup is None else setup[0] for setup in setups}
@@ -54,7 +54,7 @@ class NoiseFloors:
                 if (row["scenario"], row["label"], row["metric"]) == (scenario, label, metric):
                     groups.append(tuple(RunMean(**c) for c in row["runs"]))
                     runs |= dict.fromkeys(run["run_id"] for run in floor_set["runs"])
-        return Kept(tuple(groups), tuple(runs)) if groups else None
+        return FloorRecord(tuple(groups), tuple(runs)) if groups else None
 
     def with_runs(self, stores: Sequence[RunStore]) -> NoiseFloors:
         """With the A/A runs as a new set, instead of a set of some of them. Raises InputError if

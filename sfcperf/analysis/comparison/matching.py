@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfcperf.analysis.comparison.options import Options
-from sfcperf.analysis.comparison.result import Unmatched
-from sfcperf.analysis.comparison.sides import Measured, RunMeasurement
+from sfcperf.analysis.comparison.result import UnmatchedResult
+from sfcperf.analysis.comparison.sides import MeasuredSide, RunMeasurement
 from sfcperf.errors import InputError
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.values import Metric
@@ -43,7 +43,7 @@ class Matching:
     """Matches of two sides, and what does not match, with the reason."""
 
     matches: tuple[Match, ...]
-    unmatched: tuple[Unmatched, ...]
+    unmatched: tuple[UnmatchedResult, ...]
     warnings: tuple[str, ...]
 
 
@@ -51,7 +51,7 @@ _Groups = dict[tuple[str, str], list[RunMeasurement]]
 """(Levels as text, probe label) -> measurements."""
 
 
-def match(baseline: Measured, candidate: Measured, options: Options) -> Matching:
+def match(baseline: MeasuredSide, candidate: MeasuredSide, options: Options) -> Matching:
     """Match by all factors, or as `options.match` and `options.ignore` say.
 
     A factor that only one side has is ignored if it has a single level there. Raises InputError
@@ -60,7 +60,7 @@ def match(baseline: Measured, candidate: Measured, options: Options) -> Matching
     factors, warnings = _factors(baseline, candidate, options)
     a, b = _groups(baseline, factors), _groups(candidate, factors)
     matches: list[Match] = []
-    unmatched: list[Unmatched] = []
+    unmatched: list[UnmatchedResult] = []
     for key, group in a.items():
         if key in b:
             found, left = _metrics(group, b[key], factors, (baseline.name, candidate.name))
@@ -78,7 +78,7 @@ def match(baseline: Measured, candidate: Measured, options: Options) -> Matching
 
 
 def _factors(
-    baseline: Measured, candidate: Measured, options: Options
+    baseline: MeasuredSide, candidate: MeasuredSide, options: Options
 ) -> tuple[list[str], list[str]]:
     """Factors to match by, and warnings about those that are left out."""
     sides = (baseline, candidate)
@@ -104,7 +104,7 @@ def _factors(
     return factors, warnings
 
 
-def _groups(side: Measured, factors: Sequence[str]) -> _Groups:
+def _groups(side: MeasuredSide, factors: Sequence[str]) -> _Groups:
     groups: _Groups = {}
     for measurement in side.measurements:
         key = (_identity(_levels(measurement, factors)), measurement.label)
@@ -121,7 +121,7 @@ def _metrics(
     b: Sequence[RunMeasurement],
     factors: Sequence[str],
     names: tuple[str, str],
-) -> tuple[list[Match], list[Unmatched]]:
+) -> tuple[list[Match], list[UnmatchedResult]]:
     """Matches of all metrics of a probe in a scenario, and what does not match."""
     label, scenario = a[0].label, _levels(a[0], factors)
     of_a = {metric.name: metric for m in a for metric in m.metrics}
@@ -138,7 +138,7 @@ def _metrics(
             reason = f"{names[1]} does not report it"
             if other is not None:
                 reason = f"its unit is {metric.unit}, and {other.unit} in {names[1]}"
-            left.append(Unmatched(names[0], scenario, label, name, reason))
+            left.append(UnmatchedResult(names[0], scenario, label, name, reason))
             continue
         warnings = pooled
         if other.better != metric.better:
@@ -151,27 +151,27 @@ def _metrics(
             Match(scenario, label, metric, trials_a, trials_b, bool(pooled), levels, warnings)
         )
     reason = f"{names[0]} does not report it"
-    left += [Unmatched(names[1], scenario, label, n, reason) for n in of_b if n not in of_a]
+    left += [UnmatchedResult(names[1], scenario, label, n, reason) for n in of_b if n not in of_a]
     return found, left
 
 
 def _unmatched(
     measurement: RunMeasurement,
-    side: Measured,
-    other: Measured,
+    side: MeasuredSide,
+    other: MeasuredSide,
     factors: Sequence[str],
     groups: _Groups,
-) -> Unmatched:
+) -> UnmatchedResult:
     """A scenario, or its probe, that the other side does not have."""
     levels = _levels(measurement, factors)
     if any(scenario == _identity(levels) for scenario, _ in groups):
         reason = f"{other.name} has no probe {measurement.label} there"
-        return Unmatched(side.name, levels, measurement.label, "", reason)
-    return Unmatched(side.name, levels, "", "", _reason(levels, side, other, factors))
+        return UnmatchedResult(side.name, levels, measurement.label, "", reason)
+    return UnmatchedResult(side.name, levels, "", "", _reason(levels, side, other, factors))
 
 
 def _reason(
-    levels: Mapping[str, Any], side: Measured, other: Measured, factors: Sequence[str]
+    levels: Mapping[str, Any], side: MeasuredSide, other: MeasuredSide, factors: Sequence[str]
 ) -> str:
     for name in factors:
         other_levels = other.levels_of(name)

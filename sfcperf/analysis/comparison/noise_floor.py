@@ -36,7 +36,7 @@ class FloorT(Student):
 
 
 @dataclass(frozen=True)
-class Kept:
+class FloorRecord:
     """One row of the A/A runs of a machine."""
 
     sets: tuple[tuple[RunMean, ...], ...]

@@ -16,11 +16,11 @@ from statistics import fmean, harmonic_mean
 from sfcperf.analysis.comparison.result import Effort, Replication, RunDispersion, Sample
 from sfcperf.analysis.statistics import least_to_see
 from sfcperf.analysis.two_sample import (
-    Needed,
-    Observed,
+    ObservedTrials,
     OneAgainstRuns,
     PairedT,
     RunLevelT,
+    SampleSize,
     Scale,
     ShiftTest,
     needed,
@@ -47,7 +47,7 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Dispersions:
     """What the dispersions of a row follow from, on the tested scale."""
 
     means: list[float]
@@ -119,7 +119,7 @@ def _dispersion(sample: Sample, scale: Scale) -> RunDispersion:
     )
 
 
-def _seen(sample: Sample, scale: Scale) -> _Seen:
+def _seen(sample: Sample, scale: Scale) -> _Dispersions:
     """Method of moments: the variance of the means is that between runs, and the trials' variance
     over their number (Kalibera & Jones, section 6.2; Searle, Casella & McCulloch, Variance
     Components, section 3.6)."""
@@ -134,7 +134,7 @@ def _seen(sample: Sample, scale: Scale) -> _Seen:
     between = None
     if len(means) > 1:
         between = max(0.0, variance(means) - (within or 0.0) / rounds)
-    return _Seen(means, between, within, rounds)
+    return _Dispersions(means, between, within, rounds)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Question:
 
 def advice(
     found: Replication, a: Sample, b: Sample, scale: Scale, question: Question
-) -> tuple[Needed, Effort | None, bool]:
+) -> tuple[SampleSize, Effort | None, bool]:
     """Runs that would decide with as many rounds as now, the cheapest effort that would, and
     whether more rounds of the same runs could.
 
@@ -211,14 +211,14 @@ class _Sizes:
     within: float
     question: Question
 
-    def runs(self, rounds: int, least: int) -> Needed:
+    def runs(self, rounds: int, least: int) -> SampleSize:
         """Of so many rounds each."""
         spread = sqrt(self.between + self.within / rounds)
         # Two values of a side tell the function the dispersion, as two differences do of pairs.
         high = [spread / sqrt(2), -spread / sqrt(2)]
         a = [0.0, 0.0] if self.question.paired else high
         size = needed(
-            Observed(
+            ObservedTrials(
                 a,
                 [sqrt(2) * v for v in high] if self.question.paired else high,
                 paired=self.question.paired,
@@ -231,10 +231,10 @@ class _Sizes:
             least=least,
         )
         if size.n is None or size.n > MOST_RUNS:
-            return Needed(None, "")
+            return SampleSize(None, "")
         if size.purpose == "equivalence":
             # Enough trials to see rare modes.
-            return Needed(
+            return SampleSize(
                 max(size.n, ceil(least_to_see(self.question.rarest) / rounds)), size.purpose
             )
         return size

@@ -209,7 +209,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Unmatched:
+class UnmatchedResult:
     """Something that only one side has, or that cannot be compared."""
 
     side: str
@@ -300,7 +300,7 @@ class Comparison:
     candidates: tuple[SideFacts, ...]
     options: Options
     rows: tuple[Row, ...]
-    unmatched: tuple[Unmatched, ...]
+    unmatched: tuple[UnmatchedResult, ...]
     differences: tuple[Difference, ...]
     warnings: tuple[str, ...]
     """About the comparison as a whole."""

@@ -48,7 +48,7 @@ class RunMeasurement(PlannedMeasurement):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredSide:
     """A side with its results."""
 
     side: Side
@@ -68,7 +68,7 @@ class Measured:
         """Name of the side."""
         return self.side.name
 
-    def is_same_run(self, other: Measured) -> bool:
+    def is_same_run(self, other: MeasuredSide) -> bool:
         """Whether both are variants of the same runs."""
         return self._folders() == other._folders()
 
@@ -86,7 +86,7 @@ def variants_of(manifest: Mapping[str, Any]) -> list[str]:
     return [str(variant["name"]) for variant in manifest.get("variants") or ()]
 
 
-def read_side(side: Side) -> Measured:
+def read_side(side: Side) -> MeasuredSide:
     """Read a side. Raises InputError if a run folder is damaged or has no such variant."""
     manifests, runs, measurements = [], [], []
     for number, store in enumerate(side.stores):
@@ -107,7 +107,7 @@ def read_side(side: Side) -> Measured:
         labelled=side.labelled,
         attempts=together(run.attempts for run in runs),
     )
-    return Measured(side, facts, tuple(manifests), tuple(measurements))
+    return MeasuredSide(side, facts, tuple(manifests), tuple(measurements))
 
 
 def _read_run(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sfcperf.analysis.comparison.differences import differences
 from sfcperf.analysis.comparison.options import Options
 from sfcperf.analysis.comparison.result import Row
-from sfcperf.analysis.comparison.sides import Measured, Side
+from sfcperf.analysis.comparison.sides import MeasuredSide, Side
 from sfcperf.analysis.planned import first_look_in
 from sfcperf.analysis.statistics import at_most
 from sfcperf.analysis.two_sample import least_trials
@@ -18,7 +18,7 @@ _OF_A_REPEAT = frozenset({"design.seed", "design.runs"})
 _NAMED = 4
 
 
-def warnings(sides: Sequence[Measured], rows: Sequence[Row], options: Options) -> Iterator[str]:
+def warnings(sides: Sequence[MeasuredSide], rows: Sequence[Row], options: Options) -> Iterator[str]:
     """In sentences, the most important first."""
     for primary in (True, False):
         yield from without_power([row for row in rows if row.primary is primary], options)
@@ -31,10 +31,10 @@ def warnings(sides: Sequence[Measured], rows: Sequence[Row], options: Options) -
         yield from _unlike(side)
 
 
-def _unlike(side: Measured) -> Iterator[str]:
+def _unlike(side: MeasuredSide) -> Iterator[str]:
     """Runs of a side are taken for runs of one thing."""
     runs = [
-        Measured(Side(store.run_id, store), side.facts, (manifest,), ())
+        MeasuredSide(Side(store.run_id, store), side.facts, (manifest,), ())
         for store, manifest in zip(side.side.stores, side.manifests, strict=True)
     ]
     for run in runs[1:]:
@@ -48,7 +48,7 @@ def _unlike(side: Measured) -> Iterator[str]:
 
 
 def _sequentially_stopped(
-    sides: Sequence[Measured], rows: Sequence[Row], options: Options
+    sides: Sequence[MeasuredSide], rows: Sequence[Row], options: Options
 ) -> Iterator[str]:
     """The number of rounds was not fixed beforehand, which the tests assume.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sfcperf.analysis.enrichment.tags import Matches, Subjects, Tag, TagFile, read_bytes
+from sfcperf.analysis.enrichment.tags import Subjects, Tag, TagFile, TagMatches, read_bytes
 from sfcperf.errors import InputError
 from sfcperf.results.documents import at_path
 
@@ -27,7 +27,7 @@ class AddressDatabase(TagFile):
     """Tag -> path in the database's records, e.g. `country.iso_code`."""
     reader: maxminddb.Reader
 
-    def match(self, subjects: Subjects) -> Matches:
+    def match(self, subjects: Subjects) -> TagMatches:
         """Tags for the addresses in the one column of the subjects."""
         tags: list[Tag] = []
         matched, unmatched = 0, []
@@ -42,7 +42,7 @@ class AddressDatabase(TagFile):
                 for id in ids
                 for tag, value in found.items()
             ]
-        return Matches(tags, matched, unmatched)
+        return TagMatches(tags, matched, unmatched)
 
     def _look_up(self, text: str) -> tuple[dict[str, Any], str]:
         """Tags, or the reason why there are none."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from sfcperf import table_input
-from sfcperf.analysis.enrichment.tags import Matches, Subjects, Tag, TagFile, read_bytes
+from sfcperf.analysis.enrichment.tags import Subjects, Tag, TagFile, TagMatches, read_bytes
 from sfcperf.errors import InputError
 
 
@@ -32,7 +32,7 @@ class Table(TagFile):
     rows: Mapping[tuple[str, ...], Row]
     """By the texts in the key columns."""
 
-    def match(self, subjects: Subjects) -> Matches:
+    def match(self, subjects: Subjects) -> TagMatches:
         """Tags of the rows whose key matches."""
         matches = {key: ids for key, ids in subjects.by_key.items() if key in self.rows}
         tags = [
@@ -41,7 +41,7 @@ class Table(TagFile):
             for id in ids
             for name, value in self.rows[key].tags.items()
         ]
-        return Matches(
+        return TagMatches(
             tags,
             matched=sum(map(len, matches.values())),
             unmatched_values=[", ".join(key) for key in subjects.by_key if key not in matches],

@@ -31,7 +31,7 @@ class Tag:
 
 
 @dataclass(frozen=True)
-class Matches:
+class TagMatches:
     """What a file gives."""
 
     tags: Sequence[Tag]
@@ -68,7 +68,7 @@ class TagFile(ABC):
     """Tags that it can give."""
 
     @abstractmethod
-    def match(self, subjects: Subjects) -> Matches:
+    def match(self, subjects: Subjects) -> TagMatches:
         """Tags for the subjects, and what has no match. Raises InputError if the file is
         damaged."""
 

@@ -33,8 +33,8 @@ from sfcperf.analysis.statistics.multiple_testing import at_most, holm
 from sfcperf.analysis.statistics.outliers import find_outliers
 from sfcperf.analysis.statistics.regression import Line, fit_line
 from sfcperf.analysis.statistics.resolution import least_to_see, rarest_mode, tick_of
-from sfcperf.analysis.statistics.serial_dependence import Stretch, stretch
-from sfcperf.analysis.statistics.shares import Counted, share_interval
+from sfcperf.analysis.statistics.serial_dependence import VarianceInflation, stretch
+from sfcperf.analysis.statistics.shares import EventCounts, share_interval
 from sfcperf.analysis.statistics.steady_state import Steadiness, steadiness
 
 __all__ = [
@@ -45,15 +45,15 @@ __all__ = [
     "Centre",
     "Coefficient",
     "CoefficientName",
-    "Counted",
     "Dependence",
     "Description",
     "Estimate",
+    "EventCounts",
     "Interval",
     "Line",
     "Rules",
     "Steadiness",
-    "Stretch",
+    "VarianceInflation",
     "at_most",
     "confidence_per_look",
     "correlation",

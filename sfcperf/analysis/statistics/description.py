@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sfcperf.analysis.statistics.estimates import Estimate, Rules, estimate_of
 from sfcperf.analysis.statistics.intervals import relative_half_width
-from sfcperf.analysis.statistics.shares import Counted
+from sfcperf.analysis.statistics.shares import EventCounts
 from sfcperf.results.percentiles import percentiles
 
 TRIAL_PERCENTILES = (5, 25, 75, 95)
@@ -37,7 +37,7 @@ def describe(
     rules: Rules,
     *,
     tick: float | None = None,
-    counted: Counted | None = None,
+    counted: EventCounts | None = None,
 ) -> Description:
     """Describe any number of finite values (magnitude up to 1e100), one per trial and in order of
     time; the rest as for `estimate_of`."""

@@ -28,7 +28,7 @@ from sfcperf.analysis.statistics.outliers import find_outliers
 from sfcperf.analysis.statistics.resolution import least_to_see, tick_of
 from sfcperf.analysis.statistics.scaling import scaled
 from sfcperf.analysis.statistics.serial_dependence import stretch
-from sfcperf.analysis.statistics.shares import Counted, pooled_interval
+from sfcperf.analysis.statistics.shares import EventCounts, pooled_interval
 from sfcperf.counts import count_text
 
 Centre = Literal["mean", "median"]
@@ -83,7 +83,7 @@ def estimate_of(
     centre: Centre | None = None,
     *,
     tick: float | None = None,
-    counted: Counted | None = None,
+    counted: EventCounts | None = None,
 ) -> Estimate:
     """The declared centre (or the other one) of finite values, one per trial, in order of time.
 
@@ -113,7 +113,7 @@ def estimate_of(
     return Estimate(value, own, "")
 
 
-def _why_withheld(values: Sequence[float], tick: float | None, counted: Counted | None) -> str:
+def _why_withheld(values: Sequence[float], tick: float | None, counted: EventCounts | None) -> str:
     """What forbids an interval of either centre; empty if nothing does."""
     if len(values) < 2:
         return "one trial shows no dispersion"
@@ -128,7 +128,7 @@ def _why_withheld(values: Sequence[float], tick: float | None, counted: Counted 
     return ""
 
 
-def _median_withheld(values: Sequence[float], rules: Rules, counted: Counted | None) -> str:
+def _median_withheld(values: Sequence[float], rules: Rules, counted: EventCounts | None) -> str:
     least = fewest_for_median(rules.per_look)
     if len(values) >= least or (counted is not None and counted.is_homogeneous):
         return ""
@@ -138,7 +138,7 @@ def _median_withheld(values: Sequence[float], rules: Rules, counted: Counted | N
     )
 
 
-def _mean_withheld(values: Sequence[float], rules: Rules, _counted: Counted | None) -> str:
+def _mean_withheld(values: Sequence[float], rules: Rules, _counted: EventCounts | None) -> str:
     least = least_to_see(rules.rarest_mode)
     if len(values) < least:
         return (

@@ -23,7 +23,7 @@ _LEAST_FREEDOM = 3.0
 
 
 @dataclass(frozen=True)
-class Stretch:
+class VarianceInflation:
     """The information that n dependent trials hold."""
 
     factor: float
@@ -32,7 +32,7 @@ class Stretch:
     """Degrees of freedom that are left for the dispersion."""
 
 
-def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> Stretch:
+def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> VarianceInflation:
     """For one series, or both sides of a comparison, each in order of time; `alpha`: the one-sided
     p below which a positive lag-1 correlation is beyond chance.
 
@@ -45,7 +45,7 @@ def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> Stretch:
     from scipy.special import ndtr
 
     count, total = len(series), sum(map(len, series))
-    independent = Stretch(1.0, total - count)
+    independent = VarianceInflation(1.0, total - count)
     found = [_lag_one(values) for values in series if len(values) >= LEAST]
     if not found or len(found) < count or total < LEAST_TOGETHER:
         return independent
@@ -60,7 +60,7 @@ def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> Stretch:
     unbiased = min((r + share) / (1 - 4 * share), _MOST)
     r = min(unbiased + sqrt((1 - unbiased**2) / total), _MOST)
     ratio = (1 + r) / (1 - r)
-    return Stretch(sqrt(ratio), max(total / ratio - count, _LEAST_FREEDOM))
+    return VarianceInflation(sqrt(ratio), max(total / ratio - count, _LEAST_FREEDOM))
 
 
 def _lag_one(values: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ HOMOGENEITY_ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Counted:
+class EventCounts:
     """Packets (or requests) of each trial, and those of them that a share counts."""
 
     events: Sequence[int]
@@ -45,7 +45,9 @@ def share_interval(events: int, total: int, confidence: float) -> tuple[float, f
     return low, high
 
 
-def pooled_interval(counted: Counted, confidence: float, of_trials: Interval | None) -> Interval:
+def pooled_interval(
+    counted: EventCounts, confidence: float, of_trials: Interval | None
+) -> Interval:
     """The limits of all trials' packets together, and not within those of the trials."""
     events, total = sum(counted.events), sum(counted.totals)
     low, high = share_interval(events, total, confidence)

@@ -4,26 +4,26 @@ Everything here takes the numbers of both sides and knows nothing of runs and tr
 is a class that derives from `ShiftTest`.
 """
 
-from sfcperf.analysis.two_sample.combined import Combined, RobustRanks
+from sfcperf.analysis.two_sample.combined import CombinedTest, RobustRanks
 from sfcperf.analysis.two_sample.effect_size import cliffs_delta, hedges_g, rank_biserial
 from sfcperf.analysis.two_sample.few_runs import CochranCox, OneAgainstRuns, RunLevelT
 from sfcperf.analysis.two_sample.fixed_side import trials_beside
 from sfcperf.analysis.two_sample.means import MeanRatio, PairedMeanRatio
 from sfcperf.analysis.two_sample.rank_power import least_trials
 from sfcperf.analysis.two_sample.ranks import RankSum, SignedRank
-from sfcperf.analysis.two_sample.sample_size import Needed, Observed, Purpose, needed
+from sfcperf.analysis.two_sample.sample_size import ObservedTrials, Purpose, SampleSize, needed
 from sfcperf.analysis.two_sample.scale import Scale, scale_of
 from sfcperf.analysis.two_sample.shift import Estimate, ShiftTest, stdev, variance
-from sfcperf.analysis.two_sample.stretched import Stretched
+from sfcperf.analysis.two_sample.stretched import InflatedTest
 from sfcperf.analysis.two_sample.student import PairedT, Student, WelchT
 
 __all__ = [
     "CochranCox",
-    "Combined",
+    "CombinedTest",
     "Estimate",
+    "InflatedTest",
     "MeanRatio",
-    "Needed",
-    "Observed",
+    "ObservedTrials",
     "OneAgainstRuns",
     "PairedMeanRatio",
     "PairedT",
@@ -31,10 +31,10 @@ __all__ = [
     "RankSum",
     "RobustRanks",
     "RunLevelT",
+    "SampleSize",
     "Scale",
     "ShiftTest",
     "SignedRank",
-    "Stretched",
     "Student",
     "WelchT",
     "cliffs_delta",

@@ -18,7 +18,7 @@ _FEW = 8
 _UNEVEN = 2.0
 
 
-class Combined(ShiftTest):
+class CombinedTest(ShiftTest):
     """Several tests of one shift, of which the first estimates it."""
 
     def __init__(self, members: Sequence[ShiftTest]) -> None:
@@ -66,7 +66,7 @@ class Combined(ShiftTest):
         return _largest(member.p_below(bound) for member in self._members)
 
 
-class RobustRanks(Combined):
+class RobustRanks(CombinedTest):
     """Two independent groups whose dispersions may differ.
 
     Wilcoxon's rank sum is exact for few trials, but if the smaller group is the more dispersed one

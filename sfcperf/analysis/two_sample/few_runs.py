@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import ClassVar
 
-from sfcperf.analysis.two_sample.combined import Combined
+from sfcperf.analysis.two_sample.combined import CombinedTest
 from sfcperf.analysis.two_sample.shift import ShiftTest, mean, variance
 from sfcperf.analysis.two_sample.student import Student, WelchT
 
@@ -61,7 +61,7 @@ class CochranCox(Student):
         return upper if distance > 0 else 1 - upper
 
 
-class RunLevelT(Combined):
+class RunLevelT(CombinedTest):
     """Two groups of at least two runs each.
 
     Welch's t, and Cochran and Cox's limit where Welch's is too low: for groups of different sizes,

@@ -24,7 +24,7 @@ Purpose = Literal["", "difference", "equivalence"]
 
 
 @dataclass(frozen=True)
-class Needed:
+class SampleSize:
     """Trials per side, or rounds."""
 
     n: int | None
@@ -32,7 +32,7 @@ class Needed:
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedTrials:
     """The trials, on the tested scale."""
 
     a: Sequence[float]
@@ -47,19 +47,19 @@ class Observed:
     bounds: tuple[float, float] | None
 
 
-def needed(trials: Observed, least: int | None = None) -> Needed:
+def needed(trials: ObservedTrials, least: int | None = None) -> SampleSize:
     """Trials for showing a difference or equivalence, whichever needs fewer; at least `least`, by
     default one more than there are."""
     fewest = max(len(trials.a), len(trials.b)) + 1 if least is None else least
     different, equal = _for_difference(trials), _for_equivalence(trials)
     if equal is not None and equal <= MOST and (different is None or equal < different):
-        return Needed(max(equal, fewest), "equivalence")
+        return SampleSize(max(equal, fewest), "equivalence")
     if different is not None and different <= MOST:
-        return Needed(max(different, fewest), "difference")
-    return Needed(None, "")
+        return SampleSize(max(different, fewest), "difference")
+    return SampleSize(None, "")
 
 
-def _for_difference(trials: Observed) -> int | None:
+def _for_difference(trials: ObservedTrials) -> int | None:
     """By simulation if few trials are enough, else by Noether, "Sample size determination for
     some common nonparametric tests", JASA 82, 1987."""
     if not trials.ranks:
@@ -82,7 +82,7 @@ def _for_difference(trials: Observed) -> int | None:
     return max(count, least_trials(trials.alpha, trials.paired))
 
 
-def _share_above(trials: Observed) -> float:
+def _share_above(trials: ObservedTrials) -> float:
     """P(b > a); for pairs: P(the mean of two differences is above 0)."""
     import numpy as np
 
@@ -95,7 +95,7 @@ def _share_above(trials: Observed) -> float:
     return float((sums > 0).mean() + (sums == 0).mean() / 2)
 
 
-def _by_t(trials: Observed) -> int | None:
+def _by_t(trials: ObservedTrials) -> int | None:
     """By the power of the t test."""
     spread = _spread(trials)
     if not spread or not trials.shift:
@@ -121,7 +121,7 @@ def t_power(n: int, effect: float, alpha: float, paired: bool) -> float:
     return float(np.mean(ndtr(centre - limit) + ndtr(-centre - limit)))
 
 
-def _for_equivalence(trials: Observed) -> int | None:
+def _for_equivalence(trials: ObservedTrials) -> int | None:
     """Power of TOST by Student's t (Schuirmann 1987; Chow, Shao & Wang, Sample Size Calculations
     in Clinical Research, chapter 3); rank tests need more by their efficiency."""
     if trials.bounds is None or not trials.bounds[0] < trials.shift < trials.bounds[1]:
@@ -143,7 +143,7 @@ def _for_equivalence(trials: Observed) -> int | None:
     return max(ceil(count * _RANKS_FOR_T), least_trials(trials.alpha_tost, trials.paired, sided=1))
 
 
-def _spread(trials: Observed) -> float:
+def _spread(trials: ObservedTrials) -> float:
     """Standard deviation of a trial, or of a pair's difference."""
     if trials.paired:
         return stdev([y - x for x, y in zip(trials.a, trials.b, strict=True)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfcperf.analysis.statistics import Stretch
+from sfcperf.analysis.statistics import VarianceInflation
 from sfcperf.analysis.two_sample.shift import ShiftTest
 
 SUFFIX = ", corrected for autocorrelation"
@@ -11,7 +11,7 @@ _CONFIDENCE = 0.95
 """Of the interval that gives the standard error."""
 
 
-class Stretched(ShiftTest):
+class InflatedTest(ShiftTest):
     """Another test with a standard error that is `by.factor` times larger.
 
     p-values and interval are those of a t statistic: the shift over the standard error that the
@@ -20,7 +20,7 @@ class Stretched(ShiftTest):
     trials, and enlarging it could hide a shift of any size.
     """
 
-    def __init__(self, test: ShiftTest, freedom: float, by: Stretch) -> None:
+    def __init__(self, test: ShiftTest, freedom: float, by: VarianceInflation) -> None:
         self._test, self._freedom, self._by = test, freedom, by
 
     @property

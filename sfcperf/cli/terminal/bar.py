@@ -15,7 +15,7 @@ from sfcperf.cli.terminal.console import progress_console
 from sfcperf.cli.terminal.lines import round_text, verdict_text
 from sfcperf.cli.terminal.text import levels_text, wrapped
 from sfcperf.control.events import Listener
-from sfcperf.presentation.time_left import TimeLeft
+from sfcperf.presentation.time_left import RemainingTime
 from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup, deploy_s, trial_s
 
@@ -27,10 +27,10 @@ _COUNT_COLUMNS = len("9999/9999")
 _TIME_COLUMNS = len("99:59:59")
 
 
-class _Lines(Progress):
+class _BarWithLines(Progress):
     """The bar, and under it lines whose length does not change the bar's."""
 
-    def __init__(self, console: Console, time_left: TimeLeft) -> None:
+    def __init__(self, console: Console, time_left: RemainingTime) -> None:
         self.time_left = time_left
         self.doing = "starting"
         super().__init__(
@@ -53,10 +53,12 @@ class BarDisplay(Listener):
     """One bar for all trials, what is done now, and the time left; trials that are not valid leave
     a line above."""
 
-    def __init__(self, console: Console | None = None, time_left: TimeLeft | None = None) -> None:
+    def __init__(
+        self, console: Console | None = None, time_left: RemainingTime | None = None
+    ) -> None:
         """A console of its own, and a clock, are for tests."""
-        self._left = time_left or TimeLeft()
-        self._progress = _Lines(console or progress_console(), self._left)
+        self._left = time_left or RemainingTime()
+        self._progress = _BarWithLines(console or progress_console(), self._left)
         self._task = self._progress.add_task("", total=None)
         self._where = self._trial = self._phase = ""
         self._deploy_s = 0.0

@@ -23,7 +23,7 @@ def open_missing_streams() -> None:
         sys.stderr = _nowhere()
 
 
-class _Tolerant(io.TextIOWrapper):
+class _TolerantStream(io.TextIOWrapper):
     """Standard output whose reader may go away (`| head -1`): that decides neither about a run nor
     about its exit code."""
 
@@ -62,7 +62,7 @@ def tolerant_streams() -> Iterator[None]:
     if not isinstance(before, io.TextIOWrapper):
         yield
         return
-    sys.stdout = tolerant = _Tolerant(before)
+    sys.stdout = tolerant = _TolerantStream(before)
     try:
         yield
     finally:
@@ -74,7 +74,7 @@ def tolerant_streams() -> Iterator[None]:
 def strict_stdout() -> TextIO:
     """Standard output for a verb that stops when its reader goes away (BrokenPipeError)."""
     stream = plain(sys.stdout)
-    return escaping(stream.below) if isinstance(stream, _Tolerant) else sys.stdout
+    return escaping(stream.below) if isinstance(stream, _TolerantStream) else sys.stdout
 
 
 def flush_stdout() -> None:

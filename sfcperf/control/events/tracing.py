@@ -102,12 +102,12 @@ def _finished(spans: Sequence[Span]) -> list[Any]:
 
     collected: list[ReadableSpan] = []
 
-    class Collect(SpanProcessor):
+    class SpanCollector(SpanProcessor):
         def on_end(self, span: ReadableSpan) -> None:
             collected.append(span)
 
     provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
-    provider.add_span_processor(Collect())
+    provider.add_span_processor(SpanCollector())
     tracer = provider.get_tracer("sfcperf", sfcperf.__version__)
     made: dict[int, Any] = {}
     for span in spans:

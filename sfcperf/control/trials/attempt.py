@@ -34,7 +34,7 @@ Counters = Mapping[str, Mapping[str, int]]
 
 
 @dataclass
-class Observed:
+class AttemptObservations:
     """What the monitors of an attempt found."""
 
     observations: list[Observation] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Attempt:
     """What an attempt that did not fail brought back."""
 
     result: ProbeResult
-    observed: Observed
+    observed: AttemptObservations
     packets: Mapping[str, int]
     """By SF: packets that it forwarded meanwhile."""
     drops: Mapping[str, int]
@@ -196,10 +196,10 @@ class _Measurement:
             unfinished=doubts,
         )
 
-    def _observe(self) -> tuple[ProbeResult, Observed]:
+    def _observe(self) -> tuple[ProbeResult, AttemptObservations]:
         """The probe measures between the monitors."""
         monitors: list[Monitor] = []
-        observed = Observed()
+        observed = AttemptObservations()
         try:
             with self.run.interrupts.allowed:
                 for spec in self.trial.scenario.monitors:

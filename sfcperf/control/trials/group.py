@@ -30,7 +30,7 @@ _FAILED_ATTEMPTS = "failed-attempts.jsonl"
 
 
 @dataclass
-class _Tries:
+class _Attempts:
     """The attempts at one trial so far."""
 
     count: int = 0
@@ -97,7 +97,7 @@ class TrialGroupRunner:
         # Each session has warm-up trials, and records of their own.
         earlier = [] if trial.warmup else _failed_before(folder / _FAILED_ATTEMPTS)
         _remove_unfinished(folder, earlier)
-        tries = _Tries(count=len(earlier), failed=[*earlier])
+        tries = _Attempts(count=len(earlier), failed=[*earlier])
         while tries.count < self._tries_allowed + len(earlier):
             tries.count += 1
             tries.starts()
@@ -110,7 +110,7 @@ class TrialGroupRunner:
                 break
         return self._record(trial, tries, None)
 
-    def _try(self, trial: PlannedTrial, tries: _Tries, folder: Path) -> Attempt | None:
+    def _try(self, trial: PlannedTrial, tries: _Attempts, folder: Path) -> Attempt | None:
         """One attempt; None when it failed, with the reason in `tries`."""
         chain = self._ensure_chain(trial, tries, folder)
         if chain is None:
@@ -141,7 +141,7 @@ class TrialGroupRunner:
             self._chain.remove()
         return None
 
-    def _note(self, trial: PlannedTrial, failed: FailedAttempt, tries: _Tries) -> None:
+    def _note(self, trial: PlannedTrial, failed: FailedAttempt, tries: _Attempts) -> None:
         """Keep it on disk: a run that is killed in the next attempt forgets it otherwise. Warm-up
         trials are not part of the results; what failed in them is a problem of the run."""
         tries.failed.append(failed)
@@ -150,7 +150,9 @@ class TrialGroupRunner:
         if trial.warmup:
             self._run.note(f"{trial.trial_id} failed: {failed.reason}")
 
-    def _ensure_chain(self, trial: PlannedTrial, tries: _Tries, folder: Path) -> ProvenChain | None:
+    def _ensure_chain(
+        self, trial: PlannedTrial, tries: _Attempts, folder: Path
+    ) -> ProvenChain | None:
         """The proven deployment; None when there is none. Failures count for the whole group: a
         chain that cannot be built is not tried again for each of its trials."""
         if len(self._failed_deployments) >= self._tries_allowed:
@@ -167,7 +169,7 @@ class TrialGroupRunner:
             self._chain.remove()
             return None
 
-    def _record(self, trial: PlannedTrial, tries: _Tries, done: Attempt | None) -> TrialRecord:
+    def _record(self, trial: PlannedTrial, tries: _Attempts, done: Attempt | None) -> TrialRecord:
         """Record the trial: from now on it is done, and no resumed run repeats it."""
         record = _record(trial, tries, done, self._gate)
         if done is not None and not trial.warmup:
@@ -201,7 +203,7 @@ def _remove_unfinished(folder: Path, earlier: Sequence[FailedAttempt]) -> None:
 
 
 def _record(
-    trial: PlannedTrial, tries: _Tries, done: Attempt | None, gate: NoiseGate | None
+    trial: PlannedTrial, tries: _Attempts, done: Attempt | None, gate: NoiseGate | None
 ) -> TrialRecord:
     status: Literal["valid", "untrusted", "failed"] = "failed"
     reasons = tries.reasons()

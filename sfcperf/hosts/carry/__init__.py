@@ -1,5 +1,5 @@
 """Carrying tools to a host that lacks them."""
 
-from sfcperf.hosts.carry.tools import Room, equip, missing
+from sfcperf.hosts.carry.tools import FreeSpace, equip, missing
 
-__all__ = ["Room", "equip", "missing"]
+__all__ = ["FreeSpace", "equip", "missing"]

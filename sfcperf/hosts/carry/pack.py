@@ -23,7 +23,7 @@ _FAST = 1
 
 
 @dataclass(frozen=True)
-class Tree:
+class ProgramTree:
     """One program as it will be found on the host."""
 
     closure: Closure
@@ -52,7 +52,7 @@ class Tree:
         return f'#!/bin/sh\n{setting}exec {shlex.join(words)} "$@"\n'
 
 
-def tree(closure: Closure) -> Tree:
+def tree(closure: Closure) -> ProgramTree:
     """Names the files of a program by their contents."""
     loader = () if closure.loader is None else (closure.loader,)
     libraries = (path for _, path in closure.libraries)
@@ -64,10 +64,10 @@ def tree(closure: Closure) -> Tree:
         links[f"run/{closure.name}"] = named[closure.loader]
     links |= {f"lib/{soname}": named[path] for soname, path in closure.libraries}
     links |= {f"companions/{path.name}": named[path] for path in closure.companions}
-    return Tree(closure, {name: path for path, name in named.items()}, links)
+    return ProgramTree(closure, {name: path for path, name in named.items()}, links)
 
 
-def archive(trees: Iterable[Tree], present: frozenset[str], carried: str) -> bytes:
+def archive(trees: Iterable[ProgramTree], present: frozenset[str], carried: str) -> bytes:
     """A tar archive, compressed: objects but those `present`, trees, and the scripts in `bin`."""
     packed = io.BytesIO()
     with (

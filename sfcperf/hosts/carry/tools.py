@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sfcperf.errors import DeploymentError
 from sfcperf.hosts.base import Host
 from sfcperf.hosts.carry.closure import closure
-from sfcperf.hosts.carry.pack import Tree, archive, tree
+from sfcperf.hosts.carry.pack import ProgramTree, archive, tree
 
 _MEMORY_LEFT_BYTES = 12 << 20
 """Kept free on hosts whose files are in memory, as those of small VMs often are: the tools have to
@@ -99,7 +99,7 @@ done
 
 
 @dataclass(frozen=True)
-class Room:
+class FreeSpace:
     """Free space on a host."""
 
     memory_bytes: int
@@ -109,7 +109,7 @@ class Room:
     """Whether the file system is in memory."""
 
     @classmethod
-    def of(cls, memory: str, disk: str) -> Room:
+    def of(cls, memory: str, disk: str) -> FreeSpace:
         """From the line `MemAvailable` of /proc/meminfo, and free blocks, all blocks, bytes of a
         block and type of the file system, as `stat -f -c "%a %b %S %t"` prints them."""
         free, total, block_bytes, kind = disk.split()
@@ -164,7 +164,7 @@ def _refuse_other_machine(host: Host, machine: str, absent: tuple[str, ...]) -> 
         )
 
 
-def _carry(host: Host, trees: list[Tree]) -> None:
+def _carry(host: Host, trees: list[ProgramTree]) -> None:
     carried = f"{host.workdir}/carried"
     wanted = [f"{carried}/objects/{name}" for each in trees for name in each.objects]
     wanted += [f"{carried}/trees/{each.digest}" for each in trees]
@@ -173,7 +173,7 @@ def _carry(host: Host, trees: list[Tree]) -> None:
     there = frozenset(lines[2:])
     new = [each for each in trees if each.digest not in there]
     if new:
-        _refuse_too_small(host, Room.of(*lines[:2]), new, there)
+        _refuse_too_small(host, FreeSpace.of(*lines[:2]), new, there)
         data = archive(new, there, carried)
         host.run(
             ["sh", "-c", _UNPACK, "sh", str(host.workdir)],
@@ -183,7 +183,9 @@ def _carry(host: Host, trees: list[Tree]) -> None:
         _check(host, [f"{carried}/trees/{each.digest}" for each in new])
 
 
-def _refuse_too_small(host: Host, room: Room, trees: list[Tree], there: frozenset[str]) -> None:
+def _refuse_too_small(
+    host: Host, room: FreeSpace, trees: list[ProgramTree], there: frozenset[str]
+) -> None:
     """A guest that runs out of memory kills its SSH server first, and nobody sees why."""
     objects = {name: path for each in trees for name, path in each.objects.items()}
     needed = sum(path.stat().st_size for name, path in objects.items() if name not in there)

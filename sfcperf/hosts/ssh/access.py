@@ -28,7 +28,7 @@ class Unreachable(MeasurementError):
     """The server does not answer, or refuses the login; both may change in a moment."""
 
 
-class Refused(Unreachable):
+class LoginRefused(Unreachable):
     """Our key is not accepted: of a machine that boots, not yet."""
 
 
@@ -152,7 +152,7 @@ async def connect(
     except asyncssh.HostKeyNotVerifiable as error:
         raise _other_machine(access, trusted, offered) from error
     except asyncssh.PermissionDenied as error:
-        raise Refused(
+        raise LoginRefused(
             f"{access} does not accept our key",
             where=str(access.key),
             hint="add its public key to the user's authorized_keys there",

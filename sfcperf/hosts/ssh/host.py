@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from sfcperf import retry
 from sfcperf.errors import DeploymentError, InputError, MeasurementError, system_errors_as
-from sfcperf.hosts.base import Completed, Conversation, Host, Process
+from sfcperf.hosts.base import CompletedCommand, Conversation, Host, Process
 from sfcperf.hosts.process import open_output
-from sfcperf.hosts.ssh.access import Refused, SshAccess, Unreachable
+from sfcperf.hosts.ssh.access import LoginRefused, SshAccess, Unreachable
 from sfcperf.hosts.ssh.conversation import SshConversation
 from sfcperf.hosts.ssh.loop import call
 from sfcperf.hosts.ssh.process import SshProcess
@@ -79,7 +79,7 @@ class SshHost(Host):
             call(self._pool.connect(_LOGIN_TIMEOUT_S))
 
         def for_good(error: BaseException) -> bool:
-            return isinstance(error, Refused) and not boots
+            return isinstance(error, LoginRefused) and not boots
 
         try:
             retry.call(
@@ -106,7 +106,7 @@ class SshHost(Host):
 
     def run_unchecked(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
-    ) -> Completed:
+    ) -> CompletedCommand:
         """Run the command and wait for its end. Raises MeasurementError after timeout_s, and when
         the connection is lost."""
         return call(self._run(argv, timeout_s, stdin))
@@ -200,7 +200,9 @@ class SshHost(Host):
                 self._known_pool = Pool(self.name, self.access, self.workdir, jump)
             return self._known_pool
 
-    async def _run(self, argv: Sequence[str], timeout_s: float, stdin: bytes | None) -> Completed:
+    async def _run(
+        self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
+    ) -> CompletedCommand:
         from sfcperf.hosts.ssh.session import Output
 
         out, err = Output(), Output()
@@ -223,7 +225,7 @@ class SshHost(Host):
             raise MeasurementError(
                 f"the connection to {self.name} was lost while {argv[0]} ran; it was stopped there"
             )
-        return Completed(tuple(argv), status, bytes(out.data), bytes(err.data))
+        return CompletedCommand(tuple(argv), status, bytes(out.data), bytes(err.data))
 
     async def _spawn(
         self, argv: Sequence[str], stdout: Output | None, stderr: Output | None

@@ -14,7 +14,7 @@ from asyncssh import ChannelOpenError, Error, SSHClientConnection
 from sfcperf.errors import DeploymentError, MeasurementError
 from sfcperf.hosts.ssh import guest
 from sfcperf.hosts.ssh.access import SshAccess, Unreachable, connect, words
-from sfcperf.hosts.ssh.session import Lane, Output, Session
+from sfcperf.hosts.ssh.session import Output, Session, ShellChannel
 
 _POSIX_SHELLS = ("sh", "ash", "dash", "bash")
 _READY_TIMEOUT_S = 30.0
@@ -22,11 +22,11 @@ _GUARD_TIMEOUT_S = 10.0
 _BYE_TIMEOUT_S = 8.0
 
 
-class NoRoom(Exception):
+class NoChannel(Exception):
     """The server opens no further channel on this connection (OpenSSH: 10 by default)."""
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """The connection broke before the command was seen to run; `requested`: it was perhaps sent."""
 
     def __init__(self, requested: bool) -> None:
@@ -72,8 +72,8 @@ class Link:
         self._is_posix = False
         """Whether its shell is a POSIX one."""
         self._token = token
-        self._guard = Lane(name, token)
-        self._reader: Lane | None = None
+        self._guard = ShellChannel(name, token)
+        self._reader: ShellChannel | None = None
         self._beating: asyncio.Task[None] | None = None
 
     @classmethod
@@ -123,8 +123,8 @@ class Link:
     async def start(self, request: Request) -> Session:
         """Start a command; returns when it runs, or when it cannot (`Session.started` says why).
 
-        The connection is given back when the command ends. Raises NoRoom, and Lost when the
-        connection broke.
+        The connection is given back when the command ends. Raises NoChannel, and ConnectionLost
+        when the connection broke.
         """
         line = self._command(request.words())
         if len(line.encode()) > guest.LONGEST_COMMAND_BYTES:
@@ -160,24 +160,25 @@ class Link:
         return not self.closed and self._reader is not None and not self._reader.closed
 
     async def open_reader(self) -> None:
-        """Start that shell; the connection is to be taken for that. Raises NoRoom and Lost."""
-        reader = Lane(self.name, self._token)
+        """Start that shell; the connection is to be taken for that. Raises NoChannel and
+        ConnectionLost."""
+        reader = ShellChannel(self.name, self._token)
         line = guest.reader(self._token)
         try:
             await self.connection.create_session(lambda: reader, line, encoding=None)
         except (Error, OSError) as error:
             if isinstance(error, ChannelOpenError) and not self.closed:
                 self._full = True
-                raise NoRoom from error
-            raise Lost(False) from error
+                raise NoChannel from error
+            raise ConnectionLost(False) from error
         self._reader = reader
 
     async def read(self, path: str, timeout_s: float) -> tuple[bytes, int]:
-        """A file's bytes and 0, or what `cat` says about it and its exit status. Raises Lost, and
-        TimeoutError, after which there is no such shell any more."""
+        """A file's bytes and 0, or what `cat` says about it and its exit status. Raises
+        ConnectionLost, and TimeoutError, after which there is no such shell any more."""
         reader = self._reader
         if reader is None:
-            raise Lost(False)
+            raise ConnectionLost(False)
         try:
             return await asyncio.wait_for(reader.ask(path), timeout_s)
         except TimeoutError:
@@ -185,7 +186,7 @@ class Link:
             self._reader = None
             raise
         except Unreachable as error:
-            raise Lost(False) from error
+            raise ConnectionLost(False) from error
 
     async def close(self) -> None:
         """End everything that was started here, then the connection."""
@@ -237,13 +238,13 @@ class Link:
         except (Unreachable, Error, OSError) as error:
             if isinstance(error, ChannelOpenError) and not session.requested and not self.closed:
                 self._full = True
-                raise NoRoom from error
+                raise NoChannel from error
             if session.told is not None:
                 self.give_back()
                 raise MeasurementError(
                     f"{request.argv[0]} cannot be started on {self.name}: {words(error)}"
                 ) from error
-            raise Lost(session.requested) from error
+            raise ConnectionLost(session.requested) from error
         return session
 
     def _command(self, words: list[str] | None, file: str = "") -> str:
@@ -258,7 +259,7 @@ class Link:
         session.feed(guest.arguments(file, request.words()))
         if await session.ended != 0:
             if session.lost:
-                raise Lost(False)
+                raise ConnectionLost(False)
             complaint = bytes(session.stderr.data).decode(errors="replace").strip()
             raise MeasurementError(
                 f"{request.argv[0]} cannot be started on {self.name}: {complaint}"

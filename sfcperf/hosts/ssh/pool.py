@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts.ssh.access import SshAccess, Unreachable, knock, words
-from sfcperf.hosts.ssh.link import Link, Lost, NoRoom, Request
+from sfcperf.hosts.ssh.link import ConnectionLost, Link, NoChannel, Request
 from sfcperf.hosts.ssh.session import Output, Session
 
 _TRIES = 32
@@ -68,9 +68,9 @@ class Pool:
             link = await self._take()
             try:
                 session = await link.start(request)
-            except NoRoom:
+            except NoChannel:
                 continue
-            except Lost as lost:
+            except ConnectionLost as lost:
                 started = lost.requested and await self._had_started(link, request)
                 await link.close()
                 if started:
@@ -91,7 +91,7 @@ class Pool:
         """Return the file's bytes and 0, or what `cat` says about it and its exit status. Raises
         TimeoutError, and MeasurementError when _TRIES connections in a row broke."""
         for _ in range(_TRIES):
-            with suppress(NoRoom, Lost):
+            with suppress(NoChannel, ConnectionLost):
                 async with self._opening_reader:
                     link = next((each for each in self._links if each.reads), None)
                     if link is None:

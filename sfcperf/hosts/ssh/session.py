@@ -200,7 +200,7 @@ class Session(SSHClientSession[bytes]):
         return -int(signal.SIGKILL)  # the guard's doing
 
 
-class Lane(SSHClientSession[bytes]):
+class ShellChannel(SSHClientSession[bytes]):
     """A shell that answers one line with some bytes and a status, in order."""
 
     def __init__(self, host: str, token: str) -> None:

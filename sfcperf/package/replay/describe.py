@@ -14,7 +14,7 @@ from sfcperf.counts import count_text
 from sfcperf.package.modules import requirement_name
 from sfcperf.package.opened import Package
 from sfcperf.package.replay.packaged import PackagedModule
-from sfcperf.package.replay.prepared import Prepared
+from sfcperf.package.replay.prepared import PreparedReplay
 from sfcperf.workflow.model import FunctionSpec, Scenario, Workflow
 from sfcperf.workflow.plan import trial_group_s, trial_groups
 
@@ -29,7 +29,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def description(prepared: Prepared) -> list[str]:
+def description(prepared: PreparedReplay) -> list[str]:
     """A packaged run: its workflow, the files and the modules that it uses."""
     lines = [f"run {prepared.packaged.folder.name}: workflow {prepared.workflow.name}"]
     lines += [f"  {line}" for line in prepared.shown]

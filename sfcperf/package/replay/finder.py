@@ -45,7 +45,7 @@ class PackageFinder(MetaPathFinder):
             return spec
         origin = str(spec.origin)
         if isinstance(spec.loader, SourceFileLoader):
-            spec.loader = _Source(fullname, origin, self._files)
+            spec.loader = _VerifiedLoader(fullname, origin, self._files)
         elif isinstance(spec.loader, ExtensionFileLoader):
             _check(origin, Path(origin).read_bytes(), self._files)
         else:
@@ -53,7 +53,7 @@ class PackageFinder(MetaPathFinder):
         return spec
 
 
-class _Source(SourceFileLoader):
+class _VerifiedLoader(SourceFileLoader):
     """Executes the bytes whose hash is listed, or nothing."""
 
     def __init__(self, fullname: str, path: str, files: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ from sfcperf.package import layout
 from sfcperf.package.opened import Package
 from sfcperf.package.replay.describe import workflow_lines
 from sfcperf.package.replay.packaged import PackagedModule, listed_files, packaged_modules
-from sfcperf.package.replay.prepared import Prepared
+from sfcperf.package.replay.prepared import PreparedReplay
 from sfcperf.package.replay.spec import ReplayOptions
 from sfcperf.package.replay.stand_ins import stand_ins
 from sfcperf.results.provenance import plugins_of
@@ -25,7 +25,7 @@ _MAX_BYTES = 8 << 20
 """A workflow has up to 1 MiB as it is written; in the run folder it is indented."""
 
 
-def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Prepared:
+def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> PreparedReplay:
     """Load a packaged run's workflow; executes nothing of the package, and opens no file outside
     it. Raises InputError or WorkflowError when it cannot be replayed, EnvironmentLacks when a
     plug-in that is installed here does not import."""
@@ -57,7 +57,7 @@ def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Pre
         files |= module.files
     unused = tuple(module for module in modules if module not in used)
     start = base.relative_to(folder).as_posix()
-    return Prepared(packaged, values, workflow, start, tuple(used), unused, files, shown)
+    return PreparedReplay(packaged, values, workflow, start, tuple(used), unused, files, shown)
 
 
 def _document(packaged: RunStore) -> Mapping[str, Any]:

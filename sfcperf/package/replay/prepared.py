@@ -12,7 +12,7 @@ from sfcperf.workflow.model import Workflow
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedReplay:
     """A packaged run, ready to be shown or executed."""
 
     packaged: RunStore

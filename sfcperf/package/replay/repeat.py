@@ -23,7 +23,7 @@ from sfcperf.package.archive import hash_file
 from sfcperf.package.judge import Verdict, judge
 from sfcperf.package.opened import Package
 from sfcperf.package.replay.describe import digest, document_text, missing_requirements
-from sfcperf.package.replay.prepared import Prepared
+from sfcperf.package.replay.prepared import PreparedReplay
 from sfcperf.package.replay.spec import ReplayOptions, ReplaySpec
 from sfcperf.results.campaigns import Repeat
 from sfcperf.results.documents import plain
@@ -77,7 +77,7 @@ def _check_same(wanted: Path, found: Path) -> None:
 
 
 def run_or_resume(
-    package: Package, prepared: Prepared, kept: Path, options: ReplayOptions
+    package: Package, prepared: PreparedReplay, kept: Path, options: ReplayOptions
 ) -> RunStore | int:
     """Run a packaged run's workflow here, or continue an earlier replay of it; returns the complete
     run, or the exit code of one that did not complete. The process that does so first shows, on
@@ -125,7 +125,7 @@ def run_or_resume(
     return found
 
 
-def _spec(prepared: Prepared, kept: Path, options: ReplayOptions, folder: Path) -> ReplaySpec:
+def _spec(prepared: PreparedReplay, kept: Path, options: ReplayOptions, folder: Path) -> ReplaySpec:
     document = document_text(prepared.workflow)
     return ReplaySpec(
         document=document,
@@ -181,10 +181,10 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
         return child.wait(), interrupts.requested is not None
 
 
-def together(runs: Sequence[Prepared]) -> list[list[Prepared]]:
+def together(runs: Sequence[PreparedReplay]) -> list[list[PreparedReplay]]:
     """Packaged runs by what they are replayed and judged with: the runs of a campaign together,
     by number, any other run alone."""
-    groups: dict[str, list[tuple[int, Prepared]]] = {}
+    groups: dict[str, list[tuple[int, PreparedReplay]]] = {}
     for run in runs:
         repeat = Repeat.of_manifest(run.packaged.manifest())
         key, place = (run.packaged.run_id, 0) if repeat is None else (repeat.campaign, repeat.index)

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from sfcperf.errors import InputError
-from sfcperf.package.archive import Packed
+from sfcperf.package.archive import PackedFile
 from sfcperf.package.checks import Check, judged
 from sfcperf.package.layout import CRATE, MANIFEST
 from sfcperf.package.opened import Package
@@ -17,7 +17,7 @@ NAME = "RO-Crate"
 PROFILE = "https://w3id.org/ro/crate/1.1"
 
 
-def check_crate(package: Package, files: Mapping[str, Packed]) -> Check:
+def check_crate(package: Package, files: Mapping[str, PackedFile]) -> Check:
     """The metadata of an unpacked package with these files."""
     if CRATE not in files:
         return Check(NAME, "failed", f"there is no {CRATE}")
@@ -77,7 +77,7 @@ def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
     return found
 
 
-def _contradictions(entities: Mapping[str, Any], files: Mapping[str, Packed]) -> Iterator[str]:
+def _contradictions(entities: Mapping[str, Any], files: Mapping[str, PackedFile]) -> Iterator[str]:
     """Sizes and hashes that the metadata state again."""
     for identifier, entity in entities.items():
         packed = files.get(unquote(identifier))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sfcperf.input_file import open_input
 from sfcperf.package import layout
-from sfcperf.package.archive import Packed, hash_file
+from sfcperf.package.archive import PackedFile, hash_file
 from sfcperf.package.checks import Check, judged
 
 NAME = "hashes"
@@ -17,7 +17,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _MAX_LINE = layout.MAX_PATH_BYTES + 80
 
 
-def check_hashes(folder: Path, names: list[str]) -> tuple[Check, Mapping[str, Packed]]:
+def check_hashes(folder: Path, names: list[str]) -> tuple[Check, Mapping[str, PackedFile]]:
     """Compare the files of an unpacked package with its list; also gives what the files are. The
     list itself is not covered: a signature, or the place from which the package was fetched,
     vouches for it."""

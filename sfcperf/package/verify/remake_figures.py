@@ -63,7 +63,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 @dataclass(frozen=True)
-class _Compared:
+class _FigureComparison:
     """The figures of a run, beside those drawn again."""
 
     findings: list[str]
@@ -74,7 +74,9 @@ class _Compared:
     """Files that are the same, tables to a tolerance."""
 
 
-def _compared(store: RunStore, packed: Mapping[str, Path], made: Mapping[str, bytes]) -> _Compared:
+def _compared(
+    store: RunStore, packed: Mapping[str, Path], made: Mapping[str, bytes]
+) -> _FigureComparison:
     name = store.folder.name
     both = sorted(packed.keys() & made.keys())
     different = [file for file in both if packed[file].read_bytes() != made[file]]
@@ -102,7 +104,7 @@ def _compared(store: RunStore, packed: Mapping[str, Path], made: Mapping[str, by
     others = sorted(packed.keys() - made.keys())
     if others:
         notes.append(f"{name}: not the workflow's figures, not checked: {', '.join(others)}")
-    return _Compared(findings, notes, same)
+    return _FigureComparison(findings, notes, same)
 
 
 def _draw(store: RunStore, folder: Path) -> None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sfcperf.dataplane import binaries
 from sfcperf.errors import InputError
 from sfcperf.packets.five_tuple import Flow
-from sfcperf.packets.left_out import LeftOut
+from sfcperf.packets.left_out import LeftOutCounts
 from sfcperf.packets.pcap_file import frames
 from sfcperf.services.classifier import records
 from sfcperf.services.classifier.features import EARLY, FEATURES, seen
@@ -107,12 +107,12 @@ class CapturedFrames:
     """The frames of a capture, as the IDS counts them."""
 
     number: int = 0
-    left_out: LeftOut = field(default_factory=LeftOut)
+    left_out: LeftOutCounts = field(default_factory=LeftOutCounts)
     """Those that are in no record."""
 
 
 @dataclass(frozen=True)
-class Parts:
+class ExampleSplit:
     """The examples of a trace."""
 
     training: Examples
@@ -145,7 +145,7 @@ def extracted(
         captured.left_out |= end["left_out"]
 
 
-def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) -> Parts:
+def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) -> ExampleSplit:
     """The examples of a trace, `share` (0 to 1) of its flows being those that train. With a share
     of 1, the test is empty. Raises InputError for damaged files."""
     start_ns = next((time_ns for time_ns, _ in frames(pcap)), 0)
@@ -159,7 +159,7 @@ def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) 
         flow = flow_of(record)
         if not trains(flow, seed, share):
             test.add(record, flow)
-    return Parts(_rounded(training.examples()), test.examples(), captured)
+    return ExampleSplit(_rounded(training.examples()), test.examples(), captured)
 
 
 def _that_train(pcap: Path, how: Extraction, captured: CapturedFrames) -> Iterator[Record]:

@@ -20,7 +20,7 @@ from sfcperf.services.base import ServiceContext
 from sfcperf.services.classifier.engine import Broker, Engine
 from sfcperf.services.classifier.examples import Examples
 from sfcperf.services.classifier.features import FEATURES
-from sfcperf.services.classifier.supervised import Supervised
+from sfcperf.services.classifier.supervised import SupervisedProcess
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -48,7 +48,7 @@ class ScikitEngine(Engine):
     ) -> None:
         self._context = context
         self._broker = broker
-        self._layer: Supervised | None = None
+        self._layer: SupervisedProcess | None = None
         self._folder: Path | None = None
         self._restarts = 0
 
@@ -83,7 +83,9 @@ class ScikitEngine(Engine):
             json.dumps({"broker": vars(self._broker), "model": str(folder), "ready": str(ready)}),
         )
         command = [sys.executable, "-m", "sfcperf.services.classifier.speed", str(settings)]
-        layer = Supervised(self._context, f"{self._context.name}-speed", command, ready.exists)
+        layer = SupervisedProcess(
+            self._context, f"{self._context.name}-speed", command, ready.exists
+        )
         with errors_as(DeploymentError, EnvironmentLacks):
             layer.start(START_TIMEOUT_S)
         self._layer, self._folder = layer, folder

@@ -13,7 +13,7 @@ MOST_LINES = 100
 _LONGEST_REASON = 200
 
 
-class Skipped:
+class SkippedReport:
     """Writes to stderr."""
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ from sfcperf.services.classifier.kafka_client import (
 )
 from sfcperf.services.classifier.records import PoisonedRecord, Record
 from sfcperf.services.classifier.scikit import Tree
-from sfcperf.services.classifier.skipped import Skipped
+from sfcperf.services.classifier.skipped import SkippedReport
 from sfcperf.services.classifier.verdicts import Verdict
 
 MOST_AT_ONCE = 5000
@@ -59,7 +59,7 @@ class SpeedLayer:
         self._consumer: Consumer = consumer(broker.bootstrap, broker.group)
         self._producer: Producer = producer(broker.bootstrap)
         self._undelivered: KafkaError | None = None
-        self._skipped = Skipped()
+        self._skipped = SkippedReport()
         self.stopping = False
 
     def begin(self) -> None:

@@ -19,7 +19,7 @@ _READY_LOOK_S = 0.02
 END_S = 10.0
 
 
-class Supervised:
+class SupervisedProcess:
     """One process, and a thread that watches it."""
 
     def __init__(

@@ -16,7 +16,7 @@ _MOST_NAMES = 30
 
 
 @dataclass(frozen=True)
-class Misfit:
+class SchemaViolation:
     """A value that does not fit its schema."""
 
     path: pointer.Path
@@ -44,7 +44,7 @@ class Findings:
         where = where if isinstance(where, str) else pointer.to_pointer(where)
         self.add_error(WorkflowError(message, where=where, allowed=allowed, hint=hint))
 
-    def add_misfits(self, found: Iterable[Misfit], at: pointer.Path = ()) -> None:
+    def add_misfits(self, found: Iterable[SchemaViolation], at: pointer.Path = ()) -> None:
         """Add misfits of the value at a path of the user's document (`Validator.misfits`)."""
         for misfit in found:
             self.add((*at, *misfit.path), misfit.message, misfit.allowed, misfit.hint)

@@ -10,7 +10,7 @@ import pytest
 from support.network.cable import Cable, listeners, processes_in
 
 from sfcperf.active.iperf3 import Iperf3Load
-from sfcperf.active.load import Load, OffersLoad
+from sfcperf.active.load import Load, LoadGenerator
 from sfcperf.errors import MeasurementError
 
 pytestmark = pytest.mark.root
@@ -21,7 +21,7 @@ TRIES = 6
 
 
 @contextmanager
-def iperf3(wire: Cable, raw: Path, **given: Any) -> Iterator[OffersLoad]:
+def iperf3(wire: Cable, raw: Path, **given: Any) -> Iterator[LoadGenerator]:
     offers = Iperf3Load({"frame_bytes": FRAME_BYTES, "streams": 1} | given)
     try:
         offers.prepare(wire.deployment, raw)

@@ -19,7 +19,7 @@ from support.network.wires import Lab, Port, ip, space
 from support.tiers import examples
 
 from sfcperf.dataplane import binaries
-from sfcperf.hosts.base import Completed
+from sfcperf.hosts.base import CompletedCommand
 
 pytestmark = pytest.mark.root
 LAST = bytes.fromhex("ffffffffffff02000000000188b5") + b"last"
@@ -46,12 +46,12 @@ def timed(frames: Sequence[bytes], gap_ns: int) -> bytes:
     )
 
 
-def send(port: Port, stdin: bytes, interface: str = "eth0", *options: str) -> Completed:
+def send(port: Port, stdin: bytes, interface: str = "eth0", *options: str) -> CompletedCommand:
     argv = [port.host.program(binaries.find("sfc-send")), "--interface", interface, *options]
     return port.host.run(argv, stdin=stdin, timeout_s=10, check=False)
 
 
-def arrive(ports: list[Port], frames: list[bytes]) -> Completed:
+def arrive(ports: list[Port], frames: list[bytes]) -> CompletedCommand:
     """What the sender says of frames that came as they were given."""
     source, sink = ports
     wire = sink.wire()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Completed
+from sfcperf.hosts.base import CompletedCommand
 from sfcperf.hosts.merging import Merging
 from sfcperf.hosts.namespace import NamespaceHost
 
@@ -54,10 +54,10 @@ def test_an_interface_that_cannot_do_without(host: NamespaceHost) -> None:
     """No card of this machine is like that: it says what one with a fixed offload says."""
 
     class Fixed(NamespaceHost):
-        def run(self, argv: Sequence[str], **how: Any) -> Completed:
+        def run(self, argv: Sequence[str], **how: Any) -> CompletedCommand:
             done = super().run(argv, **how)
             told = done.text.replace("large-receive-offload: off", "large-receive-offload: on")
-            return Completed(done.argv, done.returncode, told.encode(), done.stderr)
+            return CompletedCommand(done.argv, done.returncode, told.encode(), done.stderr)
 
     fixed = Fixed(SPACE, SPACE, host.workdir)
     merging = Merging(fixed)

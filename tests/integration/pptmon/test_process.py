@@ -21,7 +21,7 @@ from support.pptmon.hooks import children, clsact, is_alive, qdiscs, tcx
 from support.pptmon.process import BINARY, Pptmon
 
 from sfcperf.dataplane import binaries
-from sfcperf.dataplane.pptmon.events import Counters, Failed, Ready
+from sfcperf.dataplane.pptmon.events import Counters, ErrorEvent, ReadyEvent
 from sfcperf.hosts.process import inside
 
 pytestmark = pytest.mark.root
@@ -87,7 +87,7 @@ def test_programs_are_attached_while_it_runs(vnf: Vnf, hook: str) -> None:
     """On both sides, which may be one interface. It counts when asked, also after a stop."""
     for ingress, egress in (("eth0", "eth1"), ("eth0", "eth0")):
         pptmon = vnf.start("--attach", hook, way=(ingress, egress))
-        assert pptmon.wait_ready() == Ready("source-sink", 7, ingress, egress, hook, "paper")
+        assert pptmon.wait_ready() == ReadyEvent("source-sink", 7, ingress, egress, hook, "paper")
         assert vnf.attached(hook) == {"eth0 ingress": ["enter"], f"{egress} egress": ["leave"]}
         pptmon.process.send_signal(signal.SIGSTOP)
         pptmon.process.send_signal(signal.SIGCONT)
@@ -262,6 +262,6 @@ def test_ends_with_its_interface(vnf: Vnf) -> None:
     ip("-n", space(vnf.host), "link", "delete", "eth1")
     assert pptmon.process.wait(10) == 1
     failed = pptmon.events()[-1]
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, ErrorEvent)
     assert failed.error == "interface eth1 has gone"
     assert eventually(lambda: "clsact" not in qdiscs(vnf.one))

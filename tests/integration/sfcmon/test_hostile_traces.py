@@ -18,7 +18,7 @@ from support.sfcmon.traces import pcap
 from sfcperf.dataplane.nsh.frame import Reason
 from sfcperf.dataplane.nsh.packet import KEY_BYTES
 from sfcperf.sketches.listing import Certainty, Listing
-from sfcperf.vnfs.sfcmon.simulation import End, Simulation, simulate
+from sfcperf.vnfs.sfcmon.simulation import Simulation, TraceEnd, simulate
 
 __all__ = ["lab"]
 LOADED = "counters near their maximum"
@@ -56,9 +56,9 @@ def test_simulator(tmp_path: Path, name: str) -> None:
     file.write_bytes(pcap((0, frame) for frame in made.frames))
     asked = Simulation(1e9, 0.1, made.thresholds, registers=True, nsh_only=True)
     *windows, end = simulate(file, asked)
-    assert isinstance(end, End)
+    assert isinstance(end, TraceEnd)
     (window,) = windows
-    assert not isinstance(window, End)
+    assert not isinstance(window, TraceEnd)
     assert window.registers == model(name).registers()
     assert misreported(made, window.listing()) == []
 

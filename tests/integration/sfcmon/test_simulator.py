@@ -29,7 +29,7 @@ from sfcperf.errors import InputError
 from sfcperf.vnfs.sfcmon.model import Bank
 from sfcperf.vnfs.sfcmon.report import Window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
-from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate
+from sfcperf.vnfs.sfcmon.simulation import TOOL, Simulation, TraceEnd, simulate
 
 GOLDEN = json.loads((files("sfcperf.vnfs.sfcmon") / "vectors.json").read_text())
 FRESH = [case for case in GOLDEN["cases"] if "before" not in case]
@@ -46,9 +46,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run(trace: Path, simulation: Simulation) -> tuple[list[Window], End]:
+def run(trace: Path, simulation: Simulation) -> tuple[list[Window], TraceEnd]:
     *windows, end = simulate(trace, simulation)
-    assert isinstance(end, End)
+    assert isinstance(end, TraceEnd)
     return [window for window in windows if isinstance(window, Window)], end
 
 
@@ -260,7 +260,7 @@ def test_damaged_captures_neither_crash_it_nor_hang(
 
 
 def test_late_packets_count_in_the_open_window_and_time_may_jump(tmp_path: Path) -> None:
-    def windows(*times: int, window_s: float) -> tuple[list[Window], End]:
+    def windows(*times: int, window_s: float) -> tuple[list[Window], TraceEnd]:
         rows = [Row(ts, "10.0.0.1", "10.0.0.2") for ts in times]
         return run(traces.write_csv(tmp_path / "t", rows), replace(ALL, window_s=window_s))
 

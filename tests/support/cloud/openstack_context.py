@@ -10,7 +10,7 @@ from typing import Any
 from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
-from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, ResourceNames
 from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.workflow.defaults import with_defaults
 
@@ -24,7 +24,7 @@ def lifecycle_context(folder: Path, settings: Mapping[str, Any] | None = None) -
     given = {"image": IMAGE, "management_network": MANAGEMENT_NETWORK, **(settings or {})}
     wanted = {key: value for key, value in given.items() if value is not None}
     config = Config(**with_defaults(PARAMETERS, wanted))
-    names = Names(secrets.token_hex(3))
+    names = ResourceNames(secrets.token_hex(3))
     cloud = Cloud(config.cloud, print)
     journal = FileJournal(folder / f"journal-{names.tag}.jsonl").of(0)
     return LifecycleContext(cloud, config, names, journal)
@@ -39,13 +39,13 @@ def public_key() -> str:
     return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode() + " test"
 
 
-def endpoint(names: Names, number: int, name: str, address: str | None) -> MachinePlan:
+def endpoint(names: ResourceNames, number: int, name: str, address: str | None) -> MachinePlan:
     """A small machine at an end of the chain."""
     spec = MachineSpec("endpoint", name, "endpoint", IMAGE, FLAVOR, 1, 128, None, None)
     return MachinePlan(names.machine(number, name), spec, address)
 
 
-def function(names: Names, number: int, vnf: str = "fwd") -> MachinePlan:
+def function(names: ResourceNames, number: int, vnf: str = "fwd") -> MachinePlan:
     """A small machine with a port pair."""
     spec = MachineSpec("function", vnf, "forwarder", IMAGE, FLAVOR, 1, 128, None, None)
     return MachinePlan(names.machine(number, vnf), spec, None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Completed, Conversation, Host, Process
+from sfcperf.hosts.base import CompletedCommand, Conversation, Host, Process
 from sfcperf.hosts.namespace import NamespaceHost
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class RemoteLike(Host):
 
     def run_unchecked(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
-    ) -> Completed:
+    ) -> CompletedCommand:
         self._look(argv)
         return self._far(lambda: self._host.run_unchecked(argv, timeout_s, stdin))
 

@@ -6,7 +6,7 @@ import itertools
 import json
 from typing import Any
 
-from sfcperf.dataplane.pptmon.events import Counters, Event, Ready, Sample, parse
+from sfcperf.dataplane.pptmon.events import Counters, Event, ReadyEvent, Sample, parse
 from support.oldest_kernel.machine import Machine
 
 READY_WITHIN_S = 90
@@ -29,11 +29,11 @@ class Pptmon:
             f" >{name}.out 2>{name}.err; echo $? >{name}.status ) &\n"
         )
 
-    def wait_ready(self) -> Ready:
+    def wait_ready(self) -> ReadyEvent:
         """Once its programs are attached, which is when the verifier has accepted them."""
         self._wait(f"[ -s {self._name}.out ] || [ -s {self._name}.status ]", READY_WITHIN_S)
         first = next(iter(self.events()), None)
-        assert isinstance(first, Ready), f"pptmon is not ready: {self.said()}"
+        assert isinstance(first, ReadyEvent), f"pptmon is not ready: {self.said()}"
         return first
 
     def events(self) -> list[Event]:

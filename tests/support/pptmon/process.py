@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from sfcperf.dataplane import binaries
-from sfcperf.dataplane.pptmon.events import Counters, Event, Ready, Sample, parse
+from sfcperf.dataplane.pptmon.events import Counters, Event, ReadyEvent, Sample, parse
 from sfcperf.hosts.base import Process
 from sfcperf.hosts.namespace import NamespaceHost
 from support.network.wires import eventually
@@ -28,11 +28,11 @@ class Pptmon:
         argv += ["--ingress", ingress, "--egress", egress, *options]
         self.process: Process = host.spawn(argv, stdout=self._out, stderr=self._err)
 
-    def wait_ready(self) -> Ready:
+    def wait_ready(self) -> ReadyEvent:
         """Once its programs are attached."""
         eventually(lambda: bool(self.events()) or self.process.poll() is not None)
         for event in self.events():
-            if isinstance(event, Ready):
+            if isinstance(event, ReadyEvent):
                 return event
         raise AssertionError(f"pptmon is not ready: {self._out.read_text()}{self._err.read_text()}")
 

@@ -12,7 +12,7 @@ import numpy as np
 from sfcperf.analysis.comparison import Options, Row, Sample
 from sfcperf.analysis.comparison.case import Case
 from sfcperf.analysis.comparison.evaluation import evaluate
-from sfcperf.analysis.comparison.noise_floor import Kept, RunMean
+from sfcperf.analysis.comparison.noise_floor import FloorRecord, RunMean
 from sfcperf.results.values import Metric
 
 RTT = Metric("rtt_us", "us", "round-trip time", "lower", True)
@@ -79,13 +79,13 @@ def runs_row(
     return evaluate([runs_case(a, b, **more)], options or Options())[0]
 
 
-def kept_floor(runs: Sequence[Sequence[float]]) -> Kept:
+def kept_floor(runs: Sequence[Sequence[float]]) -> FloorRecord:
     """The A/A runs of a machine with these trials."""
     means = tuple(
         RunMean(len(run), fmean(run), float(np.std(run, ddof=1)) if len(run) > 1 else 0.0)
         for run in runs
     )
-    return Kept((means,), tuple(f"run-{number}" for number in range(len(runs))))
+    return FloorRecord((means,), tuple(f"run-{number}" for number in range(len(runs))))
 
 
 def row(

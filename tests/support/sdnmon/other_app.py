@@ -16,7 +16,7 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import MAIN_DISPATCHER, set_ev_cls
 from os_ken.lib import hub
 
-from sfcperf.dataplane.sdnmon.controller.errors import Refused
+from sfcperf.dataplane.sdnmon.controller.errors import AgentRefusal
 from sfcperf.dataplane.sdnmon.controller.events import EventSendToController, EventSwitch
 from sfcperf.dataplane.sdnmon.controller.messages import status_request
 
@@ -61,7 +61,7 @@ class OtherApp(OSKenApp):  # type: ignore[misc]
                 event="monitoring", switch=switch, entries=len(found), threshold=status.threshold
             )
             mon.setMonitoringModeOn("ip_proto", 5, 1000, switch)
-        except Refused as error:
+        except AgentRefusal as error:
             self._say(event="refused", switch=switch, reason=error.reason.name)
 
     @set_ev_cls(EventSendToController)  # type: ignore[untyped-decorator]

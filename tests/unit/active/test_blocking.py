@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfcperf.active.labelled_traffic.blocking import Fate, attacks, blocked_by_label, measures
+from sfcperf.active.labelled_traffic.blocking import PacketFate, attacks, blocked_by_label, measures
 from sfcperf.traffic.labels import BENIGN
 
 LABELS = (BENIGN, "flood", "scan")
@@ -21,18 +21,18 @@ def flow_label(flow: int) -> str:
 
 
 @st.composite
-def some_fates(draw: st.DrawFn) -> list[Fate]:
+def some_fates(draw: st.DrawFn) -> list[PacketFate]:
     fate = st.tuples(st.integers(0, 8), st.integers(60, 1414), st.booleans(), st.booleans())
     sent = draw(st.lists(fate))
     gaps = draw(st.lists(st.integers(0, 10**9), min_size=len(sent), max_size=len(sent)))
     times = numpy.cumsum(gaps).tolist() if gaps else []
     return [
-        Fate(flow, flow_label(flow), size, at, passed, answer)
+        PacketFate(flow, flow_label(flow), size, at, passed, answer)
         for (flow, size, passed, answer), at in zip(sent, times, strict=True)
     ]
 
 
-def flows_of(fates: Sequence[Fate], *, benign: bool) -> list[list[Fate]]:
+def flows_of(fates: Sequence[PacketFate], *, benign: bool) -> list[list[PacketFate]]:
     known = {fate.flow for fate in fates if (fate.label == BENIGN) == benign}
     return [[fate for fate in fates if fate.flow == flow] for flow in known]
 
@@ -42,7 +42,7 @@ def share(true: int, all_of_them: int) -> float | None:
 
 
 @given(some_fates())
-def test_shares_of_packets_and_bytes(fates: list[Fate]) -> None:
+def test_shares_of_packets_and_bytes(fates: list[PacketFate]) -> None:
     found = measures(blocked_by_label(fates))
     bad = [fate for fate in fates if fate.label != BENIGN and not fate.answer]
     good = [fate for fate in fates if fate.label == BENIGN]
@@ -53,7 +53,7 @@ def test_shares_of_packets_and_bytes(fates: list[Fate]) -> None:
 
 
 @given(some_fates())
-def test_flows_and_times(fates: list[Fate]) -> None:
+def test_flows_and_times(fates: list[PacketFate]) -> None:
     found = measures(blocked_by_label(fates))
     bad, good = flows_of(fates, benign=False), flows_of(fates, benign=True)
     hit = [flow for flow in bad if any(not fate.passed for fate in flow)]
@@ -77,7 +77,7 @@ def test_flows_and_times(fates: list[Fate]) -> None:
 
 
 @given(some_fates())
-def test_mcc_is_the_correlation_of_labels_and_hits(fates: list[Fate]) -> None:
+def test_mcc_is_the_correlation_of_labels_and_hits(fates: list[PacketFate]) -> None:
     flows = flows_of(fates, benign=False) + flows_of(fates, benign=True)
     truth = [flow[0].label != BENIGN for flow in flows]
     judged = [any(not fate.passed for fate in flow) for flow in flows]
@@ -91,7 +91,7 @@ def test_mcc_is_the_correlation_of_labels_and_hits(fates: list[Fate]) -> None:
 
 
 @given(some_fates())
-def test_kinds_add_up_to_all_attacks(fates: list[Fate]) -> None:
+def test_kinds_add_up_to_all_attacks(fates: list[PacketFate]) -> None:
     by_label = blocked_by_label(fates)
     together = attacks(by_label)
     parts = [blocked for label, blocked in by_label.items() if label != BENIGN]
@@ -102,15 +102,19 @@ def test_kinds_add_up_to_all_attacks(fates: list[Fate]) -> None:
 
 def test_nothing_blocked_is_zero_and_everything_blocked_is_one() -> None:
     packets = [(flow, at) for at, flow in enumerate([0, 1, 2, 0, 1, 2])]
-    nothing = measures(blocked_by_label(Fate(f, flow_label(f), 60, at, True) for f, at in packets))
+    nothing = measures(
+        blocked_by_label(PacketFate(f, flow_label(f), 60, at, True) for f, at in packets)
+    )
     assert nothing["mcc"] == nothing["recall"] == nothing["fpr"] == 0
     assert nothing["attack_packets_blocked_ratio"] == nothing["benign_packets_lost_ratio"] == 0
     assert nothing["time_to_block_ms"] is None
-    attacks_only = (Fate(f, flow_label(f), 60, at, flow_label(f) == BENIGN) for f, at in packets)
+    attacks_only = (
+        PacketFate(f, flow_label(f), 60, at, flow_label(f) == BENIGN) for f, at in packets
+    )
     found = measures(blocked_by_label(attacks_only))
     assert found["mcc"] == found["recall"] == found["attack_flows_blocked_ratio"] == 1
     assert found["attack_bytes_passed_ratio"] == found["fpr"] == 0
 
 
-def first_stopped(flow: Sequence[Fate]) -> int:
+def first_stopped(flow: Sequence[PacketFate]) -> int:
     return next(place for place, fate in enumerate(flow) if not fate.passed)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.active.pktgen.load import withheld
-from sfcperf.active.pktgen.output import Sent, parse_calibration, parse_received, parse_sent
+from sfcperf.active.pktgen.output import SenderReport, parse_calibration, parse_received, parse_sent
 from sfcperf.active.pktgen.run import milliseconds
 from sfcperf.errors import MeasurementError
 
@@ -114,7 +114,7 @@ def test_the_time_that_the_sender_waited(waited_ns: int | None, waited_s: float 
 )
 def test_what_a_chain_withheld(skipped: int, waited_s: float | None, expected: int) -> None:
     """At 1,000 packets per second, 400 are 0.4 s."""
-    sent = Sent(600, skipped, 0, True, waited_s)
+    sent = SenderReport(600, skipped, 0, True, waited_s)
     assert withheld(sent, 1000, alone_pps=100_000) == expected
     assert withheld(sent, 1000, alone_pps=1050) == 0
 

@@ -11,7 +11,7 @@ from support.simulated_system import Simulation, System
 from support.tiers import examples
 
 from sfcperf.active.load import Load
-from sfcperf.active.ndr.throughput_search import Found, Settings, offered, search
+from sfcperf.active.ndr.throughput_search import SearchResult, Settings, offered, search
 from sfcperf.results.searches import GoalResult
 
 NDR, PDR = ("ndr", 0.0), ("pdr", 0.005)
@@ -22,7 +22,9 @@ RFC_2544 = replace(
 PROMISED = 0.95
 
 
-def found(system: System, settings: Settings = USUAL, seed: int = 1) -> tuple[Found, Simulation]:
+def found(
+    system: System, settings: Settings = USUAL, seed: int = 1
+) -> tuple[SearchResult, Simulation]:
     simulation = Simulation(system, Random(seed))
     return search(settings, simulation.offer, simulation.clock), simulation
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 from sfcperf.analysis.statistics import (
-    Counted,
+    EventCounts,
     Rules,
     estimate_of,
     least_to_see,
@@ -80,7 +80,7 @@ def test_dispersion_of_a_tick_averages_rounding_out_of_a_mean_but_not_of_a_media
 
 
 def test_no_loss_at_all_is_below_a_limit_that_the_packets_give() -> None:
-    counted = Counted([0, 0, 0], [1000, 1000, 1000])
+    counted = EventCounts([0, 0, 0], [1000, 1000, 1000])
     found = estimate_of([0.0] * 3, Rules(), counted=counted).interval
     assert found is not None and found.low == 0
     assert found.high == pytest.approx(3.69 / 3000, rel=0.01)
@@ -88,10 +88,10 @@ def test_no_loss_at_all_is_below_a_limit_that_the_packets_give() -> None:
 
 
 def test_losses_that_come_in_some_trials_only_are_not_taken_for_independent() -> None:
-    counted = Counted([0, 500, 0], [1000] * 3)
+    counted = EventCounts([0, 500, 0], [1000] * 3)
     found = estimate_of([0.0, 0.5, 0.0], Rules(), counted=counted)
     assert found.interval is None and "needs 6 trials" in found.withheld
-    many = Counted([0, 500] * 5, [1000] * 10)
+    many = EventCounts([0, 500] * 5, [1000] * 10)
     wide = estimate_of([0.0, 0.5] * 5, Rules(), counted=many).interval
     assert wide is not None and (wide.low, wide.high) == (0.0, 0.5)
 

@@ -12,7 +12,7 @@ from support.records.comparisons import row
 
 from sfcperf.analysis.statistics import stretch
 from sfcperf.analysis.statistics.dependence import mann_kendall_p
-from sfcperf.analysis.two_sample import RobustRanks, Stretched
+from sfcperf.analysis.two_sample import InflatedTest, RobustRanks
 
 
 def autoregressive(seed: int, n: int, r: float) -> list[float]:
@@ -43,7 +43,7 @@ def test_both_sides_together_tell_more_than_one() -> None:
 def test_a_stretched_test_claims_less() -> None:
     a, b = autoregressive(3, 20, 0.6), [value + 2 for value in autoregressive(4, 20, 0.6)]
     plain = RobustRanks(a, b)
-    found = Stretched(plain, 38, stretch([a, b]))
+    found = InflatedTest(plain, 38, stretch([a, b]))
     assert found.p > plain.p
     wide, narrow = found.interval(0.95), plain.interval(0.95)
     assert wide[0] < narrow[0] < found.shift < narrow[1] < wide[1]

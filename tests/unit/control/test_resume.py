@@ -15,7 +15,7 @@ from support.records.manifests import VERSIONS
 
 from sfcperf.control import run as engine
 from sfcperf.control.events import Listener
-from sfcperf.control.state import RunAlive, StateDir
+from sfcperf.control.state import RunInProgress, StateDir
 from sfcperf.errors import ExitCode, InputError, InterruptedRun
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.plan import TrialGroup
@@ -80,7 +80,7 @@ def test_a_run_that_is_alive_is_refused(bench: Bench) -> None:
     bench.kill_after(5)
     state = StateDir().claim(bench.folder().name)
     assert state is not None
-    with pytest.raises(RunAlive, match="another process"):
+    with pytest.raises(RunInProgress, match="another process"):
         bench.resume()
     state.release()
     bench.resume()
@@ -164,7 +164,7 @@ def test_a_run_that_another_state_folder_knows_to_be_alive_is_refused(
         def trial_group_started(self, group: TrialGroup) -> None:
             def resume_elsewhere() -> None:
                 os.environ["SFCPERF_STATE_DIR"] = str(tmp_path / "elsewhere")
-                with pytest.raises(RunAlive, match="another process"):
+                with pytest.raises(RunInProgress, match="another process"):
                     bench.resume()
 
             if not self.statuses:

@@ -14,7 +14,7 @@ from support.engine import Bench, in_child
 
 from sfcperf.control.clean import clean
 from sfcperf.control.lock import held, is_held
-from sfcperf.control.state import TAG_ALPHABET, RunAlive, RunInfo, RunState, StateDir
+from sfcperf.control.state import TAG_ALPHABET, RunInfo, RunInProgress, RunState, StateDir
 from sfcperf.drivers.base import Resource
 from sfcperf.errors import EnvironmentLacks
 
@@ -46,7 +46,7 @@ def test_a_run_is_alive_until_its_process_ends(state_dir: Path) -> None:
     states = StateDir()
     state, run_id, _ = states.create("w")
     assert is_held(states.root / "runs" / run_id)
-    with pytest.raises(RunAlive):
+    with pytest.raises(RunInProgress):
         states.claim(run_id)
     state.release()
     assert not is_held(states.root / "runs" / run_id)

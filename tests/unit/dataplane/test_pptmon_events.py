@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from sfcperf.dataplane.pptmon.events import (
     Counters,
+    ErrorEvent,
     Event,
     EventError,
-    Failed,
     Flow,
     HopValue,
-    Ready,
+    ReadyEvent,
     Sample,
     parse,
 )
@@ -62,20 +62,20 @@ def test_a_sample_of_nsh_without_ip_inside() -> None:
 
 def test_the_others() -> None:
     ready = {"mode": "sink", "vnf_id": 3, "ingress": "a", "egress": "b", "attach": "tcx"}
-    assert parse(json.dumps({"event": "ready", "format": "rfc", **ready})) == Ready(
+    assert parse(json.dumps({"event": "ready", "format": "rfc", **ready})) == ReadyEvent(
         "sink", 3, "a", "b", "tcx", "rfc"
     )
     counters = parse('{"event": "counters", "sampled": 10, "added": 0}')
     assert counters == Counters({"sampled": 10, "added": 0})
     assert isinstance(counters, Counters)
     assert counters["sampled"] == 10
-    assert parse('{"event": "failed", "error": "no"}') == Failed("no")
+    assert parse('{"event": "failed", "error": "no"}') == ErrorEvent("no")
 
 
 def test_the_lines_that_the_readme_shows() -> None:
     readme = (files("sfcperf.dataplane.pptmon") / "README.md").read_text()
     lines = re.findall(r'^\{"event".*\}$', readme, re.MULTILINE)
-    kinds: list[type[Event]] = [Ready, Sample, Counters, Failed]
+    kinds: list[type[Event]] = [ReadyEvent, Sample, Counters, ErrorEvent]
     seen = [parse(line.replace(", ...}", "}")) for line in lines]
     assert [type(event) for event in seen] == kinds
 

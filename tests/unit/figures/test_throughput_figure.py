@@ -16,7 +16,7 @@ from sfcperf.active.ndr.throughput_search import Settings, offered, search
 from sfcperf.figures.layout import FigureLayout
 from sfcperf.figures.throughput_figure import write_throughput
 from sfcperf.report.publisher import ReportPublisher
-from sfcperf.results.searches import Offered, Search, write_search
+from sfcperf.results.searches import OfferedLoad, Search, write_search
 from sfcperf.results.store import RunStore
 
 WIDTH = 0.01
@@ -28,7 +28,7 @@ def searched(system: System, seed: int, latency: bool) -> Search:
     simulation = Simulation(system, Random(seed))
     found = search(SETTINGS, simulation.offer, simulation.clock)
     ndr_pps = found.goals[0].throughput_pps
-    later: list[Offered] = []
+    later: list[OfferedLoad] = []
     if latency:
         loads = [simulation.offer(ndr_pps * share, 1) for share in (1, 0.9, 0.5, 0.1)]
         later = [offered(load, 1, WIDTH, "latency") for load in loads]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sfcperf.errors import DeploymentError, EnvironmentLacks
-from sfcperf.hosts.base import Completed
-from sfcperf.hosts.carry import Room, equip
+from sfcperf.hosts.base import CompletedCommand
+from sfcperf.hosts.carry import FreeSpace, equip
 from sfcperf.hosts.carry.closure import Closure, closure, parse_ldd
 from sfcperf.hosts.carry.pack import tree
 from sfcperf.hosts.namespace import LocalHost
@@ -54,7 +54,7 @@ def test_room() -> None:
         (20_000, "0 0 4096 858458f6", 20_000 * 1024 - (12 << 20)),  # ramfs: no limit
         (1_000, "0 0 4096 858458F6", 0),
     ):
-        assert Room.of(f"MemAvailable: {memory_kib} kB", disk).usable_bytes == usable
+        assert FreeSpace.of(f"MemAvailable: {memory_kib} kB", disk).usable_bytes == usable
 
 
 def test_other_contents_have_another_name(tmp_path: Path) -> None:
@@ -72,13 +72,13 @@ class OtherMachine(LocalHost):
     machine = "aarch64"
     memory_kib = 100_000
 
-    def run(self, argv: list[str], **options: object) -> Completed:  # type: ignore[override]
+    def run(self, argv: list[str], **options: object) -> CompletedCommand:  # type: ignore[override]
         if "uname -m" in argv[2]:
             names = argv[5::3]
             text = "\n".join([self.machine, *(f"{name} " for name in names)])
         else:
             text = f"MemAvailable: {self.memory_kib} kB\n0 0 4096 858458f6\n"
-        return Completed(tuple(argv), 0, text.encode(), b"")
+        return CompletedCommand(tuple(argv), 0, text.encode(), b"")
 
 
 def test_another_architecture_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sfcperf.errors import MeasurementError
 from sfcperf.hosts import clock
-from sfcperf.hosts.base import Completed
+from sfcperf.hosts.base import CompletedCommand
 from sfcperf.hosts.namespace import LocalHost
 
 NS_PER_S = 1_000_000_000
@@ -31,11 +31,11 @@ class Elsewhere(LocalHost):
     def read_text(self, path: str) -> str:
         return "another\n" if path.endswith("boot_id") else super().read_text(path)
 
-    def run(self, argv: Sequence[str], **how: Any) -> Completed:
+    def run(self, argv: Sequence[str], **how: Any) -> CompletedCommand:
         done = super().run([*self.shell.split(), *argv[1:]], **how)
         whole, _, fraction = done.text.strip().partition(".")
         told = f"{int(whole) + self.ahead_s}.{fraction}\n"
-        return Completed(done.argv, done.returncode, told.encode(), done.stderr)
+        return CompletedCommand(done.argv, done.returncode, told.encode(), done.stderr)
 
 
 def test_hosts_of_this_machine_share_our_clock(tmp_path: Path) -> None:

@@ -22,13 +22,13 @@ from sfcperf.package.names import clash, name_problem
 from sfcperf.package.unpack import unpack
 from sfcperf.package.verify import verify
 from sfcperf.package.verify.hashes import check_hashes
-from sfcperf.package.zip_check import Refused, inspect
+from sfcperf.package.zip_check import PackageRefused, inspect
 
 
 def refuse(path: Path, folder: Path, reason: str) -> None:
     """It is refused for this reason, and nothing was written."""
     folder.mkdir()
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(PackageRefused, match=reason):
         unpack(path, folder)
     assert not any(folder.iterdir())
 
@@ -153,7 +153,7 @@ def test_a_bomb_by_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_too_much(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "p.zip", {"a": b"x" * 1000, "b": b"x" * 1000})
-    with pytest.raises(Refused, match="2000 bytes") as refused:
+    with pytest.raises(PackageRefused, match="2000 bytes") as refused:
         inspect(path, max_bytes=1999)
     assert "--max-bytes" in (refused.value.hint or "")
     assert len(inspect(path, max_bytes=2000)) == 2
@@ -182,7 +182,7 @@ def test_a_size_that_is_a_lie_everywhere(tmp_path: Path, size: int) -> None:
     refuse(path, tmp_path / "none", "differ about 'a'")
     lie(path, b"PK\3\4", 22, "<L", size)
     (tmp_path / "out").mkdir()
-    with pytest.raises(Refused):
+    with pytest.raises(PackageRefused):
         unpack(path, tmp_path / "out")
     assert sum(p.stat().st_size for p in (tmp_path / "out").iterdir()) <= size
 

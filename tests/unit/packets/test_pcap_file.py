@@ -19,7 +19,7 @@ from sfcperf.dataplane import binaries
 from sfcperf.errors import InputError, MeasurementError
 from sfcperf.packets.pcap_file import frames, recorded
 from sfcperf.vnfs.sfcmon.settings import Thresholds
-from sfcperf.vnfs.sfcmon.simulation import TOOL, End, Simulation, simulate
+from sfcperf.vnfs.sfcmon.simulation import TOOL, Simulation, TraceEnd, simulate
 
 BEGIN_NS = 1_790_000_000 * 10**9
 SOUND = [
@@ -153,7 +153,7 @@ def _simulated(path: Path) -> int | None:
         *_, end = simulate(path, Simulation(1e9, 0.1, Thresholds(0, 0, 0)))
     except InputError:
         return None
-    assert isinstance(end, End)
+    assert isinstance(end, TraceEnd)
     return None if end.truncated else end.frames
 
 

@@ -43,7 +43,7 @@ class Clock:
 
 @pytest.fixture
 def begin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., DiagnosticsMonitor]:
-    monkeypatch.setattr("sfcperf.passive.diagnostics.Look", Clock)
+    monkeypatch.setattr("sfcperf.passive.diagnostics.SampleTime", Clock)
     Clock.now_s = 100.0
 
     def begun(**instances: Answers) -> DiagnosticsMonitor:

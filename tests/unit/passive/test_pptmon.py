@@ -18,7 +18,7 @@ from support.probing import of
 
 from sfcperf.analysis.telemetry import kind_of
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Completed
+from sfcperf.hosts.base import CompletedCommand
 from sfcperf.hosts.namespace import NamespaceHost
 from sfcperf.management.deployment import Deployment
 from sfcperf.passive.pptmon import PptmonMonitor
@@ -206,7 +206,7 @@ class Elsewhere(NamespaceHost):
     def read_text(self, path: str) -> str:
         return f"{self.name}\n" if path.endswith("boot_id") else super().read_text(path)
 
-    def run(self, argv: Sequence[str], **how: Any) -> Completed:
+    def run(self, argv: Sequence[str], **how: Any) -> CompletedCommand:
         done = super().run(argv, **how)
         whole, _, fraction = done.text.strip().partition(".")
         return replace(done, stdout=f"{int(whole) + 3600}.{fraction}\n".encode())

@@ -13,7 +13,7 @@ from support.records.scenarios import scenario
 
 from sfcperf.dataplane.sdnmon.switch import MonitoredSwitch, Table, Window
 from sfcperf.errors import InputError, MeasurementError
-from sfcperf.hosts.base import Completed
+from sfcperf.hosts.base import CompletedCommand
 from sfcperf.hosts.namespace import LocalHost
 from sfcperf.management.observable import Observable
 from sfcperf.passive import sdn_mon_counts
@@ -37,10 +37,10 @@ class Printed(LocalHost):
         self._lines = lines
         self._status = status
 
-    def run(self, argv: Sequence[str], **_: Any) -> Completed:
+    def run(self, argv: Sequence[str], **_: Any) -> CompletedCommand:
         said = "\n".join(map(json.dumps, self._lines)) if argv[3] == "entries" else ""
         error = b"sfc-sdnmon: eth0 is no port\n"
-        return Completed(tuple(argv), self._status, said.encode(), error)
+        return CompletedCommand(tuple(argv), self._status, said.encode(), error)
 
 
 def _table(*lines: dict[str, Any], epoch: int = 2, oldest: int = 1) -> Table:

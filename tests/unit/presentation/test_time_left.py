@@ -10,7 +10,7 @@ from support.bench import bench
 from support.engine import SMALL, Bench
 
 from sfcperf.control.live import LiveRun, look_at
-from sfcperf.presentation.time_left import TimeLeft, time_left_of
+from sfcperf.presentation.time_left import RemainingTime, time_left_of
 from sfcperf.results.records import TrialRecord
 from sfcperf.results.store import RunStore
 from sfcperf.workflow.load import load_document
@@ -33,7 +33,7 @@ class Clock:
 
 def test_the_time_left_is_that_of_the_plan_until_trials_tell_better() -> None:
     clock = Clock()
-    left = TimeLeft(clock)
+    left = RemainingTime(clock)
     assert str(left) == ""
     clock.now_s += 50
     left.add(80)
@@ -53,7 +53,7 @@ def test_the_error_of_the_time_left_is_that_of_the_trials_so_far() -> None:
 
     draw, held, runs = np.random.default_rng(19), 0, 2000
     for took in draw.normal(20.0, 4.0, (runs, 30)):
-        left = TimeLeft(clock := Clock())
+        left = RemainingTime(clock := Clock())
         left.add(300)
         for one in took[:10]:
             clock.now_s += float(one)
@@ -65,7 +65,7 @@ def test_the_error_of_the_time_left_is_that_of_the_trials_so_far() -> None:
 
 
 def test_in_the_end_it_says_what_was_planned() -> None:
-    left = TimeLeft(clock := Clock())
+    left = RemainingTime(clock := Clock())
     left.add(0.1 + 0.2)
     for planned in (0.1, 0.2):
         clock.now_s += 60
@@ -82,7 +82,7 @@ def test_who_watches_reads_what_the_bar_says(bench: Bench) -> None:
     groups += [group for number in (1, 2) for group in trial_groups(workflow, number)]
     trials = [(group, trial) for group in groups for trial in group.trials]
     ends_s = [20.0, 40.0, 70.0, 85.0]
-    shown = TimeLeft(clock := Clock())
+    shown = RemainingTime(clock := Clock())
     shown.add(sum(deploy_s(group.scenario) + trial_s(trial) for group, trial in trials))
     for (group, trial), end_s in zip(trials, ends_s, strict=False):
         clock.now_s = end_s

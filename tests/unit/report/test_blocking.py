@@ -8,7 +8,7 @@ import json
 import pytest
 from support.records.trials import run_folder, trial
 
-from sfcperf.active.labelled_traffic.blocking import Fate, blocked_by_label, measures
+from sfcperf.active.labelled_traffic.blocking import PacketFate, blocked_by_label, measures
 from sfcperf.active.labelled_traffic.probe import LabelledTraffic, result_of
 from sfcperf.analysis.summary import SummaryAnalysis
 from sfcperf.elasticsearch import mappings
@@ -25,7 +25,7 @@ def record(round: int, stopped: int) -> TrialRecord:
     """Ten flows of each of two kinds of attack and of a user, four packets each; of the first kind,
     the last packets of so many flows were stopped."""
     fates = [
-        Fate((label, flow), label, 100, 10_000_000 * place, not (
+        PacketFate((label, flow), label, 100, 10_000_000 * place, not (
             label == "syn-flood" and flow < stopped and place == 3
         ))
         for place in range(4)
@@ -96,5 +96,5 @@ def test_kinds_reach_elasticsearch(run: RunStore) -> None:
 
 
 def test_measures_are_those_that_the_probe_declares() -> None:
-    fates = [Fate(n, label, 60, n, True) for n, label in enumerate(("benign", "flood"))]
+    fates = [PacketFate(n, label, 60, n, True) for n, label in enumerate(("benign", "flood"))]
     assert set(measures(blocked_by_label(fates))) == {m.name for m in LabelledTraffic.reported}

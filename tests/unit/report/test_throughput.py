@@ -11,16 +11,16 @@ from support.records.trials import run_folder, trial
 
 from sfcperf.report.publisher import ReportPublisher
 from sfcperf.report.throughput import ThroughputSection, throughput_section
-from sfcperf.results.searches import GoalResult, Offered, Search, write_search
+from sfcperf.results.searches import GoalResult, OfferedLoad, Search, write_search
 from sfcperf.results.store import RunStore
 
 GOAL = GoalResult("ndr", 0.0, 0.5, 0.005, 1, 21, 10_000, 10_040, 10_000, "chain", "")
 
 
-def load(rate_pps: float, loss: float, **more: Any) -> Offered:
+def load(rate_pps: float, loss: float, **more: Any) -> OfferedLoad:
     sent = round(rate_pps)
     known: dict[str, Any] = {"purpose": "search"}
-    return Offered(rate_pps, 1, sent, round(sent * (1 - loss)), loss, **(known | more))
+    return OfferedLoad(rate_pps, 1, sent, round(sent * (1 - loss)), loss, **(known | more))
 
 
 def searched(folder: Path, *searches: tuple[str, Search]) -> RunStore:
@@ -35,7 +35,7 @@ def searched(folder: Path, *searches: tuple[str, Search]) -> RunStore:
     return store
 
 
-def search(*offered: Offered, goals: tuple[GoalResult, ...] = (GOAL,)) -> Search:
+def search(*offered: OfferedLoad, goals: tuple[GoalResult, ...] = (GOAL,)) -> Search:
     return Search({"probe": "iperf3"}, 100, 1e7, goals, offered)
 
 

@@ -18,14 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import ClientDisconnect
 
-from sfcperf.rest.idle import LONGEST_S, SETTLE_S, Idle, most_idle
+from sfcperf.rest.idle import LONGEST_S, SETTLE_S, IdleConnections, most_idle
 from sfcperf.rest.server import Server
 
 
 @given(st.lists(st.tuples(st.sets(st.integers(0, 99)), st.floats(0, 5)), max_size=20))
 def test_nobody_waits_too_long_and_few_wait(steps: list[tuple[set[int], float]]) -> None:
     now_s = 0.0
-    idle, since = Idle[int](now=lambda: now_s), dict[int, float]()
+    idle, since = IdleConnections[int](now=lambda: now_s), dict[int, float]()
     for waiting, passed_s in steps:
         now_s += passed_s
         since = {each: since.get(each, now_s) for each in waiting}

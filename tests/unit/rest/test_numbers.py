@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from sfcperf.dataplane.sdnmon.controller.models import Which
+from sfcperf.dataplane.sdnmon.controller.models import NotificationsQuery
 from sfcperf.rest.numbers import from_text
 from sfcperf.results.documents import at_path
 from sfcperf.vnfs.rule_interface.api import Paging, _PathPort, _PathProtocol
@@ -22,7 +22,7 @@ def test_paths_and_queries_take_no_other_text(text: str) -> None:
         assert TypeAdapter(kind).validate_python("10") == 10
         with pytest.raises(ValidationError):
             TypeAdapter(kind).validate_python(text)
-    for model, name in ((Paging, "after"), (Paging, "limit"), (Which, "after")):
+    for model, name in ((Paging, "after"), (Paging, "limit"), (NotificationsQuery, "after")):
         assert getattr(model.model_validate({name: "10"}), name) == 10
         with pytest.raises(ValidationError):
             model.model_validate({name: text})

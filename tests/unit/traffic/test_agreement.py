@@ -13,7 +13,7 @@ from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 from sklearn.metrics import matthews_corrcoef
 
-from sfcperf.traffic.agreement import Alarmed, agreement, flows_mcc, matthews, table
+from sfcperf.traffic.agreement import AlarmCounts, agreement, flows_mcc, matthews, table
 from sfcperf.traffic.labelled import LabelledTrace
 from sfcperf.traffic.labels import BENIGN, Labels, Row
 
@@ -55,4 +55,4 @@ def test_packets_and_flows_of_each_true_label(tmp_path: Path) -> None:
     assert counts == {"flood": (3, 2, 2, 1), BENIGN: (3, 1, 2, 1), "(no label)": (3, 0, 2, 0)}
     assert flows_mcc(found) == 0
     assert "MCC of flows: 0.000" in table(found)
-    assert flows_mcc({"flood": Alarmed()}) is None
+    assert flows_mcc({"flood": AlarmCounts()}) is None

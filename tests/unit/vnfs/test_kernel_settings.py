@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Completed, Host
+from sfcperf.hosts.base import CompletedCommand, Host
 from sfcperf.vnfs.kernel_settings import KernelSettings
 
 FOLDER = "/proc/sys/"
@@ -23,12 +23,12 @@ class Table:
         self.settings = settings
         self.written: list[str] = []
 
-    def run(self, argv: Sequence[str], **how: Any) -> Completed:
+    def run(self, argv: Sequence[str], **how: Any) -> CompletedCommand:
         tool, *rest = argv
         if tool == "grep":
             names = [path.removeprefix(FOLDER) for path in rest[2:]]
             lines = [f"{FOLDER}{n}:{self.settings[n]}\n" for n in names if n in self.settings]
-            return Completed(tuple(argv), 2, "".join(lines).encode(), b"")
+            return CompletedCommand(tuple(argv), 2, "".join(lines).encode(), b"")
         assert tool == "sysctl"
         for word in rest[rest.index("-w") + 1 :]:
             name, _, value = word.partition("=")
@@ -37,7 +37,7 @@ class Table:
             self.written.append(name)
             if name in self.settings:
                 self.settings[name] = value
-        return Completed(tuple(argv), 0, b"", b"")
+        return CompletedCommand(tuple(argv), 0, b"", b"")
 
 
 def settings(table: Table) -> KernelSettings:

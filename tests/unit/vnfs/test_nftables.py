@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from sfcperf.errors import MeasurementError
-from sfcperf.hosts.base import Completed, Host
+from sfcperf.hosts.base import CompletedCommand, Host
 from sfcperf.vnfs import nftables
 
 REFUSALS = {
@@ -27,9 +27,9 @@ class Kernel:
         self.words = words
         self.lists = lists
 
-    def run(self, argv: Sequence[str], **how: Any) -> Completed:
+    def run(self, argv: Sequence[str], **how: Any) -> CompletedCommand:
         if "list" in argv:
-            return Completed(tuple(argv), 0 if self.lists else 1, b"", b"")
+            return CompletedCommand(tuple(argv), 0 if self.lists else 1, b"", b"")
         raise MeasurementError(f"nft -f - ended with 1: {self.words}")
 
 

@@ -26,7 +26,7 @@ _starts = itertools.count()
 
 
 @dataclass(frozen=True)
-class Counted:
+class PacketCounts:
     """Packets since the start."""
 
     ways: Mapping[str, int]
@@ -48,11 +48,11 @@ class Controller(RunningSfcmon):
         # -P: do not import modules from the current folder.
         return [sys.executable, "-P", "-m", _MODULE]
 
-    def counted(self) -> Counted:
+    def counted(self) -> PacketCounts:
         """What the switch has counted. Raises MeasurementError."""
         event = self.fresh()
         paths = {(path["spi"], path["si"]): path for path in event["paths"]}
-        return Counted(
+        return PacketCounts(
             ways=event["forwarded"],
             drops=event["drops"],
             paths={key: (path["packets"], path["bytes"]) for key, path in paths.items()},

@@ -122,7 +122,7 @@ class TableWindows:
         self._switch = switch
         self._flows = [flow for each in entries(table_entries) for flow in each.flows()]
         self._overhead_bytes = overhead_bytes
-        self._before = _Counted({}, [0] * UNPARSED_REASONS, 0)
+        self._before = _Totals({}, [0] * UNPARSED_REASONS, 0)
 
     async def begin(self) -> int:
         """Insert an entry for each flow into the switch's table, and return the Unix time (ns)."""
@@ -154,7 +154,7 @@ class TableWindows:
             "flows": flows,
         }
 
-    async def _count(self) -> _Counted:
+    async def _count(self) -> _Totals:
         from finsy import P4CounterEntry, P4DirectCounterEntry
 
         flows = {
@@ -164,7 +164,7 @@ class TableWindows:
         }
         unparsed = await read(self._switch, P4CounterEntry("unparsed"))
         untracked = await read(self._switch, P4CounterEntry("untracked"))
-        return _Counted(
+        return _Totals(
             flows,
             [cell.packet_count for cell in unparsed],
             sum(cell.packet_count for cell in untracked),
@@ -172,7 +172,7 @@ class TableWindows:
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _Totals:
     """Since the start."""
 
     flows: Mapping[bytes, tuple[int, int]]

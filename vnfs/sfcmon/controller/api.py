@@ -24,7 +24,7 @@ from sfcperf.vnfs.sfcmon.controller.answers import (
 )
 from sfcperf.vnfs.sfcmon.controller.fleet import Fleet
 from sfcperf.vnfs.sfcmon.controller.references import Problem
-from sfcperf.vnfs.sfcmon.controller.store import Refused, Store
+from sfcperf.vnfs.sfcmon.controller.store import ChangeRefused, Store
 
 MOST_BODY_BYTES = 1 << 26
 SETTLE_S = 2.0
@@ -49,7 +49,7 @@ _CHANGE = refusals(
 )
 
 
-class _NotThere(Exception):
+class _NotFound(Exception):
     """No such resource."""
 
 
@@ -129,7 +129,7 @@ def _add_collection(
     async def get_one(name: key) -> kind:  # type: ignore[valid-type]
         known = getattr(store.state, collection)
         if name not in known:
-            raise _NotThere(f"there is no {member} {name}")
+            raise _NotFound(f"there is no {member} {name}")
         found: R = known[name]
         return found
 
@@ -147,7 +147,7 @@ def _add_collection(
     ) -> kind:  # type: ignore[valid-type]
         try:
             created = await store.put(collection, name, resource)
-        except Refused as refused:
+        except ChangeRefused as refused:
             raise _of_body(refused, collection, str(name)) from refused
         await changed()
         response.status_code = 201 if created else 200
@@ -165,7 +165,7 @@ def _add_collection(
         try:
             await store.delete(collection, name)
         except KeyError as error:
-            raise _NotThere(f"there is no {member} {name}") from error
+            raise _NotFound(f"there is no {member} {name}") from error
         await changed()
 
 
@@ -177,7 +177,7 @@ def _add_observations(app: FastAPI, store: Store, fleet: Fleet) -> None:
 
     def known(name: str) -> str:
         if name not in store.state.switches:
-            raise _NotThere(f"there is no switch {name}")
+            raise _NotFound(f"there is no switch {name}")
         return name
 
     @app.get("/status", tags=["observations"], operation_id="get_status")
@@ -233,7 +233,7 @@ def _window(ended: FlowWindow) -> Window:
 # --- errors ---
 
 
-class _Unfit(Exception):
+class _Conflict(Exception):
     """A resource that does not fit to others."""
 
     def __init__(self, status: int, problems: list[ProblemAnswer]) -> None:
@@ -242,13 +242,13 @@ class _Unfit(Exception):
         self.problems = problems
 
 
-def _of_body(refused: Refused, collection: str, name: str) -> Exception:
+def _of_body(refused: ChangeRefused, collection: str, name: str) -> Exception:
     """422 with pointers into the body, if it is all that is wrong; else 409 with pointers into the
     state."""
     if any(each.resource != (collection, name) for each in refused.problems):
         return refused
     prefix = f"/{collection}/{name}"
-    return _Unfit(422, [_problem(each, prefix) for each in refused.problems])
+    return _Conflict(422, [_problem(each, prefix) for each in refused.problems])
 
 
 def _problem(found: Problem, prefix: str = "") -> ProblemAnswer:
@@ -257,17 +257,17 @@ def _problem(found: Problem, prefix: str = "") -> ProblemAnswer:
 
 
 def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(_Unfit)
-    async def unfit(_: Request, error: _Unfit) -> JSONResponse:
+    @app.exception_handler(_Conflict)
+    async def unfit(_: Request, error: _Conflict) -> JSONResponse:
         return refusal(error.status, "it does not fit to other resources", error.problems)
 
-    @app.exception_handler(Refused)
-    async def refused(_: Request, error: Refused) -> JSONResponse:
+    @app.exception_handler(ChangeRefused)
+    async def refused(_: Request, error: ChangeRefused) -> JSONResponse:
         problems = [_problem(each) for each in error.problems]
         return refusal(409, "other resources would not be right any more", problems)
 
-    @app.exception_handler(_NotThere)
-    async def not_there(_: Request, error: _NotThere) -> JSONResponse:
+    @app.exception_handler(_NotFound)
+    async def not_there(_: Request, error: _NotFound) -> JSONResponse:
         return refusal(404, str(error))
 
     @app.exception_handler(DeploymentError)

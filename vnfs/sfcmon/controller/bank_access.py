@@ -25,7 +25,7 @@ class BankAccess:
     """A connection by Thrift, in a thread of its own, made when it is needed. All that reads or
     writes raises MeasurementError."""
 
-    def __init__(self, name: str, thrift: model.Thrift) -> None:
+    def __init__(self, name: str, thrift: model.ThriftAddress) -> None:
         self._thrift = thrift
         self._registers: Registers | None = None
         # Thrift has one answer at a time.

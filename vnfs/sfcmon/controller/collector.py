@@ -35,7 +35,11 @@ class Collector:
     """Of one switch. `run` is to be a task; `stop` ends it and the open window."""
 
     def __init__(
-        self, session: Session, settings: model.Monitoring, log: WindowLog, thrift: model.Thrift
+        self,
+        session: Session,
+        settings: model.Monitoring,
+        log: WindowLog,
+        thrift: model.ThriftAddress,
     ) -> None:
         self._session = session
         self._settings = settings

@@ -36,7 +36,7 @@ class Options:
 
 def serve(options: Options, ready: Callable[[str], None]) -> None:
     """Control switches until SIGTERM or SIGINT. `ready` is called once, with where the controller
-    listens, when it answers. Raises InputError, EnvironmentLacks, WorkEnded."""
+    listens, when it answers. Raises InputError, EnvironmentLacks, WorkerEnded."""
     # What happens to connections is in the status, and not on stderr.
     logging.getLogger("finsy").propagate = False
     logging.getLogger("finsy").addHandler(logging.NullHandler())

@@ -97,7 +97,7 @@ class Resource(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-class Thrift(Resource):
+class ThriftAddress(Resource):
     """Where a switch's Thrift interface is, by which its registers are read."""
 
     namespace: Annotated[str, Field(pattern=r"^/[^\x00]{1,4000}$")] | None = None
@@ -113,7 +113,7 @@ class Switch(Resource):
     """Where P4Runtime listens: `unix:/path/of/a/socket` or `host:port`."""
     device: int = Field(default=1, strict=True, ge=1, le=(1 << 32) - 1)
     """P4Runtime's device_id."""
-    thrift: Thrift | None = None
+    thrift: ThriftAddress | None = None
     """null: the switch is not monitored."""
     program: Program = Program.SKETCHES
     mac: Mac

@@ -227,7 +227,7 @@ class Session:
 
 async def _open(connection: Switch) -> None:
     """Raises what finsy raises, and DeploymentError."""
-    reasons = _Reasons(connection.name)
+    reasons = _FailureLog(connection.name)
     _FINSY.addHandler(reasons)
     try:
         await connection.__aenter__()
@@ -241,7 +241,7 @@ async def _open(connection: Switch) -> None:
         _FINSY.removeHandler(reasons)
 
 
-class _Reasons(logging.Handler):
+class _FailureLog(logging.Handler):
     """Why a task of finsy has failed, which only its log says."""
 
     def __init__(self, switch: str) -> None:

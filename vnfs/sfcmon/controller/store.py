@@ -24,7 +24,7 @@ VERSION = 1
 _MOST_BYTES = 1 << 28
 
 
-class Refused(Exception):
+class ChangeRefused(Exception):
     """A change that would leave a state with problems."""
 
     def __init__(self, found: list[Problem]) -> None:
@@ -56,21 +56,23 @@ class Store:
         os.close(self._lock)
 
     async def put(self, collection: str, name: str | int, resource: Resource) -> bool:
-        """Create or replace; gives whether it was created. Raises Refused, EnvironmentLacks."""
+        """Create or replace; gives whether it was created.
+
+        Raises ChangeRefused, EnvironmentLacks."""
         async with self._turn:
             known = getattr(self.state, collection)
             await self._change(collection, {**known, name: resource})
             return name not in known
 
     async def delete(self, collection: str, name: str | int) -> None:
-        """Remove. Raises KeyError, Refused, EnvironmentLacks."""
+        """Remove. Raises KeyError, ChangeRefused, EnvironmentLacks."""
         async with self._turn:
             left = dict(getattr(self.state, collection))
             del left[name]
             await self._change(collection, left)
 
     async def replace(self, state: State) -> None:
-        """All resources at once. Raises Refused, EnvironmentLacks."""
+        """All resources at once. Raises ChangeRefused, EnvironmentLacks."""
         async with self._turn:
             await self._take(state)
 
@@ -80,7 +82,7 @@ class Store:
     async def _take(self, state: State) -> None:
         found = await asyncio.to_thread(problems, state)
         if found:
-            raise Refused(found)
+            raise ChangeRefused(found)
         await asyncio.to_thread(self._write, state)
         self.state = state
 

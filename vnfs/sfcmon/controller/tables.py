@@ -28,7 +28,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True)
-class Updates:
+class TableUpdates:
     """What to write, in this order."""
 
     insert: list[Entry]
@@ -36,7 +36,7 @@ class Updates:
     delete: list[Entry]
 
 
-def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> Updates:
+def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> TableUpdates:
     """What a phase makes of the entries that a switch has."""
     here = {entry.identity: entry for entry in actual}
     there = {entry.identity: entry for entry in wanted}
@@ -47,18 +47,18 @@ def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> U
     changed += [entry for entry in new if entry.table in DEFAULT_ACTIONS]
     new = [entry for entry in new if entry.table not in DEFAULT_ACTIONS]
     old = [entry for entry in old if entry.table not in DEFAULT_ACTIONS]
-    rules = Updates(*([e for e in part if e.table == _RULES] for part in (new, changed, old)))
-    others = Updates(*([e for e in part if e.table != _RULES] for part in (new, changed, old)))
+    rules = TableUpdates(*([e for e in part if e.table == _RULES] for part in (new, changed, old)))
+    others = TableUpdates(*([e for e in part if e.table != _RULES] for part in (new, changed, old)))
     match phase:
         case Phase.ADD:
-            return Updates(others.insert, others.modify, [])
+            return TableUpdates(others.insert, others.modify, [])
         case Phase.CLASSIFY:
             return rules
         case Phase.REMOVE:
-            return Updates([], [], others.delete)
+            return TableUpdates([], [], others.delete)
 
 
-def applied(entries: Iterable[Entry], written: Updates) -> list[Entry]:
+def applied(entries: Iterable[Entry], written: TableUpdates) -> list[Entry]:
     """The entries after these updates."""
     kept = {entry.identity: entry for entry in entries}
     for entry in written.delete:

@@ -24,7 +24,7 @@ _LOOKED_AT_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
-class Last:
+class WindowPosition:
     """Where the windows of a switch have got to."""
 
     number: int
@@ -35,7 +35,7 @@ class Last:
     """When the open window began."""
 
     @classmethod
-    def of(cls, event: Mapping[str, Any]) -> Last:
+    def of(cls, event: Mapping[str, Any]) -> WindowPosition:
         """After this line. Raises KeyError, TypeError."""
         if event["event"] == "opened":
             return cls(event["number"] - 1, 1 - event["bank"], event["start_ns"])
@@ -55,7 +55,7 @@ class WindowLog:
             path.touch(mode=0o640)
             self._last = self._read_last()
 
-    def last(self, switch: str) -> Last | None:
+    def last(self, switch: str) -> WindowPosition | None:
         """The end of the last window of a switch; None if it is not near the end of the file."""
         return self._last.get(switch)
 
@@ -78,9 +78,9 @@ class WindowLog:
                 raise
         finally:
             os.close(descriptor)
-        self._last[event["switch"]] = Last.of(event)
+        self._last[event["switch"]] = WindowPosition.of(event)
 
-    def _read_last(self) -> dict[str, Last]:
+    def _read_last(self) -> dict[str, WindowPosition]:
         with self._path.open("r+b") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _LOOKED_AT_BYTES))
@@ -93,5 +93,5 @@ class WindowLog:
             # The first one is the end of a line, unless the file is short.
             with suppress(ValueError, TypeError, KeyError):
                 event = strict_json.loads(line)
-                found[str(event["switch"])] = Last.of(event)
+                found[str(event["switch"])] = WindowPosition.of(event)
         return found

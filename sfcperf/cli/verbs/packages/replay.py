@@ -33,7 +33,7 @@ from sfcperf.package.layout import MAX_BYTES
 
 if TYPE_CHECKING:
     from sfcperf.package.opened import Package
-    from sfcperf.package.replay.prepared import Prepared
+    from sfcperf.package.replay.prepared import PreparedReplay
     from sfcperf.package.replay.spec import ReplayOptions
     from sfcperf.package.signature import Keys
     from sfcperf.package.unpack import PackageCopy
@@ -126,7 +126,7 @@ def _check(copy: PackageCopy, keys: Keys, max_bytes: int) -> None:
             )
 
 
-def _show(package: Package, runs: list[Prepared]) -> None:
+def _show(package: Package, runs: list[PreparedReplay]) -> None:
     from sfcperf.cli.terminal.text import shown
     from sfcperf.package.replay.describe import description, missing_requirements
 
@@ -143,7 +143,7 @@ def _show(package: Package, runs: list[Prepared]) -> None:
 def _replay(
     path: Path,
     package: Package,
-    runs: list[Prepared],
+    runs: list[PreparedReplay],
     options: ReplayOptions,
     *,
     as_json: bool,
@@ -170,7 +170,7 @@ def _replay(
 
 
 def _run_all(
-    package: Package, runs: list[Prepared], kept: Path, options: ReplayOptions
+    package: Package, runs: list[PreparedReplay], kept: Path, options: ReplayOptions
 ) -> list[RunStore] | int:
     """The replays of one packaged run, or of each run of a campaign; or the exit code of the first
     that did not complete."""

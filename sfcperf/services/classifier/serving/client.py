@@ -15,7 +15,7 @@ from sfcperf.errors import MeasurementError
 from sfcperf.rest.client import local_session
 from sfcperf.services.base import ServiceContext
 from sfcperf.services.classifier.engine import Broker
-from sfcperf.services.classifier.supervised import Supervised
+from sfcperf.services.classifier.supervised import SupervisedProcess
 
 START_TIMEOUT_S = 60.0
 _MODULE = "sfcperf.services.classifier.serving.process"
@@ -46,7 +46,9 @@ class ServingLayer:
             )
         )
         command = [sys.executable, "-m", _MODULE, str(settings)]
-        self.process = Supervised(context, f"{context.name}-serving", command, self._place.exists)
+        self.process = SupervisedProcess(
+            context, f"{context.name}-serving", command, self._place.exists
+        )
 
     def start(self) -> None:
         """Return when it answers. Raises EnvironmentLacks."""

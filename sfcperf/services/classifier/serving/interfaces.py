@@ -23,7 +23,7 @@ _WRONG_BODY = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is wrong whenever it is made; says what the interface said."""
 
     def __init__(self, words: str, status: int) -> None:
@@ -48,7 +48,7 @@ class RuleSetter:
 
     def put(self, rules: Sequence[Rule]) -> list[tuple[Rule, str]] | None:
         """Set rules everywhere; gives those that an interface refused, and why. None: given up.
-        Raises Refused when an interface takes no request at all."""
+        Raises RequestRefused when an interface takes no request at all."""
         refused: list[tuple[Rule, str]] = []
         for at in range(0, len(rules), RULES_AT_ONCE):
             for target in self._targets:
@@ -64,7 +64,7 @@ class RuleSetter:
         body = {"rules": [self._described(rule) for rule in rules]}
         try:
             outcome = self._until_answered(target, body)
-        except Refused as error:
+        except RequestRefused as error:
             if error.status not in _WRONG_BODY:
                 raise
             if len(rules) == 1:
@@ -108,7 +108,7 @@ class RuleSetter:
                     answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
                     and answer.status_code not in _LATER
                 ):
-                    raise Refused(self.retrying, answer.status_code)
+                    raise RequestRefused(self.retrying, answer.status_code)
             except requests.RequestException as error:
                 self.retrying = f"{target.url}: {error}"
             self.retries += 1

@@ -48,7 +48,7 @@ class Limits:
 
 
 @dataclass
-class _Known:
+class _FlowState:
     """A flow."""
 
     source: str
@@ -71,7 +71,7 @@ class Policy:
     def __init__(self, limits: Limits, remembered_flows: int = REMEMBERED_FLOWS) -> None:
         self._limits = limits
         self._remembered_flows = remembered_flows
-        self._flows: OrderedDict[Flow, _Known] = OrderedDict()
+        self._flows: OrderedDict[Flow, _FlowState] = OrderedDict()
         self._addresses: dict[str, _Address] = {}
         self._in_force: OrderedDict[Rule, tuple[float, bool]] = OrderedDict()
         """Until when, and whether it is by flow of a source with one flow; in the order of
@@ -101,10 +101,10 @@ class Policy:
 
     # --- flows ---
 
-    def _note(self, key: Flow, src: str, bad: bool) -> _Known:
+    def _note(self, key: Flow, src: str, bad: bool) -> _FlowState:
         known = self._flows.get(key)
         if known is None:
-            known = self._flows[key] = _Known(src, False)
+            known = self._flows[key] = _FlowState(src, False)
             self._address(src).outgoing += 1
             self._address(_other(key, src)).incoming += 1
             if len(self._flows) > self._remembered_flows:

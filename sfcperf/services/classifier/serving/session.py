@@ -17,11 +17,11 @@ _Offset = Annotated[int, Field(strict=True, ge=0, le=_MOST_NUMBER)]
 _Offsets = Annotated[tuple[_Offset, ...], Field(max_length=_MOST_PARTITIONS)]
 
 
-class _Described(Answer):
+class _DescribedAnswer(Answer):
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
 
-class Target(_Described):
+class Target(_DescribedAnswer):
     """A rule interface."""
 
     url: Annotated[str, Field(pattern=r"^http://127\.0\.0\.1:[0-9]{1,5}$")]
@@ -29,7 +29,7 @@ class Target(_Described):
     token: Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/=-]{16,4096}$")]
 
 
-class PolicyLimits(_Described):
+class PolicyLimits(_DescribedAnswer):
     """When rules are set; parameters of the service."""
 
     sources: bool = True
@@ -48,7 +48,7 @@ class PolicyLimits(_Described):
         return Limits(**self.model_dump())
 
 
-class Session(_Described):
+class Session(_DescribedAnswer):
     """What begins: all that was known of flows and sources is forgotten."""
 
     targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()

@@ -21,12 +21,12 @@ from sfcperf.services.classifier.kafka_client import (
     place_of,
     position_after,
 )
-from sfcperf.services.classifier.serving.interfaces import INVALID, Refused, RuleSetter
+from sfcperf.services.classifier.serving.interfaces import INVALID, RequestRefused, RuleSetter
 from sfcperf.services.classifier.serving.latencies import Latencies
 from sfcperf.services.classifier.serving.offsets import Offsets
 from sfcperf.services.classifier.serving.policy import Policy
 from sfcperf.services.classifier.serving.session import Session
-from sfcperf.services.classifier.skipped import Skipped
+from sfcperf.services.classifier.skipped import SkippedReport
 from sfcperf.services.classifier.verdicts import Verdict
 from sfcperf.traffic.labels import BENIGN
 from sfcperf.vnfs.rule_interface.rules import Rule
@@ -87,7 +87,7 @@ class Worker:
         self._broker = broker
         self._consumer = consumer(broker.bootstrap, f"{broker.group}-serving")
         self._ends = TopicEnds(broker.bootstrap)
-        self._skipped = Skipped()
+        self._skipped = SkippedReport()
         self._next: Session | None = None
         self._changed = threading.Event()
         """Wakes a pause: there is another session, or the end."""
@@ -297,7 +297,7 @@ class Worker:
             return True
         try:
             refused = self._setter.put(rules)
-        except Refused as error:
+        except RequestRefused as error:
             self._progress.problem = str(error)
             # They are tried again with the next verdicts: some interfaces may lack them.
             for rule in rules:

@@ -32,7 +32,7 @@ from sfcperf.services.classifier.spark.batch import MAX_BINS, MAX_DEPTH
 from sfcperf.services.classifier.spark.commands import SOCKET, short_path
 from sfcperf.services.classifier.spark.session import JARS
 from sfcperf.services.classifier.spark.stream import STATE, UNTROUBLED
-from sfcperf.services.classifier.supervised import Supervised
+from sfcperf.services.classifier.supervised import SupervisedProcess
 
 START_TIMEOUT_S = 180.0
 ANSWER_TIMEOUT_S = 3600.0
@@ -60,7 +60,7 @@ class SparkEngine(Engine):
         self._key = secrets.token_hex(16)
         self._settings = context.state_dir / "spark.json"
         self._ready = context.state_dir / "spark.ready"
-        self._process: Supervised | None = None
+        self._process: SupervisedProcess | None = None
         self._folder: Path | None = None
         self._restarts = 0
         """Of processes before the one that runs."""
@@ -76,7 +76,7 @@ class SparkEngine(Engine):
 
     def _begin(self) -> None:
         command = [sys.executable, "-m", "sfcperf.services.classifier.spark.process"]
-        self._process = Supervised(
+        self._process = SupervisedProcess(
             self._context,
             f"{self._context.name}-spark",
             [*command, str(self._settings)],
@@ -176,7 +176,7 @@ class SparkEngine(Engine):
             )
         return found
 
-    def _connected(self, process: Supervised) -> Connection:
+    def _connected(self, process: SupervisedProcess) -> Connection:
         """It may be on its way back after a crash. Raises OSError, ValueError, EOFError,
         AuthenticationError."""
 

@@ -15,17 +15,17 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from sfcperf.analysis.two_sample.detectable import smallest_shift
 from sfcperf.analysis.two_sample.rank_power import least_trials, rank_power
-from sfcperf.analysis.two_sample.sample_size import Observed, needed, t_power
+from sfcperf.analysis.two_sample.sample_size import ObservedTrials, needed, t_power
 
 BOUNDS = (log1p(-0.05), log1p(0.05))
 
 
-def observed(shift: float, paired: bool, ranks: bool) -> Observed:
+def observed(shift: float, paired: bool, ranks: bool) -> ObservedTrials:
     """Trials with exactly this shift and a standard deviation of 0.03 (of the differences)."""
     z = stats.norm.ppf((np.arange(12) + 0.5) / 12)
     z = 0.03 * z / z.std(ddof=1)
     a = np.zeros(12) if paired else z
-    return Observed(a, shift + z, paired, ranks, shift, 0.01, 0.05, BOUNDS)
+    return ObservedTrials(a, shift + z, paired, ranks, shift, 0.01, 0.05, BOUNDS)
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -33,7 +33,9 @@ def observed(shift: float, paired: bool, ranks: bool) -> Observed:
 @pytest.mark.parametrize("shift", [0.08, 0.06])
 def test_enough_for_a_difference(shift: float, ranks: bool, paired: bool) -> None:
     seen = observed(shift, paired, ranks)
-    found = needed(Observed(*[*vars(seen).values()][:2], paired, ranks, shift, 0.01, 0.05, None))
+    found = needed(
+        ObservedTrials(*[*vars(seen).values()][:2], paired, ranks, shift, 0.01, 0.05, None)
+    )
     assert found.purpose == "difference"
     n = found.n or 0
     random = np.random.default_rng(1)
@@ -81,7 +83,7 @@ def test_the_least_that_a_rank_test_can_do_with(alpha: float, paired: bool, n: i
 
 def test_no_difference_and_no_margin_cannot_be_decided() -> None:
     same = np.array([1.0, 2.0, 3.0, 4.0])
-    assert needed(Observed(same, same, False, True, 0.0, 0.05, 0.05, None)).n is None
+    assert needed(ObservedTrials(same, same, False, True, 0.0, 0.05, 0.05, None)).n is None
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 20, 500, 10_000])

@@ -6,8 +6,8 @@ import pytest
 from support.sdnmon import wire
 
 from sfcperf.dataplane.sdnmon.controller import calls, messages
-from sfcperf.dataplane.sdnmon.controller.calls import Calls
-from sfcperf.dataplane.sdnmon.controller.errors import TooMuch
+from sfcperf.dataplane.sdnmon.controller.calls import PendingCalls
+from sfcperf.dataplane.sdnmon.controller.errors import LimitExceeded
 from sfcperf.dataplane.sdnmon.controller.statistics import read_part
 
 ENTRY: wire.Entry = (bytes(4), 0, 1, 60, [(1, 60)] * 64)
@@ -18,7 +18,7 @@ def test_a_reply_without_an_end_does_not_fill_the_memory(
     monkeypatch: pytest.MonkeyPatch, entries: int
 ):
     monkeypatch.setattr(calls, "MOST_REPLY_BYTES", 1 << 20)
-    made = Calls("switch", lambda *_: True)
+    made = PendingCalls("switch", lambda *_: True)
     call = made.begin(messages.statistics_request())
     message = wire.statistics([ENTRY] * entries, 4, 64, 9, more=True)
     taken = 0
@@ -26,7 +26,7 @@ def test_a_reply_without_an_end_does_not_fill_the_memory(
         made.answered(call.xid, read_part(message))
         taken += len(message)
         assert taken <= 2 << 20
-    with pytest.raises(TooMuch):
+    with pytest.raises(LimitExceeded):
         call.answer.result()
 
 

@@ -17,18 +17,18 @@ from sfcperf.dataplane.sdnmon.controller import messages
 from sfcperf.dataplane.sdnmon.controller.errors import WrongAnswer
 from sfcperf.dataplane.sdnmon.controller.flows import layout_of
 from sfcperf.dataplane.sdnmon.controller.messages import (
-    Changed,
-    Done,
+    Acknowledgement,
     Features,
+    FlowChanges,
     Kind,
-    Off,
+    MonitoringOff,
     Overflow,
-    Pruned,
+    PrunedEntries,
     Settings,
     Status,
     read,
 )
-from sfcperf.dataplane.sdnmon.controller.statistics import Part
+from sfcperf.dataplane.sdnmon.controller.statistics import StatisticsPart
 from sfcperf.dataplane.sdnmon.fields import FIELDS, Layout
 from sfcperf.errors import InputError
 
@@ -85,12 +85,12 @@ def test_requests_by_hand(request_: messages.Request, kind: int, content: str):
             "01 01 0040 000f4240 00000808 00000000",
             Features(1, True, 64, 1_000_000, ("ipv4_src", "tp_dst")),
         ),
-        (0x8001, "", Done()),
-        (0x8008, "", Done()),
-        (0x8004, "00000001 00000002 00000003", Changed(1, 2, 3)),
-        (0x8005, "00000001 00000002 00000000", Changed(1, 2)),
-        (0x800A, "00000007", Pruned(7)),
-        (0x800B, "00000000", Off()),
+        (0x8001, "", Acknowledgement()),
+        (0x8008, "", Acknowledgement()),
+        (0x8004, "00000001 00000002 00000003", FlowChanges(1, 2, 3)),
+        (0x8005, "00000001 00000002 00000000", FlowChanges(1, 2)),
+        (0x800A, "00000007", PrunedEntries(7)),
+        (0x800B, "00000000", MonitoringOff()),
         (0x4000, "0de0b6b3a7640000 00000065 00000064", Overflow(10**18, 101, 100)),
         (
             0x800B,
@@ -120,7 +120,7 @@ def test_statistics_by_hand():
         "0000000000000001 000000000000003c 0000000000000000 0000000000000000"
     )
     part = read(0x800C, content)
-    assert isinstance(part, Part)
+    assert isinstance(part, StatisticsPart)
     assert (part.epoch, part.more) == (9, True)
     assert _entries(part) == [
         (b"abcd", 1, 3, 180, [(0, 0), (2, 120)]),
@@ -128,7 +128,7 @@ def test_statistics_by_hand():
     ]
 
 
-def _entries(part: Part) -> list[wire.Entry]:
+def _entries(part: StatisticsPart) -> list[wire.Entry]:
     names = part.entries.dtype.names or ()
     columns = [part.entries[name].tolist() for name in names[:4]]
     slots = part.entries["slots"] if "slots" in names else [[]] * len(part.entries)
@@ -205,7 +205,7 @@ def test_statistics_arrive(data: st.DataObject, key_bytes: int, slots: int):
     )
     epoch, more = data.draw(u64), data.draw(st.booleans())
     part = read(0x800C, wire.statistics(entries, key_bytes, slots, epoch, more))
-    assert isinstance(part, Part)
+    assert isinstance(part, StatisticsPart)
     assert (part.epoch, part.more) == (epoch, more)
     assert _entries(part) == entries
 

@@ -14,7 +14,7 @@ from sfcperf.drivers.journal import FileJournal
 from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.api.retry import RetryPolicy
 from sfcperf.drivers.openstack.model.config import PARAMETERS, Config
-from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, ResourceNames
 from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.drivers.openstack.resources.context import LifecycleContext
 from sfcperf.workflow.defaults import with_defaults
@@ -105,7 +105,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         said: list[str] = []
         cloud = Cloud(config.cloud, said.append, retry=retry)
         journal = FileJournal(tmp_path / "journal.jsonl").of(0)
-        return Bench(api, LifecycleContext(cloud, config, Names("abc123"), journal), said)
+        return Bench(api, LifecycleContext(cloud, config, ResourceNames("abc123"), journal), said)
 
     yield begin
     for api in running:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from sfcperf.drivers.openstack.compute.guest import Guest
 from sfcperf.drivers.openstack.compute.machine_pool import MachinePool
 from sfcperf.drivers.openstack.compute.servers import Machine
-from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, Names
+from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, ResourceNames
 
 FORWARDER = MachineSpec("function", "fwd", "forwarder", "guest", None, 1, 256, None, None)
 CLIENT = MachineSpec("endpoint", "client", "endpoint", "guest", None, 1, 256, None, None)
@@ -21,7 +21,7 @@ def running(plan: MachinePlan) -> Guest:
 
 
 def pool() -> MachinePool:
-    return MachinePool(Names("abc123"))
+    return MachinePool(ResourceNames("abc123"))
 
 
 def test_who_stands_is_lent_again_and_the_rest_is_made() -> None:

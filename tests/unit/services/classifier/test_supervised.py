@@ -10,7 +10,7 @@ from support.services.service import new_context
 
 from sfcperf import retry
 from sfcperf.errors import EnvironmentLacks
-from sfcperf.services.classifier.supervised import Supervised
+from sfcperf.services.classifier.supervised import SupervisedProcess
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), EnvironmentLacks("no room")])
@@ -25,7 +25,7 @@ def test_a_process_that_cannot_be_started_again(tmp_path: Path, error: Exception
         return started[0]
 
     object.__setattr__(context, "spawn", once)
-    process = Supervised(context, "layer", ["sleep", "0.1"], lambda: True)
+    process = SupervisedProcess(context, "layer", ["sleep", "0.1"], lambda: True)
     process.start(30)
     assert retry.until(lambda: process.problem() is not None, timeout_s=30, period_s=0.01)
     assert "cannot be started again" in (process.problem() or "")

@@ -14,8 +14,8 @@ from support.sfcmon.controller_states import two_switches
 from sfcperf.errors import EnvironmentLacks, InputError
 from sfcperf.vnfs.sfcmon.controller import store as module
 from sfcperf.vnfs.sfcmon.controller.model import State
-from sfcperf.vnfs.sfcmon.controller.store import Refused, Store
-from sfcperf.vnfs.sfcmon.controller.window_log import Last, WindowLog
+from sfcperf.vnfs.sfcmon.controller.store import ChangeRefused, Store
+from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog, WindowPosition
 
 STATE = State.model_validate(two_switches())
 
@@ -57,7 +57,7 @@ def test_changes_are_in_the_file(tmp_path: Path):
 def test_a_change_with_problems_is_not_made(store: Store, tmp_path: Path):
     asyncio.run(store.replace(STATE))
     before = (tmp_path / "state.json").read_text()
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ChangeRefused) as caught:
         asyncio.run(store.delete("functions", "fwd-1"))
     assert [each.where for each in caught.value.problems] == ["/paths/10/hops/0"]
     with pytest.raises(KeyError):
@@ -124,15 +124,15 @@ def test_the_last_window_of_each_switch_is_found_again(tmp_path: Path):
         log.append(_window("s1", number, number % 2))
     log.append(_window("s2", 0, 1))
     for each in (log, WindowLog(path)):
-        assert each.last("s1") == Last(number=2, idle_bank=0, end_ns=1002)
-        assert each.last("s2") == Last(number=0, idle_bank=1, end_ns=1000)
+        assert each.last("s1") == WindowPosition(number=2, idle_bank=0, end_ns=1002)
+        assert each.last("s2") == WindowPosition(number=0, idle_bank=1, end_ns=1000)
         assert each.next_number("s1") == 3
 
 
 def test_windows_that_begin_anew(tmp_path: Path):
     log = WindowLog(tmp_path / "windows.jsonl")
     log.append({"event": "opened", "switch": "s1", "number": 4, "bank": 0, "start_ns": 7})
-    assert log.last("s1") == Last(number=3, idle_bank=1, end_ns=7)
+    assert log.last("s1") == WindowPosition(number=3, idle_bank=1, end_ns=7)
     assert log.next_number("s1") == 4
 
 
@@ -143,7 +143,7 @@ def test_a_line_that_was_not_finished_is_removed(tmp_path: Path):
     whole = path.read_bytes()
     for torn in (b'{"event": "window", "switch": "s1", "number": 1', b"x"):
         path.write_bytes(whole + torn)
-        assert WindowLog(path).last("s1") == Last(number=0, idle_bank=0, end_ns=1000)
+        assert WindowLog(path).last("s1") == WindowPosition(number=0, idle_bank=0, end_ns=1000)
         assert path.read_bytes() == whole
 
 
@@ -151,7 +151,7 @@ def test_lines_of_others_are_left_alone(tmp_path: Path):
     path = tmp_path / "windows.jsonl"
     strange = b'\xff\n{}\n[]\n{"event": "window"}\nno JSON\n'
     path.write_bytes(strange + json.dumps(_window("s1", 5, 1)).encode() + b"\n")
-    assert WindowLog(path).last("s1") == Last(number=5, idle_bank=1, end_ns=1005)
+    assert WindowLog(path).last("s1") == WindowPosition(number=5, idle_bank=1, end_ns=1005)
     assert path.read_bytes().startswith(strange)
 
 
@@ -164,7 +164,7 @@ def test_only_the_end_of_a_large_file_is_read(tmp_path: Path):
         file.write(b"\n" + json.dumps(_window("s2", 3, 1)).encode() + b"\n")
     log = WindowLog(path)
     assert log.last("s1") is None
-    assert log.last("s2") == Last(number=3, idle_bank=1, end_ns=1003)
+    assert log.last("s2") == WindowPosition(number=3, idle_bank=1, end_ns=1003)
 
 
 def test_a_file_that_was_moved_away_is_made_anew(tmp_path: Path):

@@ -33,7 +33,7 @@ from support.vnfs.heavy_hitter import (
 
 from sfcperf import waiting
 from sfcperf.dataplane.nsh.packet import Flow
-from sfcperf.vnfs.heavy_hitter.model import Action, Dropped, Settings, parse
+from sfcperf.vnfs.heavy_hitter.model import Action, FrameDropped, Settings, parse
 
 VECTORS = json.loads((files("sfcperf.vnfs.heavy_hitter") / "vectors.json").read_text())
 MAC, CLIENT = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -73,7 +73,7 @@ def assert_same(found: Outcome, wanted: Outcome, engine: str) -> None:
 def _by_flow(frames: Sequence[tuple[int, bytes]]) -> dict[Flow, list[tuple[int, bytes]]]:
     found = defaultdict(list)
     for port, frame in frames:
-        with suppress(Dropped):  # it leaves with an SI of 1
+        with suppress(FrameDropped):  # it leaves with an SI of 1
             if (flow := parse(frame, Settings()).flow) is not None:
                 found[flow].append((port, frame))
     return found

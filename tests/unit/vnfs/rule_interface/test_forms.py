@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from support.tiers import examples
 
 from sfcperf.errors import InputError, MeasurementError
-from sfcperf.hosts.base import Completed, Host
+from sfcperf.hosts.base import CompletedCommand, Host
 from sfcperf.vnfs.firewall.function import Firewall
 from sfcperf.vnfs.nsh_firewall.function import NshFirewall
-from sfcperf.vnfs.packet_filter.sets import Sets
+from sfcperf.vnfs.packet_filter.sets import SetTable
 from sfcperf.vnfs.rule_interface import policy
 from sfcperf.vnfs.rule_interface.keeper import RuleKeeper, decoded
 from sfcperf.vnfs.rule_interface.rules import Flow, Source, canonical, flow
-from sfcperf.vnfs.rule_interface.table import Operation, Put, Remove, RuleTable
+from sfcperf.vnfs.rule_interface.table import Operation, PutRule, RemoveRule, RuleTable
 from sfcperf.workflow.defaults import with_defaults
 
 A, B = ("192.0.2.1", 80), ("198.51.100.7", 1234)
@@ -93,25 +93,25 @@ class Listening:
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    def run(self, argv: Any, *, stdin: bytes = b"", **_: Any) -> Completed:
+    def run(self, argv: Any, *, stdin: bytes = b"", **_: Any) -> CompletedCommand:
         self.told.append(stdin.decode())
-        return Completed(tuple(argv), 0, b"", b"")
+        return CompletedCommand(tuple(argv), 0, b"", b"")
 
 
 def test_commands_for_nft_keep_their_order() -> None:
     host = Listening()
-    sets = Sets(cast(Host, host), "t", [], fail_closed=False)
+    sets = SetTable(cast(Host, host), "t", [], fail_closed=False)
     one, other = Source("192.0.2.1"), Source("192.0.2.2")
     ping = flow(1, ("192.0.2.1", 0), ("192.0.2.9", 0))
     sets.change(
         [
-            Put(one, 1.5, renew=False),
-            Put(other, 2, renew=False),
-            Put(one, 3, renew=True),
-            Put(one, 4, renew=True),
-            Remove(other),
-            Put(flow(6, A, B), 5, renew=False),
-            Remove(ping),
+            PutRule(one, 1.5, renew=False),
+            PutRule(other, 2, renew=False),
+            PutRule(one, 3, renew=True),
+            PutRule(one, 4, renew=True),
+            RemoveRule(other),
+            PutRule(flow(6, A, B), 5, renew=False),
+            RemoveRule(ping),
         ],
         None,
     )
@@ -163,7 +163,7 @@ def test_a_data_plane_that_is_lost_is_said_to_those_who_change() -> None:
         Source("192.0.2.1")
     ]
     rules.answer([["put", [[["192.0.2.2"], 60]]]])
-    assert table.changes[-1] == ([Put(Source("192.0.2.2"), 60, renew=False)], None)
+    assert table.changes[-1] == ([PutRule(Source("192.0.2.2"), 60, renew=False)], None)
 
 
 def test_what_is_asked_for_at_once_is_one_change() -> None:
@@ -173,7 +173,7 @@ def test_what_is_asked_for_at_once_is_one_change() -> None:
     [(operations, lease_s)] = table.changes
     assert (len(operations), lease_s) == (5, policy.LEASE_S)
     rules.answer([["clear"], ["status"]])
-    assert table.changes[1] == ([Remove(Source(f"192.0.2.{n}")) for n in range(5)], None)
+    assert table.changes[1] == ([RemoveRule(Source(f"192.0.2.{n}")) for n in range(5)], None)
     rules.fail()
     assert table.changes[2] == ([], 0.0)
 

@@ -13,7 +13,7 @@ from support.tiers import examples
 
 from sfcperf.vnfs.rule_interface.policy import Policy
 from sfcperf.vnfs.rule_interface.rules import Flow, Rule, Source, flow
-from sfcperf.vnfs.rule_interface.store import Reason, Refused, RuleStore
+from sfcperf.vnfs.rule_interface.store import Reason, RuleRefused, RuleStore
 
 ADDRESSES = [f"192.0.2.{number}" for number in range(4)] + ["198.51.100.1", "2001:db8::1"]
 ALLOWED = ipaddress.ip_network("198.51.100.0/24")
@@ -58,7 +58,7 @@ class AgainstModel(RuleBasedStateMachine):
         model = self.models[type(given)]
         try:
             is_new = self.store.put(given, ttl_s, self.now_s)
-        except Refused as refused:
+        except RuleRefused as refused:
             self._justified(refused.reason, given, model)
             return
         assert is_new == (given not in model.ends_s)
@@ -161,7 +161,7 @@ def test_the_rate_is_a_rate(burst: int) -> None:
         now_s = math.floor(number / burst) * burst / 2000  # 2,000 per second, for ten seconds
         try:
             store.put(Source(str(ipaddress.IPv4Address(number + 1))), 60, now_s)
-        except Refused as refusal:
+        except RuleRefused as refusal:
             assert refusal.reason is Reason.RATE
         else:
             accepted += 1
