@@ -126,23 +126,23 @@ static void print_flow(FILE *out, const struct ppt_event *event)
 	fputc('}', out);
 }
 
-static void print_value(FILE *out, const struct ppt_event *event, __u32 value, __u32 first)
+static void print_value(FILE *out, const struct ppt_event *event, __u32 value, __u32 first_value)
 {
 	if (event->metric == PPT_METRIC_TIME)
 		fprintf(out, "\"time_us\": %u", value);
 	else
-		fprintf(out, "\"delay_us\": %u", (value - first) & PPT_VALUE_MAX);
+		fprintf(out, "\"delay_us\": %u", (value - first_value) & PPT_VALUE_MAX);
 }
 
 /* Newest hop first in the packet, first VNF first for people. */
 static void print_hops(FILE *out, const struct ppt_event *event, int count)
 {
-	__u32 first = count ? event->hops[count - 1] & PPT_VALUE_MAX : 0;
+	__u32 first_value = count ? event->hops[count - 1] & PPT_VALUE_MAX : 0;
 
 	fputs(", \"hops\": [", out);
 	for (int i = count - 1; i >= 0; i--) {
 		fprintf(out, "{\"vnf_id\": %u, ", event->hops[i] >> 24);
-		print_value(out, event, event->hops[i] & PPT_VALUE_MAX, first);
+		print_value(out, event, event->hops[i] & PPT_VALUE_MAX, first_value);
 		fputs(i ? "}, " : "}", out);
 	}
 	fputc(']', out);

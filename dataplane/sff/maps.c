@@ -70,22 +70,22 @@ unsigned int maps_size(struct sff_bpf *skeleton, const struct tables *tables, un
 		       : rules;
 }
 
-static void *open_array(struct bpf_map *map)
+static void *map_array(struct bpf_map *map)
 {
 	size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
-	void *there = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	void *slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
-	if (there != MAP_FAILED)
-		return there;
+	if (slots != MAP_FAILED)
+		return slots;
 	complain("cannot map the kernel's table %s: %s", bpf_map__name(map), strerror(errno));
 	return NULL;
 }
 
 int maps_open(struct sff_bpf *skeleton)
 {
-	hop_slots = open_array(skeleton->maps.hops);
-	rule_slots = open_array(skeleton->maps.rules);
-	rule_rests = open_array(skeleton->maps.rule_rests);
+	hop_slots = map_array(skeleton->maps.hops);
+	rule_slots = map_array(skeleton->maps.rules);
+	rule_rests = map_array(skeleton->maps.rule_rests);
 	/* Slots that were never used are of generation 0, in which packets must not look. */
 	skeleton->bss->settings.generation = 1;
 	return hop_slots && rule_slots && rule_rests ? 0 : -1;

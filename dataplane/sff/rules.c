@@ -25,7 +25,7 @@ static int take_prefix(struct words *words, const char *name, struct rule_text *
 	if (!value)
 		return -1;
 	if (prefix->given)
-		return object(words, "there is a %s already", name);
+		return refuse_line(words, "there is a %s already", name);
 	is_ipv6 = strchr(value, ':') != NULL;
 	most = is_ipv6 ? 128 : 32;
 	prefix->bits = most;
@@ -33,12 +33,13 @@ static int take_prefix(struct words *words, const char *name, struct rule_text *
 	if (slash)
 		*slash = '\0';
 	if (inet_pton(is_ipv6 ? AF_INET6 : AF_INET, value, prefix->address) != 1)
-		return object(words, "%s is '%s', not an IPv4 or IPv6 address", name, value);
+		return refuse_line(words, "%s is '%s', not an IPv4 or IPv6 address", name, value);
 	if (slash && parse_integer(slash + 1, 0, most, &prefix->bits))
-		return object(words, "the prefix length of %s is '%s', not a number from 0 to %ld",
-			      name, slash + 1, most);
+		return refuse_line(words,
+				   "the prefix length of %s is '%s', not a number from 0 to %ld",
+				   name, slash + 1, most);
 	if (rule->version && rule->version != (is_ipv6 ? 6 : 4))
-		return object(words, "IPv4 and IPv6 in one rule");
+		return refuse_line(words, "IPv4 and IPv6 in one rule");
 	rule->version = is_ipv6 ? 6 : 4;
 	prefix->given = true;
 	return 0;
@@ -51,16 +52,16 @@ static int take_range(struct words *words, const char *name, struct port_range *
 	if (!value)
 		return -1;
 	if (range->given)
-		return object(words, "there is a %s already", name);
+		return refuse_line(words, "there is a %s already", name);
 	dash = strchr(value, '-');
 	if (dash)
 		*dash = '\0';
 	if (parse_integer(value, 0, 65535, &range->low))
-		return object(words, "%s is '%s', not a number from 0 to 65535", name, value);
+		return refuse_line(words, "%s is '%s', not a number from 0 to 65535", name, value);
 	range->high = range->low;
 	if (dash && parse_integer(dash + 1, range->low, 65535, &range->high))
-		return object(words, "%s ends at '%s', not a number from %ld to 65535", name,
-			      dash + 1, range->low);
+		return refuse_line(words, "%s ends at '%s', not a number from %ld to 65535", name,
+				   dash + 1, range->low);
 	range->given = true;
 	return 0;
 }
@@ -77,13 +78,13 @@ static int take_protocol(struct words *words, struct rule_text *rule)
 	if (!value)
 		return -1;
 	if (rule->has_protocol)
-		return object(words, "there is a protocol already");
+		return refuse_line(words, "there is a protocol already");
 	place = find_word(names, value, strlen(value));
 	if (place < 0 && parse_integer(value, 0, 255, &number))
-		return object(words,
-			      "protocol is '%s', not one of: icmp, tcp, udp, sctp, icmpv6, "
-			      "a number from 0 to 255",
-			      value);
+		return refuse_line(words,
+				   "protocol is '%s', not one of: icmp, tcp, udp, sctp, icmpv6, "
+				   "a number from 0 to 255",
+				   value);
 	rule->protocol = place < 0 ? (__u8)number : numbers[place];
 	rule->has_protocol = true;
 	return 0;
@@ -97,7 +98,7 @@ static int take_version(struct words *words, struct rule_text *rule)
 	if (take_choice(words, "version", versions, &place))
 		return -1;
 	if (rule->version && rule->version != (place ? 6 : 4))
-		return object(words, "IPv4 and IPv6 in one rule");
+		return refuse_line(words, "IPv4 and IPv6 in one rule");
 	rule->version = place ? 6 : 4;
 	return 0;
 }
@@ -116,8 +117,8 @@ int rule_take(struct words *words, struct rule_text *rule)
 		return take_range(words, "source-port", &rule->source_port);
 	if (offers(words, "destination-port"))
 		return take_range(words, "destination-port", &rule->destination_port);
-	return object(words, "a condition of a rule starts with version, protocol, source, "
-			     "destination, source-port, or destination-port");
+	return refuse_line(words, "a condition of a rule starts with version, protocol, source, "
+				  "destination, source-port, or destination-port");
 }
 
 /* The fewest masked values that make up a range. */
@@ -174,10 +175,10 @@ static int mask_number(struct words *words, const struct sff_tuple *bits, __u32 
 		if (memcmp(&tables->masks[i].bits, bits, sizeof(*bits)) == 0)
 			return (int)i;
 	if (tables->mask_count == SFF_MASKS)
-		return object(words,
-			      "rules have more than %d different masks: use fewer prefix "
-			      "lengths, or port ranges that start and end at powers of two",
-			      SFF_MASKS);
+		return refuse_line(words,
+				   "rules have more than %d different masks: use fewer prefix "
+				   "lengths, or port ranges that start and end at powers of two",
+				   SFF_MASKS);
 	tables->masks[tables->mask_count] = (struct sff_mask){ .bits = *bits, .rank = rank };
 	return (int)tables->mask_count++;
 }
@@ -206,10 +207,10 @@ static int add(struct words *words, const struct rule_text *rule, struct masked 
 	if (mask < 0)
 		return -1;
 	if (tables->rules.count == tables->most_rules)
-		return object(words,
-			      "there is room for %u rules (a range of ports counts as "
-			      "several); start with more --rules",
-			      tables->most_rules);
+		return refuse_line(words,
+				   "there is room for %u rules (a range of ports counts as "
+				   "several); start with more --rules",
+				   tables->most_rules);
 	value.mask = (__u8)mask;
 	tables->masks[mask].ports[rule->port / 32] |= 1U << rule->port % 32;
 	line = grow(&tables->rules);
@@ -230,7 +231,7 @@ int rule_add(struct words *words, const struct rule_text *rule, struct tables *t
 	    (!rule->has_protocol ||
 	     (rule->protocol != IPPROTO_TCP && rule->protocol != IPPROTO_UDP &&
 	      rule->protocol != IPPROTO_SCTP)))
-		return object(words, "ports require protocol tcp, udp, or sctp");
+		return refuse_line(words, "ports require protocol tcp, udp, or sctp");
 	for (unsigned int i = 0; i < source_count; i++)
 		for (unsigned int j = 0; j < destination_count; j++)
 			if (add(words, rule, sources[i], destinations[j], rank, tables))

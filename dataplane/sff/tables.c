@@ -20,7 +20,7 @@ static const char *const fates[] = { "drop", "bypass", NULL };
 static int read_node(struct words *words, struct tables *tables)
 {
 	if (tables->has_node)
-		return object(words, "there is a node already");
+		return refuse_line(words, "there is a node already");
 	tables->has_node = true;
 	return take_mac(words, "node", tables->mac) ||
 	       (offers(words, "address") && take_address(words, "address", &tables->address)) ||
@@ -32,13 +32,13 @@ static int read_tap(struct words *words, struct tables *tables)
 	long on;
 
 	if (*tables->tap_near)
-		return object(words, "there is a tap already");
+		return refuse_line(words, "there is a tap already");
 	if (take_interface_name(words, "tap", tables->tap_near) ||
 	    next_interface_name(words, "the tap's other end", tables->tap_far) ||
 	    take_choice(words, "on", answers, &on))
 		return -1;
 	if (strcmp(tables->tap_near, tables->tap_far) == 0)
-		return object(words, "the tap's ends are both '%s'", tables->tap_near);
+		return refuse_line(words, "the tap's ends are both '%s'", tables->tap_near);
 	tables->tapped = on;
 	return no_more(words);
 }
@@ -50,7 +50,7 @@ static int read_trace(struct words *words, struct tables *tables)
 	if (take_number(words, "trace", 0, 1 << 20, &sampling))
 		return -1;
 	if (sampling & (sampling - 1))
-		return object(words, "'%ld' is not a power of 2", sampling);
+		return refuse_line(words, "'%ld' is not a power of 2", sampling);
 	tables->trace = (__u32)sampling;
 	return no_more(words);
 }
@@ -68,13 +68,13 @@ static int read_port(struct words *words, struct tables *tables)
 	    no_more(words))
 		return -1;
 	if (bypass && kind + SFF_PORT_ENDPOINT != SFF_PORT_ENDPOINT)
-		return object(words, "only ports of kind endpoint take 'unparsed bypass'");
+		return refuse_line(words, "only ports of kind endpoint take 'unparsed bypass'");
 	if (*tables->ports[number].interface)
-		return object(words, "port %ld is there already", number);
+		return refuse_line(words, "port %ld is there already", number);
 	for (int other = 0; other < SFF_PORTS; other++)
 		if (strcmp(tables->ports[other].interface, line.interface) == 0)
-			return object(words, "port %d has the interface %s already", other,
-				      line.interface);
+			return refuse_line(words, "port %d has the interface %s already", other,
+					   line.interface);
 	line.port.kind = (__u8)(kind + SFF_PORT_ENDPOINT);
 	line.port.mtu = (__u16)mtu;
 	line.port.flags = (xdp ? SFF_TAKES_XDP : 0) | (bypass ? SFF_BYPASS_UNPARSED : 0);
@@ -89,8 +89,8 @@ static int require_kind(struct words *words, const struct tables *tables, long n
 
 	if (has == kind)
 		return 0;
-	return object(words, "port %ld is of kind %s; this takes one of kind %s", number,
-		      kinds[has - SFF_PORT_ENDPOINT], kinds[kind - SFF_PORT_ENDPOINT]);
+	return refuse_line(words, "port %ld is of kind %s; this takes one of kind %s", number,
+			   kinds[has - SFF_PORT_ENDPOINT], kinds[kind - SFF_PORT_ENDPOINT]);
 }
 
 /* A port of this kind; SFF_PORT_NONE: of any. */
@@ -102,7 +102,7 @@ static int take_known_port(struct words *words, const struct tables *tables, con
 	if (take_number(words, name, 1, SFF_PORTS - 1, &number))
 		return -1;
 	if (!*tables->ports[number].interface)
-		return object(words, "there is no port %ld above", number);
+		return refuse_line(words, "there is no port %ld above", number);
 	if (kind != SFF_PORT_NONE && require_kind(words, tables, number, kind))
 		return -1;
 	*port = (__u8)number;
@@ -163,11 +163,11 @@ static int read_hop(struct words *words, struct tables *tables)
 		continue_from(tables, line);
 	}
 	if (tables->hops.count > SFF_PATH_LINES)
-		return object(words, "more than %d paths", SFF_PATH_LINES);
+		return refuse_line(words, "more than %d paths", SFF_PATH_LINES);
 	for (unsigned int i = 0; i + 1 < tables->hops.count; i++)
 		if (tables->hops.items[i].path == line->path)
-			return object(words, "SPI %u SI %u is there already", line->path >> 8,
-				      line->path & 0xff);
+			return refuse_line(words, "SPI %u SI %u is there already", line->path >> 8,
+					   line->path & 0xff);
 	return no_more(words);
 }
 
@@ -180,10 +180,10 @@ static int read_station(struct words *words, struct tables *tables)
 	    take_known_port(words, tables, "port", SFF_PORT_NONE, &line->station.port))
 		return -1;
 	if (tables->stations.count > SFF_STATIONS)
-		return object(words, "more than %d stations", SFF_STATIONS);
+		return refuse_line(words, "more than %d stations", SFF_STATIONS);
 	for (unsigned int i = 0; i + 1 < tables->stations.count; i++)
 		if (memcmp(tables->stations.items[i].mac, line->mac, sizeof(line->mac)) == 0)
-			return object(words, "this station is there already");
+			return refuse_line(words, "this station is there already");
 	if (offers(words, "mac")) {
 		line->station.action = SFF_END_GPE;
 		if (take_mac(words, "mac", line->station.dst_mac) ||
@@ -204,10 +204,10 @@ static int read_route(struct words *words, struct tables *tables)
 	    take_known_port(words, tables, "port", SFF_PORT_UNDERLAY, &port))
 		return -1;
 	if (tables->routes.count > SFF_ROUTES)
-		return object(words, "more than %d routes", SFF_ROUTES);
+		return refuse_line(words, "more than %d routes", SFF_ROUTES);
 	for (unsigned int i = 0; i + 1 < tables->routes.count; i++)
 		if (tables->routes.items[i].address == line->address)
-			return object(words, "this route is there already");
+			return refuse_line(words, "this route is there already");
 	line->port = port;
 	return no_more(words);
 }
@@ -242,8 +242,8 @@ static int read_line(struct words *words, struct tables *tables)
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (offers(words, lines[i].name))
 			return lines[i].read(words, tables);
-	return object(words,
-		      "a line starts with node, tap, trace, port, path, station, route, or rule");
+	return refuse_line(
+		words, "a line starts with node, tap, trace, port, path, station, route, or rule");
 }
 
 /* What only the whole file shows. */

@@ -13,7 +13,7 @@
 
 #define FIRST_ROOM 16
 
-int object(const struct words *words, const char *format, ...)
+int refuse_line(const struct words *words, const char *format, ...)
 {
 	char text[256];
 	va_list arguments;
@@ -34,7 +34,7 @@ int words_begin(struct words *words, char *line, size_t bytes)
 	words->line++;
 	words->rest = line;
 	if (strlen(line) != bytes)
-		return object(words, "a line must not have zero bytes");
+		return refuse_line(words, "a line must not have zero bytes");
 	line[strcspn(line, "#\n")] = '\0';
 	return 0;
 }
@@ -75,7 +75,7 @@ static char *next_value(struct words *words, const char *name)
 	char *value = next(words);
 
 	if (!value)
-		object(words, "%s has no value", name);
+		refuse_line(words, "%s has no value", name);
 	return value;
 }
 
@@ -83,7 +83,7 @@ static char *next_value(struct words *words, const char *name)
 static int skip_word(struct words *words, const char *name)
 {
 	if (!offers(words, name))
-		return object(words, "expected '%s' and its value", name);
+		return refuse_line(words, "expected '%s' and its value", name);
 	next(words);
 	return 0;
 }
@@ -100,8 +100,8 @@ int next_number(struct words *words, const char *name, long least, long most, lo
 	if (!value)
 		return -1;
 	if (parse_integer(value, least, most, number))
-		return object(words, "%s is '%s', not a number from %ld to %ld", name, value, least,
-			      most);
+		return refuse_line(words, "%s is '%s', not a number from %ld to %ld", name, value,
+				   least, most);
 	return 0;
 }
 
@@ -117,10 +117,10 @@ int next_interface_name(struct words *words, const char *name, char *text)
 	if (!value)
 		return -1;
 	if (strlen(value) >= IF_NAMESIZE)
-		return object(words,
-			      "%s is '%s', which is longer than the %d characters of an "
-			      "interface's name",
-			      name, value, IF_NAMESIZE - 1);
+		return refuse_line(words,
+				   "%s is '%s', which is longer than the %d characters of an "
+				   "interface's name",
+				   name, value, IF_NAMESIZE - 1);
 	strcpy(text, value);
 	return 0;
 }
@@ -152,7 +152,8 @@ int take_choice(struct words *words, const char *name, const char *const *choice
 		return -1;
 	*place = find_word(choices, value, strlen(value));
 	if (*place < 0)
-		return object(words, "%s is '%s', not one of: %s", name, value, listed(choices));
+		return refuse_line(words, "%s is '%s', not one of: %s", name, value,
+				   listed(choices));
 	return 0;
 }
 
@@ -175,8 +176,8 @@ int take_mac(struct words *words, const char *name, __u8 *mac)
 	if (!value)
 		return -1;
 	if (parse_mac(value, mac))
-		return object(words, "%s is '%s', not a MAC address such as 02:00:00:00:00:01",
-			      name, value);
+		return refuse_line(words, "%s is '%s', not a MAC address such as 02:00:00:00:00:01",
+				   name, value);
 	return 0;
 }
 
@@ -187,13 +188,13 @@ int take_address(struct words *words, const char *name, __be32 *address)
 	if (!value)
 		return -1;
 	if (inet_pton(AF_INET, value, address) != 1)
-		return object(words, "%s is '%s', not an IPv4 address", name, value);
+		return refuse_line(words, "%s is '%s', not an IPv4 address", name, value);
 	return 0;
 }
 
 int no_more(struct words *words)
 {
-	return ended(words) ? 0 : object(words, "unexpected '%s'", next(words));
+	return ended(words) ? 0 : refuse_line(words, "unexpected '%s'", next(words));
 }
 
 void *grow_bytes(void **items, unsigned int *count, unsigned int *room, size_t bytes)

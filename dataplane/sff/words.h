@@ -34,7 +34,7 @@ int next_interface_name(struct words *words, const char *name, char *text);
 int no_more(struct words *words);
 
 /* Complain about the line. Returns -1. */
-int object(const struct words *words, const char *format, ...)
+int refuse_line(const struct words *words, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* One more item at the end of a LIST(), zeroed. */

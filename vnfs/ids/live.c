@@ -40,7 +40,7 @@ int live_open(const struct extractor_settings *settings, unsigned int count)
 	return 0;
 }
 
-static void count_waiting(struct worker *worker)
+static void extract_waiting(struct worker *worker)
 {
 	struct extractor *extractor = &worker->extractor;
 
@@ -57,7 +57,7 @@ void live_frame(unsigned int number, const __u8 *frame, __u32 captured, __u64 ti
 	struct packet *packet;
 
 	if (worker->waiting_count == WAITING)
-		count_waiting(worker);
+		extract_waiting(worker);
 	packet = &worker->waiting[worker->waiting_count];
 	switch (packet_parse(frame, captured, packet)) {
 	case PARSED:
@@ -78,7 +78,7 @@ bool live_rest(unsigned int number, bool idle)
 	struct extractor *extractor = &workers[number].extractor;
 	bool more;
 
-	count_waiting(&workers[number]);
+	extract_waiting(&workers[number]);
 	if (idle)
 		extractor_advance(extractor, clock_ns(CLOCK_REALTIME) - LATE_NS);
 	more = extractor_step(extractor, idle ? PLACES_WHEN_IDLE : PLACES_BETWEEN_FRAMES);
@@ -89,7 +89,7 @@ bool live_rest(unsigned int number, bool idle)
 void live_end(unsigned int number)
 {
 	exporter_finishing(number);
-	count_waiting(&workers[number]);
+	extract_waiting(&workers[number]);
 	extractor_finish(&workers[number].extractor);
 	exporter_wake(number);
 }

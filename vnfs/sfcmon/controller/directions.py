@@ -35,7 +35,7 @@ class Direction:
     destination_switch: str
 
     @property
-    def moves(self) -> list[tuple[str, str]]:
+    def switch_pairs(self) -> list[tuple[str, str]]:
         """From which switch to which, from source to destination; most are the same."""
         hops = [hop.function.switch for hop in self.hops]
         return list(zip([self.source_switch, *hops], [*hops, self.destination_switch], strict=True))
@@ -43,7 +43,7 @@ class Direction:
     @property
     def lookups(self) -> int:
         """By SFFs: two for a function at another switch, and one for the end."""
-        return len(self.hops) + 1 + sum(here != there for here, there in self.moves[:-1])
+        return len(self.hops) + 1 + sum(here != there for here, there in self.switch_pairs[:-1])
 
     @property
     def final_si(self) -> int:

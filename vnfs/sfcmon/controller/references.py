@@ -220,7 +220,7 @@ def _lookups(state: State) -> Iterator[Problem]:
     for direction in directions(state):
         apart = [
             (here, there)
-            for here, there in direction.moves
+            for here, there in direction.switch_pairs
             if here != there and topology.next(here, there) is None
         ]
         for here, there in apart[:1]:

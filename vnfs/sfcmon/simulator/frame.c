@@ -17,8 +17,8 @@ uint32_t key_protocol(uint8_t proto, uint8_t version)
 }
 
 /* Steps 6 and 7 of the specification, for one version of IP. */
-static __always_inline int read_version(struct cursor cursor, uint16_t ethertype, struct path path,
-					struct packet *packet)
+static __always_inline int read_ip_header(struct cursor cursor, uint16_t ethertype,
+					  struct path path, struct packet *packet)
 {
 	const bool ipv4 = ethertype == ETH_P_IP;
 	struct ip ip;
@@ -48,8 +48,8 @@ static __always_inline int read_version(struct cursor cursor, uint16_t ethertype
 static int read_ip(struct cursor cursor, uint16_t ethertype, struct path path,
 		   struct packet *packet)
 {
-	return ethertype == ETH_P_IP ? read_version(cursor, ETH_P_IP, path, packet)
-				     : read_version(cursor, ETH_P_IPV6, path, packet);
+	return ethertype == ETH_P_IP ? read_ip_header(cursor, ETH_P_IP, path, packet)
+				     : read_ip_header(cursor, ETH_P_IPV6, path, packet);
 }
 
 /* Steps 4 and 5: NSH, and what it carries. */
