@@ -108,7 +108,7 @@ def test_what_is_wrong_by_itself(place: str, value: Any):
         ("switches s2 address", "192.0.2.1", "switches/s2/address", "192.0.2.1"),
         ("links s1-s2 ends", [LINK_END] * 2, "links/s1-s2/ends/1/port", "taken"),
         ("monitoring s1", {}, "monitoring/s1", "Thrift"),
-        ("paths 10 hops", ["fwd-1"], "paths/10/hops", "1 functions"),
+        ("paths 10 hops", ["fwd-1"], "paths/10/hops", "1 function"),
         ("paths 10 hops", ["fw-1", "fwd-1"], "paths/10/hops/0", "'forwarder'"),
         ("paths 10 initial_si", 2, "paths/10/initial_si", "too small"),
         ("paths 10 destination", "client", "paths/10/destination", "source"),
