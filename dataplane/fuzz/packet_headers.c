@@ -17,7 +17,7 @@ static void check(bool right)
 		abort();
 }
 
-static void walk_ip(struct cursor cursor, uint16_t ethertype)
+static void walk_ip(struct cursor cursor, uint16_t ethertype, unsigned int kinds)
 {
 	struct cursor ports;
 	const uint8_t *start = cursor.at;
@@ -34,7 +34,9 @@ static void walk_ip(struct cursor cursor, uint16_t ethertype)
 	ports = cursor;
 	if (check_ports(ports, &ip) == HEADER_TAKEN)
 		read_bytes(ports.at, PORTS_BYTES);
-	if (ip.version == 6 && take_extensions(&cursor, &ip) != HEADER_TAKEN)
+	if (ip.version == 6 &&
+	    (take_extensions(&cursor, &ip, kinds, 6, IPV6_FRAGMENT) != HEADER_TAKEN ||
+	     !peek(&cursor, 0)))
 		return;
 	check(cursor.at == start + ip.header_bytes);
 	if (check_transport(cursor, &ip, &bytes) == HEADER_TAKEN) {
@@ -43,7 +45,7 @@ static void walk_ip(struct cursor cursor, uint16_t ethertype)
 	}
 }
 
-static void walk_nsh(struct cursor cursor)
+static void walk_nsh(struct cursor cursor, unsigned int kinds)
 {
 	const uint8_t *start = cursor.at;
 	const struct nsh_hdr *nsh = (const void *)start;
@@ -55,10 +57,10 @@ static void walk_nsh(struct cursor cursor)
 	check(cursor.at == start + nsh_bytes(nsh));
 	if (take_carried(&cursor, nsh->next_protocol, &ethertype) == HEADER_TAKEN &&
 	    take_tags(&cursor, &ethertype, TAG_CUSTOMER, 1))
-		walk_ip(cursor, ethertype);
+		walk_ip(cursor, ethertype, kinds);
 }
 
-/* The first byte says which tags are taken, and how many. */
+/* The first byte says which tags and extension headers are taken, and how many tags. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cursor cursor;
@@ -73,8 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    !take_tags(&cursor, &ethertype, data[0] & TAG_ANY, most))
 		return 0;
 	if (ethertype == NSH_ETHERTYPE || take_tunnel(&cursor, ethertype) == HEADER_TAKEN)
-		walk_nsh(cursor);
+		walk_nsh(cursor, data[0]);
 	else
-		walk_ip(cursor, ethertype);
+		walk_ip(cursor, ethertype, data[0]);
 	return 0;
 }

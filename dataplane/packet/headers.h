@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The headers of a packet, for userspace. A `take_` function checks the header at the cursor, and if it
- * is right, moves the cursor behind it. A network function takes the headers that it wants, and decides
- * what becomes of a packet whose headers are cut off or malformed.
+ * The headers of a packet, for BPF and userspace alike. A `take_` function checks the header at the
+ * cursor, and if it is right, moves the cursor behind it; else the cursor stays in front of what is
+ * wrong. A network function takes the headers that it wants, and decides what becomes of a packet whose
+ * headers are cut off or malformed.
+ *
+ * All of it reads by peek(). A program whose packets cannot be read directly defines a `struct cursor`
+ * and a peek() of its own, and HAS_CURSOR, before it includes this file.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <linux/if_ether.h>
 #include <linux/in.h>
+#include <linux/in6.h>
+#ifdef __bpf__
+#include <bpf/bpf_endian.h>
+#endif
 
 #include "../common/ip.h"
-#include "../common/ipv6_extensions.h"
 #include "../nsh/nsh.h"
+#ifndef HAS_CURSOR
 #include "cursor.h"
+#endif
 
 #define VLAN_BYTES 4
 #define IPV4_BYTES 20 /* without options */
@@ -22,8 +32,9 @@
 #define TCP_BYTES 20 /* without options */
 #define UDP_BYTES 8
 #define PORTS_BYTES 4
-#define MOST_EXTENSIONS 8 /* of an IPv6 packet */
+#define EXTENSION_BYTES 8 /* at least */
 #define IPV6_FRAGMENT 0xfff9 /* in a fragment header: an offset, or more fragments */
+#define IPV6_OFFSET 0xfff8
 
 enum header {
 	HEADER_TAKEN,
@@ -32,13 +43,42 @@ enum header {
 	HEADER_OTHER, /* of another protocol */
 };
 
+/* A field of 16 bits. In a header it is at an even address, so that BPF reads it at once. */
+static __always_inline __u16 field16(const __u8 *at)
+{
+#ifdef __bpf__
+	return bpf_ntohs(*(const __be16 *)at);
+#else
+	return be16(at);
+#endif
+}
+
+/* Loops whose bounds a BPF program knows. */
+#ifdef __bpf__
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED
+#endif
+
+/* A number that is less than this power of two, whatever it was computed from: what the verifier of BPF
+ * then knows of it is always the same, so that it looks at what follows once. */
+static __always_inline __u32 known_below(__u32 number, __u32 power)
+{
+#ifdef __bpf__
+	barrier_var(number);
+#endif
+	return number & (power - 1);
+}
+
 /* --- link --- */
 
-static inline bool take_ethernet(struct cursor *cursor, uint16_t *ethertype)
+static __always_inline bool take_ethernet(struct cursor *cursor, __u16 *ethertype)
 {
-	if (bytes_left(*cursor) < ETH_HLEN)
+	const __u8 *at = peek(cursor, ETH_HLEN);
+
+	if (!at)
 		return false;
-	*ethertype = be16(cursor->at + 12);
+	*ethertype = field16(at + 12);
 	cursor->at += ETH_HLEN;
 	return true;
 }
@@ -50,9 +90,9 @@ enum tag {
 	TAG_SERVICE_OLD = 4, /* 0x9100: before IEEE 802.1ad, and still in use */
 	TAG_ANY = TAG_CUSTOMER | TAG_SERVICE | TAG_SERVICE_OLD,
 };
-#define TAGS_UNLIMITED UINT32_MAX
+#define TAGS_UNLIMITED (~0U)
 
-static inline bool is_tag(uint16_t ethertype, unsigned int tags)
+static __always_inline bool is_tag(__u16 ethertype, unsigned int tags)
 {
 	return (ethertype == ETH_P_8021Q && tags & TAG_CUSTOMER) ||
 	       (ethertype == ETH_P_8021AD && tags & TAG_SERVICE) ||
@@ -61,13 +101,16 @@ static inline bool is_tag(uint16_t ethertype, unsigned int tags)
 
 /* At most so many VLAN tags, of those in `tags`; `ethertype` becomes that of what follows. False: the
  * capture ends within the tag at the cursor. */
-static inline bool take_tags(struct cursor *cursor, uint16_t *ethertype, unsigned int tags,
-			     unsigned int most)
+static __always_inline bool take_tags(struct cursor *cursor, __u16 *ethertype, unsigned int tags,
+				      unsigned int most)
 {
-	while (is_tag(*ethertype, tags) && most--) {
-		if (bytes_left(*cursor) < VLAN_BYTES)
+	UNROLLED
+	for (unsigned int i = 0; i < most && is_tag(*ethertype, tags); i++) {
+		const __u8 *at = peek(cursor, VLAN_BYTES);
+
+		if (!at)
 			return false;
-		*ethertype = be16(cursor->at + 2);
+		*ethertype = field16(at + 2);
 		cursor->at += VLAN_BYTES;
 	}
 	return true;
@@ -76,41 +119,47 @@ static inline bool take_tags(struct cursor *cursor, uint16_t *ethertype, unsigne
 /* --- IP --- */
 
 struct ip {
-	const uint8_t *addresses; /* the source, then the destination */
-	uint32_t header_bytes; /* with the extension headers that were taken */
-	uint32_t payload_bytes; /* that it announces behind them */
-	uint8_t version;
-	uint8_t traffic_class; /* the DSCP is in its upper six bits */
-	uint8_t protocol; /* what follows the headers that were taken */
+	const __u8 *addresses; /* the source, then the destination */
+	__u32 header_bytes; /* with the extension headers that were taken */
+	__u32 payload_bytes; /* that it announces behind them */
+	__u8 version;
+	__u8 traffic_class; /* the DSCP is in its upper six bits */
+	__u8 protocol; /* what follows the headers that were taken */
 	bool fragment; /* there are no ports, or only a part of the payload is behind them */
 };
 
 /* Bytes of an IPv4 header of which the first 20 can be read, or 0: it is none. */
-static inline uint32_t ipv4_header_bytes(const uint8_t *at)
+static __always_inline __u32 ipv4_header_bytes(const __u8 *at)
 {
-	uint32_t bytes = (at[0] & 0x0fU) * 4;
+	__u32 bytes = (at[0] & 0x0fU) * 4;
 
 	return at[0] >> 4 == 4 && bytes >= IPV4_BYTES ? bytes : 0;
 }
 
-static inline bool ipv4_is_fragment(const uint8_t *at)
+static __always_inline bool ipv4_is_fragment(const __u8 *at)
 {
-	return be16(at + 6) & IP_FRAGMENT;
+	return field16(at + 6) & IP_FRAGMENT;
+}
+
+/* Later fragments have no header of what the first one carries. */
+static __always_inline bool ipv4_is_later_fragment(const __u8 *at)
+{
+	return field16(at + 6) & IP_OFFSET;
 }
 
 /* Checksums are not verified. */
-static inline enum header take_ipv4(struct cursor *cursor, struct ip *ip)
+static __always_inline enum header take_ipv4(struct cursor *cursor, struct ip *ip)
 {
-	const uint8_t *at = cursor->at;
-	uint32_t bytes, total;
+	const __u8 *at = peek(cursor, IPV4_BYTES);
+	__u32 bytes, total;
 
-	if (bytes_left(*cursor) < IPV4_BYTES)
+	if (!at)
 		return HEADER_TRUNCATED;
 	bytes = ipv4_header_bytes(at);
-	total = be16(at + 2);
+	total = field16(at + 2);
 	if (!bytes || total < bytes)
 		return HEADER_MALFORMED;
-	if (bytes_left(*cursor) < bytes)
+	if (!peek(cursor, bytes))
 		return HEADER_TRUNCATED;
 	*ip = (struct ip){
 		.addresses = at + 12,
@@ -126,49 +175,81 @@ static inline enum header take_ipv4(struct cursor *cursor, struct ip *ip)
 }
 
 /* The fixed header alone, which tells of no fragment. */
-static inline enum header take_ipv6(struct cursor *cursor, struct ip *ip)
+static __always_inline enum header take_ipv6(struct cursor *cursor, struct ip *ip)
 {
-	const uint8_t *at = cursor->at;
+	const __u8 *at = peek(cursor, IPV6_BYTES);
 
-	if (bytes_left(*cursor) < IPV6_BYTES)
+	if (!at)
 		return HEADER_TRUNCATED;
 	if (at[0] >> 4 != 6)
 		return HEADER_MALFORMED;
 	*ip = (struct ip){
 		.addresses = at + 8,
 		.header_bytes = IPV6_BYTES,
-		.payload_bytes = be16(at + 4),
+		.payload_bytes = field16(at + 4),
 		.version = 6,
-		.traffic_class = (uint8_t)(be16(at) >> 4),
+		.traffic_class = (__u8)(field16(at) >> 4),
 		.protocol = at[6],
 	};
 	cursor->at += IPV6_BYTES;
 	return HEADER_TAKEN;
 }
 
-static inline bool is_ip(uint16_t ethertype)
+static __always_inline bool is_ip(__u16 ethertype)
 {
 	return ethertype == ETH_P_IP || ethertype == ETH_P_IPV6;
 }
 
-/* The extension headers of IPv6, up to one that tells of a fragment. */
-static inline enum header take_extensions(struct cursor *cursor, struct ip *ip)
-{
-	for (int i = 0; extension_bytes(ip->protocol, 0) && !ip->fragment; i++) {
-		const uint8_t *at = cursor->at;
-		uint32_t bytes;
+/* Extension headers of IPv6 that can be skipped (RFC 8200, RFC 4302). */
+enum extension {
+	EXTENSION_OPTIONS = 1, /* hop-by-hop and destination options, routing */
+	EXTENSION_FRAGMENT = 2,
+	EXTENSION_AUTHENTICATION = 4,
+	EXTENSION_USUAL = EXTENSION_OPTIONS | EXTENSION_FRAGMENT | EXTENSION_AUTHENTICATION,
+};
+#define PAYLOAD_UNCHECKED (~0U) /* `payload_bytes`: extension headers may be longer than it */
 
-		if (i == MOST_EXTENSIONS)
+/* Bytes of the extension header of this protocol, 0 if it is none of those in `kinds`. */
+static __always_inline __u32 extension_bytes(__u8 protocol, __u8 length, unsigned int kinds)
+{
+	switch (protocol) {
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_DSTOPTS:
+		return kinds & EXTENSION_OPTIONS ? (length + 1) * 8 : 0;
+	case IPPROTO_FRAGMENT:
+		return kinds & EXTENSION_FRAGMENT ? 8 : 0;
+	case IPPROTO_AH:
+		return kinds & EXTENSION_AUTHENTICATION ? (length + 2) * 4 : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Extension headers of IPv6, up to a fragment header with one of these bits: IPV6_FRAGMENT, or
+ * IPV6_OFFSET for later fragments alone. The end of the last one may be cut off, which the next peek()
+ * sees. HEADER_OTHER: there are more than `most`. */
+static __always_inline enum header take_extensions(struct cursor *cursor, struct ip *ip,
+						   unsigned int kinds, unsigned int most,
+						   __u16 fragment)
+{
+	UNROLLED
+	for (unsigned int i = 0; extension_bytes(ip->protocol, 0, kinds) && !ip->fragment; i++) {
+		const __u8 *at;
+		__u32 bytes;
+
+		if (i == most)
+			return HEADER_OTHER;
+		if (ip->payload_bytes < EXTENSION_BYTES)
 			return HEADER_MALFORMED;
-		if (bytes_left(*cursor) < 8)
+		at = peek(cursor, EXTENSION_BYTES);
+		if (!at)
 			return HEADER_TRUNCATED;
-		bytes = extension_bytes(ip->protocol, at[1]);
+		bytes = known_below(extension_bytes(ip->protocol, at[1], kinds), 0x1000);
 		if (ip->payload_bytes < bytes)
 			return HEADER_MALFORMED;
-		if (bytes_left(*cursor) < bytes)
-			return HEADER_TRUNCATED;
 		if (ip->protocol == IPPROTO_FRAGMENT)
-			ip->fragment = be16(at + 2) & IPV6_FRAGMENT;
+			ip->fragment = field16(at + 2) & fragment;
 		ip->protocol = at[0];
 		ip->header_bytes += bytes;
 		ip->payload_bytes -= bytes;
@@ -181,46 +262,51 @@ static inline enum header take_extensions(struct cursor *cursor, struct ip *ip)
 
 /* Are ports there? HEADER_OTHER: the protocol has none, or this is a fragment. The cursor stays in
  * front of them. */
-static inline enum header check_ports(struct cursor cursor, const struct ip *ip)
+static __always_inline enum header check_ports(struct cursor cursor, const struct ip *ip)
 {
 	if (!has_ports(ip->protocol) || ip->fragment)
 		return HEADER_OTHER;
 	if (ip->payload_bytes < PORTS_BYTES)
 		return HEADER_MALFORMED;
-	return bytes_left(cursor) < PORTS_BYTES ? HEADER_TRUNCATED : HEADER_TAKEN;
+	return peek(&cursor, PORTS_BYTES) ? HEADER_TAKEN : HEADER_TRUNCATED;
 }
 
 /* Is a header of TCP or UDP there, all of it but TCP's options? HEADER_OTHER: of another protocol, or
  * a fragment. The cursor stays in front of it; `bytes` are those of the header with its options. */
-static inline enum header check_transport(struct cursor cursor, const struct ip *ip,
-					  uint32_t *bytes)
+static __always_inline enum header check_transport(struct cursor cursor, const struct ip *ip,
+						   __u32 *bytes)
 {
 	const bool tcp = ip->protocol == IPPROTO_TCP;
-	const uint32_t least = tcp ? TCP_BYTES : UDP_BYTES;
+	const __u32 least = tcp ? TCP_BYTES : UDP_BYTES;
+	const __u8 *at;
 
 	if ((!tcp && ip->protocol != IPPROTO_UDP) || ip->fragment)
 		return HEADER_OTHER;
-	if (bytes_left(cursor) < least)
+	at = peek(&cursor, least);
+	if (!at)
 		return HEADER_TRUNCATED;
-	*bytes = tcp ? (uint32_t)(cursor.at[12] >> 4) * 4 : least;
+	*bytes = tcp ? (__u32)(at[12] >> 4) * 4 : least;
 	return *bytes < least || *bytes > ip->payload_bytes ? HEADER_MALFORMED : HEADER_TAKEN;
 }
 
 /* --- NSH and its encapsulation --- */
 
-static inline enum nsh_error take_nsh(struct cursor *cursor)
+static __always_inline enum nsh_error take_nsh(struct cursor *cursor)
 {
-	const struct nsh_hdr *nsh = (const void *)cursor->at;
-	enum nsh_error error = nsh_check(nsh, bytes_left(*cursor));
+	const struct nsh_hdr *nsh = (const void *)peek(cursor, sizeof(*nsh));
+	enum nsh_error error = nsh ? nsh_check(nsh, NSH_MAX_BYTES) : NSH_ERROR_TRUNCATED;
 
-	if (error == NSH_OK)
-		cursor->at += nsh_bytes(nsh);
-	return error;
+	if (error != NSH_OK)
+		return error;
+	if (!peek(cursor, nsh_bytes(nsh)))
+		return NSH_ERROR_TRUNCATED;
+	cursor->at += nsh_bytes(nsh);
+	return NSH_OK;
 }
 
 /* What the NSH carries, with its Ethernet header if it has one. HEADER_OTHER: neither IP nor Ethernet. */
-static inline enum header take_carried(struct cursor *cursor, uint8_t next_protocol,
-				       uint16_t *ethertype)
+static __always_inline enum header take_carried(struct cursor *cursor, __u8 next_protocol,
+						__u16 *ethertype)
 {
 	switch (next_protocol) {
 	case NSH_NEXT_IPV4:
@@ -238,36 +324,39 @@ static inline enum header take_carried(struct cursor *cursor, uint8_t next_proto
 
 /* Bytes of the IP header in front of UDP, of which IPv4's options may be cut off. HEADER_OTHER: it is
  * malformed, or in front of something else. */
-static inline enum header check_outer_ip(struct cursor cursor, uint16_t ethertype, uint32_t *bytes)
+static __always_inline enum header check_outer_ip(struct cursor cursor, __u16 ethertype,
+						  __u32 *bytes)
 {
-	const uint8_t *at = cursor.at;
-	bool udp;
+	const __u8 *at;
+	bool udp = false;
 
-	if (!is_ip(ethertype))
-		return HEADER_OTHER;
-	if (bytes_left(cursor) < (ethertype == ETH_P_IP ? IPV4_BYTES : IPV6_BYTES))
-		return HEADER_TRUNCATED;
 	if (ethertype == ETH_P_IP) {
-		*bytes = ipv4_header_bytes(at);
+		at = peek(&cursor, IPV4_BYTES);
+		*bytes = at ? ipv4_header_bytes(at) : 0;
 		udp = *bytes && at[9] == IPPROTO_UDP && !ipv4_is_fragment(at);
-	} else {
+	} else if (ethertype == ETH_P_IPV6) {
+		at = peek(&cursor, IPV6_BYTES);
 		*bytes = IPV6_BYTES;
-		udp = at[0] >> 4 == 6 && at[6] == IPPROTO_UDP;
+		udp = at && at[0] >> 4 == 6 && at[6] == IPPROTO_UDP;
+	} else {
+		return HEADER_OTHER;
 	}
+	if (!at)
+		return HEADER_TRUNCATED;
 	return udp ? HEADER_TAKEN : HEADER_OTHER;
 }
 
 /* UDP and VXLAN-GPE in front of an NSH. HEADER_OTHER: in front of something else. */
-static inline enum header take_vxlan_gpe(struct cursor *cursor)
+static __always_inline enum header take_vxlan_gpe(struct cursor *cursor)
 {
-	const uint8_t *udp = cursor->at;
-	const uint32_t bytes = UDP_BYTES + sizeof(struct vxlan_gpe_hdr);
+	const __u32 bytes = UDP_BYTES + sizeof(struct vxlan_gpe_hdr);
+	const __u8 *udp = peek(cursor, UDP_BYTES);
 
-	if (bytes_left(*cursor) < UDP_BYTES)
+	if (!udp)
 		return HEADER_TRUNCATED;
-	if (be16(udp + 2) != VXLAN_GPE_UDP_PORT)
+	if (field16(udp + 2) != VXLAN_GPE_UDP_PORT)
 		return HEADER_OTHER;
-	if (bytes_left(*cursor) < bytes)
+	if (!peek(cursor, bytes))
 		return HEADER_TRUNCATED;
 	if (!vxlan_gpe_carries_nsh((const void *)(udp + UDP_BYTES)))
 		return HEADER_OTHER;
@@ -276,15 +365,15 @@ static inline enum header take_vxlan_gpe(struct cursor *cursor)
 }
 
 /* IP, UDP and VXLAN-GPE in front of an NSH. The cursor stays if they are not. */
-static inline enum header take_tunnel(struct cursor *cursor, uint16_t ethertype)
+static __always_inline enum header take_tunnel(struct cursor *cursor, __u16 ethertype)
 {
 	struct cursor rest = *cursor;
-	uint32_t bytes;
+	__u32 bytes;
 	enum header header = check_outer_ip(rest, ethertype, &bytes);
 
 	if (header != HEADER_TAKEN)
 		return header;
-	if (bytes_left(rest) < bytes)
+	if (!peek(&rest, bytes))
 		return HEADER_TRUNCATED;
 	rest.at += bytes;
 	header = take_vxlan_gpe(&rest);

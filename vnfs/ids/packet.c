@@ -5,6 +5,7 @@
 #include "packet.h"
 
 #define TCP_FLAGS_AT 13
+#define MOST_EXTENSIONS 8
 
 /* The lower end first. */
 static void order_ends(struct packet *packet, const uint8_t *addresses, size_t address_bytes,
@@ -32,7 +33,9 @@ static __always_inline enum parsed parse_version(struct cursor cursor, uint16_t 
 	struct ip ip;
 
 	if ((ipv4 ? take_ipv4(&cursor, &ip) : take_ipv6(&cursor, &ip)) != HEADER_TAKEN ||
-	    (!ipv4 && take_extensions(&cursor, &ip) != HEADER_TAKEN))
+	    (!ipv4 && take_extensions(&cursor, &ip, EXTENSION_USUAL, MOST_EXTENSIONS,
+				      IPV6_FRAGMENT) != HEADER_TAKEN) ||
+	    !peek(&cursor, 0))
 		return PARSED_MALFORMED;
 	switch (check_transport(cursor, &ip, &transport_bytes)) {
 	case HEADER_TAKEN:
