@@ -2,108 +2,96 @@
 /* The classifier: 5-tuples, looked up once for each different mask of the rules. */
 #pragma once
 
-#include <linux/if_ether.h>
-#include <linux/in.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <bpf/bpf_endian.h>
-
-#include "../common/ip.h"
-#include "../common/ipv6_extensions.h"
+#include "../packet/headers.h"
 #include "tables.bpf.h"
 
-#define IPV6_EXTENSIONS 4 /* headers that are skipped to find the ports */
-#define IPV6_AT_MOST 0x1fff
+#define MOST_EXTENSIONS 4 /* IPv6 headers that are skipped to find the ports */
 
-static __always_inline int carries_ip(struct xdp_md *ctx)
+static __always_inline struct cursor start_of(const struct xdp_md *ctx)
 {
-	struct ethhdr *eth = (void *)(long)ctx->data;
-
-	return (void *)(eth + 1) <= (void *)(long)ctx->data_end &&
-	       (eth->h_proto == bpf_htons(ETH_P_IP) || eth->h_proto == bpf_htons(ETH_P_IPV6));
+	return (struct cursor){ (void *)(long)ctx->data, (void *)(long)ctx->data_end };
 }
 
-static __always_inline void read_ports(const void *l4, const void *end, struct sff_tuple *tuple)
+static __always_inline int carries_ip(const struct xdp_md *ctx)
 {
-	const __be16 *ports = l4;
+	struct cursor cursor = start_of(ctx);
+	__u16 ethertype;
+
+	return take_ethernet(&cursor, &ethertype) && is_ip(ethertype);
+}
+
+static __always_inline void read_ports(struct cursor cursor, struct sff_tuple *tuple)
+{
+	const __be16 *ports;
 
 	if (tuple->protocol != IPPROTO_TCP && tuple->protocol != IPPROTO_UDP &&
 	    tuple->protocol != IPPROTO_SCTP)
 		return;
-	if ((void *)(ports + 2) > end)
+	ports = (const void *)peek(&cursor, PORTS_BYTES);
+	if (!ports)
 		return;
 	tuple->source_port = ports[0];
 	tuple->destination_port = ports[1];
 }
 
-static __always_inline int read_ipv4(const void *start, const void *end, struct sff_tuple *tuple)
+static __always_inline int read_ipv4(struct cursor cursor, struct sff_tuple *tuple)
 {
-	const struct iphdr *ip = start;
+	const __u8 *ip = peek(&cursor, IPV4_BYTES);
+	__u32 bytes = ip ? ipv4_header_bytes(ip) : 0;
 
-	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5)
+	if (!bytes)
 		return -1;
 	tuple->version = 4;
-	tuple->protocol = ip->protocol;
-	tuple->source = ip->saddr;
-	tuple->destination = ip->daddr;
-	/* Later fragments have no ports. */
-	if (!(ip->frag_off & bpf_htons(IP_OFFSET)))
-		read_ports(start + ip->ihl * 4, end, tuple);
+	tuple->protocol = ip[9];
+	tuple->source = *(const __be32 *)(ip + 12);
+	tuple->destination = *(const __be32 *)(ip + 16);
+	cursor.at += bytes;
+	if (!ipv4_is_later_fragment(ip))
+		read_ports(cursor, tuple);
 	return 0;
 }
 
-static __always_inline int read_ipv6(const void *start, const void *end, struct sff_tuple *tuple)
+static __always_inline int read_ipv6(struct cursor cursor, struct sff_tuple *tuple)
 {
-	const struct ipv6hdr *ip = start;
-	__u32 at = sizeof(*ip);
+	const __be32 *source, *destination;
+	struct ip ip;
 
-	if ((void *)(ip + 1) > end || ip->version != 6)
+	if (take_ipv6(&cursor, &ip) != HEADER_TAKEN)
 		return -1;
+	source = (const void *)ip.addresses;
+	destination = source + 4;
 	tuple->version = 6;
-	tuple->protocol = ip->nexthdr;
-	tuple->source = ip->saddr.in6_u.u6_addr32[0];
-	tuple->destination = ip->daddr.in6_u.u6_addr32[0];
+	tuple->source = source[0];
+	tuple->destination = destination[0];
 	for (int i = 0; i < 3; i++) {
-		tuple->source_rest[i] = ip->saddr.in6_u.u6_addr32[i + 1];
-		tuple->destination_rest[i] = ip->daddr.in6_u.u6_addr32[i + 1];
+		tuple->source_rest[i] = source[i + 1];
+		tuple->destination_rest[i] = destination[i + 1];
 	}
-	for (int i = 0; i < IPV6_EXTENSIONS; i++) {
-		const struct ipv6_fragment *option = start + at;
-		__u8 here = tuple->protocol;
-		__u32 bytes;
-
-		if (!extension_bytes(here, 0))
-			break;
-		if (at > IPV6_AT_MOST || (void *)(option + 1) > end)
-			return -1;
-		bytes = extension_bytes(here, option->reserved);
-		tuple->protocol = option->nexthdr;
-		/* Later fragments have no ports. */
-		if (here == IPPROTO_FRAGMENT && option->offset & bpf_htons(0xfff8))
-			return 0;
-		at += bytes;
-	}
-	if (at > IPV6_AT_MOST || extension_bytes(tuple->protocol, 0))
+	ip.payload_bytes = PAYLOAD_UNCHECKED;
+	if (take_extensions(&cursor, &ip, EXTENSION_USUAL, MOST_EXTENSIONS, IPV6_OFFSET) !=
+	    HEADER_TAKEN)
 		return -1;
-	read_ports(start + at, end, tuple);
+	tuple->protocol = ip.protocol;
+	if (!ip.fragment)
+		read_ports(cursor, tuple);
 	return 0;
 }
 
 /* The 5-tuple of the packet in an Ethernet frame. -1: it is not IP, or its protocol is out of reach. */
 __noinline int read_tuple(struct xdp_md *ctx, struct sff_tuple *tuple)
 {
-	const void *end = (void *)(long)ctx->data_end;
-	const struct ethhdr *eth = (void *)(long)ctx->data;
+	struct cursor cursor = start_of(ctx);
+	__u16 ethertype;
 
 	if (!tuple)
 		return -1;
 	__builtin_memset(tuple, 0, sizeof(*tuple));
-	if ((void *)(eth + 1) > end)
+	if (!take_ethernet(&cursor, &ethertype))
 		return -1;
-	if (eth->h_proto == bpf_htons(ETH_P_IP))
-		return read_ipv4(eth + 1, end, tuple);
-	if (eth->h_proto == bpf_htons(ETH_P_IPV6))
-		return read_ipv6(eth + 1, end, tuple);
+	if (ethertype == ETH_P_IP)
+		return read_ipv4(cursor, tuple);
+	if (ethertype == ETH_P_IPV6)
+		return read_ipv6(cursor, tuple);
 	return -1;
 }
 
