@@ -2,11 +2,12 @@
 /*
  * Where things are in a packet: Ethernet, VLAN tags, VXLAN-GPE, NSH, IP, TCP or UDP.
  *
- * Everything is an offset from the start of the frame, read by bpf_skb_load_bytes(), which works
- * for packets of any layout in memory.
+ * Everything is an offset from the start of the frame.
  */
 #pragma once
 
+#include "../../packet/cursor_skb.bpf.h"
+#include "../../packet/headers.h"
 #include "work.bpf.h"
 
 #define MAX_TAGS 2
@@ -20,21 +21,15 @@ enum located {
 	LOCATED_MALFORMED,
 };
 
-/* Skip VLAN tags: returns the EtherType behind them and moves `at` there. */
-static __always_inline __u16 skip_tags(struct __sk_buff *skb, __u16 type, __u32 *at, __u8 *tagged)
+/* Skip VLAN tags. `type`, the EtherType, becomes that of what follows; 0: a tag is cut off. */
+static __always_inline void skip_tags(struct cursor *cursor, __u16 *type, struct packet *packet)
 {
-	__u8 tag[4];
+	__u32 at = cursor->at;
 
-	for (int i = 0; i < MAX_TAGS; i++) {
-		if (type != ETH_P_8021Q && type != ETH_P_8021AD)
-			break;
-		if (bpf_skb_load_bytes(skb, *at, tag, sizeof(tag)))
-			return 0;
-		type = be16(tag + 2);
-		*at += sizeof(tag);
-		*tagged = 1;
-	}
-	return type;
+	if (!take_tags(cursor, type, TAG_CUSTOMER | TAG_SERVICE, MAX_TAGS))
+		*type = 0;
+	if (cursor->at != at)
+		packet->tagged = 1;
 }
 
 /* Fields of an IP header, for the outer and the inner one. */
@@ -47,59 +42,50 @@ struct ip_fields {
 
 static __noinline int parse_v4(struct __sk_buff *skb, __u32 at, struct ip_fields *fields)
 {
-	__u8 header[20];
+	struct cursor cursor;
 	__u32 header_bytes, total;
+	const __u8 *ip;
 
-	if (bpf_skb_load_bytes(skb, at, header, sizeof(header)))
+	cursor.skb = skb;
+	cursor.at = at;
+	ip = peek(&cursor, IPV4_BYTES);
+	header_bytes = ip ? ipv4_header_bytes(ip) : 0;
+	if (!header_bytes)
 		return LOCATED_MALFORMED;
-	header_bytes = (header[0] & 0x0f) * 4;
-	total = be16(header + 2);
+	total = field16(ip + 2);
 	fields->version = 4;
-	fields->protocol = header[9];
+	fields->protocol = ip[9];
 	fields->l4 = at + header_bytes;
 	fields->end = at + total;
-	if (header[0] >> 4 != 4 || header_bytes < sizeof(header))
-		return LOCATED_MALFORMED;
 	if (total == 0) /* a super-packet beyond 64 KiB */
 		return LOCATED_UNSUPPORTED;
 	if (total < header_bytes || fields->end > skb->len)
 		return LOCATED_MALFORMED;
-	return be16(header + 6) & 0x3fff ? LOCATED_FRAGMENT : LOCATED;
+	return ipv4_is_fragment(ip) ? LOCATED_FRAGMENT : LOCATED;
 }
 
 static __noinline int parse_v6(struct __sk_buff *skb, __u32 at, struct ip_fields *fields)
 {
-	__u8 header[40];
-	__u8 next, extension[2];
-	__u32 payload;
+	struct cursor cursor;
+	enum header header;
+	struct ip ip;
 
-	if (bpf_skb_load_bytes(skb, at, header, sizeof(header)))
+	cursor.skb = skb;
+	cursor.at = at;
+	if (take_ipv6(&cursor, &ip) != HEADER_TAKEN)
 		return LOCATED_MALFORMED;
-	if (header[0] >> 4 != 6)
-		return LOCATED_MALFORMED;
-	payload = be16(header + 4);
-	fields->version = 6;
-	fields->l4 = at + sizeof(header);
-	fields->end = fields->l4 + payload;
-	if (payload == 0) /* a jumbogram, or nothing */
+	if (ip.payload_bytes == 0) /* a jumbogram, or nothing */
 		return LOCATED_UNSUPPORTED;
+	fields->version = 6;
+	fields->end = cursor.at + ip.payload_bytes;
 	if (fields->end > skb->len)
 		return LOCATED_MALFORMED;
-	next = header[6];
-	for (int i = 0; i < MAX_EXTENSIONS; i++) {
-		if (next == IPPROTO_FRAGMENT)
-			return LOCATED_FRAGMENT;
-		if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS)
-			break;
-		if (bpf_skb_load_bytes(skb, fields->l4, extension, sizeof(extension)))
-			return LOCATED_MALFORMED;
-		next = extension[0];
-		fields->l4 += (extension[1] + 1) * 8;
-		if (fields->l4 > fields->end)
-			return LOCATED_MALFORMED;
-	}
-	fields->protocol = next;
-	return LOCATED;
+	header = take_extensions(&cursor, &ip, EXTENSION_OPTIONS, MAX_EXTENSIONS, 0);
+	if (header != HEADER_TAKEN && header != HEADER_OTHER)
+		return LOCATED_MALFORMED;
+	fields->l4 = cursor.at;
+	fields->protocol = ip.protocol;
+	return ip.protocol == IPPROTO_FRAGMENT ? LOCATED_FRAGMENT : LOCATED;
 }
 
 static __always_inline int parse_ip(struct __sk_buff *skb, __u16 type, __u32 at,
@@ -163,31 +149,30 @@ static __noinline int locate_gpe(struct __sk_buff *skb, struct packet *packet)
 static __noinline int locate_nsh(struct __sk_buff *skb, struct packet *packet, __u32 *at,
 				 __u16 *type)
 {
-	struct nsh_hdr nsh;
-	__u8 ethernet[ETH_HLEN];
+	const struct nsh_hdr *nsh;
+	struct cursor cursor;
+	__u8 next;
 
 	*type = 0;
-	if (bpf_skb_load_bytes(skb, packet->nsh, &nsh, sizeof(nsh)))
+	cursor.skb = skb;
+	cursor.at = packet->nsh;
+	nsh = (const void *)peek(&cursor, sizeof(*nsh));
+	if (!nsh || nsh_check(nsh, skb->len - packet->nsh) != NSH_OK)
 		return LOCATED_MALFORMED;
-	if (nsh_check(&nsh, skb->len - packet->nsh) != NSH_OK)
+	packet->nsh_bytes = nsh_bytes(nsh);
+	packet->md_type = nsh_md_type(nsh);
+	next = nsh->next_protocol;
+	cursor.at += packet->nsh_bytes;
+	switch (take_carried(&cursor, next, type)) {
+	case HEADER_TAKEN:
+		skip_tags(&cursor, type, packet);
+		break;
+	case HEADER_OTHER:
+		break;
+	default:
 		return LOCATED_MALFORMED;
-	packet->nsh_bytes = nsh_bytes(&nsh);
-	packet->md_type = nsh_md_type(&nsh);
-	*at = packet->nsh + packet->nsh_bytes;
-	switch (nsh.next_protocol) {
-	case NSH_NEXT_IPV4:
-		*type = ETH_P_IP;
-		break;
-	case NSH_NEXT_IPV6:
-		*type = ETH_P_IPV6;
-		break;
-	case NSH_NEXT_ETHERNET:
-		if (bpf_skb_load_bytes(skb, *at, ethernet, sizeof(ethernet)))
-			return LOCATED_MALFORMED;
-		*at += sizeof(ethernet);
-		*type = skip_tags(skb, be16(ethernet + 12), at, &packet->tagged);
-		break;
 	}
+	*at = cursor.at;
 	return LOCATED;
 }
 
@@ -229,25 +214,26 @@ static __noinline int locate_inside(struct __sk_buff *skb, struct packet *packet
 static __noinline int locate(struct __sk_buff *skb, struct packet *packet)
 {
 	struct ip_fields fields = { 0 };
-	__u8 ethernet[ETH_HLEN];
-	__u32 at = ETH_HLEN;
+	struct cursor cursor;
 	__u16 type;
 	int found;
 
 	__builtin_memset(packet, 0, sizeof(*packet));
 	packet->length = skb->len;
 	packet->gso_size = skb->gso_size;
-	if (bpf_skb_load_bytes(skb, 0, ethernet, sizeof(ethernet)))
+	cursor.skb = skb;
+	cursor.at = 0;
+	if (!take_ethernet(&cursor, &type))
 		return LOCATED_NOTHING;
-	type = skip_tags(skb, be16(ethernet + 12), &at, &packet->tagged);
+	skip_tags(&cursor, &type, packet);
 	if (type == NSH_ETHERTYPE) {
-		packet->nsh = at;
+		packet->nsh = cursor.at;
 		return locate_inside(skb, packet);
 	}
-	found = parse_ip(skb, type, at, &fields);
+	found = parse_ip(skb, type, cursor.at, &fields);
 	if (found != LOCATED)
 		return found;
-	take_fields(packet, at, &fields);
+	take_fields(packet, cursor.at, &fields);
 	if (locate_gpe(skb, packet))
 		return locate_inside(skb, packet);
 	return locate_l4(skb, packet);

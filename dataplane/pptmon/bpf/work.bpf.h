@@ -13,6 +13,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "../../common/ip.h"
 #include "../../nsh/nsh.h"
 #include "../pptmon.h"
 
@@ -70,8 +71,3 @@ struct work {
 	__u8 added[64]; /* a header of ours that is being built */
 	__u8 moved[MAX_MOVED + 512];
 };
-
-static __always_inline __u16 be16(const __u8 *bytes)
-{
-	return (__u16)(bytes[0] << 8 | bytes[1]);
-}
