@@ -51,7 +51,9 @@ def shared(
 
 @pytest.fixture
 def bench(shared: Bench) -> Bench:
-    """At the beginning of a window. Flows that were heavy stay blocked: tests have their own."""
+    """At the beginning of a window, without frames of the test before. Flows that were heavy stay
+    blocked: tests have their own."""
+    exchanged(shared)
     window(shared)
     return shared
 
