@@ -25,7 +25,7 @@ from sfcperf.results.files import replacing
 from sfcperf.results.store import RunFile, RunStore
 
 _NAMED = 3
-"""Files in a warning."""
+"""Number of files that a message names; the others are only counted."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PackResult:
     path: Path
     files: int
     bytes: int
-    """Unpacked."""
+    """Size of all files, unpacked."""
     warnings: tuple[str, ...]
 
 
@@ -46,7 +46,8 @@ def pack(
     *,
     own_lock: bool = False,
 ) -> PackResult:
-    """Write a package of runs; the same input gives the same bytes.
+    """Write a package of runs; the same input gives the same bytes. `own_lock`: this process itself
+    holds the lock of the run, which it publishes.
 
     Raises InputError when a run is alive, damaged, incomplete (unless allowed) or holds a secret
     (unless allowed), or when `target` exists (unless it may be replaced); EnvironmentLacks when a
@@ -125,7 +126,7 @@ def _files(runs: Sequence[PackedRun], modules: Sequence[Module]) -> dict[str, Pa
     for run in runs:
         files |= {f"{run.folder}/{name}": path for name, path in run.run.files.items()}
         files |= {f"{run.base}/{name}": path for name, path in run.sources.files.items()}
-        # It names a folder of this machine; rewritten to lead into the package.
+        # This file names a folder of this machine: `_write` makes one that leads into the package.
         files.pop(f"{run.folder}/{RunFile.WORKFLOW_BASE}", None)
     for module in modules:
         folder = f"{layout.MODULES}/{module.folder}"
@@ -156,7 +157,8 @@ def _write(
 
 
 def _base(run: PackedRun) -> str:
-    """From the run's folder in the package to where its workflow's paths start."""
+    """Return the relative path from the run's folder in the package to the folder where its
+    workflow's paths start; `.` if the workflow needs no files."""
     if not run.sources.files:
         return "."
     base = f"../../{run.base}"
@@ -168,7 +170,7 @@ def _json(document: Mapping[str, Any]) -> str:
 
 
 def _changed_modules(runs: Sequence[PackedRun], modules: Sequence[Module]) -> list[str]:
-    """Files of plug-ins that are not what they were when a run began."""
+    """Warn of files of plug-ins that are not what they were when a run began."""
     here = {name: path for module in modules for name, path in module.files.items()}
     changed = {
         file["path"]
@@ -181,6 +183,7 @@ def _changed_modules(runs: Sequence[PackedRun], modules: Sequence[Module]) -> li
 
 
 def _folders_told(findings: Sequence[Finding]) -> list[str]:
+    """Warn, in one sentence, of files that name folders of this machine."""
     shown = [finding for finding in findings if not finding.secret]
     if not shown:
         return []

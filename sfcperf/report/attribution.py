@@ -23,17 +23,18 @@ class Group:
     bars: BarGroup
     axis: BarAxis
     axis_label: str
-    """With the unit."""
+    """Label of the axis, with the unit."""
     notes: tuple[str, ...]
-    """Of the bars that are drawn: VNFs, end to end and residual."""
+    """For each bar that is drawn, its times in words: VNFs, end to end and residual."""
     rows: tuple[tuple[str, tuple[Row, ...]], ...]
-    """By scenario."""
+    """(Scenario, its rows in the table of numbers)."""
     table_unit: str
-    """Finer than that of the bars, where a VNF takes little of a long time."""
+    """Unit of the table. It is finer than that of the bars where a VNF takes little of a long
+    time."""
     captured: bool
     """Whether there are times from captures to compare with."""
     files: tuple[str, ...]
-    """The same as figures for papers, in the run folder."""
+    """Files in the run folder with the same bars, as figures for papers and as CSV."""
     remarks: tuple[tuple[str, str], ...]
     """(Scenarios, a remark about them); empty scenarios: all."""
 
@@ -46,13 +47,13 @@ class AttributionSection:
     method: str
     groups: tuple[Group, ...]
     sampled: bool
-    """Whether pptmon measured VNFs."""
+    """Whether the monitor pptmon measured VNFs."""
     parts: bool
     """Whether the monitor sff measured SFFs and links."""
 
 
 def attribution_section(run: RunStore) -> AttributionSection | None:
-    """None for a run without attribution.json."""
+    """Return the section; None for a run without attribution.json."""
     document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return None
@@ -96,7 +97,7 @@ def _note(bar: Bar, scale: units.Scale) -> str:
 
 
 def _remarks(bars: Sequence[Bar]) -> Iterator[tuple[str, str]]:
-    """Each sentence once."""
+    """Yield each remark once, with the scenarios that it is about; empty if it is about all."""
     scenarios: dict[str, list[str]] = {}
     for bar in bars:
         for sentence in bar.path["remarks"]:

@@ -35,7 +35,7 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class GoalRow:
-    """A goal in a trial."""
+    """What the search of one trial found for one goal; rates are texts in the unit of the group."""
 
     trial: str
     goal: str
@@ -62,18 +62,18 @@ class ThroughputSection:
 
     groups: tuple[Group, ...]
     unreadable: tuple[tuple[str, str], ...]
-    """Trial, and what is wrong with its file."""
+    """(Trial, what is wrong with the file of its search)."""
     files: tuple[str, ...]
     """Figures for papers and their tables, in the run folder."""
 
     @property
     def charts(self) -> list[Chart]:
-        """All that are drawn."""
+        """All charts of the section."""
         return [chart for group in self.groups for chart in group.charts]
 
 
 def throughput_section(store: RunStore, trials: Sequence[TrialRecord]) -> ThroughputSection | None:
-    """None for a run without a search."""
+    """Return the section; None for a run in which no throughput was searched."""
     groups, unreadable = search_groups(store, trials)
     if not groups and not unreadable:
         return None
@@ -126,7 +126,8 @@ def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart 
 def _marks(
     name: str, goals: Sequence[GoalResult], highest: float, scale: units.Scale, style: int
 ) -> list[dict[str, Any]]:
-    """A vertical line at the median of the lower bounds, up to the highest loss ratio."""
+    """Return a vertical line at the median of a goal's lower bounds, up to the highest loss ratio;
+    none if that median is not known."""
     lower_pps = typical_lower_pps(goals)
     if lower_pps is None:
         return []

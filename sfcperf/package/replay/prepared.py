@@ -1,4 +1,4 @@
-"""Prepared: a packaged run, ready to be shown or executed."""
+"""PreparedReplay: a packaged run, ready to be shown or executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class PreparedReplay:
     modules: tuple[PackagedModule, ...]
     """Modules of the package whose plug-ins the workflow uses."""
     unused: tuple[PackagedModule, ...]
+    """Modules of the package that the workflow does not use; they are not imported."""
     files: Mapping[str, str]
-    """What is read from the package when the workflow runs: path in the package -> SHA-256."""
+    """Files of the package that are read when the workflow runs: path in the package -> SHA-256."""
     shown: tuple[str, ...]
     """What the workflow does, for people."""
