@@ -65,7 +65,8 @@ app.command("doctor")(doctor.doctor)
 
 @cache
 def click_command() -> Any:
-    """The command that `typer` makes of the verbs, a click.Command."""
+    """Return the command that `typer` makes of the verbs, a click.Command. It is made once, as that
+    takes time."""
     return typer.main.get_command(app)
 
 

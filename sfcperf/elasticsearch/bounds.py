@@ -19,9 +19,9 @@ from sfcperf import strict_json
 from sfcperf.elasticsearch.answers import DeliveryRefused
 
 MAX_BYTES = 1 << 26
-"""Of an answer; a page of ids has 1 MiB."""
+"""Largest size of an answer; a page of ids has 1 MiB."""
 MAX_VALUES = 1_000_000
-"""In the JSON of an answer; a page of ids has 50,000."""
+"""Largest number of values in the JSON of an answer; a page of ids has 50,000."""
 
 
 class BoundedNode(Urllib3HttpNode):
@@ -49,7 +49,7 @@ class _Response(http.client.HTTPResponse):
 
 
 class _BoundedBody(io.RawIOBase):
-    """The bytes of one answer."""
+    """Reads the bytes of one answer, and raises when they are too many or come too late."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
         self._raw = raw
@@ -77,8 +77,10 @@ class _BoundedBody(io.RawIOBase):
 
 
 class BoundedJson(JsonSerializer):
-    """JSON that is neither too deep nor too large for the memory."""
+    """The library's JSON parser, which refuses JSON that is too deep, or too large for the
+    memory."""
 
     def json_loads(self, data: bytes) -> Any:
-        """Raises ValueError; to the library, such an answer is not JSON."""
+        """Parse JSON. Raises ValueError also for too many values or too deep ones: the library then
+        takes the answer for one that is not JSON."""
         return strict_json.loads(data, max_values=MAX_VALUES)
