@@ -67,8 +67,8 @@ def print_summary(store: RunStore) -> None:
 
 
 def print_verdict(store: RunStore) -> None:
-    """Print what the report says first: whether the numbers can be believed, and the most important
-    of what a reader must know before using one."""
+    """Print what the report says first: whether the numbers can be believed, and the first findings
+    that a reader must know before using one."""
     from rich.text import Text
 
     from sfcperf.cli.terminal.console import console

@@ -99,6 +99,7 @@ def _distribution() -> str:
 
 
 def _installed() -> set[str]:
+    """Return the names of the installed Debian packages; empty if there is no dpkg."""
     query = find("dpkg-query")
     if query is None:
         return set()

@@ -96,6 +96,8 @@ def _told(record: TrialRecord) -> str:
 
 
 def _pictures(store: RunStore, out: Console) -> LiveRun:
+    """Draw the run at each look; return its last state. Its trials are only summarised again when
+    there are new ones, or one has another status."""
     rows: list[Summary] = []
     summarised: object = None
     workflow = RunData(store, store.run_id).workflow

@@ -38,6 +38,9 @@ class BoundedNode(Urllib3HttpNode):
 
 
 class _Response(http.client.HTTPResponse):
+    """An answer that is read through _BoundedBody. Raises DeliveryRefused if it is compressed:
+    decompressing could give far more bytes than are counted."""
+
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
         self.fp = io.BufferedReader(_BoundedBody(self.fp.detach(), sock))

@@ -81,6 +81,8 @@ class Documents:
         yield (), {"@timestamp": self.manifest["started_at"], **content}
 
     def _of_trials(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """Yield (key, content) of a document for each metric of each trial. A trial without samples
+        has one document without a metric, so that failures are visible."""
         declared = _declared_metrics(self.manifest)
         for record in self._trials:
             common = {

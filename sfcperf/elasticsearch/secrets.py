@@ -42,6 +42,8 @@ def credentials(target: Target, environment: Mapping[str, str] | None = None) ->
 
 
 def _found(target: Target, env: Mapping[str, str]) -> dict[str, Any]:
+    """Return the client's arguments with the first secret that is found: an API key in the
+    environment, a user in the environment, an API key in the keyring."""
     user, password, key = env.get(USER), env.get(PASSWORD), env.get(API_KEY)
     if key:
         if not (key.isascii() and key.isprintable()) or " " in key:

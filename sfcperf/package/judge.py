@@ -19,7 +19,7 @@ OUTCOMES: tuple[Outcome, ...] = ("reproduced", "not reproduced", "undecided")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One metric in one scenario."""
+    """Whether one metric in one scenario is reproduced, and the numbers behind that."""
 
     scenario: Mapping[str, Any]
     """Factor -> level."""
@@ -56,7 +56,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All metrics of a replay."""
+    """The verdict on a replay: the evaluations of all its metrics."""
 
     evaluations: tuple[Evaluation, ...]
     comparison: Comparison
@@ -68,11 +68,11 @@ class Verdict:
         return found == {"reproduced"}
 
     def counts(self) -> dict[Outcome, int]:
-        """Outcome -> number of metrics, for every outcome."""
+        """Return outcome -> number of metrics, for every outcome."""
         return {o: sum(j.outcome == o for j in self.evaluations) for o in OUTCOMES}
 
     def rows(self) -> list[dict[str, Any]]:
-        """The evaluations in JSON types."""
+        """Return the evaluations as values that JSON has."""
         return [
             {**asdict(evaluation), "scenario": dict(evaluation.scenario)}
             for evaluation in self.evaluations

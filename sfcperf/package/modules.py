@@ -41,7 +41,7 @@ class Module:
 def used_plugins(
     manifest: Mapping[str, Any], applied: Mapping[str, Any], plan: Mapping[str, Any]
 ) -> set[tuple[str, str]]:
-    """Kind and name of the plug-ins that a run used, from its documents alone."""
+    """Return kind and name of each plug-in that a run used, from its documents alone."""
     used = {("driver", manifest["driver"])}
     used |= {("probe", entry["probe"]) for entry in manifest["probes"]}
     used |= {("monitor", entry["monitor"]) for entry in manifest["monitors"]}
@@ -132,6 +132,8 @@ def _sources(dist: Distribution, points: Iterable[EntryPoint]) -> Iterator[tuple
 
 
 def _metadata(dist: Distribution) -> Iterator[tuple[str, Path]]:
+    """Yield the metadata files of a distribution. Their folder gets the name that an installer
+    would give it, which it does not have in a source tree."""
     folder = Path(str(dist.locate_file("")))
     own = getattr(dist, "_path", None)
     home = Path(own) if own is not None else folder

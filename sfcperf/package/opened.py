@@ -19,7 +19,8 @@ UNPACKING = "`unzip PACKAGE.zip -d DIR` unpacks a package: its run folders are i
 
 
 class PackagedRun(RunStore):
-    """A run folder in a private copy: it does not change, so that its trials are read once."""
+    """A run folder in a private copy of a package. It does not change, so that its trials are read
+    only once."""
 
     is_read_only = True
     package: Path | None = None

@@ -30,7 +30,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class PackResult:
-    """What was packed."""
+    """A package that has been written."""
 
     path: Path
     files: int
@@ -122,6 +122,7 @@ def _check_secrets(findings: Sequence[Finding], options: PackOptions) -> None:
 
 
 def _files(runs: Sequence[PackedRun], modules: Sequence[Module]) -> dict[str, Path]:
+    """Return name in the package -> file, for all that is copied as it is."""
     files: dict[str, Path] = {}
     for run in runs:
         files |= {f"{run.folder}/{name}": path for name, path in run.run.files.items()}
@@ -140,6 +141,8 @@ def _write(
     files: Mapping[str, Path],
     document: Mapping[str, Any],
 ) -> None:
+    """Write all files, sorted by name. The RO-Crate follows, which describes them, and then the
+    list of hashes, which covers everything else."""
     texts = {
         layout.PYTHON_PACKAGES: python_packages(),
         layout.SYSTEM_PACKAGES: system_packages(),

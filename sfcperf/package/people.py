@@ -22,7 +22,7 @@ class Author:
 
     @property
     def id(self) -> str:
-        """Identifier in the crate: the ORCID's address where there is one."""
+        """Identifier in the RO-Crate: the ORCID's address, or one made from the name."""
         if self.orcid is not None:
             return f"https://orcid.org/{self.orcid}"
         return "#person-" + "-".join(re.findall(r"\w+", self.name.lower()))

@@ -67,11 +67,13 @@ def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False)
 
 
 def foreign_files(folder: Path) -> tuple[str, ...]:
-    """Files at the top of a run folder that SFCPerf did not write."""
+    """Return the files at the top of a run folder that SFCPerf did not write."""
     return tuple(sorted({path.name for path in folder.iterdir()} - set(RunFile)))
 
 
 def _walk(folder: Path) -> list[tuple[str, Path]]:
+    """List the files of a run folder, without its lock, its own package and unfinished files.
+    Raises InputError for what is neither a file nor a folder."""
     found = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()

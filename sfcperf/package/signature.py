@@ -125,6 +125,8 @@ def check_signature(
 
 
 def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
+    """Check an SSH signature. Without a file of allowed keys, it may be valid, but nobody knows
+    whose it is: the check is then `not checked`."""
     tool = _tool("ssh-keygen", "openssh-client")
     common = ["-n", NAMESPACE, "-s", str(signature.resolve())]
     if allowed is None:

@@ -76,6 +76,7 @@ def unpack(package: Path, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[s
 
 
 def _copy(package: Path, target: Path, max_bytes: int) -> str:
+    """Copy a package, and return the SHA-256 of the copied bytes."""
     digest, left = hashlib.sha256(), max_bytes
     with open_input(package, "the package") as source, target.open("xb") as copy:
         _check_room(target.parent, os.fstat(source.fileno()).st_size)

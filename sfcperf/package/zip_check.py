@@ -120,6 +120,8 @@ def _directory(file: BinaryIO, path: Path) -> int:
 
 
 def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
+    """Check names and kinds of all entries, and give each the name that other programs see. Raises
+    PackageRefused."""
     for entry in entries:
         # zipfile cuts a name at a NUL; the original is what other readers see.
         is_cut = entry.orig_filename != entry.filename
@@ -159,7 +161,8 @@ def _unix_name(entry: zipfile.ZipInfo) -> str:
 
 
 def _check_folders(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
-    """Limit folders: a few megabytes of names, each many folders deep, could use up all inodes."""
+    """Limit the number of folders: a few megabytes of names, each many folders deep, could use up
+    all inodes of a disk. Raises PackageRefused."""
     folders: set[str] = set()
     for entry in entries:
         end = entry.filename.rfind("/")

@@ -18,7 +18,7 @@ _LEFT, _RIGHT = 0.5, 3.5
 
 @dataclass(frozen=True)
 class Group:
-    """Scenarios of one probe and direction."""
+    """Bars and numbers of all scenarios of one probe and direction."""
 
     bars: BarGroup
     axis: BarAxis
@@ -41,7 +41,7 @@ class Group:
 
 @dataclass(frozen=True)
 class AttributionSection:
-    """What the section shows."""
+    """The report's section on attribution: where the time of packets goes."""
 
     confidence: str
     method: str
@@ -107,6 +107,6 @@ def _remarks(bars: Sequence[Bar]) -> Iterator[tuple[str, str]]:
 
 
 def _least(group: BarGroup) -> float:
-    """The smallest time of a part, us."""
+    """Return the smallest time of a part, us; 0 if there is no part."""
     times = [part.time.value_us for bar in group.bars for part in bar.parts if part.kind == "part"]
     return min(times, default=0.0)

@@ -35,7 +35,7 @@ class Box:
 
 @dataclass(frozen=True)
 class NodeBox:
-    """A node with its SFF."""
+    """A node, with its SFF and the boxes of what is on it."""
 
     name: str
     sff: str

@@ -208,6 +208,7 @@ def _certainty(windows: int, at_most: int, unverified: int) -> str:
 
 
 def _warnings(group: _Group) -> Iterator[str]:
+    """Yield sentences that say what a function's listing of flows lacks, and what would help."""
     missing, residual = group.total(flows.MISSING_FLOWS), group.total(flows.RESIDUAL_CELLS)
     unlisted = group.total(flows.MISSING_PACKETS)
     if missing.sum:

@@ -64,7 +64,7 @@ _WATCHED = (
 
 @dataclass(frozen=True)
 class OutsideTrial:
-    """A trial outside the gate."""
+    """A trial outside the noise gate."""
 
     trial: str
     reason: str
@@ -110,7 +110,7 @@ def noise_section(
 
 
 def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
-    """The gate's limits; None when the run had no gate."""
+    """Return the limits of the run's noise gate; None when it had none."""
     gate = manifest["design"].get("noise_gate")
     if gate is None:
         return None

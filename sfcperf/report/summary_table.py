@@ -32,9 +32,10 @@ def _marks(row: Summary) -> list[str]:
 
 
 def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) -> Table:
-    """One row per scenario, probe and metric: the declared centre, its interval, number of trials
-    that count with ✓ when those are all, ✗ when some were untrusted, failed or not run, and ! when
-    the report has a warning about them. `summary_notes` explain it.
+    """Return a table with a row for each scenario, probe and metric: the declared centre, its
+    interval, and the number of trials that count. After it, ✓ means that these are all trials, ✗
+    that some were untrusted, failed or not run, and ! that the report has a warning about them.
+    `summary_notes` explain the marks.
 
     Only primary metrics unless `all_metrics`. Within a metric all rows share one unit, so that
     they can be compared by eye.

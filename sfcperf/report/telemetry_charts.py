@@ -65,7 +65,7 @@ class TelemetryChart(Chart):
 
 @dataclass(frozen=True)
 class _ResourceUse:
-    """Observations of a source in a scenario."""
+    """Mean, extremes and number of a metric's observations of one source in one scenario."""
 
     scenario: str
     """Levels of the scenario's factors, as JSON."""

@@ -48,7 +48,7 @@ class GoalRow:
 
 @dataclass(frozen=True)
 class Group:
-    """The searches of one scenario and probe."""
+    """Charts and table of the searches of one scenario and probe."""
 
     title: str
     charts: tuple[Chart, ...]
@@ -58,7 +58,7 @@ class Group:
 
 @dataclass(frozen=True)
 class ThroughputSection:
-    """What the report says of searches."""
+    """The report's section on searches for the throughput."""
 
     groups: tuple[Group, ...]
     unreadable: tuple[tuple[str, str], ...]
@@ -100,6 +100,7 @@ def _group(index: int, group: SearchGroup) -> Group:
 
 
 def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
+    """Draw loss against load for the loads near the bounds; None if there are none."""
     near = group.loads_near()[:_MOST_POINTS]
     if not near:
         return None

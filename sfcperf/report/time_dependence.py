@@ -45,7 +45,7 @@ def time_dependence_findings(summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _significant(rows: Sequence[Summary], p_of: Callable[[Summary], float | None]) -> list[Summary]:
-    """Rows that are significant among all that were tested, in their order.
+    """Return the rows that are significant among all that were tested, in their order.
 
     Source: Benjamini & Hochberg, Controlling the false discovery rate, JRSS B 57 (1995). With
     nothing to be found it finds something as seldom as Bonferroni; but the smallest p-value that a

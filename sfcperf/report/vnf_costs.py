@@ -38,7 +38,7 @@ class CostRow:
 
 @dataclass(frozen=True)
 class ScenarioCosts:
-    """One scenario of a group."""
+    """What each VNF costs in one scenario."""
 
     title: str
     answer: str
@@ -55,7 +55,7 @@ class ScenarioCosts:
 
 @dataclass(frozen=True)
 class CostGroup:
-    """Scenarios of one probe and direction."""
+    """What each VNF costs in the scenarios of one probe and direction."""
 
     title: str
     answer: str
@@ -69,7 +69,7 @@ class CostGroup:
 
 @dataclass(frozen=True)
 class CostSection:
-    """What the section shows."""
+    """The report's section on what each VNF costs."""
 
     groups: tuple[CostGroup, ...]
     confidence: str

@@ -23,12 +23,12 @@ class AttemptCounts:
 
     @property
     def failed(self) -> int:
-        """Failed attempts of all kinds."""
+        """Number of failed attempts of all kinds."""
         return sum(self.by_kind.values())
 
     @property
     def crashes(self) -> int:
-        """Attempts in which at least one function crashed."""
+        """Number of attempts in which at least one function crashed."""
         return self.by_kind.get("crash", 0)
 
     def document(self) -> dict[str, object]:

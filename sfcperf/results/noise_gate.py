@@ -112,6 +112,8 @@ def steal_meanwhile(evidence: Mapping[str, Any], limits: NoiseGate) -> str:
 
 
 def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
+    """Yield, in words, each value of the evidence that is beyond its limit. A limit that is None is
+    not applied."""
     if steal := _steal(evidence, "quiet_", limits.max_steal_ratio):
         yield f"{steal} before or after"
     for key, words, limit in (

@@ -38,6 +38,7 @@ class PlannedTrials:
                 raise damaged(problem, where)
 
     def _misplaced(self, record: TrialRecord) -> str | None:
+        """Say why a trial is not of this run; None if it is."""
         scenario_id, label = record.scenario_id, record.label
         if scenario_id not in self._levels:
             return f"run.json has no scenario {scenario_id!r}"
@@ -53,6 +54,7 @@ class PlannedTrials:
         return None
 
     def _misnamed(self, record: TrialRecord) -> str | None:
+        """Say that a trial's id is not made of its round, scenario and probe; None if it is."""
         number, rest = f"r{record.round:03d}", f"-{record.scenario_id}-{record.label}"
         if re.fullmatch(re.escape(number) + _RERUN + re.escape(rest), record.trial_id):
             return None

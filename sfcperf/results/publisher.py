@@ -29,8 +29,8 @@ class Publisher(Plugin, ABC):
     """Name of its entry point, as workflows use it."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        """`parameters`: those of its entry in the workflow, valid against the schema `parameters`
-        of the class, with the defaults filled in."""
+        """`parameters`: those of this publisher's entry in the workflow. They fit the class's
+        schema `parameters`, and the defaults are filled in."""
         # `parameters` of the class is the schema; `parameters` of an object has the values.
         self.parameters = parameters  # type: ignore[misc]
 

@@ -245,5 +245,6 @@ class Summary:
 
 
 def utc_now() -> str:
-    """The current time in the form of all records, e.g. `2026-01-31T12:00:00.000000+00:00`."""
+    """Return the current time in the form of all records, such as
+    `2026-01-31T12:00:00.000000+00:00`."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

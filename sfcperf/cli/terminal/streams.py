@@ -25,8 +25,8 @@ def open_missing_streams() -> None:
 
 
 class _TolerantStream(io.TextIOWrapper):
-    """Standard output that bears that its reader goes away (`| head -1`): that must neither end a
-    run nor change its exit code."""
+    """Standard output that discards what is written after its reader has gone (`| head -1`): that
+    must neither end a run nor change its exit code."""
 
     def __init__(self, below: io.TextIOWrapper) -> None:
         super().__init__(

@@ -25,7 +25,7 @@ def document_text(workflow: Workflow) -> str:
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a text."""
+    """Return the SHA-256 of a text, hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -84,7 +84,8 @@ def _provides(module: PackagedModule, workflow: Workflow) -> bool:
 
 
 def chosen_runs(package: Package, names: Sequence[str]) -> list[RunStore]:
-    """The package's runs, or those with these ids. Raises InputError for an unknown id."""
+    """Return the runs with these ids, or all runs of the package if there are no ids. Raises
+    InputError for an unknown id."""
     known: Mapping[str, RunStore] = {
         run["run_id"]: store
         for run, store in zip(package.document["runs"], package.runs, strict=True)

@@ -27,7 +27,7 @@ class StandIn:
     plugin: type
 
     def load(self) -> type:
-        """The stand-in's class."""
+        """Return the stand-in's class; no code of the package is imported."""
         return self.plugin
 
 
@@ -52,6 +52,8 @@ def stand_ins(
 
 
 def _plugin(kind: str, name: str, reported: tuple[Metric, ...], place: Path) -> type:
+    """Make the class of a stand-in: it takes any parameters, and how long it runs is not known
+    (NaN). `reported`: metrics, if it stands in for a probe; `place`: folder of the plug-in."""
     plugin = type(
         "StandIn",
         (plugins.base(kind),),

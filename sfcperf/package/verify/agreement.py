@@ -88,6 +88,7 @@ def _of_package(
 
 
 def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_Pair]:
+    """Yield what plan.json states twice, or states as well as run.json."""
     design, rounds = manifest["design"], plan["rounds"]
     stop = design["stop_when"] or {}
     labels: dict[str, set[str]] = {entry["id"]: set() for entry in manifest["scenarios"]}
@@ -141,6 +142,8 @@ def _outline(resolved: Mapping[str, Any]) -> list[Any]:
 
 
 def _of_workflow(manifest: Mapping[str, Any], applied: Mapping[str, Any]) -> Iterator[_Pair]:
+    """Yield what both workflow.applied.json and run.json state. What the workflow leaves to a
+    default is not compared."""
     stated = {"name": applied["name"], "description": applied.get("description", "")}
     infrastructure = applied.get("infrastructure", {})
     if "variants" not in applied:

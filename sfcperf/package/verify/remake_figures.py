@@ -77,6 +77,8 @@ class _FigureComparison:
 def _compared(
     store: RunStore, packed: Mapping[str, Path], made: Mapping[str, bytes]
 ) -> _FigureComparison:
+    """Compare the packed figures of a run with those made again. Tables must be the same; drawings
+    may differ if other software drew them."""
     name = store.folder.name
     both = sorted(packed.keys() & made.keys())
     different = [file for file in both if packed[file].read_bytes() != made[file]]

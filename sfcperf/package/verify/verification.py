@@ -37,7 +37,7 @@ class Verification:
         return all(check.state != "failed" for check in self.checks)
 
     def document(self) -> dict[str, Any]:
-        """The document of schemas/verification.schema.json."""
+        """Return the checks as JSON, as schemas/verification.schema.json describes it."""
         return {
             "schema_version": FORMAT,
             "package": self.package.name,
@@ -73,7 +73,7 @@ def verify(
 
 
 def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
-    """Like `verify`, for a copy that `unpack` has unpacked."""
+    """Check a package as `verify` does, whose private copy `unpack` has unpacked already."""
     folder = copy.folder
     package = open_package(folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
