@@ -116,7 +116,7 @@ def _lines(error: SfcperfError) -> list[str]:
             lines += other.lines()
         if error.more:
             lines.append(f"and {error.more} more")
-    # Errors may quote a file of somebody else, with control characters.
+    # Lines are escaped: errors may quote a file of somebody else, with control characters.
     return [shown(part) for line in lines for part in line.split("\n")]
 
 
@@ -143,6 +143,6 @@ def _keep(error: BaseException) -> str:
 
 
 def _say(lines: list[str]) -> None:
-    # The terminal may be gone (SIGHUP): the exit code still tells.
+    # The terminal may be gone (SIGHUP): the exit code still says what happened.
     with suppress(OSError):
         print("\n".join(lines), file=sys.stderr)

@@ -109,7 +109,7 @@ def _next_step(store: RunStore) -> str:
         return f"sfcperf resume {store.folder}"
     if not store.report.is_file():
         return f"sfcperf report {store.folder}"
-    # Variants are what the run was made for; a run without them is compared with another one.
+    # A run with variants was made to compare these; one without is compared with another run.
     other = "" if store.manifest().get("variants") else " OTHER-RUN"
     return f"open the report, or: sfcperf compare {store.folder}{other}"
 

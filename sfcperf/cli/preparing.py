@@ -77,7 +77,8 @@ def compile_data_planes() -> Path:
         argv += ["-f", "dataplane/Makefile", f"OUT={folder.parent}"]
         _run(argv, "the data planes could not be compiled", _COMPILE_TIMEOUT_S, {}, output)
     if not (sources / "setup.py").exists():
-        # In a source tree, make compiles what changed, whatever the version.
+        # An installed SFCPerf notes for which version the tools are. In a source tree, make
+        # compiles what changed, whatever the version.
         (folder / binaries.VERSION_FILE).write_text(f"{sfcperf.__version__}\n")
     return folder
 

@@ -137,7 +137,8 @@ def _tell(results: Path, campaign: str, *, quiet: bool, stopped: bool = False) -
     try:
         stores = campaign_runs(results, campaign)
     except InputError:
-        # Not even the results folder could be made: the error that stopped the campaign says so.
+        # The results folder cannot be read, as it could not even be created: the error that stopped
+        # the campaign says so.
         return
     if not stores:
         return

@@ -72,7 +72,7 @@ def connect(target: Target, retry_s: float) -> Elasticsearch:
 
 def _tls(target: Target) -> dict[str, Any]:
     if target.fingerprint:
-        # The certificate itself is known: who signed it does not matter.
+        # The fingerprint identifies the certificate itself: who signed it does not matter.
         return {"ssl_assert_fingerprint": target.fingerprint}
     if target.insecure:
         return {"verify_certs": False, "ssl_show_warn": False}

@@ -139,7 +139,7 @@ def _mapping(field: Field) -> dict[str, Any]:
         mapping["ignore_above"] = KEYWORD_LENGTH
     if field.type == "ip" or (field.is_pattern and field.type != "keyword"):
         # A document must not be refused for a level that is no number in some run, or for an
-        # address that is none of IP.
+        # address that is not an IP address.
         mapping["ignore_malformed"] = True
     if field.unit:
         mapping["meta"] = {"unit": field.unit}

@@ -81,7 +81,7 @@ class Archive:
 
 
 def hash_file(path: Path) -> PackedFile:
-    """Size and SHA-256 of a file. Raises OSError."""
+    """Return size and SHA-256 of a file. Raises OSError."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     return PackedFile(path.stat().st_size, digest.hexdigest())

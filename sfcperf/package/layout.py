@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 FORMAT = 1
-"""`schema_version` of package.json; newer ones are refused."""
+"""`schema_version` of package.json as this SFCPerf writes it. Packages with a newer one are
+refused."""
 
 CRATE = "ro-crate-metadata.json"
 MANIFEST = "package.json"

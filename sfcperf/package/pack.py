@@ -90,7 +90,7 @@ def _collect(store: RunStore, options: PackOptions, *, own_lock: bool) -> Packed
     run = run_files(store, captures=options.captures, own_lock=own_lock)
     document, _ = store.workflow()
     used = frozenset(used_plugins(run.manifest, document, store.plan()))
-    # Before the workflow is loaded, which says less clearly that a plug-in is missing.
+    # Called for its error: loading the workflow says less clearly that a plug-in is missing.
     third_party(used)
     return PackedRun(run, workflow_files(store), used)
 

@@ -49,7 +49,7 @@ class Signer:
     """A tool with a secret key."""
 
     tool: str
-    """`ssh` or `minisign`."""
+    """Name of the tool: `ssh` or `minisign`."""
     key: Path
 
 
@@ -105,8 +105,9 @@ def check_signature(
 ) -> Check:
     """Check the signatures beside a package, with the keys of a `Keys`.
 
-    The check is `absent` without any signature, and `failed` when there is no signature of a tool
-    for which the user gave a key. Raises EnvironmentLacks when the tool is missing.
+    The check is `absent` without any signature. It is `failed` when one does not hold, or when
+    there is none of a tool for which the user gave a key. Raises EnvironmentLacks when the tool is
+    missing.
     """
     files = {tool: f for tool, f in signature_files(package).items() if f.is_file()}
     wanted = {"ssh": allowed_signers, "minisign": public_key}
@@ -137,7 +138,7 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
         return Check(NAME, "not checked", detail)
     known = ["-f", str(allowed.resolve())]
     found = _run([tool, "-Y", "find-principals", "-s", str(signature.resolve()), *known], package)
-    # One line, `a@b,c@d`, when the key is of several.
+    # A line may name several people, `a@b,c@d`, to whom the key belongs.
     principals = found.stdout.strip().splitlines()
     if found.returncode or not principals:
         return Check(NAME, "failed", f"made by a key that is not in {allowed.name}")

@@ -123,7 +123,7 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
     """Check names and kinds of all entries, and give each the name that other programs see. Raises
     PackageRefused."""
     for entry in entries:
-        # zipfile cuts a name at a NUL; the original is what other readers see.
+        # zipfile cuts a name at a NUL; other programs see the original name.
         is_cut = entry.orig_filename != entry.filename
         name = entry.orig_filename if is_cut else _unix_name(entry)
         is_folder = name.endswith("/")

@@ -36,7 +36,7 @@ class Group:
     files: tuple[str, ...]
     """Files in the run folder with the same bars, as figures for papers and as CSV."""
     remarks: tuple[tuple[str, str], ...]
-    """(Scenarios, a remark about them); empty scenarios: all."""
+    """(Scenarios, a remark about them). An empty text for the scenarios stands for all."""
 
 
 @dataclass(frozen=True)

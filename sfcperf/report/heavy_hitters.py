@@ -76,7 +76,7 @@ class FlowRow:
 
     name: str
     path: str
-    """`SPI 1, SI 255`."""
+    """The flow's service path, such as `SPI 1, SI 255`."""
     packets: str
     bytes: str
     share: str

@@ -120,7 +120,7 @@ def _charts(
         plot = resolve_figure(runs, results, spec, index)
         drawn = chart(f"metric-{number}", plot, index, link=link)
         without = tuple(results.runs_without(spec))
-        # A trial without a value is named in the report of its run.
+        # Trials without a value are not listed here: the reports of their runs name them.
         charts.append(replace(drawn, trials_without_value=(), runs_without=without))
     first = [c for n, c in enumerate(charts) if n < len(chosen) or c.primary]
     return first, [c for c in charts if c not in first]

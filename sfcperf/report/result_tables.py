@@ -36,7 +36,7 @@ class ResultRow:
     remarks: tuple[tuple[str | None, str], ...]
     """Why the summary is not valid: (trial that the reason is about, or None; the reason)."""
     details: tuple[tuple[str, str], ...]
-    """Percentiles, tests and the like: what, and its value with the unit."""
+    """(What it is, its value with the unit) of percentiles, tests and the like."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ResultTable:
     confidence: str
     primary: bool
     centre: str
-    """`mean` or `median`."""
+    """Which of the two `value` is in the rows: `mean` or `median`."""
     factors: tuple[str, ...]
     rows: tuple[ResultRow, ...]
 

@@ -71,7 +71,8 @@ class FlowCount:
     bytes: int | None
     """Bytes of IP packets; with SDN-Mon, of Ethernet frames. None: they were not counted."""
     certainty: str
-    """`exact`, `unverified` or `at most` (docs/reference/sfcmon.md, Listing)."""
+    """How sure the counts are: `exact`, `unverified` or `at most` (docs/reference/sfcmon.md,
+    Listing)."""
 
     @property
     def protocol_name(self) -> str | None:

@@ -37,7 +37,7 @@ class Reading:
     metric: str
     unit: str
     value: float | None
-    """None if it could not be measured: `problem` says why."""
+    """The measured value; None if it could not be measured: `problem` says why."""
     reference: float | None
     """Median of the good readings before it; None before the first one."""
     change_ratio: float | None

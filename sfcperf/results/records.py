@@ -154,7 +154,7 @@ class Summary:
     planned: int
     """Planned trials of the row, one per round."""
     centre: str
-    """`mean` or `median`: which of them the workflow declares to describe the trials."""
+    """Which number the workflow declares to describe the trials: `mean` or `median`."""
     p5: float | None
     """This and the next three: percentiles of the trials; None for too few (n < 19 for p5 and p95,
     n < 3 for p25 and p75)."""

@@ -23,7 +23,7 @@ class RunInfo:
     name: str
     """Name of the workflow; empty for a damaged folder."""
     status: str
-    """As in run.json (`running` also for a killed run), or `damaged`."""
+    """Status in run.json (`running` also for a killed run), or `damaged`."""
     started_at: str
     """ISO 8601, UTC; empty for a damaged folder."""
     valid: int

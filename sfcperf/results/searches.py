@@ -48,7 +48,7 @@ class GoalResult:
     """What a search found for one goal (RFC 9971: Search Goal and Goal Result)."""
 
     name: str
-    """`ndr` or `pdr`."""
+    """Name of the goal: `ndr` or `pdr`."""
     loss_ratio: float
     """Goal loss ratio."""
     exceed_ratio: float
@@ -77,7 +77,7 @@ class Search:
     max_load_pps: float
     goals: tuple[GoalResult, ...]
     offered: tuple[OfferedLoad, ...]
-    """In order of time."""
+    """All loads that were offered, in order of time."""
 
 
 def write_search(search: Search, raw_dir: Path) -> None:

@@ -122,6 +122,6 @@ class BarDisplay(Listener):
     def _print(self, text: str) -> None:
         console = self._progress.console
         lines = (wrapped(line, console.width) for line in text.split("\n"))
-        # The terminal may be gone, and the run goes on (nohup) or ends in order (SIGHUP).
+        # If the terminal is gone, the run still goes on (nohup) or ends in order (SIGHUP).
         with suppress(OSError):
             console.print("\n".join(lines), soft_wrap=True)

@@ -84,7 +84,7 @@ def verdict_text(record: TrialRecord) -> str:
     """Say what became of a trial, such as `ping: valid`, `iperf3-udp: untrusted (the sender ...)`
     or `ping: valid after 1 failed attempt: ...`."""
     reasons = f" ({'; '.join(record.reasons)})" if record.reasons else ""
-    # The reasons of a failed trial are those of its attempts.
+    # A failed trial has the reasons of its attempts as its own: they are not repeated.
     failed = [one.reason for one in record.failed_attempts if record.status != "failed"]
     after = f" after {count_text(len(failed), 'failed attempt')}: {'; '.join(failed)}"
     return f"{record.label}: {record.status}{reasons}{after if failed else ''}"

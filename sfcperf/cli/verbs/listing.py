@@ -70,6 +70,6 @@ def _entries(kind: str) -> dict[str, str]:
             else:
                 titles[name] = plugins.load(KINDS[kind], name).title
         except SfcperfError as error:
-            # One that cannot be read or imported does not hide the others.
+            # An entry that cannot be read or imported does not hide the others.
             titles[name] = f"(unusable: {error.message})"
     return titles

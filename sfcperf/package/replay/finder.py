@@ -42,7 +42,7 @@ class PackageFinder(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, places if path is None else list(path), target)
         if spec is None or spec.loader is None:
-            # A folder without code of its own: a namespace package.
+            # No such module, or a namespace package: a folder without code of its own.
             return spec
         origin = str(spec.origin)
         if isinstance(spec.loader, SourceFileLoader):

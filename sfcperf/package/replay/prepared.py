@@ -19,7 +19,8 @@ class PreparedReplay:
     source: Mapping[str, Any]
     """The packaged workflow without its analyses and publishers, before the user's options."""
     workflow: Workflow
-    """With the options, and with stand-ins for the plug-ins of the package: what is shown."""
+    """The workflow with the user's options, loaded with stand-ins for the package's plug-ins: what
+    the user is shown."""
     base: str
     """Folder in the package where relative paths of the workflow start; it need not exist."""
     modules: tuple[PackagedModule, ...]

@@ -124,7 +124,7 @@ def run_or_resume(
         )
     if found is None or found.manifest()["status"] != "complete":
         return code or ExitCode.INTERNAL
-    # Failed trials or a missing report do not prevent the verdict on the others.
+    # Failed trials or a missing report do not prevent a verdict on the other trials.
     return found
 
 
@@ -158,7 +158,7 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
     # -I: neither the current folder nor the environment decides what the interpreter imports. What
     # the user has on PYTHONPATH himself, plug-ins for example, is found after what is installed.
     own = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
-    # -I also ignores PYTHONUTF8.
+    # -X utf8 is needed as -I also ignores PYTHONUTF8.
     argv = [
         sys.executable,
         "-I",
@@ -178,7 +178,8 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
             with interrupts.allowed:
                 has_ended(child)
         except Interrupted:
-            # A terminal sends Ctrl-C to both processes: then the child stops already.
+            # A terminal sends Ctrl-C to both processes: the child then stops by itself, and gets no
+            # second signal unless it takes too long.
             if interrupts.requested != "SIGINT" or not has_ended(child, _OWN_SIGNAL_S):
                 child.terminate()
         return child.wait(), interrupts.requested is not None
@@ -248,7 +249,7 @@ def verdict_document(
 
 
 def _check_is_replay(here: RunStore, packaged: RunStore) -> None:
-    """Refuse to judge a run of another workflow. Raises InputError."""
+    """Raise InputError if a run here is not of the packaged run's workflow: it is no replay."""
     name, packaged_name = here.manifest()["name"], packaged.manifest()["name"]
     if name != packaged_name:
         raise InputError(

@@ -155,7 +155,7 @@ def _of_workflow(manifest: Mapping[str, Any], applied: Mapping[str, Any]) -> Ite
     design = applied.get("design", {})
     for name in ("rounds", "warmup_rounds", "order", "seed", "confidence", "max_retries"):
         if name not in design:
-            # The default of the release that measured may have been another one.
+            # Not compared: the release that measured may have had another default.
             continue
         value = design[name]
         place = f"{RunFile.WORKFLOW_APPLIED}/design/{name}"

@@ -35,7 +35,7 @@ def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) ->
         return
     for name, stated in zip(ids, expected, strict=True):
         for key, value in stated.items():
-            # Without services, the plan has no such key.
+            # The plan of a run without services has no key `services`.
             found = resolved[name].get(key, [])
             if not _covers(value, found):
                 yield (

@@ -63,7 +63,7 @@ def _of_monitors(path: Path, metric: str) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     columns = ["metric", "source", "value"]
     with reading(path), arrow_input(path) as source_file:
-        # By batches, so that a large file need not be in memory.
+        # The file is read in batches, so that a large one need not be in memory.
         file = pyarrow.parquet.ParquetFile(source_file, read_dictionary=["metric", "source"])
         for batch in file.iter_batches(columns=columns):
             own = batch.filter(pyarrow.compute.equal(batch["metric"], metric))

@@ -138,7 +138,7 @@ def _answer(
                 write_text(rows, format_.value, strict_stdout())
                 strict_stdout().flush()
         except BrokenPipeError:
-            # A reader that has seen enough (`| head`) is no error.
+            # A reader that has seen enough (`| head`) has gone: that is no error.
             drop_stdout()
         return
     for store in stores:
