@@ -29,7 +29,7 @@ app = typer.Typer(
     name="sfcperf",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    # Help as plain text: importing rich costs more than all the rest of `--help`.
+    # Help is plain text: importing rich takes longer than all the rest of `--help`.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -65,7 +65,8 @@ app.command("doctor")(doctor.doctor)
 
 @cache
 def click_command() -> Any:
-    """The command that `typer` makes of the verbs, a click.Command."""
+    """Return the command that `typer` makes of the verbs, a click.Command. It is made once, as that
+    takes time."""
     return typer.main.get_command(app)
 
 

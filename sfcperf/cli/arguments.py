@@ -18,7 +18,7 @@ WorkflowArgument = Annotated[
 ]
 
 LATEST = "latest"
-"""As a name, the run in the results folder that was begun last."""
+"""A user who gives this name means the run in the results folder that began last."""
 
 RunArgument = Annotated[
     str,
@@ -31,7 +31,7 @@ RunArgument = Annotated[
 
 
 def runs_argument(what: str, *, metavar: str = "[RUN]...") -> Any:
-    """The argument that names runs."""
+    """Return the argument that names runs; `what`: its help."""
     return typer.Argument(metavar=metavar, help=what, show_default=False)
 
 
@@ -52,12 +52,12 @@ ResultsOption = Annotated[
 
 
 def driver_option(use: str) -> Any:
-    """The option that names a driver; `use`: what for."""
+    """Return the option that names a driver; `use`: its help, what the driver is for."""
     return typer.Option("--driver", metavar="NAME", help=use)
 
 
 def profile_option(use: str) -> Any:
-    """The option that names a profile; `use`: what for."""
+    """Return the option that names a profile; `use`: the start of its help, what it is for."""
     return typer.Option(
         "--profile",
         metavar="FILE",
@@ -67,7 +67,7 @@ def profile_option(use: str) -> Any:
 
 
 def set_option(use: str) -> Any:
-    """The option that sets values; `use`: of what."""
+    """Return the option that sets values; `use`: the start of its help, what values it sets."""
     return typer.Option("--set", metavar="PATH=VALUE", help=f"{use} Repeatable.")
 
 
@@ -80,7 +80,7 @@ SetOption = Annotated[
 
 
 def output_option(what: str, *, metavar: str = "FILE") -> Any:
-    """The option that names the file or folder to write."""
+    """Return the option that names the file or folder to write; `what`: its help."""
     return typer.Option("--output", "-o", metavar=metavar, help=what)
 
 
@@ -88,7 +88,7 @@ OutputOption = Annotated[Path | None, output_option("File to write [default: std
 
 
 def json_option(what: str = "Print JSON.") -> Any:
-    """The option that asks for JSON on stdout."""
+    """Return the option that asks for JSON on stdout; `what`: its help."""
     return typer.Option("--json", help=what)
 
 
@@ -96,7 +96,7 @@ JsonOption = Annotated[bool, json_option()]
 
 
 def seed_option(effect: str) -> Any:
-    """The option that sets the seed of what is random."""
+    """Return the option that sets the seed of what is random; `effect`: its help."""
     return typer.Option("--seed", metavar="N", min=0, help=effect)
 
 
@@ -119,7 +119,8 @@ RepeatOption = Annotated[
 
 
 def label_option(of: str, help_: str) -> Any:
-    """The option that labels sides or runs."""
+    """Return the option that labels what is compared or shown; `of`: what is labelled, as the help
+    names it (SIDE or RUN)."""
     return typer.Option("--label", metavar=f"[{of}=]TEXT", help=help_)
 
 
@@ -168,14 +169,14 @@ CaOption = Annotated[
 
 
 def stream_prefix_option(default: str = "") -> Any:
-    """The option that names the prefix of data streams."""
+    """Return the option that names the prefix of data streams; `default`: the end of its help."""
     return typer.Option(
         "--prefix", metavar="NAME", help=f"Prefix of the data streams' names.{default}"
     )
 
 
 def group(help_: str) -> typer.Typer:
-    """A verb with verbs of its own."""
+    """Make a verb with verbs of its own; `help_`: its help."""
     app = typer.Typer(help=help_, no_args_is_help=True, rich_markup_mode=None)
     # Without a callback, typer would make a group of one verb that verb itself.
     app.callback()(lambda: None)

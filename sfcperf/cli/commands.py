@@ -23,8 +23,8 @@ EXIT_CODES = {
 
 
 def contexts() -> Iterator[Any]:
-    """The context (of click) of `sfcperf` and of each verb, in the order of `--help`; a group comes
-    before its own verbs."""
+    """Yield the context (of click) of `sfcperf` and of each verb, in the order of `--help`; a group
+    comes before its own verbs."""
     group = click_command()
     waiting = [group.context_class(group, info_name="sfcperf", **group.context_settings)]
     while waiting:

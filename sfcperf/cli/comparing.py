@@ -31,7 +31,8 @@ _MARGINS = "3%, rtt_us=10%, ping/rtt_us=10%, loss_ratio=0.001 (in the metric's u
 
 
 def failing(arguments: Sequence[str]) -> frozenset[str]:
-    """Verdicts of `--fail-on`. Raises InputError for another word."""
+    """Return the verdicts that the arguments of `--fail-on` name. Raises InputError for an unknown
+    one."""
     words = [word.strip() for text in arguments for word in text.split(",")]
     for word in words:
         if word not in VERDICTS:
@@ -42,8 +43,8 @@ def failing(arguments: Sequence[str]) -> frozenset[str]:
 
 
 def powerless(comparison: Comparison, options: Options) -> str | None:
-    """Why some row could not have been called different, whatever was measured; None if all could.
-    A comparison without rows decides nothing either."""
+    """Say why some row could not have been called different, whatever was measured; None if all
+    rows could. A comparison without rows cannot decide anything either."""
     if not comparison.rows:
         return "there is no row to judge"
     if (text := next(without_power(comparison.rows, options), None)) is not None:
@@ -61,7 +62,8 @@ def powerless(comparison: Comparison, options: Options) -> str | None:
 
 
 def options_of(margins: Sequence[str], test: str, rarest: str, **more: Any) -> Options:
-    """Raises InputError for an invalid margin or share."""
+    """Make the options of a comparison from the texts that a user gave. `more`: further fields of
+    `Options`. Raises InputError for an invalid margin or share."""
     relative: dict[str, float] = {}
     absolute: dict[str, float] = {}
     for text in margins:
@@ -101,9 +103,10 @@ def _share(text: str) -> float:
 def sides_of(
     arguments: Sequence[str], baseline: str | None, results: Path, labels: Sequence[str] = ()
 ) -> list[Side]:
-    """The baseline first. Each of `arguments` is a side: a run, several (`RUN,RUN`), or a campaign.
-    A single argument stands for all variants of its runs. `labels` are as for `given_labels`.
-    Raises InputError if there is nothing to compare."""
+    """Return the sides to compare, the baseline first. Each of `arguments` is a side: a run,
+    several runs (`RUN,RUN`), or a campaign. If there is only one argument, the variants of its runs
+    are the sides. `baseline`: name of a side, or None for the first. `labels` are as for
+    `given_labels`. Raises InputError if there is nothing to compare."""
     groups = [runs_of(text, results) for text in arguments]
     _check_once([store for stores in groups for store in stores])
     sides = _variants(groups[0]) if len(groups) == 1 else _runs(groups, arguments)
@@ -125,7 +128,8 @@ def sides_of(
 def _labelled(
     sides: Sequence[Side], names: Sequence[set[str]], labels: Mapping[str, str]
 ) -> list[Side]:
-    """The sides as the user calls them; `labels`: letter, or one of a side's `names` -> label."""
+    """Return the sides with the labels that the user gave. `labels`: letter of a side, or one of
+    its `names` -> label. Raises InputError for a label of no side, or of two."""
     known = [{letter_of(number), *own} for number, own in enumerate(names)]
     for key in labels:
         if not any(key in keys for keys in known):
@@ -147,7 +151,7 @@ def _labelled(
 
 
 def runs_of(text: str, results: Path) -> list[RunStore]:
-    """The runs that the user named: `RUN`, `RUN,RUN` or a campaign. Raises InputError."""
+    """Return the runs that the user named as `RUN`, `RUN,RUN` or a campaign. Raises InputError."""
     if is_campaign(text):
         return campaign_of(text, results)[1]
     names = [text] if Path(text).exists() else text.split(",")
@@ -175,7 +179,8 @@ def _variants(stores: Sequence[RunStore]) -> list[Side]:
 
 
 def _runs(groups: Sequence[Sequence[RunStore]], arguments: Sequence[str]) -> list[Side]:
-    """By run id or campaign; as given where copies of a run have the same one."""
+    """Return a side for each group of runs. Its name is the run id or the campaign; if copies of a
+    run have the same, it is the argument as the user gave it."""
     names = [_name(stores) for stores in groups]
     return [
         Side(
@@ -188,7 +193,7 @@ def _runs(groups: Sequence[Sequence[RunStore]], arguments: Sequence[str]) -> lis
 
 
 def _name(stores: Sequence[RunStore]) -> str:
-    """The campaign's, if these are all its runs; else that of the first run."""
+    """Name a side: by the campaign if these are all its runs, else by the first run."""
     first = stores[0].run_id
     if len(stores) == 1:
         return first
@@ -227,8 +232,8 @@ def write_outputs(
 
 
 def check_outputs(paths: Sequence[str | Path | None], sides: Sequence[Side]) -> None:
-    """Before anything is computed. Raises InputError if a file cannot be written, or would replace
-    a document of a run."""
+    """Check the output files before anything is computed. None is no file, and `-` is stdout.
+    Raises InputError if a file cannot be written, or would replace a document of a run."""
     for path in (Path(name) for name in paths if name is not None and name != "-"):
         if any(store.owns(path.resolve()) for side in sides for store in side.stores):
             raise InputError("this file belongs to the run itself", where=str(path))

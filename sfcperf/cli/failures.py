@@ -23,17 +23,18 @@ _ENVIRONMENT = {
     errno.ENFILE,
     errno.EIO,
 }
-"""What the system refuses although the program is right."""
+"""Errors for which the machine is to blame and not the program: no space, no right, no descriptor.
+"""
 _LOG_CHARACTERS = 1 << 20
-"""Size of the log of internal errors, whose oldest ones go."""
+"""Largest size of the log of internal errors, in characters; the oldest ones are cut off."""
 
 
 def exit_code_after(command: Callable[[], int]) -> int:
-    """Run a command, say on stderr what went wrong, and give the exit code; signals are ignored
+    """Run a command, say on stderr what went wrong, and return the exit code. Signals are ignored
     from then on.
 
-    Ctrl-C, SIGTERM and SIGHUP end the command in order, so that temporary files go; once, so that a
-    second one does not cut that short. A run has its own way with signals
+    Ctrl-C, SIGTERM and SIGHUP end the command in order, so that temporary files are removed. Only
+    the first signal counts: a second one must not cut that short. A run handles signals itself
     (sfcperf.control.interrupts).
     """
     error: BaseException | None = None
@@ -47,7 +48,7 @@ def exit_code_after(command: Callable[[], int]) -> int:
             error = raised
             _ignore_signals()
     except Interrupted as late:
-        # By a second signal, before signals were ignored: what the first one led to is told.
+        # A second signal came before signals were ignored: the error of the first is reported.
         error = error or late.__context__ or late
     return code if error is None else exit_code_of(error)
 
@@ -63,13 +64,13 @@ def _make_signals_interrupt() -> None:
 
 
 def _ignore_signals() -> None:
-    """What is left to do is short, and decides nothing any more."""
+    """Ignore further signals: what is left to do is short, and must not be cut off."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def exit_code_of(error: BaseException) -> int:
-    """Say what went wrong, on stderr, and give the exit code."""
+    """Say on stderr what went wrong, and return the exit code."""
     if isinstance(error, SfcperfError):
         _say(_lines(error))
         return error.exit_code
@@ -92,8 +93,8 @@ def exit_code_of(error: BaseException) -> int:
 
 
 def _is_lack_of_memory(error: BaseException | None) -> bool:
-    """Also where a library says it in words: the loader of modules, threads, and extensions that
-    quote the error of an import."""
+    """Whether an error, or a cause of it, is a lack of memory. Libraries report that in words of
+    their own: the loader of modules, threads, and extensions that quote the error of an import."""
     message = (
         "failed to map segment",
         "cannot allocate memory",
@@ -115,13 +116,13 @@ def _lines(error: SfcperfError) -> list[str]:
             lines += other.lines()
         if error.more:
             lines.append(f"and {error.more} more")
-    # Errors may quote a file of somebody else, with control characters.
+    # Lines are escaped: errors may quote a file of somebody else, with control characters.
     return [shown(part) for line in lines for part in line.split("\n")]
 
 
 def _keep(error: BaseException) -> str:
-    """The traceback at the end of a log in the state folder, or here when that cannot be
-    written."""
+    """Append the traceback to a log in the state folder, and return the log's path. If it cannot be
+    written, return a text with the traceback itself."""
     import traceback
 
     from sfcperf.environment.state_root import state_root
@@ -133,7 +134,7 @@ def _keep(error: BaseException) -> str:
         path = state_root() / "errors.log"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         before = path.read_text(errors="replace") if path.is_file() else ""
-        # The end of the traceback and of the log says most.
+        # The start is cut off: the end of a traceback, and the newest one, say most.
         kept = f"{before}\n{utc_now()} {text}"[-_LOG_CHARACTERS:]
         replace_file(path, kept)
     except (OSError, SfcperfError):
@@ -142,6 +143,6 @@ def _keep(error: BaseException) -> str:
 
 
 def _say(lines: list[str]) -> None:
-    # The terminal may be gone (SIGHUP): the exit code still tells.
+    # The terminal may be gone (SIGHUP): the exit code still says what happened.
     with suppress(OSError):
         print("\n".join(lines), file=sys.stderr)

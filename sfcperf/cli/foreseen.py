@@ -8,6 +8,6 @@ from sfcperf.workflow.model import Workflow
 
 
 def say_warnings(workflow: Workflow) -> None:
-    """On stderr, as `sfcperf run` says them before it begins."""
+    """Print the warnings about a workflow on stderr, as `sfcperf run` does before it begins."""
     for line in warnings(workflow):
         say(line)

@@ -28,9 +28,9 @@ def read_workflow(
     profile: str | None,
     repeat: int | None = None,
 ) -> tuple[Workflow, dict[str, Any]]:
-    """Load a file, or a shipped workflow by its name; `profile` likewise; `repeat` replaces the
-    number of runs. Gives also the document that was read: before preset, profile, driver and
-    overrides. Raises InputError, WorkflowError, EnvironmentLacks."""
+    """Load a workflow and return it, and the document as it was read: without preset, profile,
+    driver and overrides. `name` and `profile` are files, or names of shipped ones; `repeat`
+    replaces the number of runs. Raises InputError, WorkflowError, EnvironmentLacks."""
     path = _file(name, shipped(), "workflow")
     document = read_document(path)
     loaded = load_document(
@@ -44,7 +44,7 @@ def read_workflow(
 
 
 def open_profile(name: str | None) -> Profile | None:
-    """Read a file, or a shipped profile by its name; None when there is none to read. Raises
+    """Read a profile: a file, or a shipped one by its name. None if the user named none. Raises
     InputError, WorkflowError, EnvironmentLacks."""
     if name is None:
         return None
@@ -52,7 +52,8 @@ def open_profile(name: str | None) -> Profile | None:
 
 
 def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
-    """A file by its path, or one that is shipped. A folder of the same name is none."""
+    """Return the file with this path, or else the shipped one with this name. A folder that has the
+    name of a shipped file does not hide it."""
     path = Path(name)
     if name in known and not (_exists(path) and path.is_file()):
         return known[name]
@@ -67,8 +68,8 @@ def _file(name: str, known: Mapping[str, Path], what: str) -> Path:
 
 
 def read_runs(name: str, results: Path) -> list[RunStore]:
-    """The run that the user named, or all runs of a package (.zip), to be read only. Raises
-    InputError, EnvironmentLacks."""
+    """Open the run that the user named, or all runs of a package (.zip), for a verb that only reads
+    them. Raises InputError, EnvironmentLacks."""
     path = _run_path(name, results)
     if path.suffix == ".zip" and path.is_file():
         from sfcperf.cli.packaged_runs import packaged_runs
@@ -78,7 +79,8 @@ def read_runs(name: str, results: Path) -> list[RunStore]:
 
 
 def read_run(name: str, results: Path) -> RunStore:
-    """The same of a verb that reads one run."""
+    """Open the one run that the user named, for a verb that only reads it. Raises InputError also
+    for a package with several runs."""
     stores = read_runs(name, results)
     if len(stores) > 1:
         from sfcperf.package.opened import UNPACKING
@@ -93,8 +95,8 @@ def read_run(name: str, results: Path) -> RunStore:
 
 
 def open_run(name: str, results: Path) -> RunStore:
-    """A run folder by its path, or by its name in the results folder; `latest` is the last one
-    there. Raises InputError."""
+    """Open a run folder that may be changed: by its path, or by its name in the results folder;
+    `latest` is the run there that began last. Raises InputError, also for a package."""
     path = _run_path(name, results)
     if path.suffix == ".zip" and path.is_file():
         from sfcperf.package.opened import UNPACKING
@@ -123,7 +125,7 @@ def is_campaign(name: str) -> bool:
 
 
 def campaign_of(name: str, results: Path) -> tuple[Path, list[RunStore]]:
-    """The results folder and the runs of a campaign. Raises InputError if there are none."""
+    """Return the results folder and the runs of a campaign. Raises InputError if there are none."""
     path = Path(name)
     folder = results if path.name == name else path.parent
     stores = campaign_runs(folder, path.name)
@@ -137,8 +139,8 @@ def campaign_of(name: str, results: Path) -> tuple[Path, list[RunStore]]:
 
 
 def _exists(path: Path) -> bool:
-    """Raises InputError if this cannot be determined: the name is too long, or a parent folder is
-    not readable."""
+    """Whether a path exists. Raises InputError if that cannot be determined: the name is too long,
+    or a parent folder is not readable."""
     with system_errors_as(InputError, "cannot be read", where=path):
         return path.exists()
 
@@ -153,8 +155,8 @@ def open_runs(names: Sequence[str], results: Path, labels: Sequence[str] | None)
 
 
 def given_labels(labels: Sequence[str]) -> dict[str, str]:
-    """Letter (A for the first) or name -> label; `labels` are `A=text`, `NAME=text`, or texts in
-    the order of what they label. Raises InputError."""
+    """Return letter (A for the first) or name -> label. `labels` are `A=text`, `NAME=text`, or just
+    texts, in the order of what they label. Raises InputError."""
     from sfcperf.figures.run_data import letter_of
 
     options = {}

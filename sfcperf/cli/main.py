@@ -7,23 +7,23 @@ import resource
 import sys
 
 _LEAST_MIB = 512
-"""With less, libraries that are written in other languages do not raise MemoryError: OpenBLAS loops
-without end, and Rust prints the traceback of an import."""
+"""Least memory that the command needs. With less, libraries in other languages do not raise
+MemoryError: OpenBLAS loops without end, and Rust prints the traceback of an import."""
 _LIMITS = {"-v": resource.RLIMIT_AS, "-d": resource.RLIMIT_DATA}
-"""Of memory, by their option of `ulimit`."""
+"""Option of `ulimit` -> the limit of memory that it sets."""
 
 
 def main() -> None:
-    """Run the command line; ends the process with its exit code."""
+    """Run the command line, and end the process with its exit code."""
     try:
         _be_utf8()
         code = _run() if _is_enough_memory() else 3
     except KeyboardInterrupt:
-        # So early that signals were not ours yet.
+        # Ctrl-C came before `exit_code_after` took care of signals.
         print("interrupted", file=sys.stderr)
         code = 130
     except (MemoryError, ImportError, OSError) as error:
-        # Too little even to say more.
+        # There is not even enough memory for the modules that explain errors.
         if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
             raise
         print("not enough memory", file=sys.stderr)
@@ -46,8 +46,8 @@ def _is_enough_memory() -> bool:
 
 
 def _be_utf8() -> None:
-    """Files are UTF-8 whatever the locale says. Python has a mode for that, but only from its start
-    on; children inherit it."""
+    """Make Python use UTF-8 whatever the locale says. Its mode for that can only be chosen at the
+    start: the process executes itself again. Child processes inherit the mode."""
     import locale
 
     is_utf8 = locale.getpreferredencoding(False).lower().replace("-", "") == "utf8"
@@ -57,7 +57,7 @@ def _be_utf8() -> None:
 
 
 def _run() -> int:
-    """Run the command line and give the exit code."""
+    """Run the command line on safe standard streams, and return the exit code."""
     from sfcperf.cli.terminal.escaping import escaped_streams
     from sfcperf.cli.terminal.streams import open_missing_streams, tolerant_streams
 

@@ -18,7 +18,7 @@ from sfcperf.cli.commands import EXIT_CODES, contexts
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the pages into a folder, which is made; gives their files."""
+    """Write the pages into a folder, which is created if needed; return their files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for context in contexts():
@@ -29,7 +29,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def page(context: Any) -> Iterator[str]:
-    """The lines of the manual page of a command, from its context (of click)."""
+    """Yield the lines of the manual page of a command. `context`: that of the command, of click."""
     command, name = context.command, _name(context)
     summary = _summary(command)
     yield f'.TH "{_text(name.upper())}" 1 "" "SFCPerf {sfcperf.__version__}" "User Commands"'
@@ -68,7 +68,7 @@ def _list(heading: str, records: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _summary(command: Any) -> str:
-    """The first sentence of its help."""
+    """Return the first sentence of a command's help."""
     return str(command.get_short_help_str(limit=10_000))
 
 
@@ -77,7 +77,8 @@ def _name(context: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that the formatter takes for nothing else; what is in backticks becomes bold."""
+    """Escape a text, so that the formatter takes no part of it for a command. What is in backticks
+    becomes bold."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     text = re.sub("`([^`]+)`", r"\\fB\1\\fR", text)
     return f"\\&{text}" if text.startswith((".", "'")) else text

@@ -19,12 +19,13 @@ MAX_BYTES = 64 << 20
 
 
 def floor_path() -> Path:
-    """Where it is; it may not exist."""
+    """Return the path of the file; it may not exist."""
     return StateDir().root / NAME
 
 
 def known_floors() -> NoiseFloors:
-    """What is kept; nothing, and a warning, if it cannot be read."""
+    """Return the noise floors that are kept. If they cannot be read, there are none, and a warning
+    says so."""
     try:
         return _read(floor_path())
     except SfcperfError as error:
@@ -41,8 +42,9 @@ def _read(path: Path) -> NoiseFloors:
 
 
 def keep(stores: Sequence[RunStore]) -> Path:
-    """Keep how these A/A runs differ; returns the file. Raises InputError if they are not runs of
-    one thing, or what is kept is damaged; EnvironmentLacks if it cannot be written."""
+    """Keep how much these A/A runs (runs of the same thing) differ; return the file. Raises
+    InputError if they are not runs of the same thing, or if the file is damaged; EnvironmentLacks
+    if it cannot be written."""
     path = floor_path()
     floors = _read(path).with_runs(stores)
     text = json.dumps(floors.document(), allow_nan=False, separators=(",", ":")) + "\n"
@@ -53,8 +55,8 @@ def keep(stores: Sequence[RunStore]) -> Path:
 
 
 def keep_and_show(stores: Sequence[RunStore]) -> None:
-    """Keep the A/A runs that the user named, and print how they differ. Raises InputError if they
-    are not of one thing."""
+    """Keep how much the A/A runs (runs of the same thing) that the user named differ, and print it.
+    Raises InputError if they are not runs of the same thing."""
     from sfcperf.cli.terminal.console import console
     from sfcperf.comparison import floor_table
 

@@ -25,13 +25,13 @@ _FINDINGS_SHOWN = 2
 _ANSWERS_SHOWN = 3
 _STYLES = {"trustworthy": "bold green", "care": "bold yellow", "not": "bold red"}
 TRIALS_NAMED = 5
-"""Per reason; the report names all."""
+"""Largest number of trials that a line names for one reason; the report names all."""
 
 
 def executed(
     execute: Callable[..., Outcome], *, quiet: bool, command: Sequence[str] = ()
 ) -> ExitCode:
-    """Show a run while `execute` starts or resumes it, and its outcome; gives its exit code.
+    """Show a run while `execute` starts or resumes it, and then its outcome; return the exit code.
 
     Warnings always go to stderr; with `quiet`, only the run folder's path goes to stdout.
     """
@@ -47,14 +47,15 @@ def executed(
     account = outcome.store.manifest().get("noise")
     if account:
         say(account_text(account))
-    # Last, where it is seen: what failed before a valid retry, and why the exit code is not 0.
+    # These lines come last, where users see them: what failed before a valid retry, and why the
+    # exit code is not 0.
     for line in (*failures(outcome.store.trials()), *warnings(outcome.store.trials())):
         say(line)
     return outcome.exit_code
 
 
 def print_summary(store: RunStore) -> None:
-    """The table of the primary metrics."""
+    """Print the table of the primary metrics."""
     from sfcperf.cli.terminal.console import console
     from sfcperf.report.summary_table import summary_notes, summary_table
 
@@ -66,8 +67,8 @@ def print_summary(store: RunStore) -> None:
 
 
 def print_verdict(store: RunStore) -> None:
-    """What the report says first: whether the numbers can be believed, and what comes first of what
-    a reader must know before using one."""
+    """Print what the report says first: whether the numbers can be believed, and the first findings
+    that a reader must know before using one."""
     from rich.text import Text
 
     from sfcperf.cli.terminal.console import console
@@ -83,7 +84,7 @@ def print_verdict(store: RunStore) -> None:
 
 
 def print_costs(store: RunStore) -> None:
-    """Which VNF costs most, in runs with the monitor pptmon."""
+    """Print which VNF costs most, in a run with the monitor pptmon."""
     from sfcperf.cli.terminal.console import console
     from sfcperf.report.vnf_costs import answers
 
@@ -96,7 +97,7 @@ def print_costs(store: RunStore) -> None:
 
 
 def print_places(store: RunStore) -> None:
-    """Where the results are, and what to do next."""
+    """Print where the results are, and what to do next."""
     print(f"results: {store.folder}")
     if store.report.is_file():
         print(f"report:  {store.report}")
@@ -108,19 +109,20 @@ def _next_step(store: RunStore) -> str:
         return f"sfcperf resume {store.folder}"
     if not store.report.is_file():
         return f"sfcperf report {store.folder}"
-    # Variants are what the run was made for; a run without them is compared with another one.
+    # A run with variants was made to compare these; one without is compared with another run.
     other = "" if store.manifest().get("variants") else " OTHER-RUN"
     return f"open the report, or: sfcperf compare {store.folder}{other}"
 
 
 def counts_text(trials: Mapping[str, int]) -> str:
-    """`12 trials: 11 valid, 1 untrusted`."""
+    """Say how many trials have which status, such as `12 trials: 11 valid, 1 untrusted`."""
     parts = [f"{number} {status}" for status, number in trials.items() if number]
     return f"{count_text(sum(trials.values()), 'trial')}: {', '.join(parts) or 'none finished'}"
 
 
 def failures(trials: Sequence[TrialRecord]) -> list[str]:
-    """How many attempts failed, by cause, and the trials of each cause; empty if none did."""
+    """Return lines that say how many attempts failed, by cause, and in which trials. Empty if none
+    failed."""
     counted = attempts_text(attempt_counts(trials))
     if not counted:
         return []
@@ -132,15 +134,16 @@ def failures(trials: Sequence[TrialRecord]) -> list[str]:
 
 
 def _failure(found: Mapping[str, str]) -> str:
-    """`found`: trial -> reason; the reasons differ in figures only."""
+    """Return one line for failed attempts that have the same cause. `found`: trial -> reason; the
+    reasons differ only in figures."""
     reasons = list(found.values())
     differ = " (figures of the first)" if len(set(reasons)) > 1 else ""
     return f"failed attempt: {_named(list(found))}: {reasons[0]}{differ}"
 
 
 def warnings(trials: Sequence[TrialRecord]) -> list[str]:
-    """A line for each reason why trials do not count, with the trials; those that were run again
-    are counted by their reruns."""
+    """Return a line for each reason why trials do not count, with the trials. For a trial that was
+    run again, only its rerun is looked at."""
     alike: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for record in without_replaced(trials):
         if record.status != "valid":
@@ -150,14 +153,16 @@ def warnings(trials: Sequence[TrialRecord]) -> list[str]:
 
 
 def _warning(status: str, found: Sequence[tuple[str, str]]) -> str:
-    """`found`: ids of trials with their reasons, which differ in figures only."""
+    """Return one line for trials that do not count for the same reason. `found`: (id of a trial,
+    reason); the reasons differ only in figures."""
     ids, reasons = zip(*found, strict=True)
     differ = " (figures of the first)" if len(set(reasons)) > 1 else ""
     return f"{status}: {_named(ids)}: {reasons[0]}{differ}"
 
 
 def _kind(reason: str) -> str:
-    """The gate's reasons without their figures, of which each trial has its own."""
+    """Return a reason of the noise gate without its figures, as each trial has other ones. Other
+    reasons stay."""
     return _FIGURES.sub("", reason) if reason.startswith(GATE_REASON) else reason
 
 

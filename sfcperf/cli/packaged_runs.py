@@ -14,8 +14,8 @@ from sfcperf.package.verify.hashes import check_hashes
 
 
 def packaged_runs(package: Path) -> list[PackagedRun]:
-    """The runs of a package, which is unpacked as `sfcperf verify` does, into a private folder that
-    is there until this process ends.
+    """Unpack a package as `sfcperf verify` does, and return its runs. They are in a private folder
+    that stays until this process ends.
 
     Raises InputError if it is not a package, is malicious, or its files are not as they were
     packed; EnvironmentLacks if there is no room for it.
@@ -42,7 +42,8 @@ def packaged_runs(package: Path) -> list[PackagedRun]:
 
 @cache
 def _opened() -> ExitStack:
-    """What is open until the process ends: notebooks read a run whenever they like."""
+    """Return the stack of what stays open until the process ends: a notebook may read a run at any
+    time."""
     stack = ExitStack()
     atexit.register(stack.close)
     return stack

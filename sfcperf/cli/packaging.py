@@ -47,13 +47,13 @@ MaxBytesOption = Annotated[
 ]
 
 FINDINGS = 10
-"""Per check; --json names more."""
+"""Largest number of findings that are printed for a check; --json names more."""
 DIFFERENCES = 12
 _MARKS = {"ok": "ok", "failed": "FAILED", "absent": "absent", "not checked": "not checked"}
 
 
 def print_verification(verification: Verification) -> None:
-    """A line per check, its findings below."""
+    """Print a line for each check, with its findings below."""
     from sfcperf.cli.terminal.text import shown
 
     for check in verification.checks:
@@ -67,7 +67,8 @@ def print_verification(verification: Verification) -> None:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """The table, what would decide, and how the circumstances of the two runs differ."""
+    """Print the table of metrics, how many rounds or runs would decide, and how the circumstances
+    of packaged run and replay differ."""
     from rich.table import Table
 
     from sfcperf.cli.terminal.console import console

@@ -21,7 +21,7 @@ from sfcperf.environment.variables import without_secrets
 from sfcperf.errors import EnvironmentLacks
 
 PURPOSES = ("run", "build")
-"""Tags of the playbook: what runs need, and what compiling needs."""
+"""Tags of the playbook: packages that runs need, and packages that compiling needs."""
 _AS_ROOT = 'sudo "$(command -v sfcperf)" setup'
 _INSTALL_TIMEOUT_S = 3600
 _COMPILE_TIMEOUT_S = 1800
@@ -29,8 +29,8 @@ _QUERY_TIMEOUT_S = 60
 
 
 def missing_packages() -> list[str]:
-    """Packages that the playbook would install. Raises EnvironmentLacks on a distribution that it
-    does not know."""
+    """Return the packages that the playbook would install. Raises EnvironmentLacks on a
+    distribution that it does not know."""
     known = _variables()
     of_all, of_distribution = known["packages"], known["packages_of_distribution"]
     name = _distribution()
@@ -45,7 +45,8 @@ def missing_packages() -> list[str]:
 
 
 def install_packages() -> None:
-    """By Ansible, which says what it does. Raises EnvironmentLacks without root, or if it fails."""
+    """Install the packages by Ansible, which says what it does. Raises EnvironmentLacks without
+    root, or if it fails."""
     if os.geteuid() != 0:
         raise EnvironmentLacks("installing packages needs root", hint=_AS_ROOT)
     with as_file(files("sfcperf.playbooks") / "host.yml") as playbook:
@@ -58,8 +59,8 @@ def install_packages() -> None:
 
 
 def compile_data_planes() -> Path:
-    """Compile what has changed; gives the folder of the tools. Raises EnvironmentLacks when the
-    folder of SFCPerf cannot be written, or the compiler fails."""
+    """Compile the data planes that have changed; return the folder of the tools. Raises
+    EnvironmentLacks when the folder of SFCPerf cannot be written, or the compiler fails."""
     sources = binaries.SOURCES
     folder = binaries.folders()[0]
     if not os.access(sources, os.W_OK):
@@ -76,7 +77,8 @@ def compile_data_planes() -> Path:
         argv += ["-f", "dataplane/Makefile", f"OUT={folder.parent}"]
         _run(argv, "the data planes could not be compiled", _COMPILE_TIMEOUT_S, {}, output)
     if not (sources / "setup.py").exists():
-        # In a source tree, make compiles what changed, whatever the version.
+        # An installed SFCPerf notes for which version the tools are. In a source tree, make
+        # compiles what changed, whatever the version.
         (folder / binaries.VERSION_FILE).write_text(f"{sfcperf.__version__}\n")
     return folder
 
@@ -89,7 +91,7 @@ def _variables() -> dict[str, Any]:
 
 
 def _distribution() -> str:
-    """As Ansible names it; empty if unknown."""
+    """Return the name of the distribution as Ansible names it; empty if it is unknown."""
     try:
         identity = platform.freedesktop_os_release().get("ID", "")
     except OSError:
@@ -98,6 +100,7 @@ def _distribution() -> str:
 
 
 def _installed() -> set[str]:
+    """Return the names of the installed Debian packages; empty if there is no dpkg."""
     query = find("dpkg-query")
     if query is None:
         return set()
@@ -115,7 +118,8 @@ def _installed() -> set[str]:
 
 
 def _beside_python(name: str) -> str:
-    """A command of the environment that SFCPerf is installed in, which need not be activated."""
+    """Return the path of a command in the environment in which SFCPerf is installed, which need not
+    be activated, or else on the PATH. Raises EnvironmentLacks if it is in neither."""
     path = Path(sys.executable).with_name(name)
     found = str(path) if path.is_file() else find(name)
     if found is None:
@@ -130,7 +134,8 @@ def _run(
     settings: dict[str, str],
     output: Any = None,
 ) -> None:
-    """Raises EnvironmentLacks with the end of what was put into `output`, if it was."""
+    """Run a command. `output`: file for what it prints, or None to let the user see it. Raises
+    EnvironmentLacks when the command fails, with the end of what is in `output`."""
     try:
         done = subprocess.run(
             argv,

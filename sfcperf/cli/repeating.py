@@ -26,7 +26,8 @@ from sfcperf.workflow.repeats import workflow_of_run
 def start_campaign(
     workflow: Workflow, results: Path, *, source: Mapping[str, Any], quiet: bool
 ) -> int:
-    """Measure all runs; gives the worst exit code. Raises what stops the campaign."""
+    """Measure all runs of a new campaign; return the worst exit code. Raises the error that stops
+    the campaign."""
     repeat = Repeat(1, workflow.design.runs, new_campaign(workflow.name))
     todo = range(1, repeat.of + 1)
     with _told(results, repeat.campaign, quiet=quiet):
@@ -34,8 +35,8 @@ def start_campaign(
 
 
 def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
-    """Continue the runs that did not end, and measure those that were not begun. Raises InputError
-    if nothing is left to do, and what stops the campaign."""
+    """Continue the runs that did not end, and measure those that were not begun; return the worst
+    exit code. Raises InputError if nothing is left to do, and the error that stops the campaign."""
     folder, stores = campaign_of(name, results)
     repeat = Repeat.of_manifest(stores[0].manifest())
     assert repeat is not None
@@ -70,7 +71,8 @@ def resume_campaign(name: str, results: Path, *, quiet: bool) -> int:
 
 
 def told_after(store: RunStore, *, quiet: bool) -> None:
-    """After a single run was resumed: what its campaign needs, if it has one."""
+    """After a single run was resumed, say how far its campaign is and what comes next; nothing if
+    it belongs to none."""
     repeat = Repeat.of_manifest(store.manifest())
     if repeat is not None:
         _tell(store.folder.resolve().parent, repeat.campaign, quiet=quiet)
@@ -90,7 +92,8 @@ def _measure(
     quiet: bool,
     command: Sequence[str] = (),
 ) -> list[int]:
-    """The exit codes of these runs; `command`: the one that began the campaign, if not ours."""
+    """Measure the runs with the numbers `todo`; return their exit codes. `command`: the command
+    line that began the campaign; empty if that is this process."""
     codes = []
     for index in todo:
         if not quiet:
@@ -118,7 +121,8 @@ def _told(results: Path, campaign: str, *, quiet: bool) -> Iterator[None]:
 
 
 def _code(begin: partial[Any], *, quiet: bool, command: Sequence[str] = ()) -> int:
-    """Of one run. A run that fails does not prevent the next one; what would fail them all does."""
+    """Measure one run, and return its exit code. A run that fails does not prevent the next one; an
+    error that would stop all of them is raised."""
     try:
         return int(executed(begin, quiet=quiet, command=command))
     except (InputError, EnvironmentLacks, InterruptedRun):
@@ -128,11 +132,13 @@ def _code(begin: partial[Any], *, quiet: bool, command: Sequence[str] = ()) -> i
 
 
 def _tell(results: Path, campaign: str, *, quiet: bool, stopped: bool = False) -> None:
-    """Which runs exist and what comes next; keeps the noise floor of complete ones."""
+    """Say which runs of a campaign exist and what comes next, and keep the noise floor of complete
+    ones. `stopped`: an error has stopped the campaign, so that this goes to stderr."""
     try:
         stores = campaign_runs(results, campaign)
     except InputError:
-        # Not even the results folder could be made: the error that stopped the campaign says so.
+        # The results folder cannot be read, as it could not even be created: the error that stopped
+        # the campaign says so.
         return
     if not stores:
         return
@@ -167,7 +173,8 @@ def _keep(done: list[RunStore], *, quiet: bool) -> None:
 
 
 def _comparison(results: Path, campaign: str, first: RunStore) -> str:
-    """A line that compares the campaign with the one before."""
+    """Return a command that compares the campaign: its variants, or the campaign with the one
+    before."""
     manifest = first.manifest()
     where = "" if str(results) == "results" else f" --results {results}"
     if manifest.get("variants"):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run(spec: ReplaySpec) -> int:
-    """Run or resume; gives the exit code of `sfcperf run`."""
+    """Start or resume the replay; return the exit code that `sfcperf run` would have."""
     from sfcperf import plugins
     from sfcperf.cli.outcome import counts_text, failures, warnings
     from sfcperf.cli.terminal.lines import say
@@ -39,7 +39,7 @@ def run(spec: ReplaySpec) -> int:
     answer = Path(spec.answer)
     points = [point for module in modules for point in module.points()]
     with plugins.further(points), progress(quiet=spec.quiet) as listener:
-        # Whatever is shown, the parent learns the folder at once.
+        # The parent learns the run folder at once, whichever display there is.
         show_start = listener.started
 
         def started(folder: Path, trials: int, done: int, planned_s: float) -> None:
@@ -77,7 +77,8 @@ def _start(spec: ReplaySpec, listener: Listener) -> Outcome:
 
 
 def _resume(spec: ReplaySpec, listener: Listener) -> Outcome:
-    """As the workflow in the run folder says, which had its options when it began."""
+    """Continue the replay with the workflow in its run folder: the options were applied to it when
+    the replay began."""
     from sfcperf.control import run as control
 
     return control.resume(
@@ -89,7 +90,7 @@ def _resume(spec: ReplaySpec, listener: Listener) -> Outcome:
 
 
 def _show(spec: ReplaySpec, workflow: Workflow) -> None:
-    """What is executed next, from the object that is executed."""
+    """Show the workflow that is executed next, from the very object that is executed."""
     from sfcperf.cli.terminal.lines import say
     from sfcperf.package.replay.describe import workflow_lines
 
@@ -98,7 +99,7 @@ def _show(spec: ReplaySpec, workflow: Workflow) -> None:
 
 
 def _check_unchanged(spec: ReplaySpec) -> None:
-    """Raises InputError when the workflow or a file of the package is not what was shown."""
+    """Raise InputError when the workflow or a file of the package is not what was shown."""
     from sfcperf.errors import InputError
     from sfcperf.package.archive import hash_file
     from sfcperf.package.replay.describe import digest
@@ -129,7 +130,8 @@ def _run_given() -> int:
 
 
 def _end_with(parent: int) -> None:
-    """An orderly end as soon as the parent is gone. Raises Interrupted when it is gone already."""
+    """Let this process end in order as soon as the parent is gone. Raises Interrupted when it is
+    gone already."""
     from sfcperf.control.interrupts import Interrupted
     from sfcperf.environment.parent import end_with
 

@@ -11,12 +11,13 @@ from sfcperf.elasticsearch.target import Target
 from sfcperf.elasticsearch.verify import Findings
 
 SHOWN = 5
-"""Ids that a finding names."""
+"""Largest number of ids that a finding names."""
 
 
 @contextmanager
 def sending_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar per data stream on a terminal, nothing elsewhere."""
+    """Show a bar for each data stream, on a terminal only. Yields the function that is called with
+    the stream, the number of documents sent, and their total number."""
     if not sys.stderr.isatty():
         yield lambda _stream, _done, _total: None
         return
@@ -36,7 +37,8 @@ def sending_bar() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def show_sent(run_id: str, target: Target, sent: Mapping[str, SendCounts]) -> None:
-    """The number of documents sent: `sfcperf-trials  143 documents: 140 new, 3 already there`."""
+    """Print how many documents each stream has, such as `sfcperf-trials  143 documents: 140 new, 3
+    already there`."""
     print(f"{run_id} -> {target.name}")
     width = max(map(len, sent))
     for stream, counts in sent.items():
@@ -46,7 +48,8 @@ def show_sent(run_id: str, target: Target, sent: Mapping[str, SendCounts]) -> No
 
 
 def show_findings(run_id: str, target: Target, findings: Sequence[Findings]) -> None:
-    """What was compared, and each difference with the first ids."""
+    """Print for each stream whether all documents are there once, and the first ids of those that
+    differ."""
     print(f"{run_id} -> {target.name}")
     width = max(len(found.stream) for found in findings)
     for found in findings:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 
 def shipped(folder: str = ".") -> dict[str, Path]:
-    """Name -> file: the workflows, or what is in a folder beside them (`profiles`)."""
+    """Return name -> file of the shipped workflows, or of the files in a folder beside them
+    (`profiles`)."""
     found = Path(str(files("sfcperf.workflows"))) / folder
     return {file.stem: file for file in sorted(found.glob("*.json"))}

@@ -26,7 +26,7 @@ Results = Iterable[Window | TraceEnd]
 
 
 class _Means:
-    """Mean of each metric over the windows in which it is defined."""
+    """Computes the mean of each metric over the windows in which it is defined."""
 
     def __init__(self) -> None:
         self._sums = dict.fromkeys(METRICS, 0.0)
@@ -44,7 +44,8 @@ class _Means:
 
 
 def print_json(trace: str, simulation: Simulation, results: Results) -> None:
-    """One document, whose windows are written as they come: a trace may have any number."""
+    """Print one JSON document. Its windows are written as they come, as a trace may have any number
+    of them."""
     means = _Means()
     addresses: dict[str, None] = {}
     settings = {
@@ -115,12 +116,12 @@ def _flows(listing: Listing) -> Iterator[dict[str, Any]]:
 
 
 def print_text(trace: str, simulation: Simulation, results: Results) -> None:
-    """A line per window, the means, and the heavy hitters of the last window."""
+    """Print a line for each window, the means, and the heavy hitters of the last window."""
     heads = ("window", "packets", "sources", "reported", *METRICS, "flows listed")
     means = _Means()
     last: Window | None = None
     for place, result in enumerate(results):
-        # Not before: reading the trace may fail.
+        # The heading waits for the first result: reading the trace may fail.
         if place == 0:
             print(_row(heads))
         if isinstance(result, Window):
@@ -180,7 +181,7 @@ def _warn(end: TraceEnd) -> None:
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """The sizes, with the equation that each follows."""
+    """Yield lines with the planned sizes, and the equation that each follows."""
     sizes = plan.sizes
     yield (
         f"count-min sketch  {sizes.cms_rows} rows of {sizes.cms_columns} columns:"
@@ -219,6 +220,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def _listings(success: Success) -> str:
+    """Say in how many simulated windows an IBLT gave back every flow: that is how a user sees
+    whether it has enough cells."""
     return (
         f"{success.complete} of {success.tables} simulated windows listed fully"
         f" ({100 * success.share:.2f} %, 95 % interval {100 * success.low:.2f} to"

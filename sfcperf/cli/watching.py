@@ -38,23 +38,24 @@ from sfcperf.results.trial_values import trial_means
 from sfcperf.workflow.model import Workflow
 
 LOOK_S = 1.0
-"""Time between two looks at the folder; drawing and reading cost CPU time of the machine that is
-measured."""
+"""Shortest time between two looks at the folder, seconds. Drawing and reading cost CPU time of the
+machine that is measured."""
 SHARE = 0.02
-"""Of a CPU, at most, for reading and drawing."""
+"""Largest share of a CPU for reading and drawing."""
 _LINES_ABOVE = 12
-"""Of a terminal, for all but the rows of the table."""
+"""Lines of a terminal that are kept for everything but the rows of the table."""
 
 
 def watch(store: RunStore) -> LiveRun:
-    """Show a run until no process executes it; gives its last state. Raises InputError when the
-    folder is damaged."""
+    """Show a run until no process executes it any more; return its last state. Raises InputError
+    when the folder is damaged."""
     out = console()
     return _pictures(store, out) if out.is_terminal else _lines(store)
 
 
 def _looks(store: RunStore) -> Iterator[LiveRun]:
-    """The run after each pause, until it has ended; the folder is read when it has changed."""
+    """Yield the state of a run after each pause, until the run has ended. The folder is only read
+    if it has changed."""
     live = None
     version: object = None
     spent_s = 0.0
@@ -65,12 +66,13 @@ def _looks(store: RunStore) -> Iterator[LiveRun]:
         if (now := version_of(store)) != version or live is None:
             version, live = now, look_at(store)
         yield replace(live, seen_at=datetime.now(UTC))
-        # The first look imports libraries.
+        # The first look does not count: it imports libraries.
         spent_s = 0.0 if is_first else time.process_time() - began_s
 
 
 def _lines(store: RunStore) -> LiveRun:
-    """A line per trial that was recorded since."""
+    """Print the state of the run, and then a line for each trial, as soon as it is recorded; return
+    the last state."""
     seen: set[str] = set()
     print(state_text(look_at(store)), flush=True)
     for live in _looks(store):
@@ -83,7 +85,8 @@ def _lines(store: RunStore) -> LiveRun:
 
 
 def _told(record: TrialRecord) -> str:
-    """`ping: valid, rtt 17 µs`: the first metric is the probe's main one."""
+    """Say what became of a trial, such as `ping: valid, rtt 17 µs`. The value is that of the first
+    metric, which is the probe's main one."""
     if not record.samples:
         return verdict_text(record)
     metric, unit = record.samples[0]["metric"], record.samples[0]["unit"]
@@ -93,6 +96,8 @@ def _told(record: TrialRecord) -> str:
 
 
 def _pictures(store: RunStore, out: Console) -> LiveRun:
+    """Draw the run at each look; return its last state. Its trials are only summarised again when
+    there are new ones, or one has another status."""
     rows: list[Summary] = []
     summarised: object = None
     workflow = RunData(store, store.run_id).workflow
@@ -110,8 +115,9 @@ def _pictures(store: RunStore, out: Console) -> LiveRun:
 def picture(
     live: LiveRun, workflow: Workflow | None, rows: Sequence[Summary], height: int
 ) -> RenderableType:
-    """All that is known, in so many lines of a terminal; of many scenarios, those measured last.
-    Without a workflow, because it cannot be loaded here, the time that is left is not known."""
+    """Draw all that is known of a run, in `height` lines of a terminal. If there are many
+    scenarios, it shows those measured last. `workflow` is None if it cannot be loaded here: the
+    time that is left is then not known."""
     bar = Table.grid(padding=(0, 1), expand=True)
     bar.add_column(ratio=1)
     bar.add_column(no_wrap=True)
@@ -133,7 +139,7 @@ def picture(
 
 
 def state_text(live: LiveRun) -> str:
-    """`20261124-...: measuring, for 2 min`."""
+    """Say what a run is doing, such as `20261124-...: measuring, for 2 min`."""
     run_id, state = live.manifest["run_id"], live.manifest["state"]
     if live.status == "running":
         return f"{run_id}: {state}, for {duration_text(live.elapsed_s)}"
@@ -141,7 +147,7 @@ def state_text(live: LiveRun) -> str:
 
 
 def ended_text(live: LiveRun) -> str:
-    """How a run ended, for people."""
+    """Say how a run ended."""
     if live.status == "complete":
         done = live.manifest["state"] == "done"
         return "the run is complete" if done else "all trials are done, but not all was published"
@@ -160,7 +166,7 @@ def _details(live: LiveRun, workflow: Workflow | None) -> Iterator[str]:
     if account := live.manifest.get("noise"):
         yield account_text(account)
     for finding in noise_findings(live.manifest, live.trials):
-        # The first sentence; the report has all.
+        # Only the first sentence; the report has all of them.
         yield f"noise:  {finding.partition('. ')[0].rstrip('.')}"
 
 
@@ -171,8 +177,8 @@ def _current_text(trial: CurrentTrial) -> str:
 
 
 def values_table(rows: Sequence[Summary], trials: Sequence[TrialRecord]) -> Table:
-    """For each row its centre and interval as far as they are known, its last value in the same
-    unit, and how many trials count."""
+    """Return a table with, for each row, its centre and interval as far as they are known, its last
+    value in the same unit, and how many trials count."""
     last = {
         (record.scenario_id, record.label, metric): value
         for record in trials
@@ -207,8 +213,8 @@ def values_table(rows: Sequence[Summary], trials: Sequence[TrialRecord]) -> Tabl
 def _last_measured(
     rows: Sequence[Summary], trials: Sequence[TrialRecord], most: int
 ) -> list[Summary]:
-    """The rows in their order, without those of scenarios whose last trial is the oldest. A
-    scenario takes a line more than it has rows."""
+    """Return the rows of the scenarios that were measured last, in their order: as many as fit into
+    `most` lines. A scenario takes one line more than it has rows."""
     latest = dict.fromkeys(record.scenario_id for record in reversed(trials))
     chosen: set[str] = set()
     for scenario_id in latest:

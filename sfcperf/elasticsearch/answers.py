@@ -13,19 +13,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Action = tuple[Mapping[str, Mapping[str, Any]], str | None]
-"""Of a bulk request: `{"create": {"_id": ...}}` and the document, if the action has one."""
+"""An action of a bulk request: `{"create": {"_id": ...}}`, and the document as JSON text. That is
+None for an action without a document."""
 _LONGEST_REASON = 500
-"""Characters of what a server says that a message quotes."""
+"""Largest number of characters that a message quotes of what a server says."""
 _HINT = "is something between this machine and the server? Look at the server's log"
 
 
 class DeliveryRefused(EnvironmentLacks):
-    """The cluster did not take what was sent, and the run is not to blame: it waits."""
+    """The cluster did not take what was sent, and the run is not to blame: it is kept and sent
+    later."""
 
 
 def part(answer: Any, kind: type[T], *path: str) -> T:
-    """What an answer has at a path. Raises DeliveryRefused when it is not there, or of another
-    type."""
+    """Return what an answer has at a path of keys. Raises DeliveryRefused when there is nothing, or
+    something of another type than `kind`."""
     found = getattr(answer, "body", answer)
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -37,13 +39,14 @@ def part(answer: Any, kind: type[T], *path: str) -> T:
 
 
 def acknowledged(answer: Any) -> None:
-    """Raises DeliveryRefused unless the server says that it has done what it was asked for."""
+    """Raise DeliveryRefused unless the server says that it has done what it was asked for."""
     if not part(answer, bool, "acknowledged"):
         raise DeliveryRefused("the server did not acknowledge a change in time")
 
 
 def hits(answer: Any) -> list[Mapping[str, Any]]:
-    """Of a search; each has `_id` and `_index`. Raises DeliveryRefused."""
+    """Return the hits of a search; each has `_id` and `_index`. Raises DeliveryRefused if the
+    answer has another form."""
     found = part(answer, list, "hits", "hits")
     for hit in found:
         part(hit, str, "_id")
@@ -54,7 +57,7 @@ def hits(answer: Any) -> list[Mapping[str, Any]]:
 def bulk(
     client: Elasticsearch, actions: Sequence[Action], **options: Any
 ) -> list[Mapping[str, Any]]:
-    """Send actions in one request; gives the result of each, which has an integer `status`.
+    """Send actions in one request; return the result of each, which has an integer `status`.
 
     Raises DeliveryRefused, and what the client raises.
     """
@@ -73,7 +76,8 @@ def bulk(
 
 
 def reason(document: Any) -> str:
-    """Why the server refuses, from its answer or from one result of it; short, and printable."""
+    """Return why the server refuses, in its own words, shortened and printable. `document`: its
+    answer, or one result of a bulk request."""
     error = document.get("error") if isinstance(document, Mapping) else None
     found = error.get("reason") if isinstance(error, Mapping) else error
     return shortened(printable(str(found)), _LONGEST_REASON) if found else "it does not say why"

@@ -19,9 +19,9 @@ from sfcperf import strict_json
 from sfcperf.elasticsearch.answers import DeliveryRefused
 
 MAX_BYTES = 1 << 26
-"""Of an answer; a page of ids has 1 MiB."""
+"""Largest size of an answer; a page of ids has 1 MiB."""
 MAX_VALUES = 1_000_000
-"""In the JSON of an answer; a page of ids has 50,000."""
+"""Largest number of values in the JSON of an answer; a page of ids has 50,000."""
 
 
 class BoundedNode(Urllib3HttpNode):
@@ -38,6 +38,9 @@ class BoundedNode(Urllib3HttpNode):
 
 
 class _Response(http.client.HTTPResponse):
+    """An answer that is read through _BoundedBody. Raises DeliveryRefused if it is compressed:
+    decompressing could give far more bytes than are counted."""
+
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
         self.fp = io.BufferedReader(_BoundedBody(self.fp.detach(), sock))
@@ -49,7 +52,7 @@ class _Response(http.client.HTTPResponse):
 
 
 class _BoundedBody(io.RawIOBase):
-    """The bytes of one answer."""
+    """Reads the bytes of one answer, and raises when they are too many or come too late."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
         self._raw = raw
@@ -77,8 +80,10 @@ class _BoundedBody(io.RawIOBase):
 
 
 class BoundedJson(JsonSerializer):
-    """JSON that is neither too deep nor too large for the memory."""
+    """The library's JSON parser, which refuses JSON that is too deep, or too large for the
+    memory."""
 
     def json_loads(self, data: bytes) -> Any:
-        """Raises ValueError; to the library, such an answer is not JSON."""
+        """Parse JSON. Raises ValueError also for too many values or too deep ones: the library then
+        takes the answer for one that is not JSON."""
         return strict_json.loads(data, max_values=MAX_VALUES)

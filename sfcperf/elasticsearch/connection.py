@@ -23,32 +23,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REQUEST_TIMEOUT_S = (10.0, 60.0)
-"""A request may take as long as the user's patience, within these limits."""
+"""Shortest and longest timeout of a request. In between, it is the time for which the user lets us
+retry."""
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 10.0
 AWAY = frozenset({429, 502, 503, 504})
-"""Statuses of a server, or of a proxy before it, that may be well again in a moment."""
+"""HTTP statuses of a server, or of a proxy before it, that may be able to answer in a moment."""
 
 
 class ServerAway(DeliveryRefused):
-    """The cluster does not answer now: what was to be sent waits."""
+    """The cluster does not answer now: what was to be sent is kept and sent later."""
 
 
 def client_library() -> Requirement:
-    """The Python package of the client."""
+    """Return the requirement for the Python package of the client."""
     return python_packages(["elasticsearch"], "elasticsearch")
 
 
 def connect(target: Target, retry_s: float) -> Elasticsearch:
-    """A client; nothing is sent yet. Raises InputError for certificates that cannot be read, and
-    EnvironmentLacks without the extra `elasticsearch`."""
+    """Make a client; nothing is sent yet. Raises InputError for certificates that cannot be read,
+    and EnvironmentLacks if the extra `elasticsearch` is not installed."""
     refuse_unmet([client_library()])
     from elasticsearch import Elasticsearch, ElasticsearchWarning
 
     from sfcperf.elasticsearch.bounds import BoundedJson, BoundedNode
 
     least_s, most_s = REQUEST_TIMEOUT_S
-    # That a cluster has no passwords is its owner's to know, and not in every message of ours.
+    # The library warns of a cluster without passwords at each request: its owner knows that.
     warnings.filterwarnings("ignore", category=ElasticsearchWarning)
     secure = all(url.startswith("https://") for url in target.urls)
     try:
@@ -57,7 +58,7 @@ def connect(target: Target, retry_s: float) -> Elasticsearch:
             request_timeout=max(least_s, min(retry_s, most_s)),
             node_class=BoundedNode,
             serializer=BoundedJson(),
-            # We retry ourselves: what a lost answer leaves open must be looked up first.
+            # The library must not retry: after a lost answer, we first look up what the server has.
             max_retries=0,
             retry_on_timeout=False,
             **(_tls(target) if secure else {}),
@@ -71,7 +72,7 @@ def connect(target: Target, retry_s: float) -> Elasticsearch:
 
 def _tls(target: Target) -> dict[str, Any]:
     if target.fingerprint:
-        # The certificate itself is known: who signed it does not matter.
+        # The fingerprint identifies the certificate itself: who signed it does not matter.
         return {"ssl_assert_fingerprint": target.fingerprint}
     if target.insecure:
         return {"verify_certs": False, "ssl_show_warn": False}
@@ -80,9 +81,9 @@ def _tls(target: Target) -> dict[str, Any]:
 
 @contextmanager
 def explaining(target: Target) -> Iterator[None]:
-    """Errors of the client become ours.
+    """Turn errors of the client library into ours.
 
-    Raises ServerAway for what may pass, DeliveryRefused for other faults of the server,
+    Raises ServerAway for faults that may pass, DeliveryRefused for other faults of the server,
     EnvironmentLacks for what it refuses.
     """
     from elastic_transport import SerializationError, TlsError
@@ -115,9 +116,9 @@ def explaining(target: Target) -> Iterator[None]:
 
 
 def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
-    """What `step` gives, tried again for `retry_s` while the server is away.
+    """Call `step` and return its result; call it again, for `retry_s`, while the server is away.
 
-    `step` must bear being repeated. Raises ServerAway, DeliveryRefused, EnvironmentLacks.
+    `step` must be repeatable. Raises ServerAway, DeliveryRefused, EnvironmentLacks.
     """
 
     def explained() -> T:
@@ -134,8 +135,8 @@ def with_retries(target: Target, retry_s: float, step: Callable[[], T]) -> T:
 
 
 def of_status(status: int, explanation: str, target: Target) -> EnvironmentLacks:
-    """What the status of an answer, or of one document in it, means. `explanation`: the server's,
-    printable."""
+    """Return the error for the HTTP status of an answer, or of one document in it. `explanation`:
+    the server's words, printable."""
     text = f"{status}, {explanation}"
     if status in AWAY:
         return ServerAway(f"the server is unavailable for now: {text}", where=target.name)
@@ -157,6 +158,6 @@ def of_status(status: int, explanation: str, target: Target) -> EnvironmentLacks
 
 
 def _text(error: Exception) -> str:
-    """First line of what went wrong, without the name of the connection's class before it; the
-    causes that the client collects say it again."""
+    """Return the first line of an error, without the name of the connection's class before it. The
+    other lines are causes that only repeat it."""
     return printable(str(getattr(error, "message", error)).partition("\n")[0].rpartition("): ")[2])

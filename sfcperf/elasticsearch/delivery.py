@@ -23,10 +23,10 @@ def deliver(
     retry_s: float = RETRY_S,
     keep: type[SfcperfError] = SfcperfError,
 ) -> Mapping[str, SendCounts]:
-    """Send a run, now or later.
+    """Send a run now; if that fails, note it in the spool, from where it is sent later.
 
-    Raises what `send` does; after an error of the kind `keep` the run waits in the spool, as it
-    does when it waited before, or when this process is killed.
+    Raises what `send` raises. The run waits in the spool after an error of the class `keep`, if it
+    waited there before, or if this process is killed. After another error it does not.
     """
     waiting, is_new = spool.enter(store, target)
     try:
@@ -46,8 +46,8 @@ def deliver(
 def deliver_waiting(
     waiting: SpooledRun, *, spool: Spool, progress: Progress, retry_s: float = RETRY_S
 ) -> Mapping[str, SendCounts]:
-    """Send a run from the spool. Raises as `deliver`, and InputError when the run folder is gone
-    or holds another run by now: the entry stays, for its reader to decide."""
+    """Send a run that waits in the spool. Raises as `deliver`, and InputError when the run folder
+    is gone or holds another run by now: the entry stays, so that the user decides."""
     try:
         store = RunStore.open(waiting.folder)
         found = store.run_id

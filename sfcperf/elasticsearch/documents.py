@@ -19,22 +19,24 @@ from sfcperf.results.store import RunStore
 from sfcperf.results.trial_values import trial_means
 
 _ONCE = ("packets", "noise", "notes")
-"""Of a trial, on its first document alone."""
+"""Facts of a trial that only its first document has: other metrics would repeat them."""
 
 
 class Document(NamedTuple):
-    """What is sent."""
+    """A document as it is sent."""
 
     id: str
-    """SHA-256 of run, stream and the key within it: sending it again is no second document."""
+    """SHA-256 of the run, the stream and the document's key in it. It is always the same, so that
+    sending a document again makes no second one."""
     body: str
-    """JSON."""
+    """The document as JSON text."""
     hash: str
-    """SHA-256 of the content, for documents that may change; else empty."""
+    """SHA-256 of the content. Empty for rows of telemetry and flows, which never change."""
 
 
 class Documents:
-    """The documents of one run, stream by stream. Raises InputError when its folder is damaged."""
+    """Makes the documents of one run, stream by stream. Raises InputError when its folder is
+    damaged."""
 
     def __init__(self, store: RunStore) -> None:
         self.store = store
@@ -49,13 +51,14 @@ class Documents:
         }
 
     def count(self, stream: mappings.Stream) -> int:
-        """How many `of` gives."""
+        """Return how many documents `of` yields."""
         if stream.name in self._files:
             return trial_rows.count(self._files[stream.name][1])
         return sum(1 for _ in self.of(stream))
 
     def of(self, stream: mappings.Stream) -> Iterator[Document]:
-        """The documents of a stream; telemetry and flows are read in batches, never as a whole."""
+        """Yield the documents of a stream. Telemetry and flows are read in batches, never as a
+        whole."""
         if stream.name in self._files:
             return self._rows(stream, *self._files[stream.name])
         makers = {"runs": self._runs, "trials": self._of_trials, "summaries": self._summaries}
@@ -66,7 +69,7 @@ class Documents:
     ) -> Document:
         body = _json({**content, "run": {**self._run, **content.get("run", {})}})
         digest = hashlib.sha256(body.encode()).hexdigest()
-        # The hash is of all the rest, and stands at its end.
+        # The hash is that of all other fields, and comes after them.
         own = _json({"document": {"version": mappings.VERSION, "hash": digest}})
         return Document(document_id(self.run_id, stream, key), f"{body[:-1]},{own[1:]}", digest)
 
@@ -78,6 +81,8 @@ class Documents:
         yield (), {"@timestamp": self.manifest["started_at"], **content}
 
     def _of_trials(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+        """Yield (key, content) of a document for each metric of each trial. A trial without samples
+        has one document without a metric, so that failures are visible."""
         declared = _declared_metrics(self.manifest)
         for record in self._trials:
             common = {
@@ -118,7 +123,7 @@ class Documents:
             yield Document(document_id(self.run_id, stream, (trial_id, str(number))), body, "")
 
     def _common(self, record: TrialRecord) -> dict[str, Any]:
-        """What all rows of a trial have."""
+        """Return the fields that all rows of a trial have in common."""
         return {
             "document": {"version": mappings.VERSION},
             "run": self._run,
@@ -129,14 +134,15 @@ class Documents:
 
 
 def document_id(run_id: str, stream: mappings.Stream, key: tuple[str, ...]) -> str:
-    """SHA-256 of run, stream and key, base64url (RFC 4648 section 5) without padding."""
+    """Return the id of a document: SHA-256 of run, stream and key, in base64url (RFC 4648 section
+    5) without padding."""
     text = "\0".join((run_id, stream.name, *key))
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
     return urlsafe_b64encode(digest)[:43].decode()
 
 
 def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """(Probe label, metric) -> what the probe declared of it."""
+    """Return (probe label, metric) -> what the probe declared of the metric."""
     return {
         (probe["label"], metric["name"]): {
             "better": metric["better"],
@@ -148,7 +154,8 @@ def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], dict
 
 
 def _run_facts(manifest: Mapping[str, Any], attempts: AttemptCounts) -> dict[str, Any]:
-    """The manifest with what is made from it; what changes while a run is published is left out."""
+    """Return the manifest, and facts that are derived from it. They replace entries of the same
+    name, which are too detailed for a document."""
     return {
         **manifest,
         "duration_s": run_s(manifest),
@@ -162,7 +169,7 @@ def _run_facts(manifest: Mapping[str, Any], attempts: AttemptCounts) -> dict[str
 
 
 def _trial_facts(record: TrialRecord, *, first: bool) -> dict[str, Any]:
-    """Of its first document, or of the others."""
+    """Return the facts of a trial for its first document, or for its others, which lack some."""
     counts, loss = attempt_counts([record]), record.loss
     failures = [failed.reason for failed in record.failed_attempts]
     return {
@@ -178,7 +185,8 @@ def _trial_facts(record: TrialRecord, *, first: bool) -> dict[str, Any]:
 
 
 def _taken(stream: mappings.Stream, parent: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields below `parent` that there are facts about; null where these lack a part."""
+    """Return the stream's fields below `parent` whose source begins with a key of `facts`. A field
+    is null if the facts lack a later part of its source."""
     taken: dict[str, Any] = {}
     for field in stream.fields:
         *parents, last = field.name.split(".")
@@ -191,7 +199,7 @@ def _taken(stream: mappings.Stream, parent: str, facts: Mapping[str, Any]) -> di
 
 
 def _metrics(record: TrialRecord) -> list[dict[str, Any]]:
-    """Each metric of a trial: its mean, and what the mean was made of."""
+    """Return for each metric of a trial its mean, and the values that the mean was made of."""
     units = {sample["metric"]: sample["unit"] for sample in record.samples}
     values: dict[str, list[float]] = {name: [] for name in units}
     for sample in record.samples:
@@ -205,5 +213,5 @@ def _metrics(record: TrialRecord) -> list[dict[str, Any]]:
 
 
 def _json(value: Any) -> str:
-    """Compact, in one order."""
+    """Return compact JSON. The order of the keys stays, so that equal content has equal hashes."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)

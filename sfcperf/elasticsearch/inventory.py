@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 PAGE = 5000
 MOST_TIMES = 10
 MOST_BESIDES = 100_000
-"""Documents of a run that a stream may have: so many times those of the run folder, and so many
-besides."""
+"""A stream may have MOST_TIMES as many documents of a run as the run folder gives, and MOST_BESIDES
+more. A server that lists even more is not believed."""
 _SCROLL = "5m"
 
 
@@ -26,13 +26,14 @@ class Entry:
 
     id: str
     index: str
-    """Backing index."""
+    """Name of the backing index that has it."""
     hash: str
-    """Of its content; empty where the stream has none."""
+    """Hash of its content; empty in a stream whose documents have none."""
 
 
 def count(client: Elasticsearch, stream: str, run_id: str) -> int:
-    """Documents of a run in a stream, everything sent so far included; 0 without the stream.
+    """Count the documents of a run in a stream, including all that was sent so far; 0 if the stream
+    does not exist.
     Raises DeliveryRefused, and what the client raises."""
     client.indices.refresh(index=stream, ignore_unavailable=True)
     answer = client.count(index=stream, query=_of(run_id), ignore_unavailable=True)
@@ -42,7 +43,7 @@ def count(client: Elasticsearch, stream: str, run_id: str) -> int:
 def entries(
     client: Elasticsearch, stream: str, run_id: str, *, expected: int = 0
 ) -> Iterator[Entry]:
-    """All of them, a page at a time, as of one moment.
+    """Yield all documents of a run in a stream, a page at a time, as they are at one moment.
 
     Raises DeliveryRefused when they are many more than `expected`, and what the client raises.
     """
@@ -73,7 +74,8 @@ def entries(
 
 
 def hash_of(hit: Mapping[str, Any]) -> str:
-    """Of a hit's content, when `document.hash` was among the fields asked for; else empty."""
+    """Return the hash of a hit's content. Empty if the document has none, or if the search did not
+    ask for the field `document.hash`."""
     if "fields" not in hit:
         return ""
     found = part(hit, list, "fields", "document.hash")
@@ -94,7 +96,8 @@ def remove(client: Elasticsearch, found: Sequence[Entry]) -> None:
 
 
 def _forget(client: Elasticsearch, answer: Any) -> None:
-    """The server forgets a search by itself after a while; until then it holds resources."""
+    """Tell the server to end a search, which holds resources there. If that fails, the server ends
+    it by itself after a while."""
     from elasticsearch import ApiError, TransportError
 
     with suppress(DeliveryRefused, ApiError, TransportError):

@@ -10,7 +10,7 @@ from sfcperf.results.store import RunStore
 
 
 class Scenarios:
-    """The scenarios of a run, as all of its documents name them."""
+    """Makes the fields that name a scenario, the same in all documents of a run."""
 
     def __init__(self, store: RunStore, manifest: Mapping[str, Any]) -> None:
         self._levels = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
@@ -18,8 +18,8 @@ class Scenarios:
         self._known: dict[str, dict[str, Any]] = {}
 
     def fields(self, scenario_id: str, levels: Mapping[str, Any]) -> dict[str, Any]:
-        """`scenario`, `factor`, `level` and, where it is known, `chain.length`; `levels` as the
-        document to send has them."""
+        """Return the fields `scenario`, `factor`, `level` and, if it is known, `chain.length`.
+        `levels`: those of the scenario, as the trial's or summary's record has them."""
         if scenario_id not in self._known:
             self._known[scenario_id] = self._fields(scenario_id, levels)
         return self._known[scenario_id]
@@ -37,17 +37,18 @@ class Scenarios:
 
 
 def label(levels: Mapping[str, Any]) -> str:
-    """`chain_length=2 topology=T1`; without factors there is one scenario, `all`."""
+    """Name a scenario by its levels, such as `chain_length=2 topology=T1`. Without factors there is
+    only one scenario, `all`."""
     return " ".join(f"{name}={level_text(level)}" for name, level in levels.items()) or "all"
 
 
 def field_name(factor: str) -> str:
-    """A factor as part of a field's name: a dot would make an object of it."""
+    """Return a factor's name as part of a field's name: a dot in it would make an object."""
     return factor.replace(".", "_")
 
 
 def _lengths(store: RunStore) -> dict[str, int]:
-    """Scenario -> number of its SFs, as it was resolved."""
+    """Return scenario id -> number of SFs in its chain, as plan.json has it."""
     return {
         name: len(scenario["chain"]["functions"]) for name, scenario in store.resolved().items()
     }

@@ -34,7 +34,8 @@ FieldType = Literal[
 ]
 
 KEYWORD_LENGTH = 1024
-"""Characters of a keyword that can be searched; longer ones are kept, not found."""
+"""Longest keyword that is indexed, in characters. Longer ones are kept, but no search finds
+them."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Field:
     """A field of a data stream."""
 
     name: str
-    """Dotted; a last part `*` stands for any name (factors)."""
+    """Name with dots; a last part `*` stands for any name (of a factor)."""
     type: FieldType
     """Elasticsearch's type of the field."""
     description: str
@@ -50,7 +51,8 @@ class Field:
     """SI unit; `1` for a count or a ratio; empty for what has none, and for `metric.*`, whose
     unit is in `metric.unit`."""
     source: str
-    """Path of its value in what a document is made from (the manifest, a trial's record, ...)."""
+    """Path of its value in the facts that a document is made from (the manifest, a trial's record,
+    ...)."""
 
     @property
     def is_pattern(self) -> bool:
@@ -60,10 +62,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Stream:
-    """A data stream."""
+    """A data stream of Elasticsearch, with its fields."""
 
     name: str
-    """`trials`: behind a prefix, `sfcperf-trials`."""
+    """Name without the prefix: `trials`, whose data stream is `sfcperf-trials`."""
     description: str
     """What one document is."""
     fields: tuple[Field, ...]
@@ -73,7 +75,7 @@ class Stream:
 
 
 VERSION = 1
-"""Of the streams' fields; templates and documents carry it."""
+"""Version of the streams' fields; templates and documents contain it."""
 
 
 def _streams() -> dict[str, Stream]:
@@ -81,7 +83,7 @@ def _streams() -> dict[str, Stream]:
     groups = table["groups"]
     streams = {}
     for name, stream in table["streams"].items():
-        # Text names a group of fields that streams share.
+        # A text instead of a field names a group of fields that streams share.
         parts = (groups[part] if isinstance(part, str) else [part] for part in stream["fields"])
         fields = tuple(_field(**entry) for part in parts for entry in part)
         streams[name] = Stream(name, stream["about"], fields, stream["mutable"])
@@ -97,16 +99,17 @@ STREAMS: Mapping[str, Stream] = _streams()
 RUNS, TRIALS, SUMMARIES, TELEMETRY, FLOWS = STREAMS.values()
 
 PREFIX = "sfcperf"
-"""Before a stream's name, unless the user has another."""
+"""Prefix of a stream's name, unless the user gives another."""
 
 
 def data_stream(stream: Stream, prefix: str = PREFIX) -> str:
-    """Name of the data stream on the server: `sfcperf-trials`."""
+    """Return the name of the data stream on the server, such as `sfcperf-trials`."""
     return f"{prefix}-{stream.name}"
 
 
 def mappings(stream: Stream) -> dict[str, Any]:
-    """The `mappings` of the stream's index template: explicit, nothing else is indexed."""
+    """Return the `mappings` of the stream's index template. Fields that they do not name are not
+    indexed."""
     properties: dict[str, Any] = {}
     for field in stream.fields:
         *parents, last = field.name.split(".")
@@ -117,7 +120,7 @@ def mappings(stream: Stream) -> dict[str, Any]:
             continue
         level[last] = _mapping(field)
     for parent in _patterns(stream):
-        # New names below; their type is that of the dynamic template.
+        # New names may come below this object; the dynamic template gives them their type.
         properties[parent] |= {"type": "object", "dynamic": True}
     templates = [
         {parent: {"path_match": field.name, "mapping": _mapping(field)}}
@@ -135,8 +138,8 @@ def _mapping(field: Field) -> dict[str, Any]:
     if field.type in ("keyword", "flattened"):
         mapping["ignore_above"] = KEYWORD_LENGTH
     if field.type == "ip" or (field.is_pattern and field.type != "keyword"):
-        # A level that is no number in some run is no reason to refuse the document, nor is an
-        # address of a network that has others than IP.
+        # A document must not be refused for a level that is no number in some run, or for an
+        # address that is not an IP address.
         mapping["ignore_malformed"] = True
     if field.unit:
         mapping["meta"] = {"unit": field.unit}

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 RETRY_S = 30.0
 Progress = Callable[[str, int, int], None]
-"""Gets data stream, documents that are safe, documents in all."""
+"""Is called with the data stream, the number of its documents that the server has, and the number
+of all its documents."""
 
 
 def send(
@@ -30,7 +31,8 @@ def send(
     retry_s: float = RETRY_S,
     progress: Progress = lambda _stream, _done, _total: None,
 ) -> Mapping[str, SendCounts]:
-    """Send a run; gives what became of its documents, by data stream. Repeatable at any time.
+    """Send a run; return data stream -> what became of its documents. It can be repeated at any
+    time.
 
     Raises ServerAway when a request had no success for `retry_s`, DeliveryRefused when the server
     fails otherwise, EnvironmentLacks when it refuses or another process is sending the run,
@@ -71,8 +73,9 @@ def _stream(
 def _settle(
     client: Elasticsearch, name: str, documents: Documents, stream: Stream, total: int
 ) -> None:
-    """Leave each document once: one may be there twice when a rollover came between a request
-    whose answer was lost and the next; one may be of a summary that is no longer made."""
+    """Remove duplicate and outdated documents, and check that none is missing. A document is there
+    twice if a rollover came between a request whose answer was lost and its repetition. It is
+    outdated if, for example, its summary is no longer made."""
     if inventory.count(client, name, documents.run_id) == total:
         return
     wanted = {document.id for document in documents.of(stream)}
@@ -80,7 +83,7 @@ def _settle(
     surplus = []
     found = inventory.entries(client, name, documents.run_id, expected=total)
     for entry in sorted(found, key=lambda entry: entry.index):
-        # What was measured is never removed; what was derived from it is, when it is outdated.
+        # A measured document is only removed as a duplicate; a derived one also when outdated.
         if entry.id in seen or (stream.mutable and entry.id not in wanted):
             surplus.append(entry)
         seen.add(entry.id)

@@ -19,13 +19,13 @@ API_KEY = "SFCPERF_ES_API_KEY"
 USER = "SFCPERF_ES_USER"
 PASSWORD = "SFCPERF_ES_PASSWORD"
 SERVICE = "sfcperf-elasticsearch"
-"""In the keyring: the password of (SERVICE, URL) is an API key, of (SERVICE, USER@URL) a password.
-"""
+"""Name of the service in the keyring. Its entry for URL is an API key, that for USER@URL is a
+password."""
 
 
 def credentials(target: Target, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Arguments for the client: an API key (encoded, as the server gave it), a user and password,
-    or none.
+    """Return the client's arguments for an API key (encoded, as the server gave it), or for a user
+    and password; empty if there are no secrets.
 
     Raises InputError when a user has no password, or the other way round, and when secrets would
     travel in the clear to another machine.
@@ -42,6 +42,8 @@ def credentials(target: Target, environment: Mapping[str, str] | None = None) ->
 
 
 def _found(target: Target, env: Mapping[str, str]) -> dict[str, Any]:
+    """Return the client's arguments with the first secret that is found: an API key in the
+    environment, a user in the environment, an API key in the keyring."""
     user, password, key = env.get(USER), env.get(PASSWORD), env.get(API_KEY)
     if key:
         if not (key.isascii() and key.isprintable()) or " " in key:
@@ -65,7 +67,8 @@ def _found(target: Target, env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _from_keyring(name: str) -> str | None:
-    """None also where there is no keyring: most servers have none."""
+    """Return a secret from the keyring. None if it is not there, or if there is no keyring, as on
+    most servers."""
     import keyring
     from keyring.errors import KeyringError
 
@@ -82,7 +85,8 @@ def _in_the_clear(url: str) -> bool:
 
 
 def _is_here(host: str) -> bool:
-    """A literal loopback address, or the one name that RFC 6761 reserves for it."""
+    """Whether a host is this machine: a loopback address, or `localhost`, which RFC 6761 reserves
+    for it. Other names may lead elsewhere."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

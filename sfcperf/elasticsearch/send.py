@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
 CHUNK = 1000
-"""Documents of a request: some 500 kB of telemetry."""
+"""Largest number of documents in a request: some 500 kB of telemetry."""
 CHUNK_BYTES = 10_000_000
 THREADS = 3
-"""Requests at a time."""
+"""Number of requests at the same time."""
 
 
 @dataclass
@@ -42,36 +42,36 @@ class SendCounts:
     new: int = 0
     changed: int = 0
     there: int = 0
-    """Were there already, with the same content."""
+    """Documents that were there already, with the same content."""
     repeated: int = 0
-    """Requests that were sent again."""
+    """Number of requests that were sent again."""
 
     @property
     def total(self) -> int:
-        """Documents that are on the server now."""
+        """Number of documents that are on the server now."""
         return self.new + self.changed + self.there
 
 
 @dataclass
 class Sender:
-    """Sends to one data stream."""
+    """Sends the documents of a run to one data stream, each exactly once."""
 
     client: Elasticsearch
     target: Target
     stream: str
     """Name of the data stream."""
     retry_s: float
-    """How long the documents of one request are tried again before the server counts as away."""
+    """How long the documents of one request are sent again before ServerAway is raised, seconds."""
     sent: SendCounts = field(default_factory=SendCounts)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def send(
         self, documents: Iterable[Document], *, look_up: bool, progress: Callable[[int], None]
     ) -> SendCounts:
-        """Send all; a few chunks are in memory at a time, however many documents there are.
+        """Send all documents. Only a few chunks are in memory at a time.
 
-        `look_up` when documents of the run may be there already. `progress` gets the number of
-        documents that are safe by now.
+        `look_up`: documents of the run may be there already, so that ids are looked up first.
+        `progress` is called with the number of documents that the server has by now.
 
         Raises ServerAway when a request was not done within `retry_s`, DeliveryRefused when the
         server fails, EnvironmentLacks when it refuses a document.
@@ -92,7 +92,7 @@ class Sender:
                 while running:
                     running = self._settle(running, progress)
             except BaseException:
-                # Those that wait for the next attempt give up at once.
+                # Requests that wait for their next attempt give up at once.
                 given_up.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -108,15 +108,15 @@ class Sender:
         return left
 
     def _chunk(self, chunk: Sequence[Document], look_up: bool) -> None:
-        """One request, until all of its documents are there, or patience is at its end: however
-        few the server takes at a time."""
+        """Send the documents of one request until all of them are there, or `retry_s` is over. The
+        server may take only some of them at a time."""
         attempts = count()
 
         def attempt() -> None:
             nonlocal chunk
             again = next(attempts) > 0
             self._count(repeated=int(again))
-            # What the server did with an earlier request is not known.
+            # After a first attempt, ids are looked up: nobody knows what the server did with it.
             chunk = self._attempt(chunk, look_up or again, refresh=again)
             if chunk:
                 raise ServerAway("the server is too busy")
@@ -126,7 +126,8 @@ class Sender:
     def _attempt(
         self, chunk: Sequence[Document], look_up: bool, *, refresh: bool
     ) -> list[Document]:
-        """Send what is not there; gives what has to be tried again."""
+        """Send the documents that are not there, or are there with other content; return those that
+        have to be tried again. `refresh`: make earlier writes visible to the look-up."""
         found: Mapping[str, Mapping[str, Any]] = {}
         if look_up:
             if refresh:
@@ -139,7 +140,7 @@ class Sender:
         return again + self._bulk(others, lambda d: _replace(d, found[d.id]))
 
     def _found(self, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-        """Id -> where the stream has it; when it is there twice, the first."""
+        """Return id -> the hit that has it; the one in the first index if there are two."""
         answer = self.client.search(
             index=self.stream,
             query={"ids": {"values": list(ids)}},
@@ -158,7 +159,8 @@ class Sender:
         action: Callable[[Document], answers.Action],
         **options: Any,
     ) -> list[Document]:
-        """One bulk request; gives those that the server had no time for."""
+        """Send one bulk request; return the documents to be tried again, as the server was too busy
+        or another client changed them. Raises when the server refuses a document."""
         if not documents:
             return []
         actions = [action(document) for document in documents]
@@ -192,7 +194,8 @@ def _create(document: Document) -> answers.Action:
 
 
 def _replace(document: Document, hit: Mapping[str, Any]) -> answers.Action:
-    """Replace it in its backing index, unless another client changed it since it was looked up."""
+    """Return the action that replaces a document in its backing index, unless another client has
+    changed it since it was looked up."""
     place = {
         "_index": hit["_index"],
         "_id": hit["_id"],
@@ -203,7 +206,8 @@ def _replace(document: Document, hit: Mapping[str, Any]) -> answers.Action:
 
 
 def _chunks(documents: Iterable[Document]) -> Iterable[list[Document]]:
-    """By number and by size: trials with many samples are long."""
+    """Split documents into requests, by number and also by size: a trial with many samples is
+    long."""
     source = iter(documents)
     while chunk := list(islice(source, CHUNK)):
         start, size = 0, 0

@@ -36,10 +36,10 @@ MAX_ENTRY_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class SpooledRun:
-    """A run that is to be sent."""
+    """An entry of the spool: a run that is to be sent."""
 
     file: Path
-    """The entry."""
+    """The file of the entry."""
     run_id: str
     folder: Path
     """The run folder."""
@@ -47,18 +47,19 @@ class SpooledRun:
     since: str
     """When it was first tried, ISO 8601, UTC."""
     problem: str = ""
-    """Why it was not sent, in words; empty while it is being sent, or when it was killed."""
+    """Why the run was not sent, in words. Empty while it is being sent, or if the process that sent
+    it was killed."""
 
 
 class Spool:
-    """The entries of one state folder."""
+    """Keeps the entries of one state folder."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.folder = (root or state_root()) / "spool"
 
     def enter(self, store: RunStore, target: Target) -> tuple[SpooledRun, bool]:
-        """Note that a run is to be sent; on disk when this returns. Gives the entry, and whether
-        it is new.
+        """Note that a run is to be sent; the entry is on disk when this returns. Returns the entry,
+        and whether it is new.
 
         Raises EnvironmentLacks when the state folder cannot be written.
         """
@@ -82,8 +83,9 @@ class Spool:
 
     @contextmanager
     def alone(self, folder: Path) -> Iterator[None]:
-        """One process of this user at a time sends a run: two that look up ids together would both
-        send. The lock is here, and not in the run folder: whoever can read that could hold it.
+        """Lock a run, so that only one process of this user sends it at a time: of two, both could
+        find that an id is missing, and both send it. The lock is in the spool and not in the run
+        folder, where everybody who can read the folder could hold it.
 
         Raises EnvironmentLacks when another process sends the run.
         """
@@ -107,16 +109,16 @@ class Spool:
         self._check_ours()
 
     def explain(self, waiting: SpooledRun, problem: str) -> None:
-        """Note why it waits."""
+        """Note in the entry why the run waits."""
         replace_file(waiting.file, _text(replace(waiting, problem=problem)))
 
     def done(self, waiting: SpooledRun) -> None:
-        """It is sent."""
+        """Remove the entry of a run that has been sent."""
         waiting.file.unlink(missing_ok=True)
         sync_folder(self.folder)
 
     def waiting(self) -> list[SpooledRun]:
-        """All entries that can be read, oldest first.
+        """Return all entries that can be read, oldest first.
 
         Raises EnvironmentLacks when the folder cannot be read, or others can write there.
         """
@@ -124,7 +126,7 @@ class Spool:
         return sorted(found, key=lambda entry: entry.since)
 
     def damaged(self) -> list[InputError]:
-        """What is wrong with the other entries."""
+        """Return an error for each entry that cannot be read."""
         return [entry for entry in self._entries() if isinstance(entry, InputError)]
 
     def _entries(self) -> Iterator[SpooledRun | InputError]:
@@ -141,18 +143,20 @@ class Spool:
                 yield error
 
     def _check_ours(self) -> None:
-        """An entry says which files go to which server."""
+        """Check that nobody else can write here: an entry says which files go to which server."""
         ownership.check_folder(self.folder.parent.resolve())
         ownership.check_folder(self.folder)
 
 
 def _locked(file: Path) -> int | None:
-    """A descriptor that holds the lock of a file; None: another process does. Raises OSError."""
+    """Lock a file and return the descriptor that holds the lock; None if another process does.
+    Raises OSError."""
     while True:
         lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Who had it before may have removed it.
+            # The process that held the lock before may have removed the file: then we locked a file
+            # that others do not see, and try again.
             if file.exists() and os.path.samestat(os.fstat(lock), file.stat()):
                 return lock
         except BlockingIOError:

@@ -20,31 +20,31 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class Target:
-    """Where documents go."""
+    """A cluster, and the prefix of the data streams there to which documents go."""
 
     urls: tuple[str, ...]
     """Nodes of one cluster, `https://host:9200`."""
     prefix: str = PREFIX
-    """Before the names of data streams and templates."""
+    """Prefix of the names of data streams and templates."""
     ca: str | None = None
     """Path of a file with certificates of authorities (PEM); None: those of the system."""
     fingerprint: str | None = None
-    """SHA-256 of the server's certificate, hexadecimal."""
+    """SHA-256 of the only certificate to trust, hexadecimal; None: the authorities decide."""
     insecure: bool = False
     """Whether the server's identity goes unchecked, and secrets may go over plain HTTP."""
 
     @property
     def name(self) -> str:
-        """As messages name it."""
+        """Name of the target in messages: its first URL."""
         return self.urls[0]
 
     def document(self) -> dict[str, Any]:
-        """As JSON; `Target.of` reads it."""
+        """Return the target as JSON, which `Target.of` reads."""
         return {**asdict(self), "urls": list(self.urls)}
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Target:
-        """From what `document` gave."""
+        """Make a target from what `document` returned."""
         return cls(**{**document, "urls": tuple(document["urls"])})
 
 
@@ -56,7 +56,7 @@ def target(
     fingerprint: str | None = None,
     insecure: bool = False,
 ) -> Target:
-    """A target from what a user gave. Raises InputError."""
+    """Make a target from what a user gave. Raises InputError if something in it is wrong."""
     if not _PREFIX.fullmatch(prefix):
         raise InputError(
             f"{prefix!r} cannot begin the name of a data stream",
@@ -79,7 +79,7 @@ def target(
 
 
 def of_parameters(parameters: Mapping[str, Any], base: Path) -> Target:
-    """A target from the publisher's parameters; relative paths start at `base`."""
+    """Make a target from the publisher's parameters; relative paths start at `base`."""
     url, ca = parameters["url"], parameters.get("ca")
     return target(
         [url] if isinstance(url, str) else url,
@@ -91,8 +91,9 @@ def of_parameters(parameters: Mapping[str, Any], base: Path) -> Target:
 
 
 def of_run(store: RunStore, urls: Sequence[str], chosen: Mapping[str, Any]) -> Target:
-    """The target that a user chose; without URLs that of the run's workflow, with what was chosen
-    otherwise. Raises InputError when neither says where to."""
+    """Return the target for a run: with URLs the one that the user chose; without, that of the
+    run's workflow, changed by what the user chose (`chosen`). Raises InputError when neither names
+    a server."""
     if urls:
         return target(urls, **chosen)
     document, base = store.workflow()
@@ -107,7 +108,8 @@ def of_run(store: RunStore, urls: Sequence[str], chosen: Mapping[str, Any]) -> T
 
 
 def _checked(url: str) -> str:
-    """The URL with its port, in one spelling. A wrong one may hold a secret: it is not repeated."""
+    """Check a URL, and return it with its port, in one spelling. A wrong URL may contain a secret:
+    messages do not repeat it."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -128,4 +130,5 @@ def _checked(url: str) -> str:
 
 
 def _shown(parts: SplitResult) -> str:
+    """Return of a URL only scheme and host, which a message may show."""
     return f"{parts.scheme or 'https'}://{parts.hostname or ''}"

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
 OWNER = "sfcperf"
 PRIORITY = 200
-"""Above the server's own templates (100) for names such as `logs-*`."""
+"""Priority of the index templates. It is above that of the server's own templates (100), which are
+for names such as `logs-*`."""
 MAX_FIELDS = 1000
-"""Of one index; factors beyond are kept and not indexed, and no document is refused."""
+"""Largest number of fields of one index. Factors beyond it are kept and not indexed, and no
+document is refused."""
 
 
 def component_template(stream: Stream) -> dict[str, Any]:
-    """Settings and mappings of a stream."""
+    """Return the component template with settings and mappings of a stream."""
     return {
         "template": {
             "settings": {
@@ -45,7 +47,7 @@ def component_template(stream: Stream) -> dict[str, Any]:
 
 
 def index_template(stream: Stream, prefix: str) -> dict[str, Any]:
-    """The template that makes a stream of this name a data stream.
+    """Return the index template that makes a stream of this name a data stream.
 
     `NAME@custom` is the user's: settings there (replicas, life cycle) win over ours, and survive
     every new version.
@@ -63,7 +65,7 @@ def index_template(stream: Stream, prefix: str) -> dict[str, Any]:
 
 
 def install(client: Elasticsearch, prefix: str) -> list[str]:
-    """Install what is missing or older; gives the names of the templates that were written.
+    """Install templates that are missing or older; return the names of those that were written.
 
     A newer SFCPerf's templates are left as they are: fields are only ever added. Streams that
     exist get the new fields at once.
@@ -92,7 +94,7 @@ def install(client: Elasticsearch, prefix: str) -> list[str]:
 
 
 def _installed(answer: ObjectApiResponse[Any], kind: str) -> Mapping[str, Any] | None:
-    """The one template in an answer of the server."""
+    """Return the one template in an answer of the server; None if there is none."""
     if answer.meta.status == 404:
         return None
     found = answers.part(answer, list, f"{kind}s")
@@ -100,6 +102,8 @@ def _installed(answer: ObjectApiResponse[Any], kind: str) -> Mapping[str, Any] |
 
 
 def _is_older(found: Mapping[str, Any] | None, name: str) -> bool:
+    """Whether an installed template must be replaced: it is missing or older than ours. Raises
+    EnvironmentLacks if it is not SFCPerf's."""
     if found is None:
         return True
     if "_meta" not in found or answers.part(found, dict, "_meta").get("managed_by") != OWNER:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 BATCH = 10_000
-"""Rows in memory at a time."""
+"""Number of rows that are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,16 @@ class RowDocuments:
     time: str
     """Column with the time of the document, Unix nanoseconds."""
     others: tuple[str, ...]
-    """Further columns that `members` wants."""
+    """Further columns, which `members` gets in this order."""
     members: Callable[..., str]
-    """JSON members of a row that its trial does not have. Gets its time, when its trial began (both
-    Unix nanoseconds) and the other columns."""
+    """Function that returns the JSON members of a row, without those that all rows of the trial
+    have. It gets the row's time, the start of the trial (both Unix nanoseconds) and the other
+    columns."""
 
 
 def count(path: Path) -> int:
-    """Rows of the file; 0 when there is none. Raises InputError when it is damaged."""
+    """Return the number of rows in a file; 0 when it does not exist. Raises InputError when it is
+    damaged."""
     if not path.is_file():
         return 0
     import pyarrow.parquet
@@ -58,7 +60,8 @@ def rows(
     trials: Mapping[str, TrialRecord],
     common: Callable[[TrialRecord], Mapping[str, Any]],
 ) -> Iterator[tuple[str, int, str]]:
-    """Trial, number of the row within the trial, JSON. Nothing when there is no file.
+    """Yield (trial, number of the row within the trial, JSON) of each row; nothing when there is no
+    file.
 
     The number stays when other trials are added: a resumed run keeps the ids of what was sent.
     Raises InputError when the file is damaged, or has a trial that the run does not.
@@ -86,7 +89,8 @@ def _head(
     record: TrialRecord | None,
     common: Callable[[TrialRecord], Mapping[str, Any]],
 ) -> tuple[str, int]:
-    """The rest of every row's JSON, and when the trial began, nanoseconds."""
+    """Return the end of the JSON of all rows of a trial, with what they have in common, and when
+    the trial began, Unix nanoseconds."""
     if record is None:
         raise damaged("it has a row of a trial that is not in trials.jsonl", str(path))
     begin = datetime.fromisoformat(record.started_at)
@@ -104,7 +108,7 @@ def _batches(path: Path, columns: tuple[str, ...]) -> Iterator[pyarrow.RecordBat
 
 
 def _times(column: Any) -> list[str]:
-    """Unix nanoseconds as ISO 8601 with nine decimals."""
+    """Convert Unix nanoseconds into ISO 8601 with nine decimals."""
     import numpy
 
     stamps = column.to_numpy(zero_copy_only=False).astype("datetime64[ns]")
@@ -113,11 +117,11 @@ def _times(column: Any) -> list[str]:
 
 
 _quoted = cache(json.dumps)
-"""JSON text; sources, metrics and units are few and come often."""
+"""Returns a text as JSON. It is cached: sources, metrics and units are few and come often."""
 
 
 def _number(value: float) -> str:
-    """NaN and infinities, which JSON has no word for, are null: the source gave no number."""
+    """Return a number as JSON. None, NaN and infinities, which JSON cannot express, become null."""
     return repr(value) if value is not None and abs(value) <= 1e308 else "null"
 
 

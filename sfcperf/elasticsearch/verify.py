@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Findings:
-    """What one data stream has of a run."""
+    """How the documents of a run in one data stream differ from those of the run folder."""
 
     stream: str
     expected: int
-    """Documents of the run folder."""
+    """Number of documents that the run folder gives."""
     found: int
-    """Documents on the server."""
+    """Number of documents on the server."""
     missing: tuple[str, ...]
-    """Ids that are not there."""
+    """Ids of documents that are not on the server."""
     extra: tuple[str, ...]
     """Ids that the run folder does not give."""
     twice: tuple[str, ...]
@@ -37,12 +37,13 @@ class Findings:
 
     @property
     def good(self) -> bool:
-        """Every document is there, once, and no other."""
+        """Whether every document is there once and with its content, and no other is."""
         return not (self.missing or self.extra or self.twice or self.changed)
 
 
 def verify(store: RunStore, target: Target, *, retry_s: float = 0.0) -> list[Findings]:
-    """Compare folder and cluster; changes nothing but that pending writes become visible.
+    """Compare run folder and cluster, stream by stream. Nothing is changed; only pending writes
+    become visible.
 
     Raises InputError when the folder is damaged, EnvironmentLacks when the server does not answer.
     """

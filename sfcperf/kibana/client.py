@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60.0
 WAIT_S = 120.0
-"""How long to wait for a Kibana that is starting."""
+"""How long to wait for a Kibana that is starting, seconds."""
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 16.0
 
@@ -27,9 +27,9 @@ class ImportResult:
     """Kibana's answer to an import."""
 
     count: int
-    """Objects that were written."""
+    """Number of objects that were written."""
     errors: tuple[str, ...]
-    """For each object that was not: which, and why."""
+    """A sentence for each object that was not written: which one, and why."""
 
 
 def import_objects(
@@ -40,10 +40,11 @@ def import_objects(
     overwrite: bool = True,
     wait_s: float = WAIT_S,
 ) -> ImportResult:
-    """Send saved objects (NDJSON) to a Kibana; waits while it starts or is busy.
+    """Send saved objects (NDJSON) to a Kibana; wait up to `wait_s` while it starts or is busy.
 
-    `target`: URL of Kibana, with its certificates. Secrets are those of Elasticsearch, which Kibana
-    checks them against. Raises EnvironmentLacks when it does not answer, refuses, or is no Kibana.
+    `target`: URL of Kibana, with its certificates. Secrets are those for Elasticsearch, with which
+    Kibana checks them. Raises EnvironmentLacks when the server does not answer, refuses, or is no
+    Kibana, InputError when there is no such `space`.
     """
     with _session(target) as session:
         path = f"{target.name}{f'/s/{space}' if space else ''}/api/saved_objects/_import"
@@ -54,7 +55,8 @@ def import_objects(
                 params={"overwrite": "true"} if overwrite else {},
                 files={"file": ("sfcperf.ndjson", content.encode(), "application/ndjson")},
                 timeout=TIMEOUT_S,
-                # A redirect to a login page is no answer, and must not receive the secrets.
+                # Kibana redirects to its login page: that is no answer, and no other server must
+                # receive the secrets.
                 allow_redirects=False,
             )
 
@@ -85,7 +87,8 @@ def _session(target: Target) -> requests.Session:
 def _with_retries(
     post: Callable[[], requests.Response], target: Target, wait_s: float
 ) -> requests.Response:
-    """An import is repeatable: the same objects have the same ids."""
+    """Send the request again while Kibana is away. That is safe: the same objects have the same
+    ids, so that a second import replaces them."""
     import requests
 
     def away(reason: str) -> ServerAway:
@@ -148,7 +151,8 @@ def _result(document: Mapping[str, Any], target: Target) -> ImportResult:
 
 
 def _error(entry: Mapping[str, Any]) -> str:
-    """One entry of `errors`; whatever is not as documented is shown as it is."""
+    """Put one entry of `errors` in Kibana's answer into words. An entry that is not as documented
+    is shown as it is."""
     found = entry.get("error")
     error: Mapping[str, Any] = found if isinstance(found, dict) else {}
     meta = entry.get("meta")

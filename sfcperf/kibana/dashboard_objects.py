@@ -13,7 +13,7 @@ from sfcperf.kibana.fields import field
 from sfcperf.kibana.saved_objects import SavedObject, identifier, reference, saved_object, text
 
 TIME_FROM = "now-90d"
-"""Range that a dashboard opens with."""
+"""Start of the time range with which a dashboard opens, in Kibana's notation: 90 days ago."""
 
 COLUMNS = 48
 """Width of a dashboard in Kibana's grid."""
@@ -33,7 +33,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel and its place in the grid."""
+    """A panel and its size in the grid."""
 
     title: str
     content: lens.Lens | vega.Vega
@@ -43,7 +43,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """A dashboard; panels are laid in rows from the left, in this order."""
+    """A dashboard. Its panels are laid in rows from the left, in their order."""
 
     key: str
     title: str
@@ -53,7 +53,8 @@ class Dashboard:
 
 
 def saved_dashboard(dashboard: Dashboard, prefix: str) -> SavedObject:
-    """The object, with references to the data views of its panels and controls."""
+    """Return a dashboard as a saved object, with references to the data views of its panels and
+    controls."""
     places = list(_places(dashboard.panels))
     panels = [
         _panel(dashboard, number, place, prefix) for number, place in enumerate(places, start=1)
@@ -90,7 +91,8 @@ def saved_dashboard(dashboard: Dashboard, prefix: str) -> SavedObject:
 
 
 def _places(panels: Sequence[Panel]) -> Iterator[tuple[Panel, int, int]]:
-    """(Panel, x, y): rows from the left, a new one when the panel does not fit."""
+    """Yield (panel, x, y): panels are laid in rows from the left, and a panel that does not fit
+    begins a new row."""
     x = y = row_height = 0
     for panel in panels:
         if x + panel.width > COLUMNS:

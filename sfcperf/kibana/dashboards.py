@@ -17,7 +17,7 @@ from sfcperf.workflow.defaults import with_defaults
 
 
 def saved_objects(prefix: str = PREFIX) -> list[SavedObject]:
-    """Data views and dashboards over data streams with this prefix."""
+    """Return the data views and dashboards over the data streams with this prefix."""
     described = json.loads(files("sfcperf.kibana").joinpath("dashboards.json").read_text("utf-8"))
     dashboards = [
         Dashboard(
@@ -35,7 +35,7 @@ def saved_objects(prefix: str = PREFIX) -> list[SavedObject]:
 
 
 def primary_metrics() -> list[tuple[str, str]]:
-    """(Metric, unit) of the primary metrics of the installed probes, as they declare them."""
+    """Return (metric, unit) of all primary metrics that the installed probes declare."""
     found: dict[tuple[str, str], None] = {}
     for name in plugins.names("probe"):
         probe = plugins.load("probe", name)
@@ -48,7 +48,8 @@ def primary_metrics() -> list[tuple[str, str]]:
 def _panels(
     entry: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]], prefix: str
 ) -> Iterator[Panel]:
-    """The panels of an entry: one, or of the kind `intervals` one for each primary metric."""
+    """Yield the panels of an entry of dashboards.json: one panel, or for the kind `intervals` one
+    for each primary metric."""
     match entry["kind"]:
         case "count":
             yield Panel(entry["title"], _count(entry["status"]), *entry["size"])
@@ -67,7 +68,7 @@ def _panels(
 
 
 def _count(status: str) -> lens.Lens:
-    # One document of each trial is its first, however many metrics it has.
+    # A trial has a document for each metric: only the first is counted.
     query = lens.kql("trials", ("trial.first", True), ("trial.status", status))
     return lens.metric("trials", lens.count(f"{status} trials"), query)
 
@@ -78,15 +79,16 @@ def _table(
     columns: Mapping[str, str],
     where: list[tuple[str, str | bool]],
 ) -> lens.Lens:
-    """Field -> label of what makes the rows, and of what they show."""
+    """Return a table. `rows`: field -> label of the fields that make the rows; `columns`: field ->
+    label of those that the rows show; `where`: conditions as in `lens.kql`."""
     shown = [lens.group(stream, name, label) for name, label in rows.items()]
     shown += [lens.last_value(stream, name, label) for name, label in columns.items()]
     return lens.table(stream, shown, lens.kql(stream, *where))
 
 
 def _flows() -> lens.Lens:
-    """The flows with the most packets, of valid trials; one of the columns after the groups orders
-    them."""
+    """Return a table of the flows with the most packets in valid trials. The first column after the
+    groups, the packets, gives the order."""
     stream = "flows"
     rows = {
         "flow.name": "flow",
@@ -111,7 +113,8 @@ def _flows() -> lens.Lens:
 
 
 def _lines(entry: Mapping[str, Any], *, overlaid: bool) -> lens.Lens:
-    """Telemetry over time, a line per instance; or since each trial began, a line per trial."""
+    """Return telemetry over time with a line for each instance; or, if `overlaid`, over the time
+    since each trial began with a line for each trial."""
     stream = "telemetry"
     query = lens.kql(stream, ("metric.name", entry["metric"]))
     if overlaid:

@@ -16,12 +16,12 @@ _RATIOS = ("_ratio", "relative_half_width", "confidence")
 
 
 def data_view_id(stream: str, prefix: str = PREFIX) -> str:
-    """Id of the data view of a stream (`trials`)."""
+    """Return the id of the data view of a stream (`trials`)."""
     return identifier("data-view", prefix, stream)
 
 
 def data_views(prefix: str = PREFIX) -> list[SavedObject]:
-    """One data view per data stream."""
+    """Return a data view for each data stream."""
     return [
         saved_object(
             "index-pattern",
@@ -50,7 +50,7 @@ def _formats(fields: tuple[Field, ...]) -> dict[str, Any]:
 
 
 def _labels(fields: tuple[Field, ...]) -> dict[str, Any]:
-    """What a field is, shown beside its name in Discover."""
+    """Return the descriptions of fields, which Kibana shows beside their names in Discover."""
     return {
         field.name: {"customDescription": field.description}
         for field in fields

@@ -24,13 +24,13 @@ _FIT: dict[Use, frozenset[str]] = {
 
 
 class UnknownField(SfcperfError):
-    """A dashboard asks for what no document has: a mistake in this package."""
+    """A dashboard uses a field that no document has, or in an unfit way: a fault of SFCPerf."""
 
 
 def field(stream: str, name: str, use: Use) -> Field:
-    """The description of a field of a data stream (`trials`), checked for its use.
+    """Return the description of a field of a data stream (`trials`), checked for its use.
 
-    Raises UnknownField when there is none of this name, or its type does not allow the use.
+    Raises UnknownField when there is no field of this name, or its type does not allow the use.
     """
     found = _find(stream, name)
     if found is None:

@@ -11,7 +11,7 @@ from sfcperf.kibana.saved_objects import reference
 
 LAYER = "layer"
 ROWS = 1000
-"""Groups that a table shows at most."""
+"""Largest number of groups that a table shows."""
 
 Kind = Literal["string", "number", "date", "boolean"]
 
@@ -31,13 +31,13 @@ class Column:
     label: str
     operation: str
     source: str
-    """Field; `___records___` counts documents."""
+    """Field that the column is about; `___records___` stands for the documents themselves."""
     kind: Kind
     bucket: bool
     parameters: Mapping[str, Any]
 
     def document(self) -> dict[str, Any]:
-        """As Lens stores it."""
+        """Return the column as Lens stores it."""
         return {
             "label": self.label,
             "customLabel": True,
@@ -61,11 +61,12 @@ class Lens:
     columns: Mapping[str, Column]
     """Id -> column, groups first."""
     query: str
-    """KQL."""
+    """Query that selects the documents, in KQL."""
     visualization: Mapping[str, Any]
 
     def attributes(self, title: str, data_view: str) -> dict[str, Any]:
-        """The panel's attributes; its reference has the layer's name."""
+        """Return the attributes of the panel. Their reference to the data view contains the name of
+        the layer."""
         return {
             "title": title,
             "type": "lens",
@@ -95,8 +96,9 @@ class Lens:
 def group(
     stream: str, name: str, label: str, *, size: int = ROWS, largest: str | None = None
 ) -> Column:
-    """Groups by the values of a field: in their own order, or those with the largest numbers in
-    the column with the id `largest` first."""
+    """Return a column that groups documents by the values of a field. Groups are in the order of
+    their values, or those with the largest numbers in the column with the id `largest` come
+    first."""
     found = field(stream, name, "terms")
     parameters = {
         "size": size,
@@ -110,14 +112,14 @@ def group(
 
 
 def over_time(stream: str) -> Column:
-    """The time axis."""
+    """Return the column for a time axis."""
     field(stream, "@timestamp", "date")
     parameters = {"interval": "auto", "includeEmptyRows": False, "dropPartials": False}
     return Column("time", "date_histogram", "@timestamp", "date", True, parameters)
 
 
 def histogram(stream: str, name: str, label: str, bars: int) -> Column:
-    """A numeric axis in at most so many equal steps."""
+    """Return the column for a numeric axis that is divided into at most `bars` equal steps."""
     field(stream, name, "average")
     parameters = {
         "type": "histogram",
@@ -129,19 +131,19 @@ def histogram(stream: str, name: str, label: str, bars: int) -> Column:
 
 
 def average(stream: str, name: str, label: str) -> Column:
-    """Mean of the values of a field."""
+    """Return a column with the mean of a field's values."""
     field(stream, name, "average")
     return Column(label, "average", name, "number", False, {"emptyAsNull": True})
 
 
 def total(stream: str, name: str, label: str) -> Column:
-    """Sum of the values of a field."""
+    """Return a column with the sum of a field's values."""
     field(stream, name, "average")
     return Column(label, "sum", name, "number", False, {"emptyAsNull": True})
 
 
 def last_value(stream: str, name: str, label: str) -> Column:
-    """The newest value of a field, of any type that can be shown."""
+    """Return a column with the newest value of a field, of any type that can be shown."""
     found = field(stream, name, "show")
     field(stream, "@timestamp", "date")
     parameters = {"sortField": "@timestamp", "showArrayValues": True}
@@ -149,12 +151,13 @@ def last_value(stream: str, name: str, label: str) -> Column:
 
 
 def count(label: str) -> Column:
-    """The number of documents."""
+    """Return a column with the number of documents."""
     return Column(label, "count", "___records___", "number", False, {"emptyAsNull": False})
 
 
 def kql(stream: str, *conditions: tuple[str, str | bool]) -> str:
-    """Query for documents of which every field has its value, or for `!value` another one."""
+    """Return a query for documents that meet all `conditions`: (field, value that it has), or
+    (field, `!value`) if it must have another value."""
     parts = []
     for name, value in conditions:
         field(stream, name, "terms")
@@ -165,13 +168,13 @@ def kql(stream: str, *conditions: tuple[str, str | bool]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As a phrase of KQL."""
+    """Return a text as a phrase of KQL: quoted and escaped."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def table(stream: str, columns: Sequence[Column], query: str = "") -> Lens:
-    """A table: groups as rows, numbers as columns."""
+    """Return a table: groups are its rows, numbers its columns."""
     named = _named(columns)
     visualization = {
         "layerId": LAYER,
@@ -184,8 +187,9 @@ def table(stream: str, columns: Sequence[Column], query: str = "") -> Lens:
 
 
 def lines(stream: str, x: Column, y: Column, split: Column, query: str, unit: str) -> Lens:
-    """Lines over an axis, one per group; the y axis is named with its unit."""
-    # Lens wants groups before the axis, and both before the number.
+    """Return lines over an axis, one for each group (`split`). The name of the y axis has its
+    unit."""
+    # Lens wants columns in this order: groups, axis, number.
     named = {"split": split, "x": x, "y": y}
     visualization = {
         "preferredSeriesType": "line",
@@ -210,7 +214,7 @@ def lines(stream: str, x: Column, y: Column, split: Column, query: str, unit: st
 
 
 def metric(stream: str, value: Column, query: str = "") -> Lens:
-    """One number."""
+    """Return a panel that shows one number."""
     visualization = {"layerId": LAYER, "layerType": "data", "metricAccessor": "column-0"}
     return Lens(stream, "lnsMetric", _named([value]), query, visualization)
 

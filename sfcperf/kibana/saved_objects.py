@@ -15,15 +15,16 @@ from typing import Any
 SavedObject = Mapping[str, Any]
 
 CORE_VERSION = "8.8.0"
-"""Of the envelope; unchanged since Kibana 8.8."""
+"""Version of the envelope around the attributes; it is the same since Kibana 8.8."""
 TYPE_VERSIONS: Mapping[str, str] = {"index-pattern": "8.0.0", "dashboard": "8.9.0"}
-"""Of the attributes of each type, as in Kibana 8.9; later versions migrate them."""
+"""Type of object -> version of its attributes, as in Kibana 8.9; later versions migrate them."""
 
 _NAMESPACE = uuid.UUID("5fc9e5f0-8300-4a94-9f7e-766500000000")
 
 
 def identifier(*parts: str) -> str:
-    """The same for the same parts, always: importing again replaces, and exports do not differ."""
+    """Return an id that is always the same for the same parts, so that a second import replaces
+    objects, and exports do not differ."""
     return str(uuid.uuid5(_NAMESPACE, "/".join(parts)))
 
 
@@ -33,7 +34,7 @@ def saved_object(
     attributes: Mapping[str, Any],
     references: Sequence[Mapping[str, str]] = (),
 ) -> SavedObject:
-    """An object with its envelope."""
+    """Return a saved object: attributes and references in the envelope that Kibana expects."""
     return {
         "id": id_,
         "type": type_,
@@ -46,7 +47,8 @@ def saved_object(
 
 
 def ndjson(objects: Iterable[SavedObject]) -> str:
-    """The file: a line per object, then what the export consists of, as Kibana writes it."""
+    """Return the text of an export file as Kibana writes it: a line for each object, then one with
+    the number of objects."""
     lines = list(objects)
     details = {
         "excludedObjects": [],
@@ -59,10 +61,10 @@ def ndjson(objects: Iterable[SavedObject]) -> str:
 
 
 def text(value: Any) -> str:
-    """JSON within JSON: some attributes are kept as text."""
+    """Return a value as JSON text, for attributes that Kibana keeps as text within JSON."""
     return json.dumps(value, sort_keys=True)
 
 
 def reference(name: str, data_view: str) -> dict[str, str]:
-    """A reference to a data view."""
+    """Return a reference to a data view. `name`: what the object calls it."""
     return {"id": data_view, "name": name, "type": "index-pattern"}

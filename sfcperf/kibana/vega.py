@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import jinja2
 
 MOST_ROWS = 10_000
-"""Elasticsearch's own limit of hits (index.max_result_window)."""
+"""Largest number of documents that a panel asks for: Elasticsearch's own limit
+(index.max_result_window)."""
 
 _STREAM = "summaries"
 _COLOURS = [palette.style(index).colour for index in range(7)]
@@ -28,16 +29,17 @@ _COLOURS = [palette.style(index).colour for index in range(7)]
 
 @dataclass(frozen=True)
 class Vega:
-    """A panel drawn by Vega-Lite from a query of its own, in the dashboard's context."""
+    """A panel that Vega-Lite draws from a query of its own. The dashboard's time range, query and
+    controls apply to it."""
 
     stream: str
     spec: Mapping[str, Any]
 
 
 def intervals(index: str, metric: str, unit: str, *, by: str, title: str) -> Vega:
-    """A metric against the chain's length: mean and confidence interval of each scenario, a
-    colour (and a shape) per value of the calculated field `by`: `run` (name and end of the id) or
-    `series` (probe and levels other than the chain's length)."""
+    """Return a panel of a metric against the chain's length: mean and confidence interval of each
+    scenario. Each value of the calculated field `by` has a colour and a shape; `by` is `run` (name
+    and end of the id) or `series` (probe and levels other than the chain's length)."""
     text = _template().render(
         index=index,
         metric=metric,

@@ -14,7 +14,8 @@ from sfcperf.package.names import name_problem
 
 _CHUNK = 1 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The first date that a zip can hold: when a file was copied is no part of a result."""
+"""Date of every entry, the first that a zip can hold. Real dates would make each zip of the same
+input different."""
 _LEVEL = 6
 _ZIP64_FROM = 1 << 31
 _UNIX = 3
@@ -30,12 +31,12 @@ class PackedFile:
 
 
 class Archive:
-    """A zip that is being written. Context manager; `files` tells what was added so far.
+    """A zip that is being written, as a context manager. `files` has what was added so far.
 
     Each folder has an entry before that of its first file, as archivers write it: programs that
-    read a package without unpacking it find the folders that its RO-Crate describes. Names, modes
-    and dates are fixed, so that only content and order count. Byte-identical output also asks for
-    the same zlib.
+    read a package without unpacking it find the folders that its RO-Crate describes. Modes and
+    dates are fixed, so that the bytes depend only on names, content and order, and on the version
+    of zlib.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,8 +58,8 @@ class Archive:
         self.files[name] = PackedFile(len(content), hashlib.sha256(content).hexdigest())
 
     def add_file(self, name: str, source: Path) -> None:
-        """Add a file; what is hashed is what is packed, even when the source changes meanwhile.
-        Raises InputError for a name that cannot be in a package, OSError."""
+        """Add a file. The hash is that of the packed bytes, even when the source changes meanwhile.
+        Raises InputError for a name that cannot be in a package, and OSError."""
         digest, size = hashlib.sha256(), 0
         with source.open("rb") as file:
             info = self._entry(name, source.stat().st_size)
@@ -80,14 +81,14 @@ class Archive:
 
 
 def hash_file(path: Path) -> PackedFile:
-    """Size and SHA-256 of a file. Raises OSError."""
+    """Return size and SHA-256 of a file. Raises OSError."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     return PackedFile(path.stat().st_size, digest.hexdigest())
 
 
 def hash_list(files: Mapping[str, PackedFile]) -> str:
-    """Text that `sha256sum -c` reads: a line for each file, sorted by name."""
+    """Return text that `sha256sum -c` reads: a line for each file, sorted by name."""
     return "".join(f"{files[name].sha256}  {name}\n" for name in sorted(files))
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 State = Literal["ok", "failed", "absent", "not checked"]
 
 KEPT = 100
-"""Findings of a check that are listed; all are counted."""
+"""Largest number of findings that a check lists. All of them are counted."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Check:
     """`absent`: there is nothing to check (no signature); `not checked`: it cannot be checked
     here."""
     detail: str
-    """In words, whatever the state."""
+    """One sentence on the result; every state has one."""
     findings: tuple[str, ...] = ()
-    """What does not hold; for `ok`: what a reader should know."""
+    """What does not hold. In a check that is `ok` or `not checked`: what a reader should know."""
 
 
 def judged(name: str, findings: Sequence[str], holds: str) -> Check:
-    """`ok`, described by `holds`, when there are no findings."""
+    """Return a check that is `failed` if there are findings, else `ok` with `holds` as detail."""
     if not findings:
         return Check(name, "ok", holds)
     count = len(findings)

@@ -38,8 +38,8 @@ _DESCRIPTIONS = {
 
 
 def crate_text(document: Mapping[str, Any], files: Mapping[str, PackedFile]) -> str:
-    """The metadata file. `document` is package.json; `files` are all files but this one and the
-    list of hashes. The same arguments give the same text."""
+    """Return the text of the metadata file. `document` is package.json; `files` are all files but
+    this one and the list of hashes. The same arguments give the same text."""
     from rocrate.rocrate import ROCrate
 
     crate: ROCrate = ROCrate(version=VERSION)
@@ -63,7 +63,7 @@ def crate_text(document: Mapping[str, Any], files: Mapping[str, PackedFile]) -> 
             _file(crate, name, files.get(name))
     actions = [_action(crate, run, software, people, results) for run in document["runs"]]
     root["mentions"] = _one_or_all(actions)
-    # Younger than the context of RO-Crate 1.1, and from the same vocabulary.
+    # schema.org got these terms after the context of RO-Crate 1.1 was written.
     crate.metadata.extra_terms.update({t: f"http://schema.org/{t}" for t in _YOUNGER_TERMS})
     graph = crate.metadata.generate()
     return json.dumps(graph, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
@@ -83,7 +83,8 @@ def _file(crate: ROCrate, name: str, packed: PackedFile | None) -> None:
 
 
 def _results(folder: str, files: Mapping[str, PackedFile]) -> list[str]:
-    """What a run measured; one that was interrupted early has no raw output, or no trials."""
+    """Return the paths of what a run measured: trials.jsonl and the folder of raw output. A run
+    that was interrupted early may lack either."""
     trials, raw = f"{folder}/trials.jsonl", _raw(folder)
     has_raw = any(name.startswith(raw) for name in files)
     return [*([trials] if trials in files else []), *([raw] if has_raw else [])]
@@ -119,7 +120,8 @@ def _action(
     people: list[Entity],
     results: Mapping[str, Sequence[str]],
 ) -> Entity:
-    """The run as an act: RO-Crate 1.1, section "Provenance"."""
+    """Describe the run as an action: software that made results from a workflow (RO-Crate 1.1,
+    section "Provenance")."""
     folder = run["folder"]
     properties: dict[str, Any] = {
         "@type": "CreateAction",
@@ -138,7 +140,8 @@ def _action(
 
 
 def _one_or_all(entities: list[Any]) -> Any:
-    """RO-Crate 1.1, appendix "RO-Crate JSON-LD": no array of one."""
+    """Return a single entity bare: RO-Crate wants no array of one (RO-Crate 1.1, appendix "RO-Crate
+    JSON-LD")."""
     return entities[0] if len(entities) == 1 else entities
 
 

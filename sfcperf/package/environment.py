@@ -13,8 +13,9 @@ _TIMEOUT_S = 20.0
 
 
 def python_packages() -> str:
-    """A line `name==version` for each installed distribution, sorted, as `pip freeze` prints."""
-    # Each `metadata` parses a file.
+    """Return a line `name==version` for each installed distribution, sorted, as `pip freeze`
+    prints."""
+    # Each access to `metadata` parses a file, so that it is read once per distribution.
     known = ((found["Name"], found["Version"]) for found in (d.metadata for d in distributions()))
     found = {(name, version) for name, version in known if name and version}
     ordered = sorted(found, key=lambda item: (item[0].lower(), item[1]))
@@ -22,8 +23,8 @@ def python_packages() -> str:
 
 
 def system_packages() -> str:
-    """A line `package version` for each Debian package that one of the tools comes from, sorted;
-    empty where there is no dpkg, or the tools were not installed by it."""
+    """Return a line `package version` for each Debian package that one of the tools comes from,
+    sorted. The text is empty where there is no dpkg, or where dpkg did not install the tools."""
     dpkg = find("dpkg-query")
     tools = [path for argv in TOOLS.values() if (path := find(argv[0])) is not None]
     if dpkg is None or not tools:
@@ -40,13 +41,14 @@ def system_packages() -> str:
 
 
 def _both(path: Path) -> tuple[Path, Path]:
-    """The path with /usr and without."""
+    """Return a path as it is, and its other form: without a leading /usr, or with one added."""
     if path.is_relative_to("/usr"):
         return path, Path("/") / path.relative_to("/usr")
     return path, Path("/usr") / path.relative_to("/")
 
 
 def _output(argv: list[str]) -> str:
-    """Output of a query, which may fail for some of its arguments and answer for the others."""
+    """Return the output of a query, whatever its exit code: dpkg-query fails when it does not know
+    one argument, and still answers for the others. Empty if it gave no answer."""
     done = ask(argv, timeout_s=_TIMEOUT_S)
     return "" if done is None else done.stdout.decode(errors="replace")

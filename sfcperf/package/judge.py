@@ -19,7 +19,7 @@ OUTCOMES: tuple[Outcome, ...] = ("reproduced", "not reproduced", "undecided")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One metric in one scenario."""
+    """Whether one metric in one scenario is reproduced, and the numbers behind that."""
 
     scenario: Mapping[str, Any]
     """Factor -> level."""
@@ -36,41 +36,43 @@ class Evaluation:
     n_packaged: int = 0
     n_here: int = 0
     relative: float | None = None
-    """Difference, a ratio of the packaged value."""
+    """Difference, as a ratio of the packaged value."""
     relative_low: float | None = None
     relative_high: float | None = None
-    """Its confidence interval."""
+    """Upper end of the difference's confidence interval; `relative_low` is the lower end."""
     method: str = ""
-    """Method of difference and interval; empty if there are none."""
+    """Method that gave the difference and its interval; empty if there are none."""
     margin: float | None = None
-    """A ratio, or in the unit with `margin_absolute`."""
+    """Largest difference that still counts as reproduced: a ratio of the packaged value, or a value
+    in the unit with `margin_absolute`. None: there is no margin, as when that value is 0."""
     margin_absolute: bool = False
     rounds_needed: int | None = None
-    """Trials here, beside the packaged ones, that would decide in 4 of 5 cases; None if it is
-    decided, if no number would, or if the run is the unit."""
+    """Number of trials here, compared with the packaged ones, that would decide in 4 of 5 cases.
+    None if the metric is decided, if no number would do, or if whole runs are compared."""
     runs_needed: int | None = None
-    """The same in runs, where several were packaged or made here."""
+    """Number of runs here that would decide, where whole runs are compared because several were
+    packaged or made here; None as for `rounds_needed`."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """All metrics of a replay."""
+    """The verdict on a replay: the evaluations of all its metrics."""
 
     evaluations: tuple[Evaluation, ...]
     comparison: Comparison
 
     @property
     def reproduced(self) -> bool:
-        """There are metrics, and each is reproduced."""
+        """Whether every metric is reproduced; False if there are no metrics."""
         found = {evaluation.outcome for evaluation in self.evaluations}
         return found == {"reproduced"}
 
     def counts(self) -> dict[Outcome, int]:
-        """Outcome -> number of metrics, for every outcome."""
+        """Return outcome -> number of metrics, for every outcome."""
         return {o: sum(j.outcome == o for j in self.evaluations) for o in OUTCOMES}
 
     def rows(self) -> list[dict[str, Any]]:
-        """The evaluations in JSON types."""
+        """Return the evaluations as values that JSON has."""
         return [
             {**asdict(evaluation), "scenario": dict(evaluation.scenario)}
             for evaluation in self.evaluations
@@ -100,6 +102,7 @@ def judge(comparison: Comparison) -> Verdict:
 
 
 def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    """Correct p-values by Holm's method; a None stays in its place and does not count."""
     found = iter(holm([p for p in p_values if p is not None]))
     return [None if p is None else next(found) for p in p_values]
 
@@ -143,7 +146,8 @@ def _evaluation(
 def _outcome(
     row: Row, within: float | None, beyond: float | None, alpha: float
 ) -> tuple[Outcome, str]:
-    """`within`, `beyond`: corrected p of either claim."""
+    """Return the outcome of a metric and its reason. `within`, `beyond`: corrected p-values of the
+    claims that the difference is within the margin, and beyond it."""
     if row.verdict == "equivalent":
         if at_most(within, alpha):
             return "reproduced", "the difference is within the margin"
@@ -165,13 +169,14 @@ def _is_beyond(estimate: Estimate | None, margin: float) -> bool:
 
 
 def _needed(row: Row, options: Options) -> int | None:
-    """Rounds here that would decide, or runs where these are the unit; the package's are what they
-    are. A machine's noise floor does not shrink with rounds."""
+    """Return how many rounds here would decide, or how many runs where whole runs are compared; the
+    number of packaged ones stays as it is. None if no number would, as with a noise floor, which
+    does not shrink with more rounds."""
     a, b = row.a.values, row.b.values
     least = least_to_see(options.rarest)
     if row.replication is not None:
         a, b = row.replication.a.means, row.replication.b.means
-        # What is too few for rare modes are trials, of all runs together.
+        # `least` counts trials of all runs together (rare modes need many): here it becomes runs.
         least = min(ceil(least / max(1.0, row.replication.b.rounds)), len(a))
     if row.margin is None or min(len(a), len(b)) < 2 or row.floor is not None:
         return None

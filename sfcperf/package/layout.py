@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 FORMAT = 1
-"""`schema_version` of package.json; newer ones are refused."""
+"""`schema_version` of package.json as this SFCPerf writes it. Packages with a newer one are
+refused."""
 
 CRATE = "ro-crate-metadata.json"
 MANIFEST = "package.json"
@@ -14,10 +15,12 @@ SYSTEM_PACKAGES = "environment/system-packages.txt"
 RUNS = "runs"
 MODULES = "modules"
 WORKFLOW_FILES = "workflow-files"
-"""Per run: the files that its workflow refers to by relative paths (VNFDs), where it finds them."""
+"""Folder with a folder per run: the files that its workflow refers to by relative paths (VNFDs), at
+the places where these paths lead."""
 
 CAPTURES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz", ".records.jsonl")
-"""Packets, and records of flows with their addresses."""
+"""Ends of the names of captures: packets, and records of flows with their addresses. Their owner
+may not want to publish them."""
 
 MAX_ENTRIES = 200_000
 MAX_PATH_BYTES = 1024
@@ -26,10 +29,11 @@ MAX_DEPTH = 32
 MAX_BYTES = 16 << 30
 """Size of all files, unpacked, unless the user allows more."""
 MAX_RATIO = 200
-"""Unpacked to packed, of the whole package; measurements compress 3 to 20 times."""
+"""Largest ratio of unpacked to packed size of the whole package: more looks like a zip bomb.
+Measurements compress 3 to 20 times."""
 RATIO_FROM_BYTES = 256 << 20
 """Smaller packages may have any ratio: they cannot fill a disk."""
 MAX_SIGNATURE_BYTES = 1 << 16
-"""Size of a signature; ssh-keygen and minisign write some hundred bytes."""
+"""Largest size of a signature; ssh-keygen and minisign write some hundred bytes."""
 MAX_KEYS_BYTES = 1 << 20
-"""Size of a file of public keys."""
+"""Largest size of a file of public keys."""

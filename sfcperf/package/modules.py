@@ -15,8 +15,8 @@ from sfcperf.plugins import GROUPS
 
 OWN = "sfcperf"
 _METADATA = ("METADATA", "entry_points.txt", "top_level.txt", "WHEEL")
-"""What of a distribution's own folder makes its entry points work; the rest names places of the
-machine where it was installed."""
+"""Files of a distribution's metadata folder that are packed: its entry points need no others. The
+rest (RECORD, direct_url.json) names places of the machine where it was installed."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Module:
     provides: tuple[tuple[str, str], ...]
     """Kind and name of each plug-in that was used."""
     requires: tuple[str, ...]
-    """What it needs itself, as its metadata says; these are not packed."""
+    """Other distributions that it needs, as its metadata says; these are not packed."""
     files: Mapping[str, Path]
     """Path relative to the folder that is to be on the module search path -> the file."""
 
@@ -41,7 +41,7 @@ class Module:
 def used_plugins(
     manifest: Mapping[str, Any], applied: Mapping[str, Any], plan: Mapping[str, Any]
 ) -> set[tuple[str, str]]:
-    """Kind and name of the plug-ins that a run used, from its documents alone."""
+    """Return kind and name of each plug-in that a run used, from its documents alone."""
     used = {("driver", manifest["driver"])}
     used |= {("probe", entry["probe"]) for entry in manifest["probes"]}
     used |= {("monitor", entry["monitor"]) for entry in manifest["monitors"]}
@@ -60,7 +60,7 @@ def used_plugins(
 
 
 def third_party(used: Iterable[tuple[str, str]]) -> list[Module]:
-    """The distributions of those plug-ins that are not SFCPerf's own, sorted by name.
+    """Return the distributions of the plug-ins that are not SFCPerf's own, sorted by name.
 
     Raises EnvironmentLacks when one is not installed here, or its files cannot be told.
     """
@@ -107,7 +107,8 @@ def _files(dist: Distribution, points: Iterable[EntryPoint]) -> dict[str, Path]:
 
 
 def _installed(dist: Distribution) -> Iterator[tuple[str, Path]]:
-    """Modules and data as the installer recorded them; none for an editable installation."""
+    """Yield the modules and data that the installer recorded; none for an editable installation,
+    whose files stay where they are written."""
     for file in dist.files or ():
         path = Path(str(dist.locate_file(file)))
         inside = ".." not in file.parts and not file.parts[0].endswith((".dist-info", ".pth"))
@@ -116,7 +117,8 @@ def _installed(dist: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _sources(dist: Distribution, points: Iterable[EntryPoint]) -> Iterator[tuple[str, Path]]:
-    """All files of its top-level modules, wherever these are; nothing is imported."""
+    """Yield all files of a distribution's top-level modules, wherever these are: the way to find
+    the files of an editable installation. Nothing is imported."""
     names = (dist.read_text("top_level.txt") or "").split()
     names += [point.module.partition(".")[0] for point in points]
     for name in dict.fromkeys(names):
@@ -130,6 +132,8 @@ def _sources(dist: Distribution, points: Iterable[EntryPoint]) -> Iterator[tuple
 
 
 def _metadata(dist: Distribution) -> Iterator[tuple[str, Path]]:
+    """Yield the metadata files of a distribution. Their folder gets the name that an installer
+    would give it, which it does not have in a source tree."""
     folder = Path(str(dist.locate_file("")))
     own = getattr(dist, "_path", None)
     home = Path(own) if own is not None else folder
@@ -138,7 +142,7 @@ def _metadata(dist: Distribution) -> Iterator[tuple[str, Path]]:
         if (home / file).is_file():
             yield f"{name}/{file}", home / file
     if not (home / "METADATA").is_file() and (home / "PKG-INFO").is_file():
-        # Of a source tree with an egg-info folder: the same content by its older name.
+        # A source tree with an egg-info folder has the same content under this older name.
         yield f"{name}/METADATA", home / "PKG-INFO"
     for path in sorted((home / "licenses").rglob("*")):
         if path.is_file():

@@ -12,10 +12,10 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def name_problem(name: str) -> str | None:
-    """Why a relative path may not be in a package; None when it may.
+    """Say why a relative path may not be in a package; None when it may.
 
-    Names are checked as they stand, never mended: what is mended into something harmless for one
-    reader is not for another.
+    A bad name is refused, never mended: programs that mend names do so in different ways, so that
+    one of them would still be led out of place.
     """
     parts = name.split("/")
     if not name.isprintable() or "\\" in name:
@@ -36,9 +36,9 @@ def name_problem(name: str) -> str | None:
 
 
 def clash(files: Iterable[str], folders: Iterable[str] = ()) -> str | None:
-    """Two files or two folders of names that some file system takes for one, or a file that is also
-    a folder; None when there are none. Case and Unicode normalisation count for nothing on such
-    systems. A folder need not be named for a file to lie in it."""
+    """Name two files, or two folders, that some file system takes for one, or a file that is also a
+    folder; None when there are none. Such systems ignore case and Unicode normalisation.
+    `folders` need not name each folder in which a file lies."""
     in_files: dict[str, str] = {}
     in_folders: dict[str, str] = {}
     parents: dict[str, str] = {}
@@ -57,4 +57,5 @@ def clash(files: Iterable[str], folders: Iterable[str] = ()) -> str | None:
 
 
 def _folded(name: str) -> str:
+    """Return what names have in common that differ only in case or Unicode normalisation."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

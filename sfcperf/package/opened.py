@@ -19,25 +19,27 @@ UNPACKING = "`unzip PACKAGE.zip -d DIR` unpacks a package: its run folders are i
 
 
 class PackagedRun(RunStore):
-    """A run folder in a private copy: it does not change, so that its trials are read once."""
+    """A run folder in a private copy of a package. It does not change, so that its trials are read
+    only once."""
 
     is_read_only = True
     package: Path | None = None
-    """Where the package is, if that is to be shown."""
+    """Path of the package, if it is shown instead of the private copy; None: the copy is shown."""
     _trials: list[TrialRecord] | None = None
 
     @property
     def shown_folder(self) -> Path:
-        """The package's own path if that is to be shown, else the private copy."""
+        """Path that users are shown: the package's own, if it is set, else the private copy's."""
         return self.package or self.folder
 
     @property
     def report(self) -> Path:
-        """Path of the report. Nothing is there if the package is shown: no page links to it."""
+        """Path of the report. If the package itself is shown, no file has this path, so that no
+        page links to it."""
         return self.shown_folder / RunFile.REPORT
 
     def check_writable(self) -> None:
-        """Raises InputError."""
+        """Raise InputError: nothing is ever written into a package."""
         raise InputError(
             "this would be written into a package",
             where=str(self.shown_folder),
@@ -64,11 +66,11 @@ class PackagedRun(RunStore):
 
 @dataclass(frozen=True)
 class Package:
-    """A package in a folder of our own."""
+    """A package that is unpacked in a private folder."""
 
     folder: Path
     document: Mapping[str, Any]
-    """package.json; fits its schema."""
+    """Content of package.json, which fits its schema."""
 
     @cached_property
     def runs(self) -> list[PackagedRun]:
@@ -76,14 +78,15 @@ class Package:
         return [PackagedRun(self.folder / run["folder"]) for run in self.document["runs"]]
 
     def base(self, store: RunStore) -> Path:
-        """Where relative paths of a run's workflow start: inside the package, or nowhere.
-        Raises InputError."""
+        """Return the folder where relative paths of a run's workflow start. It is inside the
+        package, and need not exist. Raises InputError if it is outside."""
         _, base = store.workflow()
         return base.resolve()
 
 
 def open_package(folder: Path) -> Package:
-    """Read package.json. Raises InputError when it is none, or of a newer SFCPerf."""
+    """Read package.json of an unpacked package. Raises InputError when the folder is no package, is
+    damaged, or was made by a newer SFCPerf."""
     path = folder / layout.MANIFEST
     if not path.is_file():
         raise InputError(
@@ -112,7 +115,7 @@ def open_package(folder: Path) -> Package:
 
 
 def _inside(folder: Path) -> str | None:
-    """A hint for a package that was zipped again with the folder around its files."""
+    """Return a hint if the package was zipped again with the folder around its files, else None."""
     found = next(folder.glob(f"*/{layout.MANIFEST}"), None)
     if found is None:
         return None
@@ -123,7 +126,8 @@ def _inside(folder: Path) -> str | None:
 
 
 def problem_of(schema: str, document: Any) -> str | None:
-    """The first place where a document is not as `schemas/SCHEMA.schema.json` says, and why."""
+    """Say where a document first differs from `schemas/SCHEMA.schema.json`, and why; None if it
+    fits."""
     wrong = misfit(schema, document)
     if wrong is None:
         return None

@@ -25,17 +25,17 @@ from sfcperf.results.files import replacing
 from sfcperf.results.store import RunFile, RunStore
 
 _NAMED = 3
-"""Files in a warning."""
+"""Number of files that a message names; the others are only counted."""
 
 
 @dataclass(frozen=True)
 class PackResult:
-    """What was packed."""
+    """A package that has been written."""
 
     path: Path
     files: int
     bytes: int
-    """Unpacked."""
+    """Size of all files, unpacked."""
     warnings: tuple[str, ...]
 
 
@@ -46,7 +46,8 @@ def pack(
     *,
     own_lock: bool = False,
 ) -> PackResult:
-    """Write a package of runs; the same input gives the same bytes.
+    """Write a package of runs; the same input gives the same bytes. `own_lock`: this process itself
+    holds the lock of the run, which it publishes.
 
     Raises InputError when a run is alive, damaged, incomplete (unless allowed) or holds a secret
     (unless allowed), or when `target` exists (unless it may be replaced); EnvironmentLacks when a
@@ -89,7 +90,7 @@ def _collect(store: RunStore, options: PackOptions, *, own_lock: bool) -> Packed
     run = run_files(store, captures=options.captures, own_lock=own_lock)
     document, _ = store.workflow()
     used = frozenset(used_plugins(run.manifest, document, store.plan()))
-    # Before the workflow is loaded, which says less clearly that a plug-in is missing.
+    # Called for its error: loading the workflow says less clearly that a plug-in is missing.
     third_party(used)
     return PackedRun(run, workflow_files(store), used)
 
@@ -121,11 +122,12 @@ def _check_secrets(findings: Sequence[Finding], options: PackOptions) -> None:
 
 
 def _files(runs: Sequence[PackedRun], modules: Sequence[Module]) -> dict[str, Path]:
+    """Return name in the package -> file, for all that is copied as it is."""
     files: dict[str, Path] = {}
     for run in runs:
         files |= {f"{run.folder}/{name}": path for name, path in run.run.files.items()}
         files |= {f"{run.base}/{name}": path for name, path in run.sources.files.items()}
-        # It names a folder of this machine; rewritten to lead into the package.
+        # This file names a folder of this machine: `_write` makes one that leads into the package.
         files.pop(f"{run.folder}/{RunFile.WORKFLOW_BASE}", None)
     for module in modules:
         folder = f"{layout.MODULES}/{module.folder}"
@@ -139,6 +141,8 @@ def _write(
     files: Mapping[str, Path],
     document: Mapping[str, Any],
 ) -> None:
+    """Write all files, sorted by name. The RO-Crate follows, which describes them, and then the
+    list of hashes, which covers everything else."""
     texts = {
         layout.PYTHON_PACKAGES: python_packages(),
         layout.SYSTEM_PACKAGES: system_packages(),
@@ -156,7 +160,8 @@ def _write(
 
 
 def _base(run: PackedRun) -> str:
-    """From the run's folder in the package to where its workflow's paths start."""
+    """Return the relative path from the run's folder in the package to the folder where its
+    workflow's paths start; `.` if the workflow needs no files."""
     if not run.sources.files:
         return "."
     base = f"../../{run.base}"
@@ -168,7 +173,7 @@ def _json(document: Mapping[str, Any]) -> str:
 
 
 def _changed_modules(runs: Sequence[PackedRun], modules: Sequence[Module]) -> list[str]:
-    """Files of plug-ins that are not what they were when a run began."""
+    """Warn of files of plug-ins that are not what they were when a run began."""
     here = {name: path for module in modules for name, path in module.files.items()}
     changed = {
         file["path"]
@@ -181,6 +186,7 @@ def _changed_modules(runs: Sequence[PackedRun], modules: Sequence[Module]) -> li
 
 
 def _folders_told(findings: Sequence[Finding]) -> list[str]:
+    """Warn, in one sentence, of files that name folders of this machine."""
     shown = [finding for finding in findings if not finding.secret]
     if not shown:
         return []

@@ -34,7 +34,7 @@ class PackOptions:
 
 @dataclass(frozen=True)
 class PackedRun:
-    """A run with what it needs."""
+    """A run that is to be packed, with the workflow files and the plug-ins that it used."""
 
     run: RunFiles
     sources: WorkflowFiles
@@ -42,7 +42,8 @@ class PackedRun:
 
     @property
     def incomplete(self) -> list[str]:
-        """What is not as it should be for a package; empty when all is well."""
+        """Why the run is not complete: what its folder lacks, and what its workflow would lack in a
+        replay. Empty when all is well."""
         return [*self.run.incomplete, *(f"it lacks {what}" for what in self.sources.missing)]
 
     @property
@@ -52,7 +53,7 @@ class PackedRun:
 
     @property
     def base(self) -> str:
-        """Folder of its workflow's files."""
+        """Folder of its workflow's files in the package."""
         return f"{layout.WORKFLOW_FILES}/{self.run.store.run_id}"
 
 
@@ -62,7 +63,7 @@ def package_document(
     options: PackOptions,
     warnings: Sequence[str],
 ) -> dict[str, Any]:
-    """package.json, as schemas/package.schema.json says."""
+    """Return the content of package.json, as schemas/package.schema.json describes it."""
     names = list(dict.fromkeys(run.run.manifest["name"] for run in runs))
     title = f"Measurements of service function chains: {', '.join(names)}"
     date = _date(runs)
@@ -110,8 +111,8 @@ def _run_document(run: PackedRun) -> dict[str, Any]:
 
 
 def _date(runs: Sequence[PackedRun]) -> str:
-    """Day of the package: SOURCE_DATE_EPOCH (reproducible-builds.org) or else of the last
-    measurement; the clock would make each package another one."""
+    """Return the date of the package: that of SOURCE_DATE_EPOCH (reproducible-builds.org), or else
+    of the last measurement. Today's date would make the same input give other bytes."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     if epoch:
         if not (epoch.isascii() and epoch.isdigit() and len(epoch) < 12):
@@ -122,7 +123,7 @@ def _date(runs: Sequence[PackedRun]) -> str:
 
 
 def doubts(runs: Sequence[PackedRun]) -> list[str]:
-    """What a reader of the package should know of its runs."""
+    """Return what a reader of the package should know of its runs, as sentences."""
     warnings: list[str] = []
     for run in runs:
         warnings += doubts_of(
@@ -143,8 +144,13 @@ def doubts_of(
     left_out: int,
     packed_with: str,
 ) -> list[str]:
-    """The same of one run: reasons why it is incomplete, files of others, number of captures that
-    were left out, SFCPerf's version when it was packed."""
+    """Return what a reader of the package should know of one run, as sentences. Packing writes
+    them, and verifying compares with them.
+
+    `incomplete`: why the run is incomplete; `foreign`: files that SFCPerf did not write;
+    `left_out`: number of captures that were not packed; `packed_with`: version of the SFCPerf that
+    packed the run.
+    """
     name, warnings = manifest["run_id"], []
     if incomplete:
         warnings.append(f"{name} is incomplete: {'; '.join(incomplete)}")

@@ -14,22 +14,22 @@ _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 @dataclass(frozen=True)
 class Author:
-    """A person."""
+    """An author of a package."""
 
     name: str
     orcid: str | None = None
-    """`0000-0002-1825-0097`."""
+    """ORCID, such as `0000-0002-1825-0097`; None: the author gave none."""
 
     @property
     def id(self) -> str:
-        """Identifier in the crate: the ORCID's address where there is one."""
+        """Identifier in the RO-Crate: the ORCID's address, or one made from the name."""
         if self.orcid is not None:
             return f"https://orcid.org/{self.orcid}"
         return "#person-" + "-".join(re.findall(r"\w+", self.name.lower()))
 
 
 def author(text: str) -> Author:
-    """From `Name` or `Name <ORCID>`. Raises InputError."""
+    """Parse `Name` or `Name <ORCID>`. Raises InputError."""
     match = _AUTHOR.fullmatch(text)
     if match is None or not match[1].isprintable():
         raise InputError(
@@ -46,7 +46,8 @@ def author(text: str) -> Author:
 
 
 def is_orcid(text: str) -> bool:
-    """Form and check digit (ISO 7064 MOD 11-2, as orcid.org describes it)."""
+    """Whether a text has the form of an ORCID and the right check digit (ISO 7064 MOD 11-2, as
+    orcid.org describes it)."""
     if not _ORCID.fullmatch(text):
         return False
     total = 0
@@ -58,8 +59,8 @@ def is_orcid(text: str) -> bool:
 
 
 def licence(text: str | None) -> str | None:
-    """An SPDX identifier as it stands; whether it is on the list of licences is not looked up.
-    Raises InputError for what cannot be one."""
+    """Return an SPDX identifier unchanged; None stays None. Raises InputError for a text that has
+    not its form. Whether it is on SPDX's list of licences is not looked up."""
     if text is not None and not _SPDX.fullmatch(text):
         raise InputError(
             f"{text!r} is not an SPDX licence identifier",

@@ -33,7 +33,7 @@ class PackagePublisher(Publisher):
     )
 
     def publish(self, run: RunStore) -> list[Path]:
-        """Pack the run; publishers that the workflow names before this one have done their part.
+        """Pack the run, with what publishers wrote that the workflow names before this one.
 
         Raises as `sfcperf.package.pack.pack`.
         """

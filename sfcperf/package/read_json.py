@@ -12,7 +12,7 @@ from sfcperf.results.documents import MAX_DOCUMENT_BYTES, MAX_VALUES
 
 
 def read_json(path: Path, where: str, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
-    """The document in a file. Raises InputError, naming the file as `where`."""
+    """Read the document in a file. Raises InputError, which names the file as `where`."""
     try:
         content = read_input(path, "the file", max_bytes=max_bytes)
     except InputError as error:
@@ -21,7 +21,7 @@ def read_json(path: Path, where: str, *, max_bytes: int = MAX_DOCUMENT_BYTES) ->
 
 
 def parse_json(content: bytes, where: str) -> Any:
-    """JSON text as values. Raises InputError."""
+    """Parse JSON text, within the bounds of this module. Raises InputError."""
     try:
         return strict_json.loads(content, bounded=True, max_values=MAX_VALUES)
     except ValueError as error:

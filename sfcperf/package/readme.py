@@ -52,7 +52,7 @@ _WORKFLOW_FILES = "- `workflow-files/`: files that the workflows refer to\n"
 
 
 def readme_text(document: Mapping[str, Any]) -> str:
-    """The page; `document` is package.json."""
+    """Return the text of README.md. `document` is package.json."""
     captures = any(run["left_out"] for run in document["runs"])
     folders = ""
     if document["modules"]:
@@ -79,7 +79,8 @@ def _run(run: Mapping[str, Any]) -> str:
 
 
 def _words(text: str) -> str:
-    """Words of the user, on one line, that Markdown shows as they are (CommonMark, section 2.4)."""
-    # Not all programs know a backslash before the characters of HTML.
+    """Put a text of the user on one line, escaped so that Markdown shows it as it is (CommonMark,
+    section 2.4)."""
+    # Characters of HTML become entities: not all programs know a backslash before them.
     line = escape(" ".join(text.split()), quote=False)
     return re.sub(r"[\\`*_\[\]#|~]", r"\\\g<0>", line)

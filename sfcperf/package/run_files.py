@@ -16,20 +16,21 @@ from sfcperf.results.noise_gate import without_replaced
 from sfcperf.results.store import RunFile, RunStore
 
 PACKAGE = "package.zip"
-"""The publisher's, in the run folder; never part of a package."""
+"""Name of the package that the publisher `package` writes into the run folder. It is never packed
+itself."""
 _NOT_PACKED = frozenset({"lock", PACKAGE, f"{PACKAGE}.sig", f"{PACKAGE}.minisig"})
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The files of a run folder."""
+    """The files of a run folder, sorted into those that are packed and those that are left out."""
 
     store: RunStore
     manifest: Mapping[str, Any]
     files: Mapping[str, Path]
     """Path in the run folder -> the file."""
     left_out: Mapping[str, Path]
-    """Captures, when they are not wanted."""
+    """Captures that are not packed, because the user did not want any: path -> the file."""
     incomplete: tuple[str, ...]
     """Why the run is not complete; empty when it is."""
     foreign: tuple[str, ...]
@@ -37,7 +38,7 @@ class RunFiles:
 
 
 def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False) -> RunFiles:
-    """List what to pack. `own_lock`: the lock is held by this process itself, which publishes.
+    """List what to pack. `own_lock`: this process itself holds the run's lock, as it publishes.
 
     Raises RunInProgress when a process works on the run; InputError when the folder is damaged, or
     holds something that is neither a file nor a folder.
@@ -66,11 +67,13 @@ def run_files(store: RunStore, *, captures: bool = True, own_lock: bool = False)
 
 
 def foreign_files(folder: Path) -> tuple[str, ...]:
-    """Files at the top of a run folder that SFCPerf did not write."""
+    """Return the files at the top of a run folder that SFCPerf did not write."""
     return tuple(sorted({path.name for path in folder.iterdir()} - set(RunFile)))
 
 
 def _walk(folder: Path) -> list[tuple[str, Path]]:
+    """List the files of a run folder, without its lock, its own package and unfinished files.
+    Raises InputError for what is neither a file nor a folder."""
     found = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -90,7 +93,7 @@ def _walk(folder: Path) -> list[tuple[str, Path]]:
 
 
 def why_incomplete(store: RunStore, manifest: Mapping[str, Any]) -> list[str]:
-    """Why a run is not complete; empty when it is."""
+    """Return the reasons why a run is not complete; empty when it is."""
     reasons = []
     if manifest["status"] != "complete":
         reasons.append(f"its status is {manifest['status']}")

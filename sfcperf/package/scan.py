@@ -11,7 +11,7 @@ from pathlib import Path
 from sfcperf.environment.variables import secrets
 
 _MAX_BYTES = 64 << 20
-"""Only this much of a file is searched."""
+"""Only so many bytes at the start of a file are searched."""
 _BINARY = (".parquet", ".png", ".pdf")
 _SECRETS: Mapping[str, re.Pattern[bytes]] = {
     "a private key": re.compile(rb"-----BEGIN (?:[A-Z]+ ){0,2}PRIVATE KEY-----"),
@@ -92,6 +92,6 @@ def _secrets(content: bytes, variables: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _decoded(text: bytes) -> bytes:
-    """Without the last characters if these are no whole byte."""
+    """Decode Base64 whose padding may be missing. Empty for a length that no encoded text has."""
     whole = text.rstrip(b"=").translate(_FOR_URLS)
     return base64.b64decode(whole + b"=" * (-len(whole) % 4)) if len(whole) % 4 != 1 else b""

@@ -18,7 +18,8 @@ from sfcperf.package.layout import MAX_KEYS_BYTES
 
 NAME = "signature"
 NAMESPACE = "sfcperf-package"
-"""What the signature is for (sshsig(7)): one of another purpose does not count."""
+"""Purpose that is part of each signature (the namespace of ssh-keygen -Y). A signature that the
+same key made for another purpose does not count."""
 _TIMEOUT_S = 60
 _GOOD = re.compile(r'Good "[^"]*" signature (?:for (?P<who>.+) )?with (?P<key>\S+ key \S+)')
 
@@ -30,11 +31,11 @@ class Keys:
     allowed_signers: Path | None = None
     """File of SSH keys (ssh-keygen(1), "ALLOWED SIGNERS")."""
     public_key: str | None = None
-    """Of minisign, a file or the key itself."""
+    """Public key of minisign: a file, or the key itself."""
 
     def copied(self, folder: Path) -> Keys:
-        """The same with copies of its files in `folder`, which nobody can change or replace by a
-        FIFO. Raises InputError if one cannot be read."""
+        """Return these keys with their files copied into `folder`. Nobody can change such a copy,
+        or replace it by a FIFO. Raises InputError if a file cannot be read."""
         signers, key = self.allowed_signers, self.public_key
         if signers is not None:
             signers = _copy(signers, folder / "allowed-signers", "the file of SSH keys")
@@ -48,12 +49,12 @@ class Signer:
     """A tool with a secret key."""
 
     tool: str
-    """`ssh` or `minisign`."""
+    """Name of the tool: `ssh` or `minisign`."""
     key: Path
 
 
 def signer(text: str) -> Signer:
-    """From `ssh:KEYFILE` or `minisign:KEYFILE`. Raises InputError."""
+    """Parse `ssh:KEYFILE` or `minisign:KEYFILE`. Raises InputError."""
     tool, _, name = text.partition(":")
     if tool not in ("ssh", "minisign") or not name:
         raise InputError(
@@ -68,7 +69,7 @@ def signer(text: str) -> Signer:
 
 
 def signature_files(package: Path) -> dict[str, Path]:
-    """Tool -> where its signature of a package is, or would be."""
+    """Return tool -> path of its signature of a package, whether or not the file exists."""
     return {
         "ssh": package.with_name(f"{package.name}.sig"),
         "minisign": package.with_name(f"{package.name}.minisig"),
@@ -76,11 +77,11 @@ def signature_files(package: Path) -> dict[str, Path]:
 
 
 def sign(package: Path, by: Signer) -> Path:
-    """Sign a package; gives the signature's file. The tool may ask for the key's password.
+    """Sign a package, and return the signature's file. The tool may ask for the key's password.
     Raises EnvironmentLacks when the tool is missing or cannot sign."""
     target = signature_files(package)[by.tool]
     target.unlink(missing_ok=True)
-    # The tools take a name that begins with `-` for an option.
+    # An absolute path: the tools take a name that begins with `-` for an option.
     file = str(package.resolve())
     if by.tool == "ssh":
         argv = [_tool("ssh-keygen", "openssh-client"), "-Y", "sign", "-q", "-f", str(by.key)]
@@ -104,8 +105,9 @@ def check_signature(
 ) -> Check:
     """Check the signatures beside a package, with the keys of a `Keys`.
 
-    A package without a signature is `absent`, and `failed` when the user named keys and none of
-    them signed it. Raises EnvironmentLacks when the tool is missing.
+    The check is `absent` without any signature. It is `failed` when one does not hold, or when
+    there is none of a tool for which the user gave a key. Raises EnvironmentLacks when the tool is
+    missing.
     """
     files = {tool: f for tool, f in signature_files(package).items() if f.is_file()}
     wanted = {"ssh": allowed_signers, "minisign": public_key}
@@ -124,6 +126,8 @@ def check_signature(
 
 
 def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
+    """Check an SSH signature. Without a file of allowed keys, it may be valid, but nobody knows
+    whose it is: the check is then `not checked`."""
     tool = _tool("ssh-keygen", "openssh-client")
     common = ["-n", NAMESPACE, "-s", str(signature.resolve())]
     if allowed is None:
@@ -134,7 +138,7 @@ def _check_ssh(package: Path, signature: Path, allowed: Path | None) -> Check:
         return Check(NAME, "not checked", detail)
     known = ["-f", str(allowed.resolve())]
     found = _run([tool, "-Y", "find-principals", "-s", str(signature.resolve()), *known], package)
-    # One line, `a@b,c@d`, when the key is of several.
+    # A line may name several people, `a@b,c@d`, to whom the key belongs.
     principals = found.stdout.strip().splitlines()
     if found.returncode or not principals:
         return Check(NAME, "failed", f"made by a key that is not in {allowed.name}")

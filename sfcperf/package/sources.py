@@ -22,16 +22,16 @@ class WorkflowFiles:
     """Where a workflow's files are now, and where they go in a package."""
 
     base: str
-    """Folder, relative to that of the run's workflow files, where relative paths start; `.` or
-    folders deep enough for the `..` of the paths."""
+    """Folder where relative paths start, relative to that of the run's workflow files. It is `.`,
+    or so deep that the `..` of the paths do not lead out of the package."""
     files: Mapping[str, Path]
     """Path relative to the folder of the run's workflow files -> the file."""
     missing: tuple[str, ...] = ()
-    """What a replay elsewhere would lack."""
+    """What a replay on another machine would lack, in words."""
 
 
 def workflow_files(store: RunStore) -> WorkflowFiles:
-    """The files of a run's workflow, as they were when the run began."""
+    """Return the files of a run's workflow, as they were when the run began."""
     _, folder = store.workflow()
     base = Path(os.path.normpath(folder.absolute()))
     entries = store.manifest()["vnfds"]
@@ -58,7 +58,8 @@ def _missing(store: RunStore, entry: Mapping[str, Any]) -> list[str]:
 
 
 def _places(store: RunStore, base: Path, entry: Mapping[str, Any]) -> dict[Path, Path]:
-    """Where a descriptor, and what it imports, was -> the copies."""
+    """Return, for a descriptor and each file that it imports: original path -> copy in the run
+    folder."""
     copy = Path(entry["file"])
     # vnfds/<digest>/<place of the descriptor among its imports>
     root, inside = Path(*copy.parts[:2]), copy.parts[2:]
@@ -70,8 +71,8 @@ def _places(store: RunStore, base: Path, entry: Mapping[str, Any]) -> dict[Path,
 
 
 def _common(base: Path, files: set[Path]) -> Path | None:
-    """The folder that holds base and files; None when that would be a top-level folder of the
-    machine, whose layout is nobody's business."""
+    """Return the deepest folder that holds base and files. None if that is a top-level folder of
+    the machine: the package would tell the machine's layout."""
     top = base
     while not all(path.is_relative_to(top) for path in files):
         top = top.parent
@@ -79,6 +80,7 @@ def _common(base: Path, files: set[Path]) -> Path | None:
 
 
 def _sha256(path: Path) -> str:
+    """Return the SHA-256 of a file; empty, which matches no hash, if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:

@@ -29,18 +29,19 @@ class PackageCopy:
     """A package in a private folder, which nobody else can change."""
 
     source: Path
-    """Where it was read; for messages only."""
+    """Where the user's package was read; only messages use it."""
     file: Path
-    """The copy, of the same name; beside it copies of its signatures."""
+    """The copy, which has the same name. Copies of its signatures are beside it."""
     sha256: str
     """SHA-256 of the copy, hexadecimal."""
     folder: Path
-    """Where its files are, or will be, unpacked; empty at first."""
+    """Folder for its unpacked files; empty until `unpack` fills it."""
 
 
 @contextmanager
 def private_copy(package: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[PackageCopy]:
-    """Copy a package and the signatures beside it; removed afterwards.
+    """Copy a package and the signatures beside it into a private folder, which is removed at the
+    end of the context.
 
     Raises InputError if one of them is not a regular file, cannot be read, or is too large;
     EnvironmentLacks if the disk is too small.
@@ -59,11 +60,11 @@ def private_copy(package: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Packa
 
 
 def unpack(package: Path, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[str]:
-    """Write a package's files into an empty folder; returns their names, sorted.
+    """Write a package's files into an empty folder; return their names, sorted.
 
-    Files are new (never through a link or over an existing file), readable by the user alone and
-    not executable. Raises Refused (InputError) before anything is written, or as soon as a file has
-    more content than declared; EnvironmentLacks when the disk is too small.
+    Each file is created anew (never through a link or over an existing file), readable by the user
+    alone and not executable. Raises PackageRefused (InputError) before anything is written, or as
+    soon as a file has more content than declared; EnvironmentLacks when the disk is too small.
     """
     with system_errors_as(InputError, "the package cannot be read", where=package):
         entries = inspect(package, max_bytes=max_bytes)
@@ -75,10 +76,11 @@ def unpack(package: Path, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[s
 
 
 def _copy(package: Path, target: Path, max_bytes: int) -> str:
+    """Copy a package, and return the SHA-256 of the copied bytes."""
     digest, left = hashlib.sha256(), max_bytes
     with open_input(package, "the package") as source, target.open("xb") as copy:
         _check_room(target.parent, os.fstat(source.fileno()).st_size)
-        # A file may grow while it is read.
+        # Bytes are counted, as the file may grow while it is read.
         while chunk := source.read(_CHUNK):
             left -= len(chunk)
             if left < 0:

@@ -40,16 +40,18 @@ _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _LOCAL = struct.Struct("<4s5H3L2H")
 _LOWEST_HEADER = 46
-"""Bytes that an entry takes in the directory at least."""
+"""Smallest size of an entry in the directory, in bytes."""
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
 _DESCRIPTOR = 0x8
 _UTF8 = 0x800
 _UNIX = 3
-"""Of the system that made an entry (APPNOTE, section 4.4.2)."""
+"""Number of Unix as the system that made an entry (APPNOTE, section 4.4.2)."""
 _DESCRIPTOR_SIZES = (12, 16, 20, 24)
+"""Sizes of a data descriptor: with sizes of 32 or 64 bits, each without and with a signature
+(APPNOTE, section 4.3.9)."""
 _FOLDER_ATTRIBUTE = 0x10
 _ZIP64 = 1
-"""Kind of extra field."""
+"""Header id of the extra field with sizes of 64 bits."""
 
 
 class PackageRefused(InputError):
@@ -57,13 +59,13 @@ class PackageRefused(InputError):
 
 
 def refused(what: str, where: Path | str) -> PackageRefused:
-    """The error for an archive that is not opened."""
+    """Return the error for a package that is rejected because of `what`."""
     return PackageRefused(f"this package is rejected: {what}", where=str(where))
 
 
 @contextmanager
 def reading(where: Path) -> Iterator[None]:
-    """Turn what the zip library raises for a damaged package into Refused."""
+    """Turn what the zip library raises for a damaged package into PackageRefused."""
     try:
         yield
     except InputError:
@@ -73,7 +75,7 @@ def reading(where: Path) -> Iterator[None]:
 
 
 def inspect(path: Path, *, max_bytes: int = MAX_BYTES) -> list[zipfile.ZipInfo]:
-    """Files of a package, sorted by name. Raises PackageRefused, or OSError."""
+    """Check a package and return its files, sorted by name. Raises PackageRefused, or OSError."""
     with path.open("rb") as file, reading(path):
         directory_start = _directory(file, path)
         with zipfile.ZipFile(file) as archive:
@@ -85,7 +87,8 @@ def inspect(path: Path, *, max_bytes: int = MAX_BYTES) -> list[zipfile.ZipInfo]:
 
 
 def _directory(file: BinaryIO, path: Path) -> int:
-    """Offset of the directory; its size is bounded before anything reads it."""
+    """Return the offset of the directory. The number of its entries is bounded here, before
+    anything reads them."""
     size = file.seek(0, 2)
     if size < _END.size:
         raise refused("it is not a zip file", path)
@@ -117,8 +120,10 @@ def _directory(file: BinaryIO, path: Path) -> int:
 
 
 def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
+    """Check names and kinds of all entries, and give each the name that other programs see. Raises
+    PackageRefused."""
     for entry in entries:
-        # zipfile cuts a name at a NUL; the original is what other readers see.
+        # zipfile cuts a name at a NUL; other programs see the original name.
         is_cut = entry.orig_filename != entry.filename
         name = entry.orig_filename if is_cut else _unix_name(entry)
         is_folder = name.endswith("/")
@@ -147,8 +152,8 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
 
 
 def _unix_name(entry: zipfile.ZipInfo) -> str:
-    """The name; on Unix, `zip` (Info-ZIP) writes UTF-8 without the flag that says so, and zipfile
-    takes it for code page 437."""
+    """Return the name of an entry. On Unix, `zip` (Info-ZIP) writes UTF-8 without the flag that
+    says so, and zipfile decodes it as code page 437: that is undone here."""
     if entry.create_system == _UNIX and not entry.flag_bits & _UTF8:
         with suppress(UnicodeError):
             return entry.filename.encode("cp437").decode()
@@ -156,7 +161,8 @@ def _unix_name(entry: zipfile.ZipInfo) -> str:
 
 
 def _check_folders(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
-    """Limit folders: a few megabytes of names, each many folders deep, could use up all inodes."""
+    """Limit the number of folders: a few megabytes of names, each many folders deep, could use up
+    all inodes of a disk. Raises PackageRefused."""
     folders: set[str] = set()
     for entry in entries:
         end = entry.filename.rfind("/")
@@ -170,7 +176,8 @@ def _check_folders(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
 def _check_layout(
     file: BinaryIO, entries: Sequence[zipfile.ZipInfo], directory_start: int, path: Path
 ) -> None:
-    """Header, data, header, data, ..., directory: nothing overlaps, nothing lies between."""
+    """Check that a package is header, data, header, data, ..., directory: nothing overlaps, and
+    nothing lies between. Raises PackageRefused."""
     at = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
         gap = entry.header_offset - at
@@ -195,7 +202,7 @@ def _read_header(file: BinaryIO, path: Path) -> tuple[int, ...]:
 
 
 def _check_header(header: Sequence[int], file: BinaryIO, entry: zipfile.ZipInfo, path: Path) -> int:
-    """Size of a local header, after comparing it with the directory."""
+    """Compare a local header with the directory, and return the header's size."""
     _, flags, method, _, _, crc, packed, size, name_length, extra_length = header
     name = file.read(name_length)
     encoding = "utf-8" if flags & _UTF8 else "cp437"
@@ -214,8 +221,8 @@ def _check_header(header: Sequence[int], file: BinaryIO, entry: zipfile.ZipInfo,
 
 
 def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:
-    """Sizes before and after compression in the extra field of a local header, wherever the
-    archiver put them (APPNOTE, section 4.5.3); None if they are not there exactly once."""
+    """Return the sizes before and after compression from the extra fields of a local header, in
+    which their order varies (APPNOTE, section 4.5.3). None if they are not there exactly once."""
     found = []
     while len(extra) >= 4:
         kind, length = struct.unpack("<HH", extra[:4])
@@ -226,7 +233,8 @@ def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:
 
 
 def _descriptor_size(file: BinaryIO, at: int, path: Path) -> int:
-    """Size of the data descriptor: it ends where the next header begins."""
+    """Return the size of the data descriptor, which does not state it: the next header must begin
+    where the descriptor ends."""
     for size in _DESCRIPTOR_SIZES:
         file.seek(at + size)
         if file.read(4) in (b"PK\3\4", b"PK\1\2"):

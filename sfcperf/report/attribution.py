@@ -18,41 +18,42 @@ _LEFT, _RIGHT = 0.5, 3.5
 
 @dataclass(frozen=True)
 class Group:
-    """Scenarios of one probe and direction."""
+    """Bars and numbers of all scenarios of one probe and direction."""
 
     bars: BarGroup
     axis: BarAxis
     axis_label: str
-    """With the unit."""
+    """Label of the axis, with the unit."""
     notes: tuple[str, ...]
-    """Of the bars that are drawn: VNFs, end to end and residual."""
+    """For each bar that is drawn, its times in words: VNFs, end to end and residual."""
     rows: tuple[tuple[str, tuple[Row, ...]], ...]
-    """By scenario."""
+    """(Scenario, its rows in the table of numbers)."""
     table_unit: str
-    """Finer than that of the bars, where a VNF takes little of a long time."""
+    """Unit of the table. It is finer than that of the bars where a VNF takes little of a long
+    time."""
     captured: bool
     """Whether there are times from captures to compare with."""
     files: tuple[str, ...]
-    """The same as figures for papers, in the run folder."""
+    """Files in the run folder with the same bars, as figures for papers and as CSV."""
     remarks: tuple[tuple[str, str], ...]
-    """(Scenarios, a remark about them); empty scenarios: all."""
+    """(Scenarios, a remark about them). An empty text for the scenarios stands for all."""
 
 
 @dataclass(frozen=True)
 class AttributionSection:
-    """What the section shows."""
+    """The report's section on attribution: where the time of packets goes."""
 
     confidence: str
     method: str
     groups: tuple[Group, ...]
     sampled: bool
-    """Whether pptmon measured VNFs."""
+    """Whether the monitor pptmon measured VNFs."""
     parts: bool
     """Whether the monitor sff measured SFFs and links."""
 
 
 def attribution_section(run: RunStore) -> AttributionSection | None:
-    """None for a run without attribution.json."""
+    """Return the section; None for a run without attribution.json."""
     document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return None
@@ -96,7 +97,7 @@ def _note(bar: Bar, scale: units.Scale) -> str:
 
 
 def _remarks(bars: Sequence[Bar]) -> Iterator[tuple[str, str]]:
-    """Each sentence once."""
+    """Yield each remark once, with the scenarios that it is about; empty if it is about all."""
     scenarios: dict[str, list[str]] = {}
     for bar in bars:
         for sentence in bar.path["remarks"]:
@@ -106,6 +107,6 @@ def _remarks(bars: Sequence[Bar]) -> Iterator[tuple[str, str]]:
 
 
 def _least(group: BarGroup) -> float:
-    """The smallest time of a part, us."""
+    """Return the smallest time of a part, us; 0 if there is no part."""
     times = [part.time.value_us for bar in group.bars for part in bar.parts if part.kind == "part"]
     return min(times, default=0.0)

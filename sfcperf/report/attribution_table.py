@@ -13,7 +13,8 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """A VNF, or what they make together; numbers in the unit of the group."""
+    """A row of the table: a VNF, another part of the path, or a sum. Numbers are texts in the unit
+    of the group, without it."""
 
     what: str
     kind: str
@@ -32,12 +33,12 @@ class Row:
 
 
 def is_sampled(member: Document) -> bool:
-    """Whether pptmon watched: without it, nothing is known of VNFs alone."""
+    """Whether the monitor pptmon watched: without it, nothing is known of single VNFs."""
     return any(function["time"] or not function["seen"] for function in member["functions"])
 
 
 def table_rows(member: Document, scale: units.Scale) -> Iterator[Row]:
-    """Of one scenario."""
+    """Yield the rows of one scenario. `member`: its path in attribution.json."""
     for function in member["functions"] if is_sampled(member) else ():
         name, kind = function["name"], function["type"]
         if not function["seen"]:

@@ -10,47 +10,48 @@ from sfcperf.figures.attribution_bars import Part
 from sfcperf.presentation import units
 
 _LABEL_WIDTH = 0.85
-"""Of a character, on a page of 860 pixels; narrower pages leave the names to the legend."""
+"""Width of a character in per cent of a page of 860 pixels. Narrower pages leave the names to the
+legend."""
 _TICKS = 6
 
 
 @dataclass(frozen=True)
 class BarAxis:
-    """From times in us to positions and words."""
+    """Turns times in us into positions on a page, in per cent of its width, and into words."""
 
     extent_us: float
-    """Of the longest bar."""
+    """Length of the longest bar, which takes the whole axis."""
     scale: units.Scale
     left: float = 0.0
-    """Margin, like `right`: tick labels stand out of the axis."""
+    """Margin in per cent, like `right`: tick labels stand out of the axis."""
     right: float = 0.0
 
     def x(self, time_us: float) -> float:
-        """Its position."""
+        """Return the position of a time; a negative time is at the start."""
         return round(self.left + max(time_us, 0.0) * self._per_us, 3)
 
     def width(self, part: Part) -> float:
-        """Length of a part."""
+        """Return the length of a part."""
         return round(max(part.end_us - part.start_us, 0.0) * self._per_us, 3)
 
     def interval(self, part: Part) -> tuple[float, float] | None:
-        """Ends of the whisker of a part; None without an interval."""
+        """Return the ends of a part's whisker; None for a part without an interval."""
         if part.interval_us is None:
             return None
         low, high = part.interval_us
         return self.x(low), self.x(high)
 
     def text(self, part: Part) -> str:
-        """Name, mean and interval."""
+        """Return name, mean and interval of a part, in words."""
         return f"{part.name}: {part.time.text(self.scale)}"
 
     def label(self, part: Part) -> str:
-        """The name, if it fits under the part, else nothing."""
+        """Return the name of a part if it fits under it, else an empty text."""
         fits = part.kind != "over" and len(part.name) * _LABEL_WIDTH < self.width(part)
         return part.name if fits else ""
 
     def ticks(self) -> Sequence[tuple[float, str]]:
-        """Positions and values at round steps."""
+        """Return (position, value in the unit) of ticks at round steps."""
         most = self.extent_us * self.scale.factor
         if most <= 0:
             return [(self.x(0), "0")]

@@ -14,7 +14,7 @@ from sfcperf.results.records import Summary, TrialRecord
 _CONFUSION = (
     "true_positive_flows", "false_positive_flows", "true_negative_flows", "false_negative_flows",
 )  # fmt: skip
-"""Notes of a trial."""
+"""Notes of a trial that count flows: attacks and harmless ones, blocked or not."""
 _SHARE = units.Scale(100.0, "%")
 _MS = units.Scale(1.0, "ms")
 _PLAIN = units.Scale(1.0, "")
@@ -51,11 +51,11 @@ class ScenarioRow:
 
 
 _Rows = Mapping[str, Summary]
-"""By metric."""
+"""Metric -> its summary, all of one scenario and probe; for a kind of attack, all of that kind."""
 
 
 def blocking(summaries: Sequence[Summary], trials: Sequence[TrialRecord]) -> list[ScenarioRow]:
-    """A row per scenario and probe that sent labelled traffic."""
+    """Return a row for each scenario and probe that sent labelled traffic."""
     groups: dict[tuple[str, str], dict[str, Summary]] = {}
     for row in summaries:
         if row.probe == PROBE:
@@ -118,7 +118,7 @@ def _count(rows: _Rows, metric: str) -> str:
 
 
 def _shown(rows: _Rows, metric: str, scale: units.Scale) -> str:
-    """`97.8 % [97.1, 98.4]`."""
+    """Return the estimate of a metric, such as `97.8 % [97.1, 98.4]`; a dash if there is none."""
     found = rows[metric].estimate() if metric in rows else None
     if found is None or found.value is None:
         return "–"

@@ -35,7 +35,7 @@ class Box:
 
 @dataclass(frozen=True)
 class NodeBox:
-    """A node with its SFF."""
+    """A node, with its SFF and the boxes of what is on it."""
 
     name: str
     sff: str
@@ -75,8 +75,8 @@ class Drawing:
 
 
 def drawings(scenarios: Iterable[Scenario], trials: Iterable[TrialRecord]) -> list[Drawing]:
-    """For each topology the scenario with the longest chain; at most six. Its trials tell which
-    encapsulation the driver chose."""
+    """Draw for each topology the scenario with the longest chain; at most six drawings. The trials
+    tell which encapsulation the driver chose."""
     chosen = {record.scenario_id: record.deployment.get("encapsulation") for record in trials}
     longest: dict[str, Scenario] = {}
     for scenario in scenarios:
@@ -121,7 +121,8 @@ def draw(scenario: Scenario, encapsulation: str) -> Drawing:
 def _stops(
     scenario: Scenario,
 ) -> list[tuple[str, Literal["endpoint", "function", "more"], str, str]]:
-    """(node, kind, title, detail) of what the forward path visits, in order."""
+    """Return (node, kind, title, detail) of all that the forward path visits, in order. Of a long
+    chain, one stop stands for the SFs between the first five and the last two."""
     functions = scenario.chain.functions
     stops: list[tuple[str, Literal["endpoint", "function", "more"], str, str]] = [
         (scenario.client.node, "endpoint", "client", "source")
@@ -141,7 +142,7 @@ def _stops(
 
 
 def _wires(scenario: Scenario, nodes: Sequence[NodeBox]) -> Iterable[Wire]:
-    """Links of the topology between nodes that are drawn."""
+    """Place the links of the topology whose nodes are both drawn."""
     places = {node.name: index for index, node in enumerate(nodes)}
     for link in scenario.topology.links:
         if not all(name in places for name in link.between):

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _POINTS_PER_CURVE = 300
 _POINTS_OF_TRIALS, _FEWEST_PER_TRIAL = 3000, 20
-"""Of all thin curves of a scenario together, and of one of them at least."""
+"""Points in the thin curves of a scenario's trials: of all curves together, and the least number in
+one of them, which counts for more."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class MetricChart(Chart):
     """A metric of one run or of many, with what stands around its chart."""
 
     description: str
-    """For those who cannot see it."""
+    """The chart in words, for readers who cannot see it."""
     primary: bool
     plot: Plot
     interval_title: str
@@ -44,17 +45,17 @@ class MetricChart(Chart):
     missing: tuple[str, ...]
     """Scenarios without any number, in words."""
     trials_without_value: tuple[str, ...] = ()
-    """They cannot be drawn: listed under the chart."""
+    """Trials that cannot be drawn, as they lack a value: the page lists them under the chart."""
     fits: tuple[tuple[str, ...], ...] = ()
     """Fitted lines: series, slope, intercept, quality, trials."""
     files: tuple[str, ...] = ()
     """Figure files, relative to the report."""
     runs_without: tuple[str, ...] = ()
-    """Of many runs, those that did not measure this."""
+    """In a report of many runs: those that did not measure this metric."""
 
 
 def trial_link(record: TrialRecord) -> str:
-    """Where a trial's point leads: to its row in the same page."""
+    """Return where a click on a trial's point goes: to the trial's row in the same page."""
     return trial_anchor(record.trial_id)
 
 
@@ -66,8 +67,9 @@ def chart(
     files: Sequence[str] = (),
     link: Callable[[TrialRecord], str] = trial_link,
 ) -> MetricChart:
-    """A figure as an interactive chart. The plot was resolved with `trials`, the index of all
-    trials; `fits`: name of a series -> its line; `link`: where a trial's point leads."""
+    """Make an interactive chart of a figure. `trials`: index of all trials, with which the plot was
+    resolved; `fits`: name of a series -> its line; `link`: where a click on a trial's point
+    goes."""
     spec, fits = plot.spec, fits or {}
     of_probe = trials.of_probe(spec.probe)
     is_time = spec.kind == "time"
@@ -147,7 +149,8 @@ def _centre(plot: Plot, point: Point) -> dict[str, Any]:
 
 
 def _centre_text(plot: Plot, row: Summary) -> str:
-    """In the HTML that plotly renders: all words of the user are escaped."""
+    """Return the hover text of a mean or median. Plotly renders it as HTML, so that all words of
+    the user are escaped."""
     found, centre = plot.estimate(row), plot.centre
     scale = units.scale_for([found.value or 0.0], row.unit, row.metric)
     half_width = found.half_width
@@ -163,7 +166,8 @@ def _centre_text(plot: Plot, row: Summary) -> str:
 
 
 def _trials(plot: Plot, point: Point, link: Callable[[TrialRecord], str]) -> list[dict[str, Any]]:
-    """Trials of a point's scenario that have a value, also those that do not count."""
+    """Return a point for each trial of a point's scenario that has a value, even if the trial does
+    not count."""
     return [
         {
             "x": plot.position(point.level),
@@ -205,8 +209,8 @@ def _fit_row(plot: Plot, name: str, fit: LineFit) -> tuple[str, ...]:
 
 
 def _distributions(plot: Plot) -> list[dict[str, Any]]:
-    """A curve per scenario over all samples of its valid trials, and one for each of them, thinned
-    evenly by rank."""
+    """Return for each scenario a curve over all samples of its valid trials, and a thin curve for
+    each of these trials. Curves are thinned evenly by rank."""
     curves = []
     for index, (name, point) in enumerate(zip(curve_names(plot), plot.points, strict=True)):
         trials = plot.samples(point)
@@ -219,7 +223,7 @@ def _distributions(plot: Plot) -> list[dict[str, Any]]:
 
 
 def _single_trials(trials: Sequence[Sequence[float]]) -> dict[str, list[float | None]]:
-    """The trials' curves one after the other, with a gap (null) after each."""
+    """Return the curves of all trials as one line with a gap (null) after each trial."""
     most = max(_FEWEST_PER_TRIAL, _POINTS_OF_TRIALS // max(len(trials), 1))
     x: list[float | None] = []
     y: list[float | None] = []
@@ -231,7 +235,7 @@ def _single_trials(trials: Sequence[Sequence[float]]) -> dict[str, list[float | 
 
 
 def _curves(plot: Plot) -> list[dict[str, Any]]:
-    """A curve over time per scenario, with the outlines of its bands."""
+    """Return a curve over time for each scenario, with the outlines of its bands."""
     curves, scale = [], plot.spec.y_scale
     for index, (name, point) in enumerate(zip(curve_names(plot), plot.points, strict=True)):
         steps = point.curve(plot.spec.metric, plot.centre)
@@ -252,7 +256,7 @@ def _curves(plot: Plot) -> list[dict[str, Any]]:
 
 
 def _band(plot: Plot, point: Point) -> dict[str, list[float]] | None:
-    """The outline of a distribution's band; None without one."""
+    """Return the outline of a distribution's band; None if it has no band."""
     found, scale = plot.band(point), plot.spec.y_scale
     if not found:
         return None

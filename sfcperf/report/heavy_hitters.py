@@ -17,7 +17,7 @@ from sfcperf.results.store import RunStore
 from sfcperf.results.tables import TELEMETRY
 
 MOST_FLOWS = 10
-"""In a table; flows.parquet has all."""
+"""Largest number of flows in a table; flows.parquet has all of them."""
 
 _REASONS = {
     "not_nsh": "they carry no NSH",
@@ -29,7 +29,7 @@ _REASONS = {
 }
 
 _MOST = 1e15
-"""Larger numbers are none of a counter."""
+"""Larger numbers cannot come from a counter, and are ignored."""
 _KEY = "trials.scenario_id, label, function"
 _FLOW = """spi, si, source_address, source_port, destination_address, destination_port,
            protocol_name"""
@@ -54,7 +54,7 @@ _LARGEST = f"""
     ORDER BY {_KEY}, sum(packets) DESC, {_FLOW}
 """
 _PACKETS = 7
-"""Column with the packets, behind those of the flow."""
+"""Index of a flow's packets in a row of a group, after the columns of _FLOW."""
 _TOTALS = f"""
     SELECT trials.scenario_id, label, source, metric, sum(value), count(*) FILTER (value > 0),
            count(*), count(DISTINCT trial_id)
@@ -76,15 +76,16 @@ class FlowRow:
 
     name: str
     path: str
-    """`SPI 1, SI 255`."""
+    """The flow's service path, such as `SPI 1, SI 255`."""
     packets: str
     bytes: str
     share: str
-    """Of all packets that the function monitored in the trials in which it was listed."""
+    """Share of all packets that the function monitored, in the trials in which it listed the
+    flow."""
     windows: str
-    """In how many it was listed, of all windows of these trials."""
+    """In how many windows the flow was listed, of all windows of these trials."""
     trials: str
-    """In how many it was listed, of all valid ones."""
+    """In how many trials the flow was listed, of all valid ones."""
     certainty: str
 
 
@@ -94,17 +95,18 @@ class FlowTable:
 
     title: str
     monitored: str
-    """How much was monitored."""
+    """A sentence that says how many packets were monitored."""
     rows: tuple[FlowRow, ...]
     more: int
-    """Flows that are not in the table."""
+    """Number of listed flows that are not in the table."""
     warnings: tuple[str, ...]
     """What the listing lacks."""
 
 
 @dataclass
 class _Total:
-    """A metric over all windows."""
+    """Sum of a metric over all windows of the valid trials, and how many windows and trials these
+    are."""
 
     sum: int = 0
     windows_above_0: int = 0
@@ -122,8 +124,8 @@ class _Group:
 
 
 def heavy_hitters(store: RunStore, trials: Sequence[TrialRecord]) -> list[FlowTable]:
-    """A table per scenario, probe and function that lists flows, from valid trials; none in a run
-    without such functions."""
+    """Return a table for each scenario, probe and function that lists flows, from valid trials;
+    none in a run without such functions."""
     scenarios = {record.scenario_id: record.scenario for record in trials}
     return [
         _table(_title(scenarios[scenario], label, function), group)
@@ -134,7 +136,8 @@ def heavy_hitters(store: RunStore, trials: Sequence[TrialRecord]) -> list[FlowTa
 def _groups(
     store: RunStore, trials: Sequence[TrialRecord]
 ) -> Mapping[tuple[str, str, str], _Group]:
-    """(Scenario id, label of the probe, function) -> what was listed and counted there."""
+    """Return (scenario id, label of the probe, function) -> what the function listed and counted
+    while the probe ran."""
     import duckdb
     import pyarrow
 
@@ -150,7 +153,7 @@ def _groups(
         query = connection.execute(_TOTALS, [list(_METRICS), flows.UNPARSED])
         for scenario, label, function, metric, *counts in query.fetchall():
             groups[scenario, label, function].totals[metric] = _Total(*map(int, counts))
-        # Other monitors may use one of the other names.
+        # A source without this metric lists no flows: another monitor uses one of the other names.
         counted = flows.MONITORED_PACKETS
         groups = defaultdict(_Group, {k: g for k, g in groups.items() if counted in g.totals})
         if store.flows_path.is_file():
@@ -195,7 +198,8 @@ def _row(row: Sequence[Any], all_trials: int) -> FlowRow:
 
 
 def _certainty(windows: int, at_most: int, unverified: int) -> str:
-    """`exact`, or `at most in 2 windows, unverified in 1`."""
+    """Say how sure a flow's packets are: `exact`, or `at most in 2 windows, unverified in 1
+    window`."""
     doubts = {"at most": at_most, "unverified": unverified}
     if windows in doubts.values():
         return next(name for name, count in doubts.items() if count == windows)
@@ -204,6 +208,7 @@ def _certainty(windows: int, at_most: int, unverified: int) -> str:
 
 
 def _warnings(group: _Group) -> Iterator[str]:
+    """Yield sentences that say what a function's listing of flows lacks, and what would help."""
     missing, residual = group.total(flows.MISSING_FLOWS), group.total(flows.RESIDUAL_CELLS)
     unlisted = group.total(flows.MISSING_PACKETS)
     if missing.sum:

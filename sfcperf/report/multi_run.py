@@ -28,7 +28,7 @@ class RunRow:
     """A run in the overview."""
 
     letter: str
-    """As `--label` takes it."""
+    """Letter that names the run in `--label`."""
     label: str
     run_id: str
     name: str
@@ -36,7 +36,7 @@ class RunRow:
     verdict: Verdict
     facts: tuple[tuple[str, str], ...]
     report: str | None
-    """Its own report, relative to this page; None when there is none."""
+    """Link to the run's own report, relative to this page; None when there is none."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RunDifference:
     kind: str
     name: str
     values: tuple[str, ...]
-    """One per run, in their order."""
+    """A value for each run, in the order of the runs."""
 
 
 def write_report(runs: Sequence[RunData], target: Path) -> None:
@@ -68,8 +68,8 @@ def write_report(runs: Sequence[RunData], target: Path) -> None:
 
 
 def run_differences(runs: Sequence[RunData]) -> list[RunDifference]:
-    """Facts of host, versions, infrastructure and workflow that differ between the runs, without
-    those that change whenever a machine is read."""
+    """Return facts of host, versions, infrastructure and workflow that differ between the runs.
+    Facts that change whenever a machine is read are left out."""
     from sfcperf.analysis.comparison import Side, differences, read_side
 
     first, *rest = [read_side(Side(run.label, run.store)) for run in runs]
@@ -107,7 +107,7 @@ def _row(number: int, run: RunData, folder: Path) -> RunRow:
 def _charts(
     runs: Sequence[RunData], results: Results, folder: Path
 ) -> tuple[list[MetricChart], list[MetricChart]]:
-    """Charts of primary metrics (the workflow's figures first), and the others."""
+    """Return the charts of primary metrics, the workflow's figures first, and all other charts."""
     index = TrialIndex(results.trials)
     chosen = chosen_figures(runs, results, FigureRequest())
     shown = [replace(spec, fit="none") for spec in chosen]
@@ -120,14 +120,15 @@ def _charts(
         plot = resolve_figure(runs, results, spec, index)
         drawn = chart(f"metric-{number}", plot, index, link=link)
         without = tuple(results.runs_without(spec))
-        # A trial without a value is named in the report of its run.
+        # Trials without a value are not listed here: the reports of their runs name them.
         charts.append(replace(drawn, trials_without_value=(), runs_without=without))
     first = [c for n, c in enumerate(charts) if n < len(chosen) or c.primary]
     return first, [c for c in charts if c not in first]
 
 
 def _links(runs: Sequence[RunData], folder: Path) -> Callable[[TrialRecord], str]:
-    """Where a trial's point leads: to its row in the report of its run; nowhere without one."""
+    """Return a function that says where a click on a trial's point goes: to the trial's row in the
+    report of its run. Empty for a run without a report: the click then goes nowhere."""
     reports = {
         run.label: relative_link(run.store.report, folder)
         for run in runs

@@ -64,7 +64,7 @@ _WATCHED = (
 
 @dataclass(frozen=True)
 class OutsideTrial:
-    """A trial outside the gate."""
+    """A trial outside the noise gate."""
 
     trial: str
     reason: str
@@ -77,10 +77,10 @@ class NoiseSection:
     """What the report says of noise."""
 
     lead: tuple[str, ...]
-    """Sentences."""
+    """Sentences at the start of the section."""
     trials: tuple[OutsideTrial, ...]
     charts: tuple[Chart, ...]
-    """Each kind of evidence over the time of the run."""
+    """A chart over the time of the run for each kind of evidence that changed."""
     constant: tuple[str, ...]
     """Sentences about what never changed, or could not be observed."""
 
@@ -88,7 +88,7 @@ class NoiseSection:
 def noise_section(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord], readings: Sequence[Reading]
 ) -> NoiseSection | None:
-    """None for a run of a version that did not record noise."""
+    """Return the section; None for a run of an SFCPerf that did not record noise yet."""
     watched = [record for record in trials if record.noise]
     if not watched and not readings:
         return None
@@ -110,7 +110,7 @@ def noise_section(
 
 
 def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
-    """The gate's limits; None when the run had no gate."""
+    """Return the limits of the run's noise gate; None when it had none."""
     gate = manifest["design"].get("noise_gate")
     if gate is None:
         return None
@@ -119,8 +119,8 @@ def limits_of(manifest: Mapping[str, Any]) -> NoiseGate | None:
 
 
 def noise_findings(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> Iterator[str]:
-    """For the verdict: steal that excludes no trial, and of a run without a gate any noise beyond
-    the default limits."""
+    """Yield what the verdict says of noise: stolen CPU time, which excludes no trial; in a run
+    without a gate, noise beyond the default limits; and other runs on the same machine."""
     watched = [record for record in trials if record.noise]
     limits = limits_of(manifest)
     stolen = [record for record in watched if steal_meanwhile(record.noise, limits or NoiseGate())]
@@ -181,7 +181,8 @@ def _chart(
     meaning: str,
     limit_name: str,
 ) -> Chart | str:
-    """A chart, or a sentence for what was not observed or never changed."""
+    """Draw one kind of evidence; return a sentence instead if it was not observed or never
+    changed."""
     seen = [record for record in watched if isinstance(record.noise.get(key), int | float)]
     if not seen:
         why = {record.noise.get("frequency_source", "") for record in watched}
@@ -254,11 +255,13 @@ def _points(
 def _scattered(
     name: str, x: Sequence[float], y: Sequence[Any], anchors: Sequence[Any], style: int
 ) -> dict[str, Any]:
-    """Points that no line joins."""
+    """Points that no line joins. `anchors`: the trial that a click on each point goes to, or
+    None."""
     return {**_line(name, x, y, style), "anchors": list(anchors), "points": True}
 
 
 def _line(name: str, x: Sequence[float], y: Sequence[Any], style: int) -> dict[str, Any]:
+    """A joined line for the chart. Its points stand for no trial, so that none links to one."""
     return {
         "name": name,
         "style": palette.style(style).plotly(),

@@ -29,7 +29,8 @@ class ReportPublisher(Publisher):
 
     def publish(self, run: RunStore) -> list[Path]:
         """Draw the figures and write the report; works for a run in any state."""
-        # Every workflow is checked against the parameters above; few commands write a report.
+        # Imported late: every workflow needs this class for the check of its parameters, and few
+        # commands write a report.
         from sfcperf.report.run_page import write_run_report
 
         return write_run_report(run, self.parameters.get("formats", FORMATS))

@@ -17,15 +17,15 @@ _STEADY = {"steady": "steady from the start", "never": "never steady"}
 
 @dataclass(frozen=True)
 class ResultRow:
-    """A summary, with its numbers in the unit of the table."""
+    """A row of a table of results: a summary, with its numbers in the unit of the table."""
 
     summary: Summary
     anchor: str
     levels: tuple[str, ...]
     value: str
-    """The declared centre."""
+    """Mean or median of the trials, whichever the metric declares as its centre."""
     interval: str
-    """Of the centre; a dash without one."""
+    """Confidence interval of `value`; a dash if there is none."""
     withheld: str
     """Why there is no interval; empty if there is one."""
     other: str
@@ -34,9 +34,9 @@ class ResultRow:
     spread: str
     """Smallest to largest trial."""
     remarks: tuple[tuple[str | None, str], ...]
-    """Why it is not valid: the trial that it is about, if any, and the reason."""
+    """Why the summary is not valid: (trial that the reason is about, or None; the reason)."""
     details: tuple[tuple[str, str], ...]
-    """Percentiles, tests and the like: what, and its value with the unit."""
+    """(What it is, its value with the unit) of percentiles, tests and the like."""
 
 
 @dataclass(frozen=True)
@@ -50,26 +50,26 @@ class ResultTable:
     confidence: str
     primary: bool
     centre: str
-    """`mean` or `median`."""
+    """Which of the two `value` is in the rows: `mean` or `median`."""
     factors: tuple[str, ...]
     rows: tuple[ResultRow, ...]
 
 
 def results(summaries: Sequence[Summary]) -> list[ResultTable]:
-    """A table per probe and metric, primary metrics first."""
+    """Return a table for each probe and metric, primary metrics first."""
     groups = by_metric(summaries).values()
     tables = [_table(group, number) for number, group in enumerate(groups)]
     return sorted(tables, key=lambda table: not table.primary)
 
 
 def methods(summaries: Iterable[Summary]) -> list[str]:
-    """How the intervals were made, each method once."""
+    """Return the methods with which intervals were computed, each once."""
     found = [row.estimate() for row in summaries]
     return sorted({estimate.method for estimate in found if estimate.low is not None})
 
 
 def stopping(summaries: Iterable[Summary]) -> list[tuple[str, str]]:
-    """(scenario, why no more rounds were run), each once."""
+    """Return (scenario, why no more rounds were run), each once."""
     found = {(scenario_name(row.scenario), row.stop_reason) for row in summaries}
     return sorted((scenario, reason) for scenario, reason in found if reason)
 
@@ -114,14 +114,15 @@ def _result(row: Summary, anchor: str, factors: Sequence[str], scale: units.Scal
 
 
 def _remark(reason: str, excluded: Sequence[str]) -> tuple[str | None, str]:
-    """Reasons of a summary start with the id of the trial that they are about."""
+    """Split a reason into the id of its trial, which the page links, and the rest. A reason that is
+    about no excluded trial stays whole."""
     trial, _, text = reason.partition(" ")
     return (trial, text) if trial in excluded else (None, reason)
 
 
 def details(row: Summary, scale: units.Scale) -> Iterator[tuple[str, str]]:
-    """(what, value with its unit) of what a summary knows beyond centre and interval; what is not
-    known is left out."""
+    """Yield (what, value with its unit) of all that a summary knows beyond centre and interval.
+    What is not known is left out."""
     other = "mean" if row.centre == "median" else "median"
     ends = row.estimate(other)
     if ends.low is not None:
@@ -157,7 +158,8 @@ def _percentiles(row: Summary, scale: units.Scale, prefix: str, percents: tuple[
 
 
 def _typical(row: Summary, scale: units.Scale) -> str:
-    """`p50 1.23 [1.20, 1.26], p90 1.45 us`."""
+    """Return the percentiles of the samples in a typical trial, such as
+    `p50 1.23 [1.20, 1.26], p90 1.45 us`; empty if none is known."""
     texts = []
     for percent in (50, 90, 99):
         value, low, high = (
@@ -171,7 +173,8 @@ def _typical(row: Summary, scale: units.Scale) -> str:
 
 
 def _text(value: float, row: Summary, scale: units.Scale) -> str:
-    """To the place that the dispersion justifies: percentiles have no interval of their own."""
+    """Return a percentile, rounded by the standard deviation of the trials: percentiles have no
+    interval that could say how many digits are justified."""
     return scale.number(value, row.stdev)
 
 

@@ -10,11 +10,11 @@ from sfcperf.results.records import TrialRecord
 
 _ENVIRONMENT = ("versions", "host", "infrastructure", "design", "command", "phases")
 _NOTABLE_CORES = 0.05
-"""CPUs that a monitor may use while a probe measures without a word about it."""
+"""If a monitor uses more CPUs than this while a probe measures, the report says so."""
 
 
 def run_facts(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> list[tuple[str, str]]:
-    """The facts at the top of the report."""
+    """Return (name, value) of the facts at the top of the report; unknown ones are left out."""
     started, took_s = manifest["started_at"], run_s(manifest)
     cpu, kernel = manifest["host"]["cpu"], manifest["host"]["kernel"]
     encapsulations = {str(r.deployment.get("encapsulation", "")) for r in trials} - {"", "none"}
@@ -37,8 +37,8 @@ def monitors(
     cpu_s: Mapping[str, float],
     cores: Mapping[str, float],
 ) -> list[tuple[str, str, str]]:
-    """(Monitor, its stated cost, what it used). `cpu_s` and `cores` are those of
-    sfcperf.results.tables.telemetry."""
+    """Return (monitor, its stated cost, what it used). `cpu_s`: CPU time of each monitor;
+    `cores`: CPUs that it used while probes measured; both from sfcperf.results.tables.telemetry."""
     in_trials_s = sum(record.duration_s for record in trials)
     stated = {m["monitor"]: m for m in manifest["monitors"]}
     rows = []
@@ -56,7 +56,7 @@ def monitors(
 
 
 def dear_monitors(cores: Mapping[str, float]) -> list[str]:
-    """A sentence for each monitor that may have slowed down what was measured."""
+    """Return a sentence for each monitor that may have slowed down what was measured."""
     return [
         f"The monitor {name} used {100 * used:.2g} % of one CPU while probes measured, which can "
         "slow down what they measured: compare with a run without it."
@@ -66,11 +66,11 @@ def dear_monitors(cores: Mapping[str, float]) -> list[str]:
 
 
 def environment(manifest: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """What the manifest says of machine, versions and design, in the order of interest."""
+    """Return what the manifest says of machine, versions and design, most interesting first."""
     return [(name, manifest[name]) for name in _ENVIRONMENT if manifest.get(name)]
 
 
 def _drivers(manifest: Mapping[str, Any]) -> list[str]:
-    """Each driver that the run was built by, once."""
+    """Return the drivers that built the run's chains, each once."""
     several = [entry["driver"] for entry in manifest.get("infrastructures") or ()]
     return list(dict.fromkeys(several or [manifest["driver"]]))

@@ -63,13 +63,14 @@ _RUN_FILES = (
 )
 
 MOST_ROWS_AT_ONCE = 1000
-"""Trials (and proofs) in one table; more are in several of ROWS_PER_BATCH, which a browser lays out
-as they come near the screen, without the details of valid trials."""
+"""Largest number of trials (or proofs) in one table. More of them are split into tables of
+ROWS_PER_BATCH, which a browser lays out only when they come near the screen. Such tables lack the
+details of valid trials."""
 ROWS_PER_BATCH = 250
 
 
 def write_run_report(run: RunStore, formats: Sequence[str]) -> list[Path]:
-    """Draw the figures in these formats and write report.html; gives what was written."""
+    """Draw the figures in these formats and write report.html; return the paths of all files."""
     layout = FigureLayout(formats=tuple(formats))
     data = RunData(run, run.run_id)
     index = TrialIndex(data.trials)
@@ -82,8 +83,8 @@ def write_run_report(run: RunStore, formats: Sequence[str]) -> list[Path]:
 
 
 def live_page(run: RunStore, version: str) -> str:
-    """The page of a run as it is now, with summaries of the trials so far: what comes at the end of
-    a run (telemetry, attribution, figure files) is not there before. Writes nothing."""
+    """Return the page of a run as it is now, with summaries of the trials so far. Telemetry,
+    attribution and figure files only exist after the end of a run. Writes nothing."""
     data = _UnfinishedRun(run, run.run_id) if is_held(run.folder) else RunData(run, run.run_id)
     index = TrialIndex(data.trials)
     return _page(data, resolve_figures([data], data.figures, index), index, version)
@@ -94,12 +95,12 @@ class _UnfinishedRun(RunData):
 
     @cached_property
     def summaries(self) -> list[Summary]:
-        """Of the trials so far."""
+        """Summaries of the trials so far."""
         return summarise(self.store, planned_measurements(self.store.manifest(), self.trials))
 
     @property
     def time_left(self) -> str:
-        """Empty when it is not known."""
+        """Time until the run ends, in words; empty when it is not known."""
         workflow = self.workflow
         left = None if workflow is None else time_left_of(look_at(self.store), workflow)
         return "" if left is None else str(left)
@@ -107,7 +108,8 @@ class _UnfinishedRun(RunData):
 
 @dataclass(frozen=True)
 class _Charts:
-    """Charts in the order of the page."""
+    """The charts of a page, in its order: the workflow's figures, then primary metrics, then
+    others."""
 
     figures: list[MetricChart]
     primary: list[MetricChart]
@@ -174,7 +176,8 @@ def _page(
 
 
 def _of_all_kinds(summaries: Sequence[Summary]) -> list[Summary]:
-    """Without those of single kinds of attacks, which have a section of their own."""
+    """Return the summaries without those of single kinds of attacks, which have a section of their
+    own."""
     return [row for row in summaries if kind_of(row.probe, row.metric) is None]
 
 

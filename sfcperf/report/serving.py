@@ -24,17 +24,18 @@ from sfcperf.results.store import RunFile, RunStore
 
 ADDRESS = "127.0.0.1"
 SHARE = 0.02
-"""Of a CPU, at most, for making pages: the run is measured on this machine."""
+"""Largest share of a CPU for making pages: the run is measured on this machine, and must not be
+disturbed."""
 MOST_THREADS = 64
-"""Connections at the same time: for one more, the oldest is ended."""
+"""Largest number of connections at the same time: for one more, the oldest is ended."""
 _HOSTS = {ADDRESS, "localhost"}
 _POLICY = "default-src 'none'; sandbox"
 """Content security policy of files: what a tool or a VNF wrote is shown, not executed."""
 
 
 class LivePage:
-    """The page, which is made when it is asked for, the run has changed, and the last one was not
-    made just now."""
+    """Keeps the page of a run. A request makes it again if the run has changed, and if the last
+    page was not made so recently that SHARE would be exceeded."""
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
@@ -44,8 +45,8 @@ class LivePage:
         self._not_before_s = 0.0
 
     def version(self) -> str:
-        """The entity tag (RFC 9110, 8.8.3) of the page that `page` would give. Raises InputError
-        when the run folder is gone."""
+        """Return the entity tag (RFC 9110, 8.8.3) of the page that `page` would return, without
+        making it. Raises InputError when the run folder is gone."""
         check_there(self._store)
         if self._page and time.monotonic() < self._not_before_s:
             return self._version
@@ -53,25 +54,25 @@ class LivePage:
         return f'"{hashlib.sha256(state).hexdigest()[:16]}"'
 
     def page(self) -> tuple[str, bytes]:
-        """Version and page. Raises InputError when the run folder is damaged."""
+        """Return version and page. Raises InputError when the run folder is damaged."""
         with self._lock:
             if (version := self.version()) != self._version:
                 began_s, is_first = time.thread_time(), not self._page
                 self._page = live_page(self._store, version).encode()
                 self._version = version
-                # The first page imports libraries.
+                # The first page does not count: most of its time goes into importing libraries.
                 spent_s = 0.0 if is_first else time.thread_time() - began_s
                 self._not_before_s = time.monotonic() + spent_s / SHARE
             return self._version, self._page
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    """GET and HEAD of the page and of files in the run folder."""
+    """Answers GET and HEAD requests for the page and for files in the run folder."""
 
     server: _Server
     server_version, sys_version = "SFCPerf", ""
     timeout = LONGEST_S
-    """For a browser to take what is sent."""
+    """Seconds that a browser has to send its request, or to take what is sent."""
 
     def __init__(self, *args: Any, page: LivePage, folder: Path) -> None:
         self._page = page
@@ -80,7 +81,8 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
     def send_head(self) -> BytesIO | IO[bytes] | None:  # type: ignore[override]
         self.server.asked(self.connection)
-        # A page from elsewhere could give its own name this address (DNS rebinding).
+        # Another name than ours is refused: a foreign page could let its own name resolve to this
+        # address, and so read the report (DNS rebinding).
         if _host(self.headers.get("Host", "")) not in _HOSTS:
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
             return None
@@ -94,7 +96,8 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         return super().send_head()
 
     def _is_of_the_run(self, path: Path) -> bool:
-        """Links in the folder may lead elsewhere, or in a circle; a pipe would never end."""
+        """Whether a path may be sent: a file or folder in the run folder. Links in it may lead
+        elsewhere, or in a circle; a pipe would never end."""
         try:
             target = path.resolve()
             is_inside = target.is_relative_to(Path(self.directory).resolve())
@@ -104,7 +107,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
     def _send_page(self) -> BytesIO | None:
         try:
-            # A question for the version does not make a page.
+            # HEAD asks for the version alone, and does not make a page.
             version, page = (
                 self._page.page() if self.command == "GET" else (self._page.version(), b"")
             )
@@ -128,11 +131,11 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: who looks at the report is no news."""
+        """Print nothing: users need no line for each request."""
 
 
 def _host(header: str) -> str | None:
-    """Without the port; None if it names none."""
+    """Return the host of a Host header, without the port; None if it names none."""
     try:
         return urlsplit(f"//{header}").hostname
     except ValueError:
@@ -140,11 +143,12 @@ def _host(header: str) -> str | None:
 
 
 class _Server(http.server.ThreadingHTTPServer):
-    """Each connection has a thread, and is for one request."""
+    """Serves each connection, which is for one request, in a thread of its own. Limits the number
+    of threads, and ends connections that send no request."""
 
     def __init__(self, *args: Any, longest_idle_s: float) -> None:
         self._open: dict[socket.socket, bool] = {}
-        """Connections, the oldest first -> whether it waits for a request."""
+        """Open connections, the oldest first -> whether the request is still to come."""
         self._idle = IdleConnections[socket.socket](longest_idle_s)
         self._room = threading.Semaphore(MOST_THREADS)
         super().__init__(*args)
@@ -169,11 +173,12 @@ class _Server(http.server.ThreadingHTTPServer):
             self._room.release()
 
     def asked(self, request: socket.socket) -> None:
-        """The request is there."""
+        """Note that the request of a connection has arrived, so that it is not ended as idle."""
         self._open[request] = False
 
     def service_actions(self) -> None:
-        """Called twice a second."""
+        """End connections that have waited too long for a request. `serve_forever` calls this twice
+        a second."""
         for request in self._idle.overdue(r for r, waits in list(self._open.items()) if waits):
             _end(request)
 
@@ -182,13 +187,13 @@ class _Server(http.server.ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that has left, or does not read on, is no error."""
+        """Report an error, unless the browser has left or does not read on: that is none."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
 
 def _end(request: socket.socket) -> None:
-    """Its thread closes it then."""
+    """End a connection. Its thread then gets no more data, and closes it."""
     with suppress(OSError):
         request.shutdown(socket.SHUT_RDWR)
 
@@ -196,8 +201,8 @@ def _end(request: socket.socket) -> None:
 def report_server(
     store: RunStore, port: int, *, longest_idle_s: float = LONGEST_S
 ) -> http.server.ThreadingHTTPServer:
-    """A server on loopback, which `serve_forever` starts; port 0 takes a free one. Raises
-    EnvironmentLacks when the port cannot be used."""
+    """Return a server on loopback for the report of a run; its `serve_forever` starts it. Port 0
+    takes a free port. Raises EnvironmentLacks when the port cannot be used."""
     handler = partial(_Handler, page=LivePage(store), folder=store.folder)
     with system_errors_as(
         EnvironmentLacks,

@@ -27,14 +27,15 @@ _MEANINGS = {
 
 
 def _marks(row: Summary) -> list[str]:
-    """Of _MEANINGS, those of this row."""
+    """Return the marks of _MEANINGS that apply to this row."""
     return [*([_CRASH] if row.crashes else []), *([_LOSS] if row.is_lossy else [])]
 
 
 def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) -> Table:
-    """One row per scenario, probe and metric: the declared centre, its interval, number of trials
-    that count with ✓ when those are all, ✗ when some were untrusted, failed or not run, and ! when
-    the report has a warning about them. `summary_notes` explain it.
+    """Return a table with a row for each scenario, probe and metric: the declared centre, its
+    interval, and the number of trials that count. After it, ✓ means that these are all trials, ✗
+    that some were untrusted, failed or not run, and ! that the report has a warning about them.
+    `summary_notes` explain the marks.
 
     Only primary metrics unless `all_metrics`. Within a metric all rows share one unit, so that
     they can be compared by eye.
@@ -53,8 +54,8 @@ def summary_table(summaries: Sequence[Summary], *, all_metrics: bool = False) ->
 
 
 def summary_notes(summaries: Sequence[Summary], *, all_metrics: bool = False) -> list[str]:
-    """What is to be printed below the table, as wide as the terminal is: why intervals are missing,
-    and what ! means."""
+    """Return lines to print below the table, at the terminal's full width: why intervals are
+    missing, and what the marks of the rows mean."""
     rows = _shown(summaries, all_metrics)
     notes = [f"no interval: {reason}" for reason in _withheld(rows)]
     if any(row.warnings for row in rows):
@@ -68,7 +69,7 @@ def _shown(summaries: Sequence[Summary], all_metrics: bool) -> list[Summary]:
 
 
 def _withheld(rows: Sequence[Summary]) -> list[str]:
-    """The most frequent reasons why rows have no interval, with their numbers."""
+    """Return the most frequent reasons why rows have no interval, with the number of rows."""
     reasons = Counter(row.estimate().withheld for row in rows if row.n)
     del reasons[""]
     return [
@@ -82,7 +83,8 @@ def _scale(row: Summary, rows: Sequence[Summary]) -> units.Scale:
 
 
 def _numbers(row: Summary, scale: units.Scale) -> tuple[Text, Text]:
-    """The centre with its unit; its interval in the same unit, which need not be symmetric."""
+    """Return the centre with its unit, and its interval in the same unit. The interval is given by
+    its ends, as it need not be symmetric."""
     from rich.text import Text
 
     found = row.estimate()
@@ -91,7 +93,8 @@ def _numbers(row: Summary, scale: units.Scale) -> tuple[Text, Text]:
 
 
 def _trials(row: Summary) -> Text:
-    """How many trials count, whether they are all that were planned, and whether to look twice."""
+    """Say how many trials count, whether these are all that were planned, and which warnings there
+    are."""
     from rich.text import Text
 
     warned = "".join(f" {mark}" for mark in (*("!" if row.warnings else ""), *_marks(row)))

@@ -9,8 +9,9 @@ from sfcperf.results.store import RunFile, RunStore
 
 
 def correlations(run: RunStore) -> Mapping[str, Any] | None:
-    """correlations.json with `rows`: metric, series, coefficient, trials, over all trials, within
-    scenarios. None when the workflow did not ask for this analysis."""
+    """Return correlations.json with `rows` for the report's table: metric, series, kind of
+    coefficient, number of trials, coefficient over all trials, coefficient within scenarios. None
+    when the workflow did not ask for this analysis."""
     document = run.document(RunFile.CORRELATIONS)
     if document is None:
         return None

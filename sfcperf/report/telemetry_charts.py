@@ -46,8 +46,8 @@ _THINNED = """
     FROM telemetry JOIN wanted USING (metric, source)
     WHERE isfinite(value) GROUP BY telemetry.metric, telemetry.source, row * bins // ?
 """
-"""Bins are equal shares of the file, whose rows are in the order of the trials: a pause of the run,
-or one that was resumed, takes none."""
+"""Smallest and largest value of each bin. Bins are equal shares of the file's rows, not of time, so
+that a pause in the run takes up none."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,19 @@ class TelemetryChart(Chart):
 
     unit: str
     constant: bool
-    """Whether every source kept one value: said in words, not drawn."""
+    """Whether every source kept one value: the page then says so, and draws nothing."""
     primary: bool
-    """CPU, memory and losses are shown at once."""
+    """Whether the chart is about CPU, memory or losses, which the page shows at once."""
     use: tuple[tuple[str, str, str, str, int], ...]
-    """Scenario, source, mean, largest, number of observations."""
+    """(Scenario, source, mean, largest value, number of observations)."""
 
 
 @dataclass(frozen=True)
 class _ResourceUse:
-    """Observations of a source in a scenario."""
+    """Mean, extremes and number of a metric's observations of one source in one scenario."""
 
     scenario: str
-    """Levels as JSON."""
+    """Levels of the scenario's factors, as JSON."""
     source: str
     unit: str
     mean: float
@@ -100,8 +100,8 @@ class _Metric:
 
     @property
     def shown(self) -> list[str]:
-        """Sources that are drawn. Largest values decide; names give the order, so that colours
-        agree between charts."""
+        """Sources that are drawn: those with the largest values. They are in the order of their
+        names, so that colours agree between charts."""
         most: dict[str, float] = {}
         for use in self.use:
             most[use.source] = max(use.most, most.get(use.source, use.most))
@@ -112,7 +112,8 @@ class _Metric:
         return _rank(self.name) < _OTHER_RANK
 
     def bins(self, all_rows: int) -> int:
-        """Bins of the file for each source: one per row when nothing is to be thinned."""
+        """Return into how many bins the file's rows are divided for each source. With a bin for
+        each row, nothing is thinned."""
         points = _POINTS_PER_CHART if self.primary else _POINTS_PER_MINOR_CHART
         if self.rows <= points:
             return all_rows
@@ -120,11 +121,12 @@ class _Metric:
 
 
 _Row = tuple[int, float, str]
-"""Time [ns], value, trial."""
+"""An observation: time [ns], value, id of the trial."""
 
 
 def telemetry_charts(path: Path) -> list[TelemetryChart]:
-    """A chart per metric of telemetry.parquet, CPU and memory first; none without the file."""
+    """Return a chart for each metric of telemetry.parquet, CPU and memory first; none if the file
+    does not exist."""
     if not path.is_file():
         return []
     import duckdb
@@ -145,14 +147,14 @@ def telemetry_charts(path: Path) -> list[TelemetryChart]:
 
 
 def _extent(database: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-    """Time of the first observation [ns], and their number."""
+    """Return the time of the first observation [ns], and the number of observations."""
     [found] = database.sql("SELECT coalesce(min(time_ns), 0), count(*) FROM telemetry").fetchall()
     return found[0], found[1]
 
 
 def _titles(names: Sequence[str]) -> dict[str, str]:
-    """Metric -> title; with its unit where the words alone are those of another one too (`rx_bps`
-    and `rx_bytes`)."""
+    """Return metric -> title. The title contains the unit if another metric would otherwise have
+    the same title (`rx_bps` and `rx_bytes`)."""
     short = Counter(units.metric_title(name) for name in names)
     return {
         name: title if short[title := units.metric_title(name)] == 1 else name.replace("_", " ")
@@ -170,7 +172,7 @@ def _metrics(database: duckdb.DuckDBPyConnection) -> list[_Metric]:
 def _thinned(
     database: duckdb.DuckDBPyConnection, metrics: Sequence[_Metric], all_rows: int
 ) -> dict[tuple[str, str], list[_Row]]:
-    """(metric, source) -> what is drawn, in the order of time."""
+    """Return (metric, source) -> the observations that are drawn, in the order of time."""
     wanted = [(m.name, source, m.bins(all_rows)) for m in metrics for source in m.shown]
     lines: dict[tuple[str, str], list[_Row]] = {(name, source): [] for name, source, _ in wanted}
     if not wanted:
@@ -225,7 +227,7 @@ def _chart(
 
 
 def _line(rows: Sequence[_Row], start_ns: int, factor: float) -> dict[str, list[Any]]:
-    """Points of a source; a gap (null) where one trial ends and the next begins."""
+    """Return the line of a source, with a gap (null) where one trial ends and the next begins."""
     x: list[float | None] = []
     y: list[float | None] = []
     anchors: list[str | None] = []
@@ -271,7 +273,7 @@ def _use_rows(metric: _Metric, scale: units.Scale) -> tuple[tuple[str, str, str,
 
 
 def _rank(metric: str) -> int:
-    """CPU, memory, losses, the rest."""
+    """Return the place of a metric on the page: CPU first, then memory, losses, and the rest."""
     for rank, word in enumerate(_FIRST):
         if word in metric:
             return rank

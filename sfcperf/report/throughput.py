@@ -35,7 +35,7 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class GoalRow:
-    """A goal in a trial."""
+    """What the search of one trial found for one goal; rates are texts in the unit of the group."""
 
     trial: str
     goal: str
@@ -48,7 +48,7 @@ class GoalRow:
 
 @dataclass(frozen=True)
 class Group:
-    """The searches of one scenario and probe."""
+    """Charts and table of the searches of one scenario and probe."""
 
     title: str
     charts: tuple[Chart, ...]
@@ -58,22 +58,22 @@ class Group:
 
 @dataclass(frozen=True)
 class ThroughputSection:
-    """What the report says of searches."""
+    """The report's section on searches for the throughput."""
 
     groups: tuple[Group, ...]
     unreadable: tuple[tuple[str, str], ...]
-    """Trial, and what is wrong with its file."""
+    """(Trial, what is wrong with the file of its search)."""
     files: tuple[str, ...]
     """Figures for papers and their tables, in the run folder."""
 
     @property
     def charts(self) -> list[Chart]:
-        """All that are drawn."""
+        """All charts of the section."""
         return [chart for group in self.groups for chart in group.charts]
 
 
 def throughput_section(store: RunStore, trials: Sequence[TrialRecord]) -> ThroughputSection | None:
-    """None for a run without a search."""
+    """Return the section; None for a run in which no throughput was searched."""
     groups, unreadable = search_groups(store, trials)
     if not groups and not unreadable:
         return None
@@ -100,6 +100,7 @@ def _group(index: int, group: SearchGroup) -> Group:
 
 
 def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart | None:
+    """Draw loss against load for the loads near the bounds; None if there are none."""
     near = group.loads_near()[:_MOST_POINTS]
     if not near:
         return None
@@ -126,7 +127,8 @@ def _loss_chart(identity: str, group: SearchGroup, scale: units.Scale) -> Chart 
 def _marks(
     name: str, goals: Sequence[GoalResult], highest: float, scale: units.Scale, style: int
 ) -> list[dict[str, Any]]:
-    """A vertical line at the median of the lower bounds, up to the highest loss ratio."""
+    """Return a vertical line at the median of a goal's lower bounds, up to the highest loss ratio;
+    none if that median is not known."""
     lower_pps = typical_lower_pps(goals)
     if lower_pps is None:
         return []

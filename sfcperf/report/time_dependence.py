@@ -15,11 +15,12 @@ from sfcperf.presentation.wording import first_names
 from sfcperf.results.records import Summary
 
 ALPHA = 0.05
-"""Probability that a run in which nothing depends on time is reported, per kind of finding."""
+"""Probability, for each kind of finding, of reporting a run in which nothing depends on time."""
 
 
 def time_dependence_findings(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Drift, dependence of successive trials, and trials that never become steady."""
+    """Yield sentences about drift, about dependence of successive trials, and about trials that
+    never become steady."""
     rows = [row for row in summaries if row.primary]
     drifting = [row for row in _significant(rows, lambda row: row.trend_p) if _exceeds(row)]
     if drifting:
@@ -44,20 +45,22 @@ def time_dependence_findings(summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _significant(rows: Sequence[Summary], p_of: Callable[[Summary], float | None]) -> list[Summary]:
-    """Rows that are significant among all that were tested, in their order.
+    """Return the rows that are significant among all that were tested, in their order.
 
     Source: Benjamini & Hochberg, Controlling the false discovery rate, JRSS B 57 (1995). With
     nothing to be found it finds something as seldom as Bonferroni; but the smallest p-value that a
     permutation test can give does not hide all rows of a large run, as it would from Bonferroni.
     """
     tested = [(row, p) for row in rows if (p := p_of(row)) is not None]
-    # scipy.stats.false_discovery_control is this, after a second of imports.
+    # scipy.stats.false_discovery_control does the same, but its import takes a second.
     ranked = enumerate(sorted(p for _, p in tested), 1)
     largest = max((p for rank, p in ranked if p <= ALPHA * rank / len(tested)), default=-1.0)
     return [row for row, p in tested if p <= largest]
 
 
 def _exceeds(row: Summary) -> bool:
+    """Whether a row drifts by more than the half-width of its interval; True if either is not
+    known, so that no drift is hidden."""
     if row.drift_ratio is None or row.relative_half_width is None:
         return True
     return abs(row.drift_ratio) > row.relative_half_width
@@ -68,6 +71,6 @@ def _drift(row: Summary) -> str:
 
 
 def row_name(row: Summary) -> str:
-    """`iperf3-tcp rate (chain_length 1)`."""
+    """Name a row, such as `iperf3-tcp rate (chain_length 1)`."""
     scenario = f" ({scenario_text(row.scenario)})" if row.scenario else ""
     return f"{row.label} {units.metric_title(row.metric)}{scenario}"

@@ -17,12 +17,12 @@ from sfcperf.results.records import TrialRecord
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A trial, and what of it the template cannot tell."""
+    """A row of the table of trials: the record, and what the template cannot make of it."""
 
     record: TrialRecord
     duration_s: str
     values: tuple[str, ...]
-    """Of the primary metrics; of all, where none is primary."""
+    """Values of the primary metrics, in words; of all metrics if none is primary."""
     others: tuple[str, ...]
     raw: str | None
     """Folder with the raw output; None when it is not there."""
@@ -43,14 +43,15 @@ class ProofRow:
     readable: bool
     """Whether the file with the evidence is in the run folder, and readable."""
     same_as: str
-    """The first deployment with the same facts, when that is another one; else empty."""
+    """Id of the first deployment with the same facts, if that is another one; else empty."""
     trials: tuple[str, ...]
 
 
 def trial_row(
     record: TrialRecord, folder: Path, primary: Collection[tuple[str, str]] = ()
 ) -> TrialRow:
-    """A trial with its values, one per metric; `primary`: labels of probes with metrics."""
+    """Return the row of a trial, with one value per metric. `primary`: (label of the probe, metric)
+    of all primary metrics; `folder`: the run folder."""
     values = dict(_values(record))
     first = [text for metric, text in values.items() if (record.label, metric) in primary]
     others = [text for text in values.values() if text not in first] if first else []
@@ -73,8 +74,9 @@ def trial_row(
 
 
 def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
-    """The proof of each deployment that trials ran on."""
-    # A deployment's id is unique to its driver; a run may have several, and several sessions.
+    """Return the traversal proof of each deployment that trials ran on."""
+    # The id of a deployment is only unique for one driver in one session: its evidence tells apart
+    # deployments of other drivers and sessions.
     groups: dict[tuple[str, str], list[TrialRecord]] = {}
     for record in trials:
         evidence = str(traversal(record).get("evidence") or "")
@@ -91,7 +93,8 @@ def proofs(trials: Iterable[TrialRecord], folder: Path) -> list[ProofRow]:
 
 
 def _values(record: TrialRecord) -> Iterable[tuple[str, str]]:
-    """Metric, and `rtt 0.342 ms (mean of 20)`, if it is not of one kind of attack."""
+    """Yield (metric, its value such as `rtt 0.342 ms (mean of 20)`). Metrics of single kinds of
+    attacks are left out."""
     samples: dict[str, list[Mapping[str, Any]]] = {}
     for sample in record.samples:
         if kind_of(record.probe, sample["metric"]) is None:
@@ -119,7 +122,7 @@ def _proof(group: Sequence[TrialRecord], folder: Path, same_as: str) -> ProofRow
 
 
 def _evidence(folder: Path, name: str) -> Mapping[str, Any]:
-    """The document of a proof; empty when it is not in the run folder, or not readable."""
+    """Read the document of a proof; empty when it is not in the run folder, or not readable."""
     path = (folder / name).resolve()
     if not name or not path.is_relative_to(folder.resolve()):
         return {}
@@ -131,7 +134,8 @@ def _evidence(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def _path(hops: Iterable[Mapping[str, Any]]) -> str:
-    """`fwd-1 (SI 255→254, 10 packets), ...`; or with the TTL, where that gives the order."""
+    """Return hops as `fwd-1 (SI 255→254, 10 packets), ...`; with the TTL instead of the SI where
+    the TTL gives the order."""
     return ", ".join(
         f"{hop.get('function')} ({_index(hop)}{hop.get('packets')} packets)" for hop in hops
     )

@@ -29,7 +29,7 @@ _MOST_REASONS = 5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the report says first."""
+    """Whether the numbers of a run can be believed, and why not: what the report says first."""
 
     level: Literal["trustworthy", "care", "not"]
     headline: str
@@ -39,9 +39,10 @@ class Verdict:
     untrusted: int
     failed: int
     missing: int
-    """Trials of the planned rounds that are not in the record, and will not come."""
+    """Number of planned trials that are not in the record, and will not come; 0 while the run goes
+    on."""
     status: str
-    """Of the run."""
+    """Status of the run, as in run.json."""
 
 
 def verdict_of(
@@ -52,8 +53,8 @@ def verdict_of(
     is_alive: bool = False,
     time_left: str = "",
 ) -> Verdict:
-    """The verdict on a run, from its records alone; `is_alive`: it is being executed now, and takes
-    so long from now on.
+    """Judge a run from its records alone. `is_alive`: the run is being executed now; `time_left`:
+    how long it still takes, in words, or empty.
 
     Trustworthy means: the run is complete, every planned trial is there and valid, no attempt at
     one failed, losses are within each probe's `loss_warning`, every chain was proven to be
@@ -103,7 +104,7 @@ def verdict_of(
 
 
 def traversal(record: TrialRecord) -> Mapping[str, Any]:
-    """The traversal proof of a trial's deployment; empty when none was recorded."""
+    """Return the traversal proof of a trial's deployment; empty when none was recorded."""
     found = record.deployment.get("traversal")
     return found if isinstance(found, Mapping) else {}
 
@@ -154,7 +155,7 @@ def _findings(
 
 
 def _bare(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Numbers without an interval, and the most frequent reason."""
+    """Yield a sentence about results without an interval, with the most frequent reason."""
     reasons = Counter(row.estimate().withheld for row in summaries)
     del reasons[""]
     if reasons:
@@ -166,7 +167,8 @@ def _bare(summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Primary numbers of which too little is known, and what would help."""
+    """Yield sentences about primary numbers with too few trials or too wide an interval, and what
+    would help."""
     few = [f"{row_name(row)} n = {row.n}" for row in summaries if _on_few_trials(row)]
     if few:
         enough = any(row.planned >= MIN_TRIALS for row in summaries if _on_few_trials(row))
@@ -185,7 +187,7 @@ def _rough_numbers(summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _losses(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Results of the chain that do not show in the primary numbers beside them."""
+    """Yield a sentence about losses, which the primary numbers beside them do not show."""
     found = [
         f"{row_name(row)} {100 * (row.loss_ratio or 0):.2g} %"
         for row in summaries
@@ -199,7 +201,8 @@ def _losses(summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _outliers(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Trials far from the others may be a second mode, which few trials do not tell from chance."""
+    """Yield a sentence about outliers. They may be a second mode: few trials cannot tell whether
+    they are chance."""
     found = [
         f"{row_name(row)} {len(row.outliers)} of {row.n}"
         for row in summaries
@@ -222,6 +225,8 @@ def _on_few_trials(row: Summary) -> bool:
 
 
 def _wide(row: Summary) -> bool:
+    """Whether a primary number has too wide an interval. A row with few trials is reported for
+    these, and does not count here."""
     if not row.primary or row.n < MIN_TRIALS or row.estimate().withheld:
         return False
     return row.relative_half_width is None or row.relative_half_width > MAX_RELATIVE_HALF_WIDTH
@@ -237,13 +242,14 @@ def _how_many(valid: int, trials: int) -> str:
 
 
 def _topic(finding: str) -> str:
-    """What a finding is about: its first clause."""
+    """Return what a finding is about: its first clause, to be continued within a sentence."""
     clause = re.split(r"[,:;.(] |\.$", finding, maxsplit=1)[0].strip()
     return clause if clause[:2].isupper() else clause[:1].lower() + clause[1:]
 
 
 def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:
-    """How many trials are in this state, and the most frequent reasons."""
+    """Yield a sentence that says how many trials are in this state, with the most frequent
+    reasons."""
     if not records:
         return
     alike: dict[str, Counter[str]] = defaultdict(Counter)
@@ -256,14 +262,16 @@ def _reasons(state: str, records: Sequence[TrialRecord]) -> Iterator[str]:
 
 
 def _reason(alike: Counter[str]) -> str:
-    """One of several that differ in figures only."""
+    """Return the most frequent of several reasons that differ only in figures, and how many others
+    there are."""
     [(reason, count)] = alike.most_common(1)
     others = alike.total() - count
     return f"{reason} (in {others} with other figures)" if others else reason
 
 
 def _planned(manifest: Mapping[str, Any]) -> set[tuple[str, str, int]]:
-    """(scenario, probe label, round) of the rounds that the design asks for at least."""
+    """Return (scenario, probe label, round) of each trial that the design asks for; rounds that
+    `stop_when` may add are not among them."""
     return {
         (scenario, probe["label"], round_number)
         for probe in manifest["probes"]

@@ -16,7 +16,7 @@ from sfcperf.report.bar_axis import BarAxis
 from sfcperf.results.store import RunFile, RunStore
 
 MOST_OPEN = 4
-"""Scenarios of a group up to which all are shown at once."""
+"""Up to so many scenarios of a group, the page shows all of them at once."""
 
 _CORES_WORTH_TELLING = 0.05
 
@@ -25,7 +25,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CostRow:
-    """A VNF."""
+    """A row of the section: what one VNF takes of the packets' time and of the CPU."""
 
     name: str
     bar: Part
@@ -38,7 +38,7 @@ class CostRow:
 
 @dataclass(frozen=True)
 class ScenarioCosts:
-    """One scenario of a group."""
+    """What each VNF costs in one scenario."""
 
     title: str
     answer: str
@@ -48,13 +48,14 @@ class ScenarioCosts:
     """What is known of the time that VNFs do not take."""
     path: Bar
     path_axis: BarAxis | None
-    """As long as the end-to-end time; None where that is not known, or the parts do not fit in."""
+    """Axis as long as the end-to-end time. None if that time is not known, or if the parts are
+    longer: then no path is drawn."""
     remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class CostGroup:
-    """Scenarios of one probe and direction."""
+    """What each VNF costs in the scenarios of one probe and direction."""
 
     title: str
     answer: str
@@ -68,17 +69,17 @@ class CostGroup:
 
 @dataclass(frozen=True)
 class CostSection:
-    """What the section shows."""
+    """The report's section on what each VNF costs."""
 
     groups: tuple[CostGroup, ...]
     confidence: str
     centre: str
-    """`mean` or `median`: what times of VNFs are, of the trials' means."""
+    """`mean` or `median`: a VNF's time is this of the means of its trials."""
     most_open: int = MOST_OPEN
 
 
 def cost_section(run: RunStore) -> CostSection | None:
-    """None for a run in which no VNF was seen."""
+    """Return the section; None for a run in which no VNF was seen."""
     document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return None
@@ -90,13 +91,13 @@ def cost_section(run: RunStore) -> CostSection | None:
             centres |= {bar.path["ranking"]["centre"] for bar in ranked}
     if not groups:
         return None
-    # The design declares one for the run.
+    # There is exactly one: the design declares it for the whole run.
     (centre,) = centres
     return CostSection(tuple(groups), f"{100 * document['confidence']:g} %", centre)
 
 
 def answers(run: RunStore) -> list[str]:
-    """The section in a few words: a line for each probe and direction."""
+    """Return the section in a few words: a line for each probe and direction."""
     section = cost_section(run)
     if section is None:
         return []
@@ -124,7 +125,7 @@ def _group(group: BarGroup, bars: Sequence[Bar]) -> CostGroup:
 
 
 def _overall(rankings: Sequence[Document], scenarios: Sequence[ScenarioCosts]) -> tuple[str, bool]:
-    """Of all scenarios: which VNF, in how many."""
+    """Say which VNF costs most in how many scenarios, and whether that is sure in all of them."""
     if len(scenarios) == 1:
         return scenarios[0].answer, scenarios[0].is_sure
     several = [
@@ -143,7 +144,7 @@ def _overall(rankings: Sequence[Document], scenarios: Sequence[ScenarioCosts]) -
 
 @dataclass(frozen=True)
 class _Words:
-    """Scenarios of a group, in one unit."""
+    """Puts the scenarios of a group into words, with all times in one unit."""
 
     scale: units.Scale
 
@@ -223,7 +224,7 @@ class _Words:
 
 
 def _alone(function: Document) -> Part:
-    """The bar of a VNF without the others."""
+    """Return a VNF's time as a bar of its own, which starts at 0."""
     centre = function["centre_us"]
     time = Time(centre, function["ci_low_us"], function["ci_high_us"])
     return Part(function["name"], "part", 0.0, centre, time)
@@ -239,7 +240,8 @@ def _path_axis(bar: Bar) -> BarAxis | None:
 
 
 def _rest(bar: Bar) -> str:
-    """Where the end-to-end time goes, in means: only they add up."""
+    """Say where the end-to-end time goes; empty if it is not known. Times are means, as only these
+    add up."""
     end, total, residual = bar.end, bar.sum, bar.residual
     if end is None or total is None or residual is None or bar.percent(total) is None:
         return ""
@@ -259,7 +261,8 @@ def _rest(bar: Bar) -> str:
 
 
 def _cpu_remarks(functions: Sequence[Document]) -> Iterator[str]:
-    """VNFs that work beside the way of the packets take CPU, and little of their time."""
+    """Yield a remark if another VNF than the slowest uses most CPU: it works beside the way of the
+    packets, which costs CPU and no delay."""
     known = [f for f in functions if f["cpu_cores"] is not None]
     if len(known) < 2:
         return

@@ -12,7 +12,7 @@ from sfcperf.results.records import FailureKind, TrialRecord
 
 @dataclass(frozen=True)
 class AttemptCounts:
-    """The attempts at some trials."""
+    """Counts of the attempts at some trials."""
 
     made: int
     """All attempts."""
@@ -23,16 +23,16 @@ class AttemptCounts:
 
     @property
     def failed(self) -> int:
-        """Failed attempts of all kinds."""
+        """Number of failed attempts of all kinds."""
         return sum(self.by_kind.values())
 
     @property
     def crashes(self) -> int:
-        """Attempts in which at least one function crashed."""
+        """Number of attempts in which at least one function crashed."""
         return self.by_kind.get("crash", 0)
 
     def document(self) -> dict[str, object]:
-        """For `attempts` of run.json."""
+        """Return the counts as `attempts` of run.json has them."""
         return {
             "made": self.made,
             "failed": self.failed,
@@ -46,7 +46,7 @@ NO_ATTEMPTS = AttemptCounts(0, {}, {})
 
 
 def together(parts: Iterable[AttemptCounts]) -> AttemptCounts:
-    """The sum of these counts."""
+    """Return the sum of these counts."""
     made, kinds, crashed = 0, Counter[FailureKind](), Counter[str]()
     for part in parts:
         made += part.made
@@ -56,8 +56,8 @@ def together(parts: Iterable[AttemptCounts]) -> AttemptCounts:
 
 
 def attempt_counts(records: Iterable[TrialRecord]) -> AttemptCounts:
-    """Counts of these trials. Those that a rerun replaces belong to them: their attempts were
-    made."""
+    """Count the attempts at these trials. `records` should contain trials that a rerun replaces:
+    their attempts were made, too."""
     kinds: Counter[FailureKind] = Counter()
     crashed: Counter[str] = Counter()
     made = 0

@@ -17,7 +17,7 @@ from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.store import RunStore
 
 PREFIX = "repeat-"
-"""Tells the name of a campaign from that of a run, which begins with a date."""
+"""Start of a campaign's id. It tells a campaign from a run, whose id begins with a date."""
 
 
 @dataclass(frozen=True)
@@ -25,27 +25,27 @@ class Repeat:
     """The place of a run in its campaign: `repeat` in run.json."""
 
     index: int
-    """From 1."""
+    """Number of the run in its campaign, from 1."""
     of: int
-    """Planned runs."""
+    """Number of planned runs."""
     campaign: str
 
     @classmethod
     def of_manifest(cls, manifest: Mapping[str, Any]) -> Repeat | None:
-        """None for a run on its own."""
+        """Read the place from run.json; None for a run that belongs to no campaign."""
         found = manifest.get("repeat")
         return None if found is None else cls(found["index"], found["of"], found["campaign"])
 
 
 def new_campaign(name: str) -> str:
-    """The id of a new campaign of this workflow."""
+    """Return the id of a new campaign of the workflow with this name."""
     tag = "".join(secrets.choice(string.digits + string.ascii_lowercase) for _ in range(6))
     return f"{PREFIX}{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}-{tag}"
 
 
 def campaign_runs(results: Path, campaign: str) -> list[RunStore]:
-    """The runs of a campaign in a results folder, by number. Raises InputError if the folder
-    cannot be read, or has two runs of one number."""
+    """Return the runs of a campaign in a results folder, in the order of their numbers. Raises
+    InputError if the folder cannot be read, or has two runs with the same number."""
     found: dict[int, RunStore] = {}
     for store, repeat in _repeats(results):
         if repeat.campaign != campaign:
@@ -61,19 +61,21 @@ def campaign_runs(results: Path, campaign: str) -> list[RunStore]:
 
 
 def campaigns_of(results: Path, workflow: str) -> list[str]:
-    """Campaigns of the workflow of this name in a results folder, the oldest first."""
+    """Return the ids of all campaigns of the workflow with this name in a results folder, the
+    oldest first."""
     began: dict[str, str] = {}
     for store, repeat in _repeats(results):
         manifest = store.manifest()
         if manifest["name"] == workflow:
-            # Ids tell the second alone.
+            # Sorted by the runs' start times, as ids only tell the second.
             started = manifest["started_at"]
             began[repeat.campaign] = min(began.get(repeat.campaign, started), started)
     return sorted(began, key=began.__getitem__)
 
 
 def _repeats(results: Path) -> list[tuple[RunStore, Repeat]]:
-    """Of all runs that belong to a campaign; folders that are no runs, or damaged, do not."""
+    """Return all runs that belong to a campaign, with their places in it. Folders that are no runs,
+    or damaged, are ignored."""
     found = []
     with system_errors_as(InputError, "the results folder cannot be read", where=results):
         folders = sorted(path for path in results.iterdir() if path.is_dir())

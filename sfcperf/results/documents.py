@@ -27,13 +27,13 @@ from sfcperf.workflow.document.pointer import is_index
 T = TypeVar("T")
 
 MAX_MAGNITUDE = 1e100
-"""No quantity is larger; squares and sums of squares of such values are finite."""
+"""Largest magnitude of a quantity. Squares and sums of squares of such values are still finite."""
 
 MAX_DOCUMENT_BYTES = 32 << 20
-"""Size of a document, or of a line of one, that is read into memory. The largest are summaries:
-2 kB for each row."""
+"""Largest size of a document, or of a line of one, that is read into memory. The largest documents
+are summaries, with 2 kB for each row."""
 MAX_VALUES = 1_000_000
-"""JSON values in a document or line: each takes up to 120 bytes of memory."""
+"""Largest number of JSON values in a document or line: each takes up to 120 bytes of memory."""
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 
@@ -44,15 +44,15 @@ def is_safe_name(name: str) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a quantity: finite, and at most MAX_MAGNITUDE."""
+    """Whether a JSON value is a quantity: a finite number of at most MAX_MAGNITUDE."""
     if not isinstance(value, (float, int)) or isinstance(value, bool):
         return False
-    # False for NaN and infinities, too.
+    # This is also False for NaN and infinities.
     return abs(value) <= MAX_MAGNITUDE
 
 
 def damaged(what: str, where: str) -> InputError:
-    """The error for a run folder that cannot be read."""
+    """Return the error for a run folder that cannot be read."""
     return InputError(
         f"the run folder is damaged: {what}",
         where=where,
@@ -61,7 +61,7 @@ def damaged(what: str, where: str) -> InputError:
 
 
 def parse(content: bytes, where: str) -> dict[str, Any]:
-    """The JSON object in a file or line. Raises InputError if there is none."""
+    """Parse the JSON object in a file or line. Raises InputError if there is none."""
     try:
         document = strict_json.loads(content, bounded=True, max_values=MAX_VALUES)
     except ValueError as error:
@@ -72,7 +72,7 @@ def parse(content: bytes, where: str) -> dict[str, Any]:
 
 
 def check_version(document: Mapping[str, Any], where: str) -> None:
-    """Raises InputError for a document of a schema version that this SFCPerf does not read."""
+    """Raise InputError for a document of a schema version that this SFCPerf does not read."""
     version = document.get("schema_version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise damaged(f"schema_version is {version!r}", where)
@@ -86,8 +86,8 @@ def check_version(document: Mapping[str, Any], where: str) -> None:
 
 
 def check_schema(schema: str, document: Mapping[str, Any], where: str) -> None:
-    """Raises InputError, naming the place, for a document that does not match
-    `schemas/SCHEMA.schema.json`: readers need not check the type of each key."""
+    """Raise InputError, which names the place, for a document that does not match
+    `schemas/SCHEMA.schema.json`. Readers then need not check the type of each key."""
     wrong = misfit(schema, document)
     if wrong is not None:
         pointer, message = wrong
@@ -95,8 +95,8 @@ def check_schema(schema: str, document: Mapping[str, Any], where: str) -> None:
 
 
 def trial_document(record: TrialRecord) -> str:
-    """A line of trials.jsonl, without its newline. Raises MeasurementError if a sample is not a
-    finite number, which JSON cannot express."""
+    """Return a trial as a line of trials.jsonl, without its newline. Raises MeasurementError if a
+    sample is not a finite number, which JSON cannot express."""
     for sample in record.samples:
         problem = _sample_problem(sample)
         if problem:
@@ -117,7 +117,8 @@ def trial_document(record: TrialRecord) -> str:
 
 
 def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
-    """A trial from its line. Raises InputError if it does not match schemas/trial.schema.json."""
+    """Return the trial that a line of trials.jsonl holds. Raises InputError if the line does not
+    match schemas/trial.schema.json."""
     check_version(row, where)
     record = read_record(TrialRecord, row, where)
     if record.status not in get_args(TrialStatus):
@@ -137,19 +138,22 @@ def trial_record(row: Mapping[str, Any], where: str) -> TrialRecord:
 
 
 def summary_row(found: Summary) -> dict[str, Any]:
-    """A row of summary.json; `asdict` would copy each number of thousands of rows."""
+    """Return a summary as a row of summary.json. `dataclasses.asdict` would be slow for thousands
+    of rows, as it copies each value."""
     return {field.name: getattr(found, field.name) for field in fields(found)}
 
 
 def summary(row: Any, where: str) -> Summary:
-    """A row of summary.json. Raises InputError if it does not match schemas/summary.schema.json."""
+    """Return the summary that a row of summary.json holds. Raises InputError if the row does not
+    match schemas/summary.schema.json."""
     if not isinstance(row, dict):
         raise damaged("not a JSON object", where)
     return read_record(Summary, row, where)
 
 
 def at_path(value: Any, path: str) -> Any:
-    """The value at `a.b.0` of nested objects and lists; None if there is none."""
+    """Return the value at a path such as `a.b.0` in nested objects and lists; None if there is
+    none."""
     for step in path.split("."):
         if isinstance(value, Mapping):
             value = value.get(step)
@@ -161,8 +165,8 @@ def at_path(value: Any, path: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Values that json cannot write, as ones that it can: read-only mappings, paths, sets,
-    dataclasses."""
+    """Convert a value that json cannot write into one that it can: a read-only mapping, a path, a
+    set, a dataclass. It is the `default` of json.dumps. Raises TypeError for other values."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, PurePath):
@@ -192,18 +196,19 @@ _JSON_TYPES: Mapping[str, tuple[type, ...]] = {
 }
 """Annotation of a record's attribute -> types of its JSON value."""
 _INNER: Mapping[str, type[Any]] = {"tuple[FailedAttempt, ...]": FailedAttempt, "Loss | None": Loss}
-"""Annotation of an attribute -> the record that its JSON objects are."""
+"""Annotation of an attribute -> the record into which its JSON objects are turned."""
 
 
 def read_record(record: type[T], row: Mapping[str, Any], where: str) -> T:
-    """A record (a dataclass whose attributes have the types in `_JSON_TYPES`) from a JSON object
-    with a key for each attribute; other keys are ignored. Raises InputError."""
+    """Make a record (a dataclass whose attributes have the types in `_JSON_TYPES`) from a JSON
+    object. Raises InputError if a key for an attribute is missing, or its value has another type.
+    Other keys are ignored."""
     values: dict[str, Any] = {}
     for name, types, strings, inner in _attributes_of(record):  # type: ignore[arg-type]
         if name not in row:
             raise damaged(f"{name} is missing", where)
         value: Any = row[name]
-        # JSON values are of exactly these types, and true is not a number.
+        # Types must be exactly these: `isinstance` would take true for a number.
         kind = type(value)
         if kind not in types or (strings and not all(type(item) is str for item in value)):
             raise damaged(f"{name} is {value!r}", where)
@@ -214,7 +219,7 @@ def read_record(record: type[T], row: Mapping[str, Any], where: str) -> T:
 
 
 def _inner(record: type[Any], name: str, value: Any, where: str) -> Any:
-    """The record in an attribute, or the list of records."""
+    """Make the record that an attribute holds, or each record of a list."""
     if isinstance(value, list):
         return [_inner(record, name, item, where) for item in value]
     if not isinstance(value, dict):
@@ -226,8 +231,9 @@ def _inner(record: type[Any], name: str, value: Any, where: str) -> Any:
 def _attributes_of(
     record: Any,
 ) -> tuple[tuple[str, tuple[type, ...], bool, type[Any] | None], ...]:
-    """Name, types of the JSON value, whether it is a list of strings, the record that it consists
-    of. Determined once, not for each of thousands of lines."""
+    """Return for each attribute of a record: its name, the types of its JSON value, whether it is a
+    list of strings, and the record that it consists of (or None). This is cached, as thousands of
+    lines need it."""
     return tuple(
         (
             field.name,
@@ -240,6 +246,7 @@ def _attributes_of(
 
 
 def _sample_problem(sample: Any) -> str | None:
+    """Say what is wrong with a sample of a trial; None if nothing is."""
     if not isinstance(sample, dict):
         return "is not an object"
     if not isinstance(sample.get("metric"), str):

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 Format = Literal["csv", "parquet"]
 
 TAG_PREFIX = "tag_"
-"""Prefix of a tag's column, like `factor_`."""
+"""Prefix of a tag's column, so that it is distinct from others, like `factor_` for factors."""
 
 _TRIAL_COLUMNS = tuple(f.name for f in fields(TrialRecord) if f.name not in ("scenario", "samples"))
 _STRUCTURED = ["deployment", "packets", "notes", "series", "noise", "failed_attempts", "loss"]
 _COUNTED = ("failures", "crashes", "crashed_functions", "loss_ratio")
-"""What trials failed and lost, so that it is in CSV as well."""
+"""Columns with counts of failures and losses. Their structured fields are not in CSV."""
 _SAMPLE_COLUMNS = ("sample", "metric", "unit", "value")
 
 
@@ -70,12 +70,13 @@ def export(store: RunStore, format: Format, target: Path) -> list[Path]:
 
 
 def target_of(kind: str, target: Path) -> Path:
-    """Target of an export's `telemetry` or `flows`: `run.csv` -> `run-telemetry.csv`."""
+    """Return the file for an export's `telemetry` or `flows`: `run.csv` -> `run-telemetry.csv`."""
     return target.with_name(f"{target.stem}-{kind}{target.suffix}")
 
 
 def _tags(store: RunStore, subject: str) -> dict[str, dict[str, Any]]:
-    """Tag -> trial id or source -> value."""
+    """Return tag -> id -> value. Ids are those of trials if `subject` is `trial`, and names of
+    telemetry's sources if it is `source`."""
     found: dict[str, dict[str, Any]] = {}
     for tag in (store.document(RunFile.TAGS) or {}).get("tags", []):
         if tag["subject"] == subject:
@@ -110,7 +111,7 @@ def _sample_rows(record: TrialRecord) -> list[dict[str, Any]]:
 
 
 def _counted(record: TrialRecord) -> dict[str, Any]:
-    """_COUNTED of a trial."""
+    """Return the values of the columns _COUNTED for a trial."""
     counts = attempt_counts([record])
     return {
         "failures": counts.failed,
@@ -132,7 +133,8 @@ def _type(name: str) -> pyarrow.DataType:
 def _with_factors(
     table: pyarrow.Table, store: RunStore, trials: Sequence[TrialRecord]
 ) -> pyarrow.Table:
-    """Rows of trials with `run_id` and columns for factors instead of the scenario's JSON."""
+    """Return a table with `run_id`, and with a column for each factor instead of the scenario's
+    JSON."""
     import pyarrow
 
     levels = {record.scenario_id: record.scenario for record in trials}
@@ -146,7 +148,7 @@ def _with_factors(
 
 
 def _with_tags(table: pyarrow.Table, tags: Mapping[str, Mapping[str, Any]]) -> pyarrow.Table:
-    """Telemetry with columns for the tags of its sources."""
+    """Return telemetry with a column for each tag of its sources."""
     sources = table["source"].combine_chunks().dictionary_encode()
     for tag, by_source in tags.items():
         known = [by_source.get(name) for name in sources.dictionary.to_pylist()]
@@ -155,8 +157,8 @@ def _with_tags(table: pyarrow.Table, tags: Mapping[str, Mapping[str, Any]]) -> p
 
 
 def check_target(store: RunStore, target: Path) -> None:
-    """Raises InputError for a target that is a document of the run folder, or not a regular file:
-    an export replaces its target."""
+    """Raise InputError for a target that is a document of the run folder, or not a regular file: an
+    export replaces its target."""
     with system_errors_as(InputError, "the export cannot be written", where=target):
         place = target.parent.resolve() / target.name
         is_special = place.exists() and not place.is_file()
@@ -178,7 +180,7 @@ def check_target(store: RunStore, target: Path) -> None:
 
 
 def _as_csv(table: pyarrow.Table) -> pyarrow.Table:
-    """The same with texts as `csv_cell` has them."""
+    """Return the table with texts and column names that no spreadsheet computes (`csv_cell`)."""
     import pyarrow
 
     for place, column in enumerate(table.schema):

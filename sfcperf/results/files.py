@@ -16,11 +16,13 @@ _UNFINISHED = ".new"
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
-    """A temporary file next to `path`, which replaces `path` when the block ends and is removed if
-    it raises; with `mode`, less the umask. Readers see the old file or the new one; with two
-    writers, the last one's file stays. Raises InputError in a folder where root does not write
-    (sfcperf.results.ownership), and OSError for anything but a file: root could replace
-    /dev/null."""
+    """Yield a temporary file next to `path`. It replaces `path` when the block ends, and is removed
+    if the block raises. `mode`: its permissions, less the umask.
+
+    Readers see the old file or the new one; with two writers, the last one's file stays. Raises
+    InputError in a folder where root does not write (sfcperf.results.ownership), and OSError if
+    `path` is no regular file: root could otherwise replace /dev/null.
+    """
     check_place(path.parent)
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
@@ -32,16 +34,16 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
             os.fsync(file.fileno())
         beside.replace(path)
     finally:
-        # An impossible name (too long) has already raised above.
+        # For an impossible name (too long), `os.open` has raised, and `unlink` would raise again.
         with suppress(OSError):
             beside.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 
 def replace_file(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a whole text file, UTF-8, as `replacing` does; of a path that is not UTF-8, it has the
-    bytes as escapes, as a terminal shows them. A pipe or a device (/dev/stdout) is no
-    file that could be replaced: the text is written to it."""
+    """Write a whole text file in UTF-8, as `replacing` does. Bytes of a path that is not UTF-8
+    become escapes, as a terminal shows them. A pipe or a device (/dev/stdout) cannot be replaced:
+    the text is written to it."""
     if path.exists() and not path.is_file():
         check_place(path.parent)
         path.write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -54,28 +54,29 @@ FLOWS = TrialRows(
 
 @dataclass(frozen=True, kw_only=True)
 class FlowCount:
-    """A flow with what was counted of it."""
+    """A flow, and how many packets and bytes of it were counted."""
 
     spi: int | None
     si: int | None
-    """As packets reached the function. None, here and below: it is no part of what makes a flow, or
-    the packets have none."""
+    """Service index with which packets reached the function. None, for this and other parts of the
+    flow's key: the part is not in the key, or the packets do not have it."""
     source_address: str | None
     destination_address: str | None
     protocol: int | None
-    """Its number (RFC 5237)."""
+    """Number of the IP protocol (RFC 5237)."""
     source_port: int | None
     """0 where the protocol has no ports."""
     destination_port: int | None
     packets: int
     bytes: int | None
-    """Of IP packets; SDN-Mon: of Ethernet frames. None: not counted."""
+    """Bytes of IP packets; with SDN-Mon, of Ethernet frames. None: they were not counted."""
     certainty: str
-    """`exact`, `unverified` or `at most` (docs/reference/sfcmon.md, Listing)."""
+    """How sure the counts are: `exact`, `unverified` or `at most` (docs/reference/sfcmon.md,
+    Listing)."""
 
     @property
     def protocol_name(self) -> str | None:
-        """`tcp`; `protocol 200` for those that are rare."""
+        """Name of the protocol, such as `tcp`; `protocol 200` for one without a known name."""
         if self.protocol is None:
             return None
         return _PROTOCOLS.get(self.protocol, f"protocol {self.protocol}")
@@ -86,9 +87,9 @@ class FlowRecord(FlowCount):
     """A row of flows.parquet (trial and scenario are added)."""
 
     function: str
-    """Instance that listed it: `mon-1`."""
+    """Instance of the function that listed the flow, such as `mon-1`."""
     window_start_ns: int
-    """Unix time, nanoseconds."""
+    """Start of the window: Unix time, nanoseconds."""
     window_end_ns: int
 
 
@@ -99,8 +100,8 @@ def flow_name(
     destination_port: int | None,
     protocol: str | None,
 ) -> str:
-    """`10.0.0.1:1000 > 10.0.1.1:80 tcp`, `[fd00::1]:1000 > ...`; without ports where the protocol
-    has none, and `*` for what is None."""
+    """Return a flow as `10.0.0.1:1000 > 10.0.1.1:80 tcp` or `[fd00::1]:1000 > ...`. Ports are left
+    out where the protocol has none; an address that is None becomes `*`."""
     ends = f"{_end(source, source_port)} > {_end(destination, destination_port)}"
     return f"{ends} {protocol}" if protocol else ends
 

@@ -30,8 +30,9 @@ def append(path: Path, document: str) -> None:
 
 
 def read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number (from 1) and object of each complete line; nothing without a file. Only one line
-    at a time is in memory. Raises InputError, naming the line, if one is not a JSON object."""
+    """Yield line number (from 1) and object of each complete line; nothing if the file does not
+    exist. Only one line at a time is in memory. Raises InputError, which names the line, if a line
+    is not a JSON object."""
     if not path.exists():
         return
     with BufferedReader(open_input(path, "the file")) as file:
@@ -46,7 +47,7 @@ def read(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def cut_incomplete_line(path: Path) -> None:
-    """Remove a last line without a newline, which a run leaves that was killed while writing."""
+    """Remove a last line without a newline: a run that was killed while writing leaves one."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

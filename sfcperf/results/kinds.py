@@ -7,18 +7,19 @@ import re
 from sfcperf.results.values import Sample
 
 PROBE = "labelled_traffic"
-"""The probe that reports them."""
+"""The only probe that reports metrics of single kinds of attacks."""
 _SEPARATOR = "."
 
 
 def of_kind(kind: str, metric: str, unit: str, value: float) -> Sample:
-    """A number about a kind, which is any text."""
+    """Return a sample of a metric of one kind of attack. The kind is any text: characters that a
+    metric's name cannot have become `-`."""
     safe = re.sub(r"[^A-Za-z0-9_-]", "-", kind)
     return Sample(f"{safe}{_SEPARATOR}{metric}", unit, float(value))
 
 
 def kind_of(probe: str, metric: str) -> tuple[str, str] | None:
-    """The kind that a metric of a probe is about, and the metric without it; None if it is about
-    no single kind."""
+    """Return the kind of attack that a metric is about, and the metric's name without the kind.
+    None if the metric is about no single kind."""
     kind, separator, name = metric.partition(_SEPARATOR)
     return (kind, name) if probe == PROBE and separator else None

@@ -28,8 +28,8 @@ def new_manifest(
     modules: Sequence[Mapping[str, Any]] = (),
     repeat: Repeat | None = None,
 ) -> dict[str, Any]:
-    """The manifest of a run that starts now; its resources have the `tags`, one for each
-    infrastructure.
+    """Return the manifest of a run that starts now. `tags`: marks of the resources that the run
+    creates, one for each infrastructure.
 
     `host` from host_facts(), `versions` from versions(), `vnfds` from keep_descriptors(), `modules`
     from modules_of(), all of sfcperf.results.provenance. The control module adds `infrastructure`
@@ -85,7 +85,8 @@ def resumed(
     versions: Mapping[str, Any],
     modules: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """The manifest of an interrupted run that continues now; new resources have the `tags`.
+    """Return the manifest of an interrupted run that continues now. `tags`: marks of the resources
+    that it creates from now on.
 
     The facts of the first start stay. `problems` names changes of the machine or the software:
     trials before and after them are not of one population.
@@ -115,7 +116,7 @@ def finish(
     stopping: Mapping[str, str],
     monitor_cpu_s: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """The manifest of a run that ends now, complete or not.
+    """Return the manifest of a run that ends now, complete or not.
 
     `stopping`: scenario id -> why no more rounds were run; `monitor_cpu_s`: monitor -> CPU time
     that it used, seconds.
@@ -134,8 +135,8 @@ def finish(
 
 
 def counts(trials: Iterable[TrialRecord]) -> dict[str, int]:
-    """Number of trials of each status. Trials outside the noise gate are replaced by their
-    reruns."""
+    """Return status -> number of trials. A trial outside the noise gate that was run again does not
+    count: its rerun does."""
     found = Counter(record.status for record in without_replaced(list(trials)))
     return {"valid": found["valid"], "untrusted": found["untrusted"], "failed": found["failed"]}
 
@@ -153,7 +154,8 @@ def _session(
 
 
 def _design(design: Design) -> dict[str, Any]:
-    """The key `noise_gate` only if there is one."""
+    """The design as JSON. The schema has no null for `noise_gate`: a run without a gate lacks the
+    key."""
     document = asdict(design)
     if design.noise_gate is None:
         del document["noise_gate"]
@@ -161,7 +163,8 @@ def _design(design: Design) -> dict[str, Any]:
 
 
 def _probes(workflow: Workflow) -> list[dict[str, Any]]:
-    """Each probe with its metrics; several entries if these differ between scenarios."""
+    """Return an entry for each probe, with its metrics and scenarios. A probe whose metrics differ
+    between scenarios has several entries."""
     entries: list[dict[str, Any]] = []
     for scenario in workflow.scenarios:
         for spec in scenario.probes:
@@ -189,7 +192,7 @@ def _monitors(workflow: Workflow) -> list[dict[str, Any]]:
 
 
 def _machine_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Differences of host facts that may change results."""
+    """Return, as sentences, differences of host facts that may change results."""
     changes = []
     for group, name in (("cpu", "model"), ("cpu", "logical"), ("kernel", "release")):
         old, new = before.get(group, {}).get(name), now.get(group, {}).get(name)
@@ -199,7 +202,8 @@ def _machine_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 
 
 def _version_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Differences of software between two sessions: SFCPerf, its sources, Python, tools."""
+    """Return, as sentences, differences of software between two sessions: SFCPerf, its sources,
+    Python, tools."""
 
     def flat(versions: Mapping[str, Any]) -> dict[str, Any]:
         commit = (versions["revision"] or {}).get("commit")
@@ -217,7 +221,8 @@ def _version_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 def _module_changes(
     before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """Plug-ins whose code has changed since the run began. Those of SFCPerf have its version."""
+    """Return, as sentences, which plug-ins have other code than when the run began. SFCPerf's own
+    are not compared by their files: its version is compared elsewhere."""
     known = {(entry["kind"], entry["name"]): entry for entry in before}
     return [
         f"resumed with other code of the {entry['kind']} plug-in {entry['name']}"
@@ -228,5 +233,6 @@ def _module_changes(
 
 
 def _code(module: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what identifies the code of a plug-in. SFCPerf's version is left out for its own."""
     package = None if module["release"] else module["package"]
     return module["object"], package, module.get("files")

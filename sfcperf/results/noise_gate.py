@@ -30,18 +30,19 @@ class Reading:
     """`c001` before the first trial; `r002-b001` after the first block of round 2; `r002-b001.1`
     is the first check after it whether the machine is quiet again."""
     round: int
-    """0 for calibration."""
+    """Round of the trials before the reading; 0 for readings before the first trial."""
     started_at: str
     ended_at: str
     probe: str
     metric: str
     unit: str
     value: float | None
-    """None if it could not be measured: `problem` says why."""
+    """The measured value; None if it could not be measured: `problem` says why."""
     reference: float | None
     """Median of the good readings before it; None before the first one."""
     change_ratio: float | None
-    """From the reference; negative for a smaller value."""
+    """Change from `reference` to `value`, a ratio; negative for a smaller value. None without one
+    of them."""
     allowed_ratio: float | None
     """The change that the previous readings allow; None while there are too few of them."""
     departed: bool
@@ -52,7 +53,7 @@ class Reading:
     """Why the trials of the block are untrusted; empty if they are not."""
     problem: str = ""
     noise: Mapping[str, Any] = field(default_factory=dict)
-    """As TrialRecord.noise."""
+    """Load of the machine during the reading, like TrialRecord.noise."""
 
     @property
     def good(self) -> bool:
@@ -61,19 +62,19 @@ class Reading:
 
 
 def gate_document(reading: Reading) -> str:
-    """A line of gate.jsonl, without its newline."""
+    """Return a reading as a line of gate.jsonl, without its newline."""
     return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(reading)}, allow_nan=False)
 
 
 def gate_line(row: Mapping[str, Any], where: str) -> Reading:
-    """A reading from its line. Raises InputError if it is not one."""
+    """Return the reading that a line of gate.jsonl holds. Raises InputError if it is not one."""
     check_version(row, where)
     return read_record(Reading, row, where)
 
 
 def marked(records: Sequence[TrialRecord], readings: Iterable[Reading]) -> list[TrialRecord]:
-    """The records with the marks of the readings: valid ones become untrusted, others get another
-    reason."""
+    """Return the records with the marks of the readings. A marked trial that was valid becomes
+    untrusted; an untrusted one gets another reason; a failed one stays as it is."""
     reasons: dict[str, list[str]] = {}
     for reading in readings:
         for trial_id in reading.block if reading.marks else ():
@@ -82,21 +83,21 @@ def marked(records: Sequence[TrialRecord], readings: Iterable[Reading]) -> list[
 
 
 def is_outside(record: TrialRecord) -> bool:
-    """Whether the gate distrusts a trial that was measured."""
+    """Whether a trial gave a result that the gate distrusts; False for a failed trial."""
     return record.status == "untrusted" and any(
         reason.startswith(GATE_REASON) for reason in record.reasons
     )
 
 
 def without_replaced(records: Sequence[TrialRecord]) -> list[TrialRecord]:
-    """The records without those that a rerun replaces."""
+    """Return the records without those that a rerun replaces."""
     replaced = {record.rerun_of for record in records}
     return [record for record in records if record.trial_id not in replaced]
 
 
 def outside(evidence: Mapping[str, Any], limits: NoiseGate) -> tuple[str, ...]:
-    """Why a trial is outside the gate, as reasons of its record; empty if it is inside. Evidence
-    that the machine does not provide (None) is ignored.
+    """Return why a trial is outside the gate, as reasons of its record; empty if it is inside.
+    Evidence that the machine does not provide (None) is ignored.
 
     Only what the measured value cannot cause puts a trial outside: excluding slow trials because
     they were slow would bias the mean of the others (docs/explanation/noise.md).
@@ -105,12 +106,14 @@ def outside(evidence: Mapping[str, Any], limits: NoiseGate) -> tuple[str, ...]:
 
 
 def steal_meanwhile(evidence: Mapping[str, Any], limits: NoiseGate) -> str:
-    """Steal beyond the limit while the probe measured, which is no reason to exclude the trial: a
-    slow trial wants a CPU for longer, so it has more stolen. Empty if there was none."""
+    """Describe steal beyond the limit while the probe measured; empty if there was none. It is no
+    reason to exclude the trial: a slow trial wants a CPU for longer, so that more is stolen."""
     return _steal(evidence, "", limits.max_steal_ratio)
 
 
 def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
+    """Yield, in words, each value of the evidence that is beyond its limit. A limit that is None is
+    not applied."""
     if steal := _steal(evidence, "quiet_", limits.max_steal_ratio):
         yield f"{steal} before or after"
     for key, words, limit in (
@@ -127,17 +130,18 @@ def _findings(evidence: Mapping[str, Any], limits: NoiseGate) -> Iterator[str]:
 
 
 def _steal(evidence: Mapping[str, Any], when: str, limit: float | None) -> str:
-    """`steal 0.12 > 0.05`, or empty."""
+    """Return `steal 0.12 > 0.05` if steal is beyond the limit, else an empty text. `when`: prefix
+    of the evidence's keys."""
     steal = evidence.get(f"{when}steal_ratio")
     if steal is None or limit is None:
         return ""
-    # One clock tick may belong to the time before or after.
+    # Steal is counted in clock ticks: one of them may belong to the time before or after.
     least = steal - (evidence.get(f"{when}steal_resolution_ratio") or 0)
     return f"steal {_ratio(steal, limit)}" if least > limit else ""
 
 
 def _ratio(value: float, limit: float) -> str:
-    """`0.12 > 0.05`, with as many digits as distinguish them."""
+    """Return `0.12 > 0.05`, with as many digits as are needed to tell the numbers apart."""
     for digits in range(2, 6):
         text = f"{value:.{digits}g}"
         if float(text) > limit:
@@ -146,7 +150,7 @@ def _ratio(value: float, limit: float) -> str:
 
 
 def budget(gate: NoiseGate, planned: int) -> int:
-    """Allowed reruns of a run of so many planned trials."""
+    """Return how many reruns the gate allows in a run of so many planned trials."""
     return floor(gate.budget_ratio * planned)
 
 
@@ -156,7 +160,7 @@ def account(
     gate: NoiseGate,
     planned: int,
 ) -> dict[str, Any]:
-    """Summary of the gate, for `noise` of run.json."""
+    """Return a summary of what the gate did, for `noise` of run.json."""
     return {
         "limits": asdict(gate),
         "trials_outside": sum(is_outside(record) for record in records),
@@ -169,7 +173,7 @@ def account(
 
 
 def account_text(account: Mapping[str, Any]) -> str:
-    """The same in a sentence."""
+    """Return the summary of the gate (`account`) in a sentence."""
     stay = account["trials_that_stay_outside"]
     return (
         f"noise gate: {count_text(account['trials_outside'], 'trial')} outside, "

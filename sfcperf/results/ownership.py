@@ -18,7 +18,7 @@ _MANIFEST = "run.json"
 
 
 def check_run_folder(folder: Path) -> None:
-    """Before anything is written into an existing run folder. Raises InputError for a link, a FIFO
+    """Check a run folder before anything is written into it. Raises InputError for a link, a FIFO
     or a device anywhere in it, and as `check_place`."""
     check_place(folder)
     with system_errors_as(InputError, "the run folder cannot be read", where=folder):
@@ -32,9 +32,9 @@ def check_run_folder(folder: Path) -> None:
 
 
 def check_place(folder: Path) -> None:
-    """Before a folder is created or written, whether or not it is in a run folder. Raises
-    InputError if a link in a run folder leads there, or if root would write where another user
-    could exchange what is on the way: root trusts himself and who called sudo."""
+    """Check a place before a folder is created or written there. Raises InputError if a link in a
+    run folder leads there. As root, also raises it if another user could exchange a folder on the
+    way: only root and the user who called sudo are trusted."""
     named = folder.absolute()
     with system_errors_as(InputError, "this folder cannot be read", where=folder):
         for place in (named, *named.parents):
@@ -57,6 +57,8 @@ def _contains(place: Path, kind: str) -> InputError:
 
 
 def _check_owner(place: Path, found: os.stat_result) -> None:
+    """As root, raise InputError for a place that an untrusted user owns, or a folder that all users
+    can write and that is not sticky: in a sticky one (/tmp), nobody can exchange others' files."""
     if os.geteuid() != 0:
         return
     trusted = {0, int(os.environ.get("SUDO_UID") or 0)}
@@ -78,7 +80,7 @@ def _refused_kind(mode: int) -> str | None:
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    """Everything below a folder; links are not followed."""
+    """Yield everything below a folder; links are not followed."""
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             yield Path(place, name)

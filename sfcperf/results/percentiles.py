@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 
 def percentiles(values: Sequence[float], percents: Sequence[int]) -> Mapping[int, float | None]:
-    """Percentile (1 ... 99) -> its estimate in the unit of the values; None with too few values.
+    """Return percentile (1 ... 99) -> its estimate in the unit of the values; None if there are too
+    few values.
 
     The k-th smallest of n values is the fraction k / (n + 1), with linear interpolation
     (definition 6 of Hyndman & Fan 1996). There is no estimate below 1 / (n + 1): the 5th
@@ -24,10 +25,10 @@ def percentiles(values: Sequence[float], percents: Sequence[int]) -> Mapping[int
 
 
 def _between(ordered: Sequence[float], place: float) -> float:
-    """The value at a position from 0, which may be fractional."""
+    """Interpolate the value at a position, which counts from 0 and may be fractional."""
     left = min(max(int(place), 0), len(ordered) - 2)
     share = place - left
     low, high = ordered[left], ordered[left + 1]
-    # From the nearer of both, as numpy.quantile does, so that both are exact.
+    # Computed from the nearer of both values, as numpy.quantile does: at either one, it is exact.
     step = high - low
     return low + step * share if share < 0.5 else high - step * (1 - share)

@@ -10,11 +10,12 @@ from sfcperf.results.documents import damaged
 from sfcperf.results.records import TrialRecord
 
 _RERUN = r"(?:\.[0-9]{1,4})?"
+"""What a rerun's id has after the number of the round."""
 
 
 class PlannedTrials:
-    """The scenarios, probes and rounds of a run.json that matches its schema. One that names no
-    scenarios (of a library that writes run folders itself) allows all trials."""
+    """Checks trials against the scenarios, probes and rounds of a run.json that matches its schema.
+    A run.json without scenarios (a library may write run folders itself) allows all trials."""
 
     def __init__(self, manifest: Mapping[str, Any]) -> None:
         self._levels = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
@@ -28,7 +29,8 @@ class PlannedTrials:
         self._rounds = max(design["rounds"], stop["max_rounds"] if stop else 0)
 
     def check(self, record: TrialRecord, where: str) -> None:
-        """Raises InputError for a trial that is not of this run, or whose id names another one."""
+        """Raise InputError for a trial that is not of this run, or whose id is that of another
+        trial."""
         if not self._levels:
             return
         for problem in (self._misplaced(record), self._misnamed(record)):
@@ -36,6 +38,7 @@ class PlannedTrials:
                 raise damaged(problem, where)
 
     def _misplaced(self, record: TrialRecord) -> str | None:
+        """Say why a trial is not of this run; None if it is."""
         scenario_id, label = record.scenario_id, record.label
         if scenario_id not in self._levels:
             return f"run.json has no scenario {scenario_id!r}"
@@ -51,6 +54,7 @@ class PlannedTrials:
         return None
 
     def _misnamed(self, record: TrialRecord) -> str | None:
+        """Say that a trial's id is not made of its round, scenario and probe; None if it is."""
         number, rest = f"r{record.round:03d}", f"-{record.scenario_id}-{record.label}"
         if re.fullmatch(re.escape(number) + _RERUN + re.escape(rest), record.trial_id):
             return None

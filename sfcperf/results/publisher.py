@@ -29,19 +29,20 @@ class Publisher(Plugin, ABC):
     """Name of its entry point, as workflows use it."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        """`parameters`: those of its entry in the workflow, valid against the schema `parameters`
-        of the class, with the defaults filled in."""
-        # On the class the schema, on the object its values.
+        """`parameters`: those of this publisher's entry in the workflow. They fit the class's
+        schema `parameters`, and the defaults are filled in."""
+        # `parameters` of the class is the schema; `parameters` of an object has the values.
         self.parameters = parameters  # type: ignore[misc]
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """What this machine must have; checked before the first trial. By default nothing."""
+        """Return what this machine must have, by default nothing. It is checked before the first
+        trial."""
         return []
 
     @abstractmethod
     def publish(self, run: RunStore) -> list[Path]:
-        """Publish a run; gives the files that were written, none for a server.
+        """Publish a run; return the files that were written (none if it went to a server).
 
         A file is written as a whole (`sfcperf.results.files.replace_file`), into the run folder
         unless a parameter says otherwise. Raises SfcperfError with a message for the user, e.g.

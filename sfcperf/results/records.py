@@ -27,9 +27,9 @@ class FailedAttempt:
     built or proven, or broke otherwise. `service`: a service of the run had a problem.
     `measurement`: the probe or a monitor failed while the chain worked."""
     reason: str
-    """In words."""
+    """Why the attempt failed, in words."""
     functions: tuple[str, ...]
-    """SFs that had crashed."""
+    """Names of the SFs that had crashed."""
     deployment: str
     """Id of the deployment; empty if there was none."""
 
@@ -49,7 +49,7 @@ class TrialRecord:
     """The probe's label, unique in the workflow."""
     status: TrialStatus
     reasons: tuple[str, ...]
-    """Why it is not valid; empty for a valid trial."""
+    """Why the trial is not valid; empty for a valid one."""
     started_at: str
     """ISO 8601, UTC, microseconds."""
     ended_at: str
@@ -60,7 +60,7 @@ class TrialRecord:
     deployment: Mapping[str, Any]
     """id, encapsulation, spi, traversal (`proven`, `method`, file of the evidence), facts."""
     packets: Mapping[str, int]
-    """By SF: packets that it forwarded during the trial, from its counters."""
+    """SF -> packets that it forwarded during the trial, from its counters."""
     notes: Mapping[str, Any]
     raw: str
     """Folder of raw output, relative to the run folder."""
@@ -72,11 +72,11 @@ class TrialRecord:
     noise: Mapping[str, Any]
     """Load of the machine during the trial: the noise gate's evidence (sfcperf.control.noise)."""
     duration_s: float
-    """From started_at to ended_at by the monotonic clock."""
+    """Time from `started_at` to `ended_at` by the monotonic clock, which nobody sets."""
     series_step_s: float | None
     """Time from each value of a series to the next; None where steps are not even, or unknown."""
     failed_attempts: tuple[FailedAttempt, ...]
-    """In their order, also those before a valid one."""
+    """Failed attempts at this trial in their order, also if a later attempt was valid."""
     loss: Loss | None
     """What of the measured traffic did not come through; None where the probe does not count
     it."""
@@ -87,9 +87,9 @@ class Estimate:
     """Mean or median of trials with its own interval, in the metric's unit."""
 
     value: float | None
-    """None without a valid trial."""
+    """Mean or median; None without a valid trial."""
     low: float | None
-    """None without an interval."""
+    """Lower end of the interval; None without an interval."""
     high: float | None
     method: str
     withheld: str
@@ -97,7 +97,7 @@ class Estimate:
 
     @property
     def half_width(self) -> float | None:
-        """Half of the interval's width."""
+        """Half of the interval's width; None without an interval."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
@@ -120,14 +120,16 @@ class Summary:
     min: float | None
     max: float | None
     ci_low: float | None
-    """Of the mean's interval; None if it is withheld, for the reason in `ci_withheld`."""
+    """Lower end of the mean's interval; None if it is withheld, for the reason in
+    `ci_withheld`."""
     ci_high: float | None
     confidence: float
     method: str
     """Method of the mean's interval; ends in `repeated looks` after sequential stopping. Empty
     without an interval."""
     valid: bool
-    """All planned trials of this scenario and probe are valid, each with a sample of the metric."""
+    """Whether all planned trials of this scenario and probe are valid, each with a sample of the
+    metric."""
     reasons: tuple[str, ...]
     trials: tuple[str, ...]
     """Ids of the trials that count (valid ones)."""
@@ -141,7 +143,8 @@ class Summary:
     ci_withheld: str
     """Why the mean has no interval, as a clause; empty if it has one."""
     median_ci_low: float | None
-    """Of the median's interval; None if it is withheld, for the reason in `median_ci_withheld`."""
+    """Lower end of the median's interval; None if it is withheld, for the reason in
+    `median_ci_withheld`."""
     median_ci_high: float | None
     median_method: str
     median_ci_withheld: str
@@ -151,7 +154,7 @@ class Summary:
     planned: int
     """Planned trials of the row, one per round."""
     centre: str
-    """`mean` or `median`: which of them the workflow declares to describe the trials."""
+    """Which number the workflow declares to describe the trials: `mean` or `median`."""
     p5: float | None
     """This and the next three: percentiles of the trials; None for too few (n < 19 for p5 and p95,
     n < 3 for p25 and p75)."""
@@ -181,40 +184,42 @@ class Summary:
     typical_p99_ci_low: float | None
     typical_p99_ci_high: float | None
     typical_method: str
-    """How these intervals were made; empty without one."""
+    """Method of the intervals of `typical_p50` and the like; empty without an interval."""
     typical_ci_withheld: str
-    """Which of them there are not, and why; empty if there are all, or no samples."""
+    """Which of the intervals of `typical_p50` and the like are missing, and why. Empty if none is,
+    or if there are no samples."""
     outliers: tuple[str, ...]
     """Ids of trials that are outliers; they are not excluded."""
     outlier_method: str
-    """Empty if there were too few trials to look for outliers."""
+    """How outliers were looked for; empty if there were too few trials to look for them."""
     autocorrelation: float | None
-    """Of successive trials (lag 1), from -1 to 1; None if it is undefined."""
+    """Autocorrelation of successive trials (lag 1), from -1 to 1; None if it is undefined."""
     autocorrelation_p: float | None
-    """One-sided, for positive autocorrelation: that makes intervals too narrow."""
+    """One-sided p-value for positive autocorrelation, which makes intervals too narrow."""
     trend_p: float | None
-    """Two-sided, of a monotonic trend over the rounds."""
+    """Two-sided p-value for a monotonic trend over the rounds."""
     drift_ratio: float | None
     """Median of the last third of the rounds over that of the first, minus 1."""
     steady: str
     """State of the samples within the trials: `steady`, `warm-up`, `never`, or empty for too
     few."""
     steady_p: float | None
-    """Of a level that changes with the position in the trial."""
+    """P-value for a level of the samples that changes with their position in the trial."""
     steady_after: int | None
     """Warm-up samples at the start of a trial; they are not excluded."""
     warmup_bias_ratio: float | None
     """What the warm-up adds to the mean: mean of all over mean of the steady part, minus 1."""
     steady_method: str
     failed_attempts: int
-    """At all trials of this scenario and probe, also where a later attempt was valid."""
+    """Number of failed attempts at all trials of this scenario and probe, also where a later
+    attempt was valid."""
     crashes: int
     """Failed attempts in which a function crashed."""
     loss_ratio: float | None
-    """Share of the traffic of the trials that count that did not come through (`TrialRecord.loss`);
+    """Share of traffic that did not come through (`TrialRecord.loss`), over the trials that count.
     None where the probe does not count it."""
     loss_warning: float | None
-    """Share above which there is a warning."""
+    """If `loss_ratio` is above this share, readers are warned."""
     warnings: tuple[str, ...]
     """What a reader must know about these numbers, in sentences."""
 
@@ -226,7 +231,8 @@ class Summary:
         return self.loss_ratio > self.loss_warning
 
     def estimate(self, centre: str | None = None) -> Estimate:
-        """The declared centre of the trials, or the other one."""
+        """Return `centre` (`mean` or `median`) of the trials with its interval; None: the declared
+        centre."""
         if (centre or self.centre) == "mean":
             return Estimate(self.mean, self.ci_low, self.ci_high, self.method, self.ci_withheld)
         return Estimate(
@@ -239,5 +245,6 @@ class Summary:
 
 
 def utc_now() -> str:
-    """The current time in the form of all records, e.g. `2026-01-31T12:00:00.000000+00:00`."""
+    """Return the current time in the form of all records, such as
+    `2026-01-31T12:00:00.000000+00:00`."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

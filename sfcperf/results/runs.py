@@ -21,24 +21,24 @@ class RunInfo:
     folder: Path
     run_id: str
     name: str
-    """Of the workflow; empty for a damaged folder."""
+    """Name of the workflow; empty for a damaged folder."""
     status: str
-    """As in run.json (`running` also for a killed run), or `damaged`."""
+    """Status in run.json (`running` also for a killed run), or `damaged`."""
     started_at: str
     """ISO 8601, UTC; empty for a damaged folder."""
     valid: int
-    """Trials by status, from trials.jsonl."""
+    """Number of valid trials in trials.jsonl; the next two fields count the others."""
     untrusted: int
     failed: int
     damage: str | None = None
-    """Why the folder is damaged."""
+    """Why the folder is damaged; None if it is not."""
     repeat: Repeat | None = None
-    """Its place in a campaign."""
+    """Its place in a campaign; None if it belongs to none."""
 
 
 def list_runs(results: Path) -> list[RunInfo]:
-    """Run folders in `results`, oldest first, then damaged ones. Other folders and files are
-    ignored. Raises InputError if `results` cannot be listed."""
+    """Return the run folders in `results`, oldest first, then damaged ones. Other folders and files
+    are ignored. Raises InputError if `results` cannot be listed."""
     with system_errors_as(
         InputError,
         "the results folder cannot be read",
@@ -51,8 +51,8 @@ def list_runs(results: Path) -> list[RunInfo]:
 
 
 def latest_run(results: Path) -> Path:
-    """The run folder that was begun last; damaged ones are passed over. Raises InputError if there
-    is none, or if `results` cannot be listed."""
+    """Return the folder of the run that began last; damaged ones are passed over. Raises InputError
+    if there is none, or if `results` cannot be listed."""
     begun: dict[str, Path] = {}
     with system_errors_as(InputError, "the results folder cannot be read", where=results):
         for folder in filter(_is_run, results.iterdir()):
@@ -64,7 +64,8 @@ def latest_run(results: Path) -> Path:
 
 
 def _is_run(path: Path) -> bool:
-    """A run that was killed at its start has only some of these files."""
+    """Whether a path is a run folder. One of these files is enough, as a run that was killed at its
+    start lacks others."""
     return path.is_dir() and any(
         (path / name).exists()
         for name in (RunFile.MANIFEST, RunFile.WORKFLOW, RunFile.PLAN, RunFile.TRIALS)

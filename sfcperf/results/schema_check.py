@@ -15,12 +15,13 @@ import jsonschema_rs
 from sfcperf.workflow.schema import shipped_schema
 
 _LONGEST_MESSAGE = 200
-"""A message contains the value that does not fit, which may be the whole document."""
+"""Largest number of characters of a message. It contains the value that does not fit, which may be
+the whole document."""
 
 
 def misfit(schema: str, document: Any) -> tuple[str, str] | None:
-    """The first place where a document does not match `schemas/SCHEMA.schema.json`: JSON pointer
-    and message; None if it matches."""
+    """Return the first place where a document does not match `schemas/SCHEMA.schema.json`, as JSON
+    pointer and message; None if the document matches."""
     try:
         _validator(schema).validate(document)
     except jsonschema_rs.ValidationError as error:
@@ -30,13 +31,13 @@ def misfit(schema: str, document: Any) -> tuple[str, str] | None:
             message = f"{message[:_LONGEST_MESSAGE]}..."
         return pointer, message
     except ValueError as error:
-        # Lone surrogates, and more levels than it follows.
+        # The library raises this for lone surrogates, and for too many nested levels.
         return "", f"cannot be checked: {str(error)[:_LONGEST_MESSAGE]}"
     return None
 
 
 def _escaped(part: str | int) -> str:
-    """RFC 6901, section 3."""
+    """Escape a part of a JSON pointer (RFC 6901, section 3)."""
     return str(part).replace("~", "~0").replace("/", "~1")
 
 

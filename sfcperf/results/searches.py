@@ -22,7 +22,8 @@ UpperLimit = Literal["chain", "endpoints", "max_load", ""]
 
 @dataclass(frozen=True)
 class OfferedLoad:
-    """A load that was offered in a search: a trial, in the words of RFC 9971."""
+    """A load that was offered in a search. RFC 9971 calls it a trial; here a trial is the whole
+    search."""
 
     rate_pps: float
     """Intended load."""
@@ -31,7 +32,7 @@ class OfferedLoad:
     sent: int
     received: int
     loss_ratio: float
-    """Lost in the chain, of those sent; those withheld count as lost."""
+    """Share of packets that were lost in the chain; those in `withheld` count as lost."""
     purpose: Literal["search", "latency"]
     limited: str = ""
     """Why the endpoints, not the chain, were the limit; empty if they were not."""
@@ -47,7 +48,7 @@ class GoalResult:
     """What a search found for one goal (RFC 9971: Search Goal and Goal Result)."""
 
     name: str
-    """`ndr` or `pdr`."""
+    """Name of the goal: `ndr` or `pdr`."""
     loss_ratio: float
     """Goal loss ratio."""
     exceed_ratio: float
@@ -68,7 +69,7 @@ class GoalResult:
 
 @dataclass(frozen=True)
 class Search:
-    """A search, whole."""
+    """A whole search: what it offered, and what it found."""
 
     load: Mapping[str, Any]
     """What offered the loads: `probe`, and its parameters."""
@@ -76,7 +77,7 @@ class Search:
     max_load_pps: float
     goals: tuple[GoalResult, ...]
     offered: tuple[OfferedLoad, ...]
-    """In order of time."""
+    """All loads that were offered, in order of time."""
 
 
 def write_search(search: Search, raw_dir: Path) -> None:
@@ -86,9 +87,9 @@ def write_search(search: Search, raw_dir: Path) -> None:
 
 
 def search_of(record: TrialRecord, folder: Path) -> Search | None:
-    """The search of a trial in a run folder; None if it has none. Raises InputError when the file
-    is damaged."""
-    # The attempt that the record tells of is the last one.
+    """Return the search of a trial in a run folder; None if the trial has none. Raises InputError
+    when the file is damaged."""
+    # The record describes the trial's last attempt.
     path = folder / record.raw / f"attempt-{record.attempts}" / FILE
     if not record.raw or not path.resolve().is_relative_to(folder.resolve()):
         return None
@@ -113,7 +114,7 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _search(document: Mapping[str, Any]) -> Search:
-    """From a document that fits the schema."""
+    """Make a search from a document that fits the schema."""
     return Search(
         document["load"],
         document["min_load_pps"],

@@ -63,7 +63,7 @@ SCHEMAS = {
     RunFile.CORRELATIONS: "correlations",
     RunFile.ATTRIBUTION: "attribution",
 }
-"""Documents -> their schemas, which they match whenever they are read."""
+"""Document -> its schema. Reading a document checks it against its schema."""
 
 
 class RunStore:
@@ -74,7 +74,7 @@ class RunStore:
     """
 
     is_read_only = False
-    """Whether nothing can be written into it."""
+    """Whether nothing can be written into the folder, as it is a part of a package."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -85,8 +85,8 @@ class RunStore:
 
     @classmethod
     def create(cls, folder: Path) -> RunStore:
-        """A new run folder. Raises InputError if it exists, cannot be created, or is in a place
-        where root does not write (sfcperf.results.ownership)."""
+        """Create a new run folder. Raises InputError if it exists, cannot be created, or is in a
+        place where root does not write (sfcperf.results.ownership)."""
         check_place(folder)
         with system_errors_as(InputError, "the run folder cannot be created", where=folder):
             folder.mkdir(parents=True)
@@ -96,7 +96,7 @@ class RunStore:
 
     @classmethod
     def open(cls, folder: Path) -> RunStore:
-        """An existing run folder. Raises InputError if it is not one."""
+        """Open an existing run folder. Raises InputError if the folder is none."""
         with system_errors_as(InputError, "the run folder cannot be read", where=folder):
             found = (folder / RunFile.MANIFEST).is_file()
         if not found:
@@ -108,22 +108,25 @@ class RunStore:
         return cls(folder)
 
     def check_writable(self) -> None:
-        """Call this before anything is written into the folder by its path; methods of this class
-        do. Looks for links once. Raises InputError for links in it, and as root for a folder of
-        others (sfcperf.results.ownership), and as `check_not_moved`."""
+        """Check the folder before anything is written into it. Methods of this class do so; callers
+        that write by a path must. Links are looked for only once. Raises InputError for links in
+        the folder, and as root for a folder of others (sfcperf.results.ownership), and as
+        `check_not_moved`."""
         self.check_not_moved()
         if not self._is_ours:
             check_run_folder(self.folder)
             self._is_ours = True
 
     def stay(self) -> None:
-        """From now on, writing raises EnvironmentLacks when another folder is in this one's place,
-        or none: the run in progress would go on elsewhere, without what it measured before."""
+        """Remember which folder this is. From now on, writing raises EnvironmentLacks when another
+        folder, or none, is in its place: a run in progress would otherwise go on in a folder
+        without what it measured before."""
         found = self.folder.stat()
         self._place = found.st_dev, found.st_ino
 
     def check_not_moved(self) -> None:
-        """Raises EnvironmentLacks when the folder is not the one of `stay` any more."""
+        """Raise EnvironmentLacks when this is no longer the folder that `stay` remembered. Without
+        a call of `stay`, nothing is checked."""
         if self._place is None:
             return
         try:
@@ -139,19 +142,20 @@ class RunStore:
 
     @property
     def shown_folder(self) -> Path:
-        """Where the user finds the run."""
+        """Path that users are shown as that of the run."""
         return self.folder
 
     @property
     def run_id(self) -> str:
-        """The manifest's run id, which a folder keeps when it is moved; without a manifest, the
-        folder's name."""
+        """Id of the run. It is that of the manifest, which stays when the folder is moved; without
+        a manifest, it is the folder's name."""
         if self._run_id is None and (self.folder / RunFile.MANIFEST).is_file():
             self._run_id = self.manifest()["run_id"]
         return self._run_id or self.folder.resolve().name
 
     def owns(self, path: Path) -> bool:
-        """Whether a resolved path is a document of this folder or in one of its folders."""
+        """Whether a resolved path is a file or folder of this run, or lies in such a folder. Other
+        files in the run folder are the user's."""
         folder = self.folder.resolve()
         return path.is_relative_to(folder) and path.relative_to(folder).parts[:1] in {
             (name,) for name in RunFile
@@ -169,7 +173,7 @@ class RunStore:
         self._write(RunFile.WORKFLOW_BASE, {"folder": str(base)})
 
     def workflow(self) -> tuple[dict[str, Any], Path]:
-        """The workflow document as run and the folder where its relative paths start."""
+        """Return the workflow document as run, and the folder where its relative paths start."""
         base = self._read(RunFile.WORKFLOW_BASE).get("folder")
         if not isinstance(base, str):
             raise documents.damaged(
@@ -178,19 +182,20 @@ class RunStore:
         return self._read(RunFile.WORKFLOW_APPLIED), self.folder / base
 
     def source_workflow(self) -> dict[str, Any]:
-        """The workflow document as the user gave it."""
+        """Return the workflow document as the user gave it."""
         return self._read(RunFile.WORKFLOW)
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
-        """plan.json: order of trial groups and trials."""
+        """Write plan.json: the order of trial groups and trials."""
         self._write_versioned(RunFile.PLAN, plan)
 
     def plan(self) -> dict[str, Any]:
-        """plan.json."""
+        """Return the content of plan.json."""
         return self._read_versioned(RunFile.PLAN)
 
     def resolved(self) -> dict[str, Any]:
-        """From plan.json: scenario id -> the resolved scenario of the start of the run."""
+        """Return from plan.json: scenario id -> the scenario as it was resolved at the start of the
+        run."""
         found: dict[str, Any] = self.plan()["resolved"]
         return found
 
@@ -200,15 +205,15 @@ class RunStore:
         return self.folder / RunFile.VNFDS
 
     def descriptors(self) -> dict[str, Path]:
-        """VNF descriptors: path in the workflow -> the copy in this folder."""
+        """Return for each VNF descriptor: path in the workflow -> the copy in this folder."""
         return {entry["path"]: self.folder / entry["file"] for entry in self.manifest()["vnfds"]}
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        """run.json: versions, host facts, seeds, status."""
+        """Write run.json: versions, host facts, seeds, status."""
         self._write_versioned(RunFile.MANIFEST, manifest)
 
     def manifest(self) -> dict[str, Any]:
-        """run.json, as schemas/run.schema.json says."""
+        """Return the content of run.json, as schemas/run.schema.json describes it."""
         document = self._read_versioned(RunFile.MANIFEST)
         where = str(self.folder / RunFile.MANIFEST)
         if not documents.is_safe_name(document["run_id"]):
@@ -226,8 +231,8 @@ class RunStore:
         self._append(RunFile.WARMUP if warmup else RunFile.TRIALS, documents.trial_document(record))
 
     def trials(self) -> list[TrialRecord]:
-        """Finished trials in the order in which they ended, with the marks of the noise gate's
-        readings. An incomplete last line, which a killed run leaves, is ignored.
+        """Return the finished trials in the order in which they ended, with the marks of the noise
+        gate's readings. An incomplete last line, which a killed run leaves, is ignored.
 
         Raises InputError, naming the line, for any other line that is not a trial, or that is not
         one of this run.
@@ -252,8 +257,8 @@ class RunStore:
         return noise_gate.marked(records, self.readings())
 
     def warmups(self) -> list[TrialRecord]:
-        """Finished warm-up trials, of all sessions. Raises InputError, naming the line, for a line
-        that is not a trial."""
+        """Return the finished warm-up trials of all sessions. Raises InputError, which names the
+        line, for a line that is not a trial."""
         path = self.folder / RunFile.WARMUP
         return [documents.trial_record(row, f"{path}:{line}") for line, row in jsonl.read(path)]
 
@@ -262,13 +267,13 @@ class RunStore:
         self._append(RunFile.GATE, noise_gate.gate_document(reading))
 
     def readings(self) -> list[noise_gate.Reading]:
-        """Readings of the sentinel, in order; none without a noise gate. Raises InputError, naming
-        the line, for a line that is not a reading."""
+        """Return the readings of the sentinel, in order; none without a noise gate. Raises
+        InputError, which names the line, for a line that is not a reading."""
         path = self.folder / RunFile.GATE
         return [noise_gate.gate_line(row, f"{path}:{number}") for number, row in jsonl.read(path)]
 
     def raw(self, trial_id: str) -> Path:
-        """Folder for a trial's raw output; created if needed."""
+        """Return the folder for a trial's raw output; it is created if needed."""
         self.check_writable()
         folder = self.folder / RunFile.RAW / trial_id
         folder.mkdir(parents=True, exist_ok=True)
@@ -289,11 +294,13 @@ class RunStore:
             FLOWS.write(self.raw(record.trial_id) / RunFile.FLOWS, record, flows)
 
     def merge_telemetry(self) -> Path | None:
-        """telemetry.parquet from the trials' parts; None without parts."""
+        """Make telemetry.parquet from the parts of all trials, and return its path; None without
+        parts."""
         return self._merge(TELEMETRY, RunFile.TELEMETRY)
 
     def merge_flows(self) -> Path | None:
-        """flows.parquet from the trials' parts; None without parts."""
+        """Make flows.parquet from the parts of all trials, and return its path; None without
+        parts."""
         return self._merge(FLOWS, RunFile.FLOWS)
 
     def _merge(self, kind: TrialRows, name: RunFile) -> Path | None:
@@ -303,31 +310,31 @@ class RunStore:
 
     @property
     def telemetry_path(self) -> Path:
-        """telemetry.parquet; it may not exist."""
+        """Path of telemetry.parquet, which may not exist."""
         return self.folder / RunFile.TELEMETRY
 
     @property
     def flows_path(self) -> Path:
-        """flows.parquet; it may not exist."""
+        """Path of flows.parquet, which may not exist."""
         return self.folder / RunFile.FLOWS
 
     # Derived results
 
     def write_summary(self, summaries: Sequence[Summary]) -> None:
-        """summary.json, and the same rows as a table in summary.csv."""
+        """Write summary.json, and the same rows as a table into summary.csv."""
         document, table = self.summary_texts(summaries)
         self.check_writable()
         replace_file(self.folder / RunFile.SUMMARY, document)
         replace_file(self.folder / RunFile.SUMMARY_CSV, table)
 
     def summary_texts(self, summaries: Sequence[Summary]) -> tuple[str, str]:
-        """What `write_summary` writes: summary.json and summary.csv."""
+        """Return the texts that `write_summary` writes: summary.json and summary.csv."""
         rows = [documents.summary_row(summary) for summary in summaries]
         document = {"schema_version": SCHEMA_VERSION, "run_id": self.run_id, "summaries": rows}
         return _text(document), summary_csv(summaries)
 
     def summaries(self) -> list[Summary]:
-        """Rows of summary.json; empty if the run was not analysed yet."""
+        """Return the rows of summary.json; empty if the run was not analysed yet."""
         path = self.folder / RunFile.SUMMARY
         if not path.is_file():
             return []
@@ -338,15 +345,15 @@ class RunStore:
 
     @property
     def joined_path(self) -> Path:
-        """joined.parquet; it may not exist."""
+        """Path of joined.parquet, which may not exist."""
         return self.folder / RunFile.JOINED
 
     def write_document(self, name: RunFile, document: Mapping[str, Any]) -> None:
-        """What an analysis found: CORRELATIONS, ATTRIBUTION or TAGS."""
+        """Write what an analysis found. `name`: CORRELATIONS, ATTRIBUTION or TAGS."""
         self._write_versioned(name, document)
 
     def document(self, name: RunFile) -> dict[str, Any] | None:
-        """What `write_document` wrote; None if the analysis wrote nothing in this run."""
+        """Return what `write_document` wrote; None if the analysis wrote nothing in this run."""
         return self._read_versioned(name) if (self.folder / name).is_file() else None
 
     @property
@@ -356,7 +363,7 @@ class RunStore:
 
     @property
     def report(self) -> Path:
-        """report.html; it may not exist."""
+        """Path of report.html, which may not exist."""
         return self.folder / RunFile.REPORT
 
     # Files
@@ -384,6 +391,7 @@ class RunStore:
     def _append(self, name: str, line: str) -> None:
         self.check_writable()
         if name not in self._checked:
+            # Only lines from before this process can be incomplete.
             jsonl.cut_incomplete_line(self.folder / name)
             self._checked.add(name)
         jsonl.append(self.folder / name, line)
@@ -397,8 +405,8 @@ class RunStore:
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    """JSON with an indent of two. Python's encoder is slow at that, and most parts of a manifest
-    stay as they are each time that it is written."""
+    """Return JSON with an indent of two. Python's encoder is slow at that, so each part is indented
+    once and kept: most parts of a manifest stay the same each time that it is written."""
     parts = (
         f"  {json.dumps(key)}: "
         + _indented(json.dumps(part, allow_nan=False, default=documents.plain))
@@ -409,5 +417,5 @@ def _text(document: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=64)
 def _indented(compact: str) -> str:
-    """The same JSON as part of an indented object."""
+    """Return compact JSON in the form that it has as a value in an indented object."""
     return json.dumps(json.loads(compact), indent=2).replace("\n", "\n  ")

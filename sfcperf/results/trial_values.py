@@ -11,7 +11,7 @@ from sfcperf.results.records import TrialRecord
 
 
 def trial_means(record: TrialRecord) -> dict[str, float]:
-    """Metric -> mean of its samples in this trial, in the metric's unit.
+    """Return metric -> mean of its samples in this trial, in the metric's unit.
 
     Samples within a trial share one deployment, one moment and one state of the machine, so they
     are not independent. Counting each of them would be pseudo-replication (Hurlbert 1984) and
@@ -24,8 +24,8 @@ def trial_means(record: TrialRecord) -> dict[str, float]:
 
 
 def trial_series(record: TrialRecord, metric: str) -> Sequence[float]:
-    """Values that the trial's number is the mean of, in order of time and in the metric's unit: the
-    series that the probe kept, or its samples; empty for a single value."""
+    """Return the values behind the trial's number, in order of time and in the metric's unit: the
+    series that the probe kept, or else its samples. Empty if there is only one value."""
     values = record.series.get(metric)
     if not isinstance(values, Sequence):
         if len(record.samples) < 2:
@@ -33,6 +33,7 @@ def trial_series(record: TrialRecord, metric: str) -> Sequence[float]:
         values = [sample["value"] for sample in record.samples if sample["metric"] == metric]
     if len(values) < 2:
         return []
-    # Fast for thousands of trials with hundreds of samples: most of them are plain floats.
+    # The first test is a fast path for plain floats: there may be thousands of trials with hundreds
+    # of samples.
     numbers = [v for v in values if (type(v) is float and -MAX <= v <= MAX) or is_number(v)]
     return numbers if len(numbers) > 1 else []

@@ -10,19 +10,21 @@ class Metric:
     """A quantity that a probe reports."""
 
     name: str
-    """With its unit at the end where it has one: `rtt_us`, `rate_bps`, `loss_ratio`."""
+    """Name of the metric, which ends with its unit if it has one: `rtt_us`, `rate_bps`,
+    `loss_ratio`."""
     unit: str
-    """SI: `us`, `bit/s`, `1/s`, `1` for a ratio or a count."""
+    """SI unit: `us`, `bit/s`, `1/s`, `1` for a ratio or a count."""
     description: str
     better: str = "none"
-    """`higher`, `lower` or `none`."""
+    """Which values are better: `higher`, `lower` or `none`."""
     primary: bool = False
     """Sequential stopping and the short table look at primary metrics."""
     tick: float | None = None
-    """Smallest step of a trial's number, in the unit, where the tool rounds; None if it does not
-    matter or is not known."""
+    """Smallest step of a trial's number, in the unit, if the tool rounds it; None if the step does
+    not matter or is not known."""
     out_of: str = ""
-    """Of a share of packets or requests: the trial's note that counts them all."""
+    """If the metric is a share of packets or requests: name of the trial's note that counts all of
+    them. Empty for other metrics."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,10 @@ class Loss:
     """What that means for the other numbers, as a clause: `the round-trip times are those of the
     others`."""
     warning_ratio: float
-    """Share above which readers are warned; 1 where losses are what the load is for."""
+    """Share above which readers are warned; 1 (never) where the load is meant to cause losses."""
     changes_load: bool = False
-    """Whether each loss changes the load that the others meet: in a closed loop."""
+    """Whether each loss changes the load that other packets or requests meet, as in a closed
+    loop."""
 
     @property
     def ratio(self) -> float:

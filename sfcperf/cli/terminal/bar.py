@@ -20,22 +20,23 @@ from sfcperf.results.records import TrialRecord
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup, deploy_s, trial_s
 
 REFRESH_PER_S = 2
-"""Drawing costs CPU time of the machine that is measured."""
+"""How often the bar is drawn per second. Drawing costs CPU time of the machine that is measured."""
 _OF_A_TRIAL = frozenset({"deploying", "verifying", "measuring"})
-"""Phases of a run that belong to the trial that was named last."""
+"""Phases of a run that belong to one trial: they are shown with its name."""
 _COUNT_COLUMNS = len("9999/9999")
 _TIME_COLUMNS = len("99:59:59")
 
 
 class _BarWithLines(Progress):
-    """The bar, and under it lines whose length does not change the bar's."""
+    """Draws the bar, and under it two lines: what is done now, and the time left. They are not
+    columns of the bar, whose length would change with theirs."""
 
     def __init__(self, console: Console, time_left: RemainingTime) -> None:
         self.time_left = time_left
         self.doing = "starting"
         super().__init__(
             BarColumn(bar_width=None),
-            # As wide as they ever get: the bar has the rest.
+            # Columns are as wide as they ever get, so that the bar, which has the rest, is steady.
             MofNCompleteColumn(table_column=Column(min_width=_COUNT_COLUMNS, no_wrap=True)),
             TimeElapsedColumn(table_column=Column(min_width=_TIME_COLUMNS, no_wrap=True)),
             console=console,
@@ -50,19 +51,19 @@ class _BarWithLines(Progress):
 
 
 class BarDisplay(Listener):
-    """One bar for all trials, what is done now, and the time left; trials that are not valid leave
-    a line above."""
+    """Shows one bar for all trials, what is done now, and the time left. Trials that are not valid
+    leave a line above the bar."""
 
     def __init__(
         self, console: Console | None = None, time_left: RemainingTime | None = None
     ) -> None:
-        """A console of its own, and a clock, are for tests."""
+        """Tests give a console and a clock; others take the defaults."""
         self._left = time_left or RemainingTime()
         self._progress = _BarWithLines(console or progress_console(), self._left)
         self._task = self._progress.add_task("", total=None)
         self._where = self._trial = self._phase = ""
         self._deploy_s = 0.0
-        """Planned for a deployment that no trial has had yet."""
+        """Planned time of the current deployment, until a first trial on it has ended; then 0."""
         self._progress.start()
 
     def close(self) -> None:
@@ -121,6 +122,6 @@ class BarDisplay(Listener):
     def _print(self, text: str) -> None:
         console = self._progress.console
         lines = (wrapped(line, console.width) for line in text.split("\n"))
-        # The terminal may be gone, and the run goes on (nohup) or ends in order (SIGHUP).
+        # If the terminal is gone, the run still goes on (nohup) or ends in order (SIGHUP).
         with suppress(OSError):
             console.print("\n".join(lines), soft_wrap=True)

@@ -13,11 +13,12 @@ from sfcperf.cli.terminal.escaping import escaped, plain
 from sfcperf.cli.terminal.streams import drop_stdout
 
 WIDTH_OF_A_FILE = 120
-"""Columns when stdout is no terminal."""
+"""Width of tables in columns when stdout is no terminal."""
 
 
 class _Console(Console):
-    """Its own colours are written as they are, and all text is escaped."""
+    """A console of rich that escapes all text, so that no control character reaches the terminal.
+    Its own colours are written as they are."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, **options)
@@ -25,17 +26,19 @@ class _Console(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        # rich marks what it draws itself, such as the movements of a bar, as control.
+        # rich marks what it sends itself, such as movements of the cursor, as control: it stays.
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=escaped(segment.text))
 
     def on_broken_pipe(self) -> None:
-        """A reader that has gone (`| head`) decides neither about a run nor its exit code."""
+        """Discard further output when the reader of stdout has gone (`| head`). That must end
+        neither a run nor change its exit code."""
         drop_stdout()
 
 
 def console() -> Console:
-    """For stdout. Plain text as given: names of a workflow are data, never markup."""
+    """Return a console for stdout. It prints text as given: names of a workflow are data, never
+    markup."""
     terminal = _Console(file=plain(sys.stdout))
     if terminal.is_terminal:
         return terminal
@@ -43,5 +46,5 @@ def console() -> Console:
 
 
 def progress_console() -> Console:
-    """For stderr."""
+    """Return a console for stderr, where progress is shown."""
     return _Console(file=plain(sys.stderr))

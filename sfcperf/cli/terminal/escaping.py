@@ -24,33 +24,34 @@ _ESCAPES = {
 
 
 def escaped(text: str) -> str:
-    """Text that no terminal obeys; lines and tabs stay."""
+    """Escape characters in a text that act on a terminal; newlines and tabs stay."""
     return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
 
 
 @contextmanager
 def escaped_streams() -> Iterator[None]:
-    """stdout and stderr escape what is written to them."""
+    """Make stdout and stderr escape what is written to them, as long as the context lasts."""
     sys.stdout, sys.stderr = escaping(sys.stdout), escaping(sys.stderr)
     try:
         yield
     finally:
-        # Somebody may have replaced one meanwhile.
+        # Not simply the old ones: somebody may have replaced a stream meanwhile.
         sys.stdout, sys.stderr = plain(sys.stdout), plain(sys.stderr)
 
 
 def escaping(stream: TextIO) -> TextIO:
-    """A stream that escapes what is written to it."""
+    """Return a stream that escapes what is written to it, and writes it to `stream`."""
     return cast(TextIO, _Escaping(stream))
 
 
 def plain(stream: TextIO) -> TextIO:
-    """The stream below, for text that is escaped already."""
+    """Return the stream below an escaping one, for text that is escaped already; another stream
+    itself."""
     return stream.stream if isinstance(stream, _Escaping) else stream
 
 
 class _Escaping:
-    """A text stream; all but writing is that of the stream below."""
+    """Escapes what is written to it. Everything else goes to the stream below."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

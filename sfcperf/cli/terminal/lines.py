@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 _USUAL_COLUMNS = 80
-"""Of a terminal that does not say how many it has."""
+"""Assumed width of a terminal that does not say how many columns it has."""
 
 
 class QuietDisplay(Listener):
-    """The path at once, so that a script knows it even if the run is killed; nothing else but
-    what went wrong."""
+    """Prints the path of the run folder at once, so that a script knows it even if the run is
+    killed. Otherwise it only prints what went wrong."""
 
     def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
         """Print the path of the run folder on stdout."""
@@ -36,7 +36,7 @@ class QuietDisplay(Listener):
 
 
 class LineDisplay(Listener):
-    """A line per trial group and per trial, for logs and pipes."""
+    """Prints a line for each trial group and each trial, for logs and pipes."""
 
     def created(self, folder: Path) -> None:
         """Print the path of the run folder, and that the run begins."""
@@ -76,23 +76,23 @@ class LineDisplay(Listener):
 
 
 def round_text(group: TrialGroup) -> str:
-    """`round 2`, `warm-up 1`."""
+    """Name the round of a trial group, such as `round 2` or `warm-up 1`."""
     return f"{'warm-up' if group.warmup else 'round'} {group.round}"
 
 
 def verdict_text(record: TrialRecord) -> str:
-    """`ping: valid`, `iperf3-udp: untrusted (the sender ...)`, `ping: valid after 1 failed attempt:
-    ...`."""
+    """Say what became of a trial, such as `ping: valid`, `iperf3-udp: untrusted (the sender ...)`
+    or `ping: valid after 1 failed attempt: ...`."""
     reasons = f" ({'; '.join(record.reasons)})" if record.reasons else ""
-    # The reasons of a failed trial are those of its attempts.
+    # A failed trial has the reasons of its attempts as its own: they are not repeated.
     failed = [one.reason for one in record.failed_attempts if record.status != "failed"]
     after = f" after {count_text(len(failed), 'failed attempt')}: {'; '.join(failed)}"
     return f"{record.label}: {record.status}{reasons}{after if failed else ''}"
 
 
 def say(text: str) -> None:
-    """Lines on stderr, which may quote a server or a file of somebody else; a reader that has gone
-    does not end a run. On a terminal, they are wrapped at words."""
+    """Print lines on stderr. They are escaped, as they may quote a server or a file of somebody
+    else, and wrapped at words on a terminal. A reader that has gone does not end a run."""
     lines = list(map(shown, text.split("\n")))
     with suppress(OSError):
         if sys.stderr.isatty():

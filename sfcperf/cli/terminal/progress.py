@@ -12,7 +12,8 @@ from sfcperf.control.events import Listener
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Listener]:
-    """The display that fits; with `quiet` only the run folder's path goes to stdout."""
+    """Yield the display of a run that fits stderr: a bar on a terminal, else lines. With `quiet`,
+    only the run folder's path is printed, on stdout."""
     if quiet:
         yield QuietDisplay()
     elif sys.stderr.isatty():
@@ -22,7 +23,7 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
         try:
             yield display
         finally:
-            # The terminal may be gone.
+            # The terminal may be gone by now, which is no error.
             with suppress(OSError):
                 display.close()
     else:

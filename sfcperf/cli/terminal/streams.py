@@ -13,8 +13,9 @@ from sfcperf.cli.terminal.escaping import escaping, plain
 
 
 def open_missing_streams() -> None:
-    """A command may be started with a stream closed (`>&-`): what is written there goes nowhere,
-    and no file of ours gets its number, which children would take for the stream."""
+    """Open the standard streams with which the command was started closed (`>&-`). What is written
+    there goes nowhere. Otherwise a file of ours could get the stream's number, and children would
+    take it for the stream."""
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:
@@ -24,8 +25,8 @@ def open_missing_streams() -> None:
 
 
 class _TolerantStream(io.TextIOWrapper):
-    """Standard output whose reader may go away (`| head -1`): that decides neither about a run nor
-    about its exit code."""
+    """Standard output that discards what is written after its reader has gone (`| head -1`): that
+    must neither end a run nor change its exit code."""
 
     def __init__(self, below: io.TextIOWrapper) -> None:
         super().__init__(
@@ -35,7 +36,7 @@ class _TolerantStream(io.TextIOWrapper):
             line_buffering=below.line_buffering,
         )
         self.below = below
-        """The stream of which this is another one."""
+        """The stream whose buffer this one shares."""
 
     def write(self, text: str) -> int:
         try:
@@ -54,7 +55,8 @@ class _TolerantStream(io.TextIOWrapper):
 
 @contextmanager
 def tolerant_streams() -> Iterator[None]:
-    """Standard output may lose its reader, and what the streams' encoding lacks is escaped."""
+    """Let standard output lose its reader, and escape characters that the encoding of stdout or
+    stderr lacks, as long as the context lasts."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -67,18 +69,19 @@ def tolerant_streams() -> Iterator[None]:
         yield
     finally:
         sys.stdout = before
-        # Or it would close the buffer of the stream before.
+        # Otherwise, at its end, it would close the buffer that both streams share.
         tolerant.detach()
 
 
 def strict_stdout() -> TextIO:
-    """Standard output for a verb that stops when its reader goes away (BrokenPipeError)."""
+    """Return standard output for a verb that wants to stop when its reader goes away: writing to
+    it then raises BrokenPipeError."""
     stream = plain(sys.stdout)
     return escaping(stream.below) if isinstance(stream, _TolerantStream) else sys.stdout
 
 
 def flush_stdout() -> None:
-    """Write what is left to stdout; a reader that has gone is no error of ours."""
+    """Write what is left to stdout. That its reader has gone is no error."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -86,10 +89,11 @@ def flush_stdout() -> None:
 
 
 def drop_stdout() -> None:
-    """What is still written to stdout goes nowhere, also what the interpreter flushes at exit."""
+    """Discard what is still written to stdout, also what the interpreter flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _nowhere() -> TextIO:
-    # The lowest free number is that of the stream, since those before it are open by now.
+    # The new file gets the lowest free number, which is that of the stream: those before it are
+    # open by now.
     return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")

@@ -10,18 +10,20 @@ from sfcperf.cli.terminal.escaping import escaped
 
 
 def levels_text(levels: Mapping[str, Any]) -> str:
-    """`chain_length=2 topology=T1`; a workflow without factors has one scenario, without levels."""
+    """Name a scenario by its levels, such as `chain_length=2 topology=T1`. Without factors there is
+    only one scenario, which has no levels."""
     return " ".join(f"{name}={level}" for name, level in levels.items()) or "the only scenario"
 
 
 def shown(text: str) -> str:
-    """Text from files of others, on one line and without control characters."""
+    """Escape a text from a file of somebody else: it is then on one line and without control
+    characters."""
     return escaped(text).translate({ord("\n"): "\\n", ord("\t"): "\\t"})
 
 
 def wrapped(line: str, columns: int) -> str:
-    """A line as several of at most so many columns, broken at spaces, the further ones as far in as
-    the first. A word that is longer, such as a path, stays whole."""
+    """Wrap a line at spaces, to at most so many columns. Further lines are indented like the first.
+    A longer word, such as a path, stays whole."""
     indent = line[: len(line) - len(line.lstrip(" "))]
     return textwrap.fill(
         line,

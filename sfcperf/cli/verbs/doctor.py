@@ -49,7 +49,7 @@ def doctor(
         needed = of_installed(driver, config)
         services = of_services()
     table = Table("", "needed", "found", box=None, pad_edge=False)
-    # Only workflows that ask for them need these.
+    # These are optional: only some workflows need them.
     optional = each_once(
         [
             switch.requirement(),
@@ -78,7 +78,7 @@ def doctor(
     absent = [need for need in optional if not need.met]
     for remedy in dict.fromkeys(need.remedy for need in absent):
         names = ", ".join(need.name for need in absent if need.remedy == remedy)
-        # Brackets of `sfcperf[p4]` are no markup.
+        # Without markup: rich would take the brackets of `sfcperf[p4]` for it.
         out.print(f"{names}: {remedy}", markup=False)
     if missing:
         raise typer.Exit(ExitCode.ENVIRONMENT)

@@ -17,7 +17,7 @@ KINDS = {
     "services": "service",
     "publishers": "publisher",
 }
-"""As typed -> kind of plug-in."""
+"""Word that a user types -> kind of plug-in."""
 OTHERS = ("workflows", "topologies")
 
 
@@ -54,7 +54,7 @@ def _print(entries: dict[str, str], indent: str = "") -> None:
 
 
 def _entries(kind: str) -> dict[str, str]:
-    """Name -> one line about it."""
+    """Return name -> one line about it, for everything of a kind that can be chosen."""
     from sfcperf import plugins
     from sfcperf.cli.shipped import shipped
     from sfcperf.workflow.document import read_document
@@ -70,6 +70,6 @@ def _entries(kind: str) -> dict[str, str]:
             else:
                 titles[name] = plugins.load(KINDS[kind], name).title
         except SfcperfError as error:
-            # One that cannot be read or imported does not hide the others.
+            # An entry that cannot be read or imported does not hide the others.
             titles[name] = f"(unusable: {error.message})"
     return titles

@@ -42,13 +42,13 @@ def plan(
 
 
 _ALPHA = 0.05
-"""That of `sfcperf compare` for all rows together, which Holm's correction divides by their number
-first."""
+"""Probability of a false claim in `sfcperf compare`, over all rows together. In the first step of
+Holm's correction it is divided by the number of rows."""
 _EXAMPLE_PERCENT = 5
 
 
 def print_plan(workflow: Workflow) -> None:
-    """Scenarios, order of the trials, and estimated time, on stdout."""
+    """Print scenarios, order of the trials, and estimated time on stdout."""
     from sfcperf.cli.terminal.text import levels_text, shown
     from sfcperf.presentation.wording import duration_text
     from sfcperf.workflow.plan import trial_groups, workflow_s
@@ -92,7 +92,8 @@ def print_plan(workflow: Workflow) -> None:
 
 
 def _print_runs(design: Design, trials: int, run_s: float) -> None:
-    """Of a campaign, of which the above is one run."""
+    """Print how many runs a campaign has, each of them as printed above, with their seeds and the
+    time of all together."""
     from sfcperf.presentation.wording import duration_text
     from sfcperf.workflow.repeats import run_seed
 
@@ -105,7 +106,7 @@ def _print_runs(design: Design, trials: int, run_s: float) -> None:
 
 
 def _intervals(design: Design) -> str:
-    """Which intervals so many rounds can have."""
+    """Say which intervals the results of so many rounds can have."""
     from sfcperf.analysis.statistics import Rules
 
     fewest = Rules(design.confidence, design.centre, design.rarest_mode).fewest
@@ -118,7 +119,8 @@ def _intervals(design: Design) -> str:
 
 
 def _detectable(workflow: Workflow) -> str:
-    """What a comparison of two such runs can show, or how many rounds it takes to show anything."""
+    """Say what a comparison of two such runs can show, or how many rounds it takes to show
+    anything."""
     from sfcperf import plugins
     from sfcperf.analysis.two_sample.detectable import smallest_shift
     from sfcperf.analysis.two_sample.rank_power import least_trials
@@ -142,7 +144,7 @@ def _detectable(workflow: Workflow) -> str:
 
 
 def _print_variants(workflow: Workflow) -> None:
-    """What is compared, and what each variant changes."""
+    """Print the variants that are compared, and what each of them changes."""
     from sfcperf.cli.terminal.text import shown
 
     for number, variant in enumerate(workflow.variants):
@@ -156,7 +158,7 @@ def _print_variants(workflow: Workflow) -> None:
 
 
 def _block(scenario: Scenario) -> str:
-    """What the variants that run back to back have in common."""
+    """Name a block, in which all variants run back to back, by the levels that they share."""
     from sfcperf.cli.terminal.text import levels_text
     from sfcperf.workflow.plan import without_variant
 

@@ -30,7 +30,7 @@ def resume(
     from sfcperf.cli.terminal.lines import say
 
     if not quiet:
-        # Before the imports that take time.
+        # Said at once: the imports that follow take time.
         say(f"checking {run}")
     from sfcperf.cli.inputs import is_campaign, open_run
     from sfcperf.cli.outcome import executed

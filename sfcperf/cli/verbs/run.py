@@ -44,7 +44,7 @@ def run(
     from sfcperf.cli.terminal.lines import say
 
     if not quiet:
-        # Before the imports that take time.
+        # Said at once: the imports that follow take time.
         say(f"checking {workflow}")
     from sfcperf.cli.inputs import read_workflow
 

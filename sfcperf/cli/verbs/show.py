@@ -68,19 +68,20 @@ def show(
 
 
 def _show_workflow(name: str) -> None:
-    """The text of a shipped workflow: the best documentation of a workflow is the workflow."""
+    """Print the text of a shipped workflow, which is its best documentation."""
     from sfcperf.cli.shipped import shipped
 
     known = shipped()
     if name not in known:
         raise InputError(f"no shipped workflow is named {name!r}", allowed=", ".join(known))
-    # Not on stdout, which is a workflow: `sfcperf show workflow quickstart > mine.json`.
+    # The path goes to stderr, as stdout must be a workflow: `sfcperf show workflow quickstart >
+    # mine.json`.
     print(known[name], file=sys.stderr)
     print(known[name].read_text().rstrip())
 
 
 def _show_schema(name: str) -> None:
-    """The JSON Schema of workflows with all installed plug-ins, for editors."""
+    """Print the JSON Schema of workflows with all installed plug-ins, for editors."""
     from sfcperf.workflow.schema import effective_schema
 
     if name != "workflow":
@@ -89,7 +90,7 @@ def _show_schema(name: str) -> None:
 
 
 def _show_topology(name: str) -> None:
-    """What a preset stands for, as a workflow would write it out."""
+    """Print what a preset of a topology stands for, as a workflow would write it out."""
     from sfcperf.workflow.topology import DESCRIPTIONS, PRESETS
 
     if name not in PRESETS:
@@ -120,8 +121,8 @@ def _print_parameters(console: Console, schema: Mapping[str, Any]) -> None:
 
 
 def _parameter_rows(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ...]]:
-    """Name, type, default and description; after a parameter that chooses a plug-in, those of each
-    that may be chosen."""
+    """Yield name, type, default and description of each parameter. After a parameter that chooses a
+    plug-in, the parameters of each plug-in that may be chosen follow."""
     required = schema.get("required", ())
     for name, rule in schema["properties"].items():
         default = json.dumps(rule["default"]) if "default" in rule else ""
@@ -150,7 +151,7 @@ def _print_metrics(console: Console, probe: Any) -> None:
 
 
 def type_text(rule: Mapping[str, Any]) -> str:
-    """What a value may be, in short: `integer >= 1`, `tcp|udp`, `integer | "maximum"`."""
+    """Say in short what a value may be, such as `integer >= 1`, or `"tcp" | "udp"`."""
     for key in ("anyOf", "oneOf"):
         if key in rule:
             return " or ".join(type_text(branch) for branch in rule[key])

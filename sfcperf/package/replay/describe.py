@@ -20,17 +20,17 @@ from sfcperf.workflow.plan import trial_group_s, trial_groups
 
 
 def document_text(workflow: Workflow) -> str:
-    """The document of a workflow as JSON: the bytes that are executed."""
+    """Return the document of a workflow as JSON: the text that the replay executes."""
     return json.dumps(workflow.document, ensure_ascii=False, allow_nan=False)
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a text."""
+    """Return the SHA-256 of a text, hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def description(prepared: PreparedReplay) -> list[str]:
-    """A packaged run: its workflow, the files and the modules that it uses."""
+    """Describe a packaged run, as lines: its workflow, and the files and modules that it uses."""
     lines = [f"run {prepared.packaged.folder.name}: workflow {prepared.workflow.name}"]
     lines += [f"  {line}" for line in prepared.shown]
     modules = {path for module in prepared.modules for path in module.files}
@@ -48,8 +48,9 @@ def description(prepared: PreparedReplay) -> list[str]:
 
 
 def workflow_lines(workflow: Workflow) -> list[str]:
-    """Everything that the workflow does; of parameters those that are not the defaults. To be
-    called with the plug-ins at hand with which it was loaded (`plugins.further`)."""
+    """Describe everything that the workflow does, as lines. Only parameters that differ from their
+    defaults are shown. Call it while the plug-ins with which the workflow was loaded are available
+    (`plugins.further`)."""
     design = workflow.design
     lines = [f"workflow as executed: SHA-256 {digest(document_text(workflow))}"]
     for infrastructure in workflow.infrastructures:
@@ -101,7 +102,8 @@ def _function(function: FunctionSpec) -> str:
 
 
 def _plugin(kind: str, name: str, parameters: Mapping[str, Any]) -> str:
-    """Its name, its parameters that are not the defaults, and where it comes from."""
+    """Return a plug-in's name, its parameters that differ from the defaults, and its distribution
+    if that is not SFCPerf."""
     known = plugins.load(kind, name).parameters.get("properties", {})
     values = {
         key: value
@@ -116,7 +118,7 @@ def _plugin(kind: str, name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def module_lines(modules: Sequence[PackagedModule]) -> list[str]:
-    """Code of the package that is imported, with its hash."""
+    """Describe the code of the package that a replay imports, with its hash."""
     lines = []
     for module in modules:
         lines.append(f"module {module.distribution} {module.version} from the package")
@@ -134,7 +136,8 @@ def module_lines(modules: Sequence[PackagedModule]) -> list[str]:
 def missing_requirements(
     package: Package, modules: Sequence[PackagedModule]
 ) -> list[tuple[str, str]]:
-    """Modules of a package, and what each needs that is not installed here."""
+    """Return each requirement of these modules that is not installed here, as pairs of the module's
+    distribution and the requirement. Versions are not compared."""
     used = {module.folder for module in modules}
     return [
         (module["distribution"], requirement)
@@ -146,7 +149,7 @@ def missing_requirements(
 
 
 def _value(value: Any) -> str:
-    """In full: what is executed is shown."""
+    """Return a value as JSON, never shortened: a user must see all that is executed."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -19,7 +19,7 @@ from sfcperf.package.replay.packaged import PackagedModule, is_importable
 
 
 class PackageFinder(MetaPathFinder):
-    """For `sys.meta_path`."""
+    """Finds the modules of a package, and checks their hashes, as an entry of `sys.meta_path`."""
 
     def __init__(self, modules: Sequence[PackagedModule], folder: Path) -> None:
         """`folder`: where the package's files are."""
@@ -34,14 +34,15 @@ class PackageFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module of the package: source code, or an extension module with the listed
-        SHA-256. Raises ImportError for any other file."""
+        """Find a module of the package: source code, or an extension module. Raises ImportError for
+        a file of another kind, or with another SHA-256 than the listed one (of source code: when it
+        is loaded). None: the name is none of the package's."""
         places = self._places.get(fullname.partition(".")[0])
         if places is None:
             return None
         spec = PathFinder.find_spec(fullname, places if path is None else list(path), target)
         if spec is None or spec.loader is None:
-            # A folder without code of its own: a namespace package.
+            # No such module, or a namespace package: a folder without code of its own.
             return spec
         origin = str(spec.origin)
         if isinstance(spec.loader, SourceFileLoader):
@@ -54,7 +55,8 @@ class PackageFinder(MetaPathFinder):
 
 
 class _VerifiedLoader(SourceFileLoader):
-    """Executes the bytes whose hash is listed, or nothing."""
+    """Loads a source file, and raises ImportError if its hash is not the listed one. The bytes that
+    are hashed are those that are executed."""
 
     def __init__(self, fullname: str, path: str, files: Mapping[str, str]) -> None:
         super().__init__(fullname, path)

@@ -22,12 +22,13 @@ _MAX_BYTES = 1 << 20
 _OBJECT = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _CODE = (".py", ".so")
 _RESERVED = {*sys.stdlib_module_names, "sfcperf", "sitecustomize", "usercustomize"}
-"""Names that a package cannot take: what the interpreter imports by itself, and SFCPerf."""
+"""Names that a package's modules cannot have: modules of Python, those that the interpreter imports
+by itself, and SFCPerf."""
 
 
 @dataclass(frozen=True)
 class Provider:
-    """Stands for a distribution in `EntryPoint.dist`."""
+    """Stands in for a distribution in `EntryPoint.dist`: the package's is not installed."""
 
     name: str
     version: str
@@ -40,7 +41,7 @@ class PackagedModule:
     distribution: str
     version: str
     folder: str
-    """In the package."""
+    """Its folder in the package."""
     names: tuple[str, ...]
     """Top-level modules that it may provide to the import system."""
     plugins: tuple[tuple[str, str, str], ...]
@@ -50,15 +51,15 @@ class PackagedModule:
 
     @property
     def sha256(self) -> str:
-        """Of its lines in the package's list of hashes."""
+        """One hash for all its files: that of its lines in the package's list of hashes."""
         lines = (f"{self.files[name]}  {name}\n" for name in sorted(self.files))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def points(self) -> list[EntryPoint]:
-        """Its plug-ins for `sfcperf.plugins.further`."""
+        """Return its plug-ins as entry points, for `sfcperf.plugins.further`."""
         found = [EntryPoint(name, value, GROUPS[kind]) for kind, name, value in self.plugins]
         for point in found:
-            # As importlib.metadata itself does it: an EntryPoint cannot be changed.
+            # An EntryPoint forbids assignments; importlib.metadata itself sets `dist` in this way.
             vars(point)["dist"] = Provider(self.distribution, self.version)
         return found
 
@@ -72,8 +73,8 @@ def listed_files(folder: Path) -> dict[str, str]:
 
 
 def packaged_modules(package: Package, files: Mapping[str, str]) -> list[PackagedModule]:
-    """The modules of package.json. `files`: of `listed_files`. Raises InputError for one that
-    declares its plug-ins in a way that cannot be read."""
+    """Return the modules that package.json lists. `files`: what `listed_files` returned. Raises
+    InputError for a module whose declaration of plug-ins cannot be read."""
     found = []
     for module in package.document["modules"]:
         inside = {
@@ -94,8 +95,8 @@ def packaged_modules(package: Package, files: Mapping[str, str]) -> list[Package
 
 
 def is_importable(name: str) -> bool:
-    """Whether a file is code that a replay may import: no bytecode, which need not be that of the
-    source beside it."""
+    """Whether a file is code that a replay may import: source or an extension module. Bytecode is
+    not, as it need not come from the source beside it."""
     return name.endswith(_CODE) and "__pycache__" not in name.split("/")
 
 
@@ -107,7 +108,8 @@ def _names(files: Iterable[str]) -> tuple[str, ...]:
 def _plugins(
     folder: Path, files: Mapping[str, str], names: tuple[str, ...]
 ) -> tuple[tuple[str, str, str], ...]:
-    """From the distribution's own metadata, as an installer would read it."""
+    """Read kind, name and `module:class` of each plug-in from the distribution's metadata, as an
+    installer does."""
     found: dict[tuple[str, str], str] = {}
     for path in files:
         *_, above, name = path.split("/")

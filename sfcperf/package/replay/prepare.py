@@ -22,7 +22,8 @@ from sfcperf.workflow.load import load_document
 from sfcperf.workflow.model import Workflow
 
 _MAX_BYTES = 8 << 20
-"""A workflow has up to 1 MiB as it is written; in the run folder it is indented."""
+"""Largest size of a packaged workflow. A user's file has at most 1 MiB, but the run folder's copy
+is indented."""
 
 
 def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> PreparedReplay:
@@ -40,7 +41,7 @@ def prepare(package: Package, packaged: RunStore, options: ReplayOptions) -> Pre
     files = {name: sha256 for name, sha256 in listed.items() if name.startswith(f"{own}/")}
     base = package.base(packaged)
     if not base.is_relative_to(folder / own):
-        # The workflow has no files, so that a path in it must find nothing.
+        # The workflow came without files: this folder does not exist, so that no path finds any.
         base = folder / own
     with plugins.further(stand_ins(modules, package.folder, packaged.manifest())):  # type: ignore[arg-type]
         workflow = load_document(
@@ -73,8 +74,8 @@ def _document(packaged: RunStore) -> Mapping[str, Any]:
 
 
 def _provides(module: PackagedModule, workflow: Workflow) -> bool:
-    """Whether the workflow uses a plug-in of the module, and not one of SFCPerf's own that has the
-    same name. To be called with the module's plug-ins at hand (`plugins.further`)."""
+    """Whether the workflow uses a plug-in of the module, and not one from elsewhere that has the
+    same name. Call it while the module's plug-ins are available (`plugins.further`)."""
     provided = {(kind, name) for kind, name, _ in module.plugins}
     return any(
         plugins.package(kind, name) == (module.distribution, module.version)
@@ -83,7 +84,8 @@ def _provides(module: PackagedModule, workflow: Workflow) -> bool:
 
 
 def chosen_runs(package: Package, names: Sequence[str]) -> list[RunStore]:
-    """The package's runs, or those with these ids. Raises InputError for an unknown id."""
+    """Return the runs with these ids, or all runs of the package if there are no ids. Raises
+    InputError for an unknown id."""
     known: Mapping[str, RunStore] = {
         run["run_id"]: store
         for run, store in zip(package.document["runs"], package.runs, strict=True)

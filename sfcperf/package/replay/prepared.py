@@ -1,4 +1,4 @@
-"""Prepared: a packaged run, ready to be shown or executed."""
+"""PreparedReplay: a packaged run, ready to be shown or executed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ class PreparedReplay:
     source: Mapping[str, Any]
     """The packaged workflow without its analyses and publishers, before the user's options."""
     workflow: Workflow
-    """With the options, and with stand-ins for the plug-ins of the package: what is shown."""
+    """The workflow with the user's options, loaded with stand-ins for the package's plug-ins: what
+    the user is shown."""
     base: str
     """Folder in the package where relative paths of the workflow start; it need not exist."""
     modules: tuple[PackagedModule, ...]
     """Modules of the package whose plug-ins the workflow uses."""
     unused: tuple[PackagedModule, ...]
+    """Modules of the package that the workflow does not use; they are not imported."""
     files: Mapping[str, str]
-    """What is read from the package when the workflow runs: path in the package -> SHA-256."""
+    """Files of the package that are read when the workflow runs: path in the package -> SHA-256."""
     shown: tuple[str, ...]
     """What the workflow does, for people."""

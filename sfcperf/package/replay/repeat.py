@@ -32,7 +32,7 @@ from sfcperf.results.ownership import check_place
 from sfcperf.results.store import RunStore
 
 REPLAY = "replay.json"
-"""In the run folder of a replay."""
+"""Name of the file with the verdict, in the run folder of a replay."""
 _KEPT = (layout.MODULES, layout.WORKFLOW_FILES)
 _DIGITS = 16
 _START = "import sys; sys.path += sys.argv[2:]; from sfcperf.cli.replay_child import main; main()"
@@ -41,10 +41,11 @@ _OWN_SIGNAL_S = 3.0
 
 
 def keep_for_later(package: Package, path: Path, results: Path) -> Path:
-    """Copy modules and workflow files to where a resumed replay finds them; returns their folder.
+    """Copy the package's modules and workflow files into the results folder, and return the copy.
 
-    It is in the results folder and named by the package's hash. Raises InputError when it exists
-    with other content.
+    The opened package is a temporary folder: a replay that is resumed later needs files that stay.
+    The copy's name contains the package's hash. Raises InputError when a folder of that name has
+    other content. A package without such files needs no copy: the folder is then not created.
     """
     target = results / f"package-{hash_file(path).sha256[:_DIGITS]}"
     parts = [name for name in _KEPT if (package.folder / name).is_dir()]
@@ -59,6 +60,7 @@ def keep_for_later(package: Package, path: Path, results: Path) -> Path:
     with TemporaryDirectory(prefix=".package-", dir=results) as beside:
         for name in parts:
             shutil.copytree(package.folder / name, Path(beside) / "new" / name)
+        # Renamed when complete: an interrupted copy never looks like a whole one.
         (Path(beside) / "new").rename(target)
     return target
 
@@ -79,9 +81,10 @@ def _check_same(wanted: Path, found: Path) -> None:
 def run_or_resume(
     package: Package, prepared: PreparedReplay, kept: Path, options: ReplayOptions
 ) -> RunStore | int:
-    """Run a packaged run's workflow here, or continue an earlier replay of it; returns the complete
-    run, or the exit code of one that did not complete. The process that does so first shows, on
-    stderr, the workflow that it executes.
+    """Run a packaged run's workflow here, or continue an earlier replay of it.
+
+    Returns the complete run, or the exit code of one that did not complete. A child process
+    executes the workflow, and first shows it on stderr.
 
     Call it only for trusted packages, whose plug-ins and workflows run as the user. Raises
     EnvironmentLacks when a requirement of a packaged module is not installed, InputError when the
@@ -106,8 +109,8 @@ def run_or_resume(
         code, interrupted = _run_child(file, quiet=options.quiet)
         answer = Path(spec.answer)
         found = RunStore.open(Path(os.fsdecode(answer.read_bytes()))) if answer.is_file() else None
-    # Also if the run has ended meanwhile: a user who stops a replay wants neither a verdict nor the
-    # next run.
+    # An interrupt counts even if the run has ended meanwhile: a user who stops a replay wants
+    # neither a verdict nor the next run.
     folders = [*options.others, *([found.folder] if found else [])]
     arguments = " ".join(f"--run {folder}" for folder in folders)
     hint = f"the same command with `{arguments}` continues it" if folders else None
@@ -121,7 +124,7 @@ def run_or_resume(
         )
     if found is None or found.manifest()["status"] != "complete":
         return code or ExitCode.INTERNAL
-    # Failed trials or a missing report do not prevent the verdict on the others.
+    # Failed trials or a missing report do not prevent a verdict on the other trials.
     return found
 
 
@@ -146,16 +149,16 @@ def _spec(prepared: PreparedReplay, kept: Path, options: ReplayOptions, folder: 
 
 
 def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
-    """The exit code of the process that runs the replay (negative: minus the signal that ended
-    it), and whether we were asked to stop.
+    """Run the replay in a child process; return its exit code and whether we were asked to stop.
 
-    A signal is passed on, and the child's tear-down awaited; a second signal to the child changes
-    nothing (sfcperf.control.interrupts).
+    A negative code is minus the number of the signal that ended the child. When this process gets
+    a signal, it passes it on and waits until the child has removed what it built. A second signal
+    to the child changes nothing (sfcperf.control.interrupts).
     """
     # -I: neither the current folder nor the environment decides what the interpreter imports. What
     # the user has on PYTHONPATH himself, plug-ins for example, is found after what is installed.
     own = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
-    # -I also ignores PYTHONUTF8.
+    # -X utf8 is needed as -I also ignores PYTHONUTF8.
     argv = [
         sys.executable,
         "-I",
@@ -167,7 +170,7 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
         str(spec),
         *map(os.path.abspath, own),
     ]
-    # stdout is for the verdict.
+    # Our own stdout is for the verdict alone.
     stdout = subprocess.DEVNULL if quiet else sys.stderr.fileno()
     with Interrupts() as interrupts:
         child = subprocess.Popen(argv, stdout=stdout)
@@ -175,15 +178,16 @@ def _run_child(spec: Path, *, quiet: bool) -> tuple[int, bool]:
             with interrupts.allowed:
                 has_ended(child)
         except Interrupted:
-            # A terminal sends Ctrl-C to both processes: then the child stops already.
+            # A terminal sends Ctrl-C to both processes: the child then stops by itself, and gets no
+            # second signal unless it takes too long.
             if interrupts.requested != "SIGINT" or not has_ended(child, _OWN_SIGNAL_S):
                 child.terminate()
         return child.wait(), interrupts.requested is not None
 
 
 def together(runs: Sequence[PreparedReplay]) -> list[list[PreparedReplay]]:
-    """Packaged runs by what they are replayed and judged with: the runs of a campaign together,
-    by number, any other run alone."""
+    """Group packaged runs that are replayed and judged together: the runs of one campaign, in the
+    order of their numbers. Any other run is a group of its own."""
     groups: dict[str, list[tuple[int, PreparedReplay]]] = {}
     for run in runs:
         repeat = Repeat.of_manifest(run.packaged.manifest())
@@ -221,7 +225,8 @@ def write_verdict(
 def verdict_document(
     verdict: Verdict, path: Path, packaged: Sequence[RunStore], here: Sequence[RunStore]
 ) -> dict[str, Any]:
-    """The document of schemas/replay.schema.json."""
+    """Return the content of replay.json, as schemas/replay.schema.json describes it. `path`: the
+    package; `packaged`, `here`: the runs that were compared."""
     chosen = verdict.comparison.options
     return {
         "schema_version": layout.FORMAT,
@@ -244,7 +249,7 @@ def verdict_document(
 
 
 def _check_is_replay(here: RunStore, packaged: RunStore) -> None:
-    """Refuse to judge a run of another workflow. Raises InputError."""
+    """Raise InputError if a run here is not of the packaged run's workflow: it is no replay."""
     name, packaged_name = here.manifest()["name"], packaged.manifest()["name"]
     if name != packaged_name:
         raise InputError(

@@ -14,7 +14,7 @@ from sfcperf.workflow.profile import Profile
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """How to run and to judge."""
+    """What the user says about a replay: how to run the workflow, and how to judge the results."""
 
     results: Path
     overrides: tuple[str, ...] = ()
@@ -24,25 +24,27 @@ class ReplayOptions:
     earlier: tuple[Path, ...] = ()
     """Run folders of an earlier replay, one for each packaged run, the first first."""
     resume: Path | None = None
-    """The one to continue; None: a new run."""
+    """Run folder of an earlier replay to continue; None: a new run."""
     repeat: Repeat | None = None
     """The place of a new run among those of this replay, if there are several."""
     others: tuple[Path, ...] = ()
-    """Run folders of this replay that exist already."""
+    """Run folders of this replay that exist already. A message names them when the replay ends
+    early, so that a user can continue it."""
     comparison: Options | None = None
     """Margins and test; None: the defaults of `sfcperf compare`."""
 
 
 @dataclass(frozen=True)
 class ReplaySpec:
-    """What to run. Written by `sfcperf.package.replay.repeat`, never by a package."""
+    """What the child process of a replay is told to run. `sfcperf.package.replay.repeat` writes it;
+    nothing of a package does."""
 
     document: str
     """The workflow as JSON, with all options of the user."""
     sha256: str
-    """Of `document`, as it was shown."""
+    """SHA-256 of `document`, as the user was shown it."""
     source: dict[str, Any]
-    """The workflow without the user's options; to be recorded."""
+    """The workflow without the user's options; the run folder records it."""
     kept: str
     """Folder with the package's files that the workflow needs."""
     base: str
@@ -55,17 +57,17 @@ class ReplaySpec:
     resume: str | None
     """Run folder to continue; None: a new run."""
     command: list[str]
-    """To be recorded."""
+    """Command line of the user; the run folder records it."""
     quiet: bool
     answer: str
     """File to write the run folder's path to."""
     parent: int
-    """Process that waits for this one."""
+    """Id of the process that waits for the child."""
     repeat: dict[str, Any] | None = None
     """Fields of a `results.campaigns.Repeat`: the place of a new run among those of this replay."""
 
     def packaged_modules(self) -> list[PackagedModule]:
-        """The modules, as they were before JSON."""
+        """Return the modules as they were before JSON, which turned their tuples into lists."""
         return [
             PackagedModule(
                 **{

@@ -18,7 +18,7 @@ from sfcperf.results.values import Metric
 
 @dataclass(frozen=True)
 class StandIn:
-    """What `sfcperf.plugins` uses of an entry point."""
+    """Stands in for the entry point of a plug-in: it has what `sfcperf.plugins` uses of one."""
 
     name: str
     group: str
@@ -27,14 +27,15 @@ class StandIn:
     plugin: type
 
     def load(self) -> type:
-        """The stand-in's class."""
+        """Return the stand-in's class; no code of the package is imported."""
         return self.plugin
 
 
 def stand_ins(
     modules: Sequence[PackagedModule], folder: Path, manifest: Mapping[str, Any]
 ) -> list[StandIn]:
-    """For all plug-ins of modules. `folder`: of the unpacked package. `manifest`: run.json."""
+    """Make a stand-in for each plug-in of these modules. `folder`: the unpacked package;
+    `manifest`: run.json, which says what each probe reports."""
     metrics: dict[str, dict[str, Metric]] = {}
     for entry in manifest["probes"]:
         known = metrics.setdefault(entry["probe"], {})
@@ -51,6 +52,8 @@ def stand_ins(
 
 
 def _plugin(kind: str, name: str, reported: tuple[Metric, ...], place: Path) -> type:
+    """Make the class of a stand-in: it takes any parameters, and how long it runs is not known
+    (NaN). `reported`: metrics, if it stands in for a probe; `place`: folder of the plug-in."""
     plugin = type(
         "StandIn",
         (plugins.base(kind),),
@@ -63,12 +66,12 @@ def _plugin(kind: str, name: str, reported: tuple[Metric, ...], place: Path) -> 
             "duration_s": classmethod(lambda _cls, _parameters: math.nan),
         },
     )
-    # Of a VNF type: where its descriptor is. The base class has set it to the folder of this file.
+    # The folder of a VNF type has its descriptor. The base class has set it to that of this file.
     plugin.folder = place  # type: ignore[attr-defined]
     return plugin
 
 
 def _place(folder: Path, value: str) -> Path:
-    """Folder of the module that defines a class."""
+    """Return the folder of the module that `value` (`module:class`) names, in a module's folder."""
     module = folder.joinpath(*value.partition(":")[0].split("."))
     return module if module.is_dir() else module.parent

@@ -30,7 +30,7 @@ _FACTS = ("run_id", "name", "description", "status", "started_at", "ended_at", "
 
 @dataclass(frozen=True)
 class _Pair:
-    """One fact in two places."""
+    """One fact as two places of the documents state it."""
 
     place: str
     value: Any
@@ -38,15 +38,15 @@ class _Pair:
     other: Any
 
     def difference(self) -> str | None:
-        """None if both say the same."""
+        """Say how the two places differ; None if both say the same."""
         if same(self.value, self.other):
             return None
         return f"{self.place} says {shown(self.value)}, and {self.other_place} {shown(self.other)}"
 
 
 def check_agreement(package: Package) -> Check:
-    """package.json, run.json, plan.json, both workflows, trials.jsonl and summary.json of each
-    run, which match their schemas."""
+    """Check that package.json and, of each run, run.json, plan.json, both workflows, trials.jsonl
+    and summary.json state the same facts. All of them must fit their schemas."""
     findings: list[str] = []
     for index, store in enumerate(package.runs):
         where = store.folder.name
@@ -88,6 +88,7 @@ def _of_package(
 
 
 def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_Pair]:
+    """Yield what plan.json states twice, or states as well as run.json."""
     design, rounds = manifest["design"], plan["rounds"]
     stop = design["stop_when"] or {}
     labels: dict[str, set[str]] = {entry["id"]: set() for entry in manifest["scenarios"]}
@@ -131,7 +132,7 @@ def _of_plan(manifest: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[_
 
 
 def _outline(resolved: Mapping[str, Any]) -> list[Any]:
-    """What `scenarios` of a plan says of a resolved scenario."""
+    """Return of a resolved scenario what a plan also states in its list `scenarios`."""
     return [
         resolved["levels"],
         resolved["topology"]["name"],
@@ -141,10 +142,12 @@ def _outline(resolved: Mapping[str, Any]) -> list[Any]:
 
 
 def _of_workflow(manifest: Mapping[str, Any], applied: Mapping[str, Any]) -> Iterator[_Pair]:
+    """Yield what both workflow.applied.json and run.json state. What the workflow leaves to a
+    default is not compared."""
     stated = {"name": applied["name"], "description": applied.get("description", "")}
     infrastructure = applied.get("infrastructure", {})
     if "variants" not in applied:
-        # Each variant may have another one.
+        # Without variants, there is one driver; each variant may have its own.
         stated["driver"] = infrastructure.get("driver", DEFAULT_DRIVER)
     for name, value in stated.items():
         place = f"{RunFile.WORKFLOW_APPLIED}/{name}"
@@ -152,7 +155,7 @@ def _of_workflow(manifest: Mapping[str, Any], applied: Mapping[str, Any]) -> Ite
     design = applied.get("design", {})
     for name in ("rounds", "warmup_rounds", "order", "seed", "confidence", "max_retries"):
         if name not in design:
-            # The default of the release that measured may have been another one.
+            # Not compared: the release that measured may have had another default.
             continue
         value = design[name]
         place = f"{RunFile.WORKFLOW_APPLIED}/design/{name}"
@@ -162,8 +165,8 @@ def _of_workflow(manifest: Mapping[str, Any], applied: Mapping[str, Any]) -> Ite
 def _trial_differences(
     store: RunStore, manifest: Mapping[str, Any], plan: Mapping[str, Any]
 ) -> Iterator[str]:
-    """A complete run has all planned trials. (That each trial is one of the run is checked whenever
-    trials are read.)"""
+    """Check the trials against the plan: no trial is planned twice, each belongs to its visit, and
+    a complete run has all of them. (Reading trials already checks that they are of the run.)"""
     visits = [
         (visit, r["round"]) for r in plan["rounds"] if not r["warmup"] for visit in r["visits"]
     ]
@@ -185,8 +188,8 @@ def _trial_differences(
 def _override_differences(
     manifest: Mapping[str, Any], document: Mapping[str, Any], applied: Mapping[str, Any]
 ) -> Iterator[str]:
-    """The workflow as run is the workflow as given, with the options of the command line, and with
-    what a campaign gives each of its runs."""
+    """Check that the workflow as run follows from the workflow as given, the options of the command
+    line, and what a campaign gives each of its runs. Yields the differences."""
     options = _options(manifest["command"])
     driver = options["--driver"][-1] if options["--driver"] else None
     try:
@@ -198,7 +201,7 @@ def _override_differences(
         return
     for key in sorted({*expected, *applied}):
         if key == "infrastructure" and options["--profile"]:
-            # The profile is a file of the one who ran it.
+            # The profile is a file on the author's machine, which is not in the package.
             continue
         value, applied_value = expected.get(key), applied.get(key)
         if not same(value, applied_value):
@@ -209,7 +212,8 @@ def _override_differences(
 
 
 def _of_campaign(document: Mapping[str, Any], repeat: Repeat | None) -> dict[str, Any]:
-    """The workflow as a run of a campaign executes it."""
+    """Return the workflow as this run of a campaign executes it: with the number of runs, and from
+    the second run on with a seed of its own. `repeat` is None for a run outside a campaign."""
     if repeat is None:
         return dict(document)
     design = {**document.get("design", {}), "runs": repeat.of}
@@ -220,6 +224,7 @@ def _of_campaign(document: Mapping[str, Any], repeat: Repeat | None) -> dict[str
 
 
 def _options(command: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of the options in a command line that change the workflow."""
     found: dict[str, list[str]] = {"--set": [], "--driver": [], "--profile": []}
     for index, word in enumerate(command):
         name, separator, value = word.partition("=")
@@ -233,8 +238,8 @@ def _options(command: Sequence[str]) -> dict[str, list[str]]:
 def _unsaid(
     document: Mapping[str, Any], index: int, store: RunStore, manifest: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Doubts that the package must state, and does not. Another release may word them differently:
-    of its packages, any statement will do."""
+    """Yield the doubts about a run that the package must state, and does not. Another release may
+    word them differently: for its packages, any statement will do."""
     entry = document["runs"][index]
     reasons = why_incomplete(store, manifest)
     warnings = doubts_of(

@@ -18,7 +18,7 @@ def main() -> None:
     from sfcperf.package.verify.limited import OUT_OF_MEMORY, JudgingSpec
 
     spec = JudgingSpec(**json.loads(Path(sys.argv[1]).read_text()))
-    # Whoever asked may be killed; nobody would then want the answer, nor remove the files.
+    # If the parent is killed, this process ends too: nobody would want the answer.
     if not end_with(spec.parent, signal.SIGKILL):
         return
     try:
@@ -28,7 +28,8 @@ def main() -> None:
         facts = {name: getattr(error, name) for name in ("message", "where", "allowed", "hint")}
         answer = {"error": {"kind": kind, **facts}}
     except Exception as error:
-        # Libraries say it in their own ways: an import that fails, a thread that does not start.
+        # Libraries report a lack of memory in their own ways: a failed import, a thread that does
+        # not start.
         words = str(error).lower()
         if isinstance(error, MemoryError) or "memory" in words or "start new thread" in words:
             os._exit(OUT_OF_MEMORY)
@@ -53,6 +54,7 @@ def _judge(spec: Any) -> dict[str, Any]:
 
 
 def _limit_time(size: int) -> None:
+    """Limit the CPU time of this process by the number of bytes that it has to read."""
     from sfcperf.package.verify.limited import BYTES_PER_S, CPU_S
 
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)

@@ -18,7 +18,7 @@ PROFILE = "https://w3id.org/ro/crate/1.1"
 
 
 def check_crate(package: Package, files: Mapping[str, PackedFile]) -> Check:
-    """The metadata of an unpacked package with these files."""
+    """Check the metadata of an unpacked package. `files`: all files of the package."""
     if CRATE not in files:
         return Check(NAME, "failed", f"there is no {CRATE}")
     try:
@@ -59,7 +59,7 @@ def _root_findings(entities: dict[str, Any]) -> list[str]:
 
 
 def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
-    """Each file that is described is there, and is a part of the package."""
+    """Check that each described file or folder exists, and is listed as a part of the package."""
     listed = _list(entities.get("./", {}).get("hasPart"))
     parts = {p["@id"] for p in listed if isinstance(p, dict) and isinstance(p.get("@id"), str)}
     folders = {name[: end + 1] for name in names for end, c in enumerate(name) if c == "/"}
@@ -78,7 +78,7 @@ def _file_findings(entities: dict[str, Any], names: set[str]) -> list[str]:
 
 
 def _contradictions(entities: Mapping[str, Any], files: Mapping[str, PackedFile]) -> Iterator[str]:
-    """Sizes and hashes that the metadata state again."""
+    """Yield sizes and hashes in the metadata that are not those of the files."""
     for identifier, entity in entities.items():
         packed = files.get(unquote(identifier))
         if packed is None:
@@ -89,7 +89,7 @@ def _contradictions(entities: Mapping[str, Any], files: Mapping[str, PackedFile]
 
 
 def _other_words(entities: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
-    """What the metadata and package.json both say of the package."""
+    """Yield what the metadata say of the package otherwise than package.json."""
     root = entities.get("./", {})
     for key, name in (("name", "title"), ("description", "description"), ("datePublished", "date")):
         if root.get(key) != document[name]:

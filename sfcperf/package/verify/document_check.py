@@ -25,11 +25,11 @@ _LINES = {RunFile.TRIALS: "trial", RunFile.WARMUP: "trial", RunFile.GATE: "gate"
 CHECKED = (*_DOCUMENTS, *_LINES, RunFile.WORKFLOW_BASE)
 """Files of a run whose content is checked here."""
 _MAX_FINDINGS = 50
-"""Per file."""
+"""Largest number of findings per file."""
 
 
 def check_documents(package: Package) -> Check:
-    """Each document of each run; a run that its own reader refuses is found as well."""
+    """Check each document of each run against its schema, and whether SFCPerf can read the run."""
     findings = [finding for store in package.runs for finding in run_findings(store)]
     count = len(package.runs)
     of = "the run" if count == 1 else f"{count} runs"
@@ -37,7 +37,8 @@ def check_documents(package: Package) -> Check:
 
 
 def run_findings(store: RunStore) -> list[str]:
-    """What is wrong with the documents of a run folder."""
+    """Return what is wrong with the documents of a run folder. Rows of tables, and what no schema
+    can say, are only checked if the documents fit their schemas."""
     name = store.folder.name
     found = []
     for file, schema in _DOCUMENTS.items():
@@ -67,7 +68,7 @@ def run_findings(store: RunStore) -> list[str]:
 def _file_findings(path: Path, schema: str) -> list[str]:
     where = "/".join(path.parts[-2:])
     try:
-        # A run can only have a workflow that `load` accepts.
+        # A workflow has a smaller limit: `load` refuses a larger one, so that no run can have it.
         most = MAX_WORKFLOW_BYTES if schema == "workflow" else MAX_DOCUMENT_BYTES
         problem = problem_of(schema, read_json(path, where, max_bytes=most))
     except InputError as error:

@@ -18,7 +18,7 @@ from sfcperf.workflow.variants import LEVEL, UNCHANGED, document_of, read_varian
 
 
 def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
-    """What the workflow states, and a scenario of the plan states otherwise or lacks. Neither
+    """Yield what the workflow states of a scenario, and the plan states otherwise or lacks. Neither
     plug-ins nor VNF descriptors are read: what the workflow leaves to them is not compared."""
     try:
         expected = list(_expected(applied))
@@ -35,7 +35,7 @@ def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) ->
         return
     for name, stated in zip(ids, expected, strict=True):
         for key, value in stated.items():
-            # Without services, the plan has no such key.
+            # The plan of a run without services has no key `services`.
             found = resolved[name].get(key, [])
             if not _covers(value, found):
                 yield (
@@ -45,7 +45,8 @@ def scenario_differences(applied: Mapping[str, Any], plan: Mapping[str, Any]) ->
 
 
 def _expected(applied: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What the workflow states of each scenario, in their order, by keys of plan.json."""
+    """Yield what the workflow states of each scenario, in their order and with the keys of
+    plan.json."""
     variants = read_variants(applied)
     for variant in variants or (UNCHANGED,):
         findings = Findings()

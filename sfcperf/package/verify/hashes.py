@@ -18,9 +18,9 @@ _MAX_LINE = layout.MAX_PATH_BYTES + 80
 
 
 def check_hashes(folder: Path, names: list[str]) -> tuple[Check, Mapping[str, PackedFile]]:
-    """Compare the files of an unpacked package with its list; also gives what the files are. The
-    list itself is not covered: a signature, or the place from which the package was fetched,
-    vouches for it."""
+    """Compare the files of an unpacked package with its list of hashes; also return each file's
+    size and hash. The list cannot vouch for itself: a signature does, or the place from which the
+    package was fetched."""
     files = {name: hash_file(folder / name) for name in names}
     if layout.HASHES not in files:
         return Check(NAME, "failed", f"there is no {layout.HASHES}"), files
@@ -49,7 +49,8 @@ def check_hashes(folder: Path, names: list[str]) -> tuple[Check, Mapping[str, Pa
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Without their newlines; one that is too long comes in parts, which are no lines of a list."""
+    """Yield the lines without their newlines. A line that is too long comes in parts, which do not
+    pass for lines of a list of hashes."""
     with BufferedReader(open_input(path, "the list of files")) as file:
         while line := file.readline(_MAX_LINE):
             yield line.decode(errors="replace").removesuffix("\n")

@@ -25,10 +25,10 @@ DATA_MIB = 400
 MAX_MIB is the code of libraries; RLIMIT_AS would also count 300 MiB that they reserve and never
 use."""
 CPU_S = 60
-"""RLIMIT_CPU of the process, for a package of no size; the checks themselves are bounded, so that
-only a slow machine comes near."""
+"""CPU time of the process (RLIMIT_CPU) for an empty package. The checks themselves are bounded, so
+that only a slow machine comes near this limit."""
 BYTES_PER_S = 5_000_000
-"""For each so many bytes, a second more."""
+"""The process may use one more second of CPU time for so many bytes of the package."""
 
 OUT_OF_MEMORY = 77
 """Exit code of the process when memory is used up."""
@@ -45,7 +45,8 @@ _ERRORS: dict[str, type[SfcperfError]] = {"EnvironmentLacks": EnvironmentLacks}
 
 @dataclass(frozen=True)
 class JudgingSpec:
-    """What the process is told."""
+    """What the process that judges a package is told, as JSON: fields of `PackageCopy` and `Keys`,
+    and its limits."""
 
     source: str
     file: str
@@ -56,7 +57,7 @@ class JudgingSpec:
     max_bytes: int
     data_mib: int
     parent: int
-    """Process that waits for it, and without which it ends."""
+    """Id of the process that waits for it. It ends when that one does."""
 
 
 def verify_limited(
@@ -66,8 +67,8 @@ def verify_limited(
     public_key: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Verification:
-    """As `verify`, in a process with limits. Raises InputError too when the package needs more than
-    these."""
+    """Verify a package in a process whose memory and CPU time are limited. Raises as `verify`, and
+    InputError when the package needs more than that."""
     with private_copy(path, max_bytes=max_bytes) as copy:
         return verify_copy(copy, Keys(allowed_signers, public_key), max_bytes=max_bytes)
 

@@ -21,8 +21,9 @@ _MAX_README_BYTES = 1 << 22
 
 
 def check_other_files(package: Package, names: Sequence[str]) -> Check:
-    """README.md is made again if this release made it. The rest is named: a forger who changes one
-    of these files and the list of hashes changes what a reader sees."""
+    """Check README.md, and name the files that no check makes again. README.md is made again if
+    this release packed it. A forger who changes one of the other files and the list of hashes
+    changes what a reader sees: so they are named."""
     made_here = package.document["made_by"]["sfcperf"] == sfcperf.__version__
     if made_here:
         try:
@@ -49,7 +50,7 @@ def check_other_files(package: Package, names: Sequence[str]) -> Check:
 
 
 def _is_checked(package: Package, name: str) -> bool:
-    """By the documents of its run, or named by the check of figures."""
+    """Whether another check is about the file: it is a document of a run, a summary or a figure."""
     for run in package.document["runs"]:
         inside = name.removeprefix(f"{run['folder']}/")
         if inside != name:
@@ -58,7 +59,8 @@ def _is_checked(package: Package, name: str) -> bool:
 
 
 def _shown(name: str) -> str:
-    """A file of a run by its name, others by their folder."""
+    """Return what the list shows for a file: its own name, or its folder if it is deeper in a run
+    or is in another folder of the package."""
     parts = name.split("/")
     if parts[0] == layout.RUNS and len(parts) > 3:
         return "/".join(parts[:3]) + "/"

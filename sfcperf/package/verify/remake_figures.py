@@ -22,8 +22,8 @@ _COMMIT_DIGITS = 12
 
 
 def check_figures(package: Package) -> Check:
-    """Figures of the workflow: drawings byte for byte where the same software draws them, and
-    their data in any case."""
+    """Draw the workflow's figures again and compare them: their data in any case, the drawings byte
+    for byte if the same software drew them."""
     findings: list[str] = []
     notes: list[str] = []
     packed = same = 0
@@ -64,19 +64,21 @@ def _files(folder: Path) -> dict[str, Path]:
 
 @dataclass(frozen=True)
 class _FigureComparison:
-    """The figures of a run, beside those drawn again."""
+    """Result of comparing the figures of a run with those drawn again."""
 
     findings: list[str]
     """What does not hold."""
     notes: list[str]
-    """What a reader should know: each file that is not the same is named."""
+    """What a reader should know: files that were not checked, or may differ."""
     same: int
-    """Files that are the same, tables to a tolerance."""
+    """Number of files that are the same, tables to a tolerance."""
 
 
 def _compared(
     store: RunStore, packed: Mapping[str, Path], made: Mapping[str, bytes]
 ) -> _FigureComparison:
+    """Compare the packed figures of a run with those made again. Tables must be the same; drawings
+    may differ if other software drew them."""
     name = store.folder.name
     both = sorted(packed.keys() & made.keys())
     different = [file for file in both if packed[file].read_bytes() != made[file]]
@@ -108,7 +110,8 @@ def _compared(
 
 
 def _draw(store: RunStore, folder: Path) -> None:
-    """What they show is in the workflow document, which is not loaded; units are in run.json."""
+    """Draw a run's figures into a folder. The workflow document says what they show, and run.json
+    the units: no workflow is loaded, which would import plug-ins."""
     from sfcperf.figures.figure_files import resolve_figures, write_figure
     from sfcperf.figures.layout import FORMATS, FigureLayout
     from sfcperf.figures.run_data import RunData
@@ -131,15 +134,16 @@ def _specs(figures: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) ->
     }
     for figure in figures:
         for shown in figure.get("lines", [figure]):
-            # What monitors observe is not declared: only telemetry tells.
+            # Only what probes report is declared in run.json; a figure with a `source` shows what
+            # monitors observed.
             if "source" not in shown and (shown["probe"], shown["metric"]) not in known:
                 raise InputError(f"no probe {shown['probe']} has the metric {shown['metric']}")
     return [figure_spec(figure) for figure in figures]
 
 
 def _software(versions: Mapping[str, Any]) -> tuple[str, bool]:
-    """What decides how a figure looks, in words, and whether that is all: a changed working tree
-    may be any. From versions as run.json has them, of the last process that worked on the run."""
+    """Name the software that decides how a figure looks, and say whether the name identifies it: a
+    changed working tree may be any. `versions`: as run.json has them."""
     revision = versions.get("revision") or {}
     commit = f" at {revision['commit'][:_COMMIT_DIGITS]}" if revision.get("commit") else ""
     changed = ", changed" if revision.get("modified") else ""

@@ -16,7 +16,8 @@ from sfcperf.results.store import RunFile, RunStore
 
 
 def check_summaries(package: Package) -> Check:
-    """Summaries, from run.json (which says what probes report) and trials.jsonl alone."""
+    """Make the summaries again from run.json (which says what probes report) and trials.jsonl
+    alone, and compare them with the packed ones."""
     findings: list[str] = []
     exact = True
     for store in package.runs:
@@ -28,7 +29,8 @@ def check_summaries(package: Package) -> Check:
 
 
 def _summary_findings(store: RunStore) -> tuple[list[str], bool]:
-    """What does not follow, and whether the files are the same byte for byte."""
+    """Return what does not follow from a run's trials, and whether both summary files are the same
+    byte for byte."""
     from sfcperf.analysis.planned import planned_measurements
     from sfcperf.analysis.summary import summarise
 
@@ -68,7 +70,7 @@ def _differences(
     before: Mapping[tuple[str, str, str], Mapping[str, Any]],
     now: Mapping[tuple[str, str, str], Mapping[str, Any]],
 ) -> list[str]:
-    """What the packed rows say and the trials do not, and the other way round."""
+    """Return the differences between the packed rows (`before`) and those made again (`now`)."""
     found = []
     for key in dict.fromkeys([*before, *now]):
         what = f"{key[2]} of {key[1]} in {key[0]}"

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 _SHOWN = 120
-"""Characters of a value in a message."""
+"""Largest number of characters of a value in a message."""
 
 
 def same(a: Any, b: Any) -> bool:
-    """As JSON: `True` is not 1, and 1.0 is 1."""
+    """Whether two values are the same as JSON: unlike in Python, `True` is not 1; 1.0 is 1."""
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, dict) and isinstance(b, dict):
@@ -21,6 +21,6 @@ def same(a: Any, b: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """The value, or its beginning."""
+    """Return the value as JSON, or its beginning if it is long."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

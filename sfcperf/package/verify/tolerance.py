@@ -7,11 +7,11 @@ import math
 from typing import Any
 
 REL_TOLERANCE = 1e-9
-"""Results that differ by more are different."""
+"""Two numbers are equal if they differ by at most this ratio of the larger one."""
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Whether two JSON values are equal."""
+    """Whether two JSON values are equal, their numbers to REL_TOLERANCE."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
     if isinstance(a, list) and isinstance(b, list):
@@ -23,7 +23,7 @@ def same_value(a: Any, b: Any) -> bool:
 
 
 def same_table(a: bytes, b: bytes) -> bool:
-    """Whether two CSV texts are equal."""
+    """Whether two CSV texts are equal, their numbers to REL_TOLERANCE."""
     try:
         before, now = (list(csv.reader(text.decode().splitlines())) for text in (a, b))
     except (UnicodeDecodeError, csv.Error):

@@ -33,11 +33,11 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """No check failed."""
+        """Whether no check failed."""
         return all(check.state != "failed" for check in self.checks)
 
     def document(self) -> dict[str, Any]:
-        """The document of schemas/verification.schema.json."""
+        """Return the checks as JSON, as schemas/verification.schema.json describes it."""
         return {
             "schema_version": FORMAT,
             "package": self.package.name,
@@ -48,7 +48,7 @@ class Verification:
 
     @classmethod
     def of_document(cls, package: Path, document: Mapping[str, Any]) -> Verification:
-        """From what `document` gave."""
+        """Make a verification from what `document` returned."""
         checks = [Check(**{**c, "findings": tuple(c["findings"])}) for c in document["checks"]]
         return cls(package, tuple(checks), tuple(document["warnings"]))
 
@@ -60,8 +60,8 @@ def verify(
     public_key: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Verification:
-    """Check a package: nothing in it is executed, imported, or fetched. In this process; for a
-    package of a stranger use `verify_limited`.
+    """Check a package in this process: nothing in it is executed, imported, or fetched. The checks
+    may take much memory or time: for a package of a stranger use `verify_limited`.
 
     Raises InputError when it is not a package, is malicious or of a newer SFCPerf; EnvironmentLacks
     when a tool for its signature is missing.
@@ -73,7 +73,7 @@ def verify(
 
 
 def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
-    """Like `verify`, for a copy that `unpack` has unpacked."""
+    """Check a package as `verify` does, whose private copy `unpack` has unpacked already."""
     folder = copy.folder
     package = open_package(folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
@@ -97,7 +97,7 @@ def verify_unpacked(copy: PackageCopy, keys: Keys) -> Verification:
 
 
 def _without_folder(check: Check, folder: Path) -> Check:
-    """Files are named as they are in the package."""
+    """Name files in a check's texts by their paths in the package, not in the private folder."""
     inside = f"{folder}/"
     findings = tuple(text.replace(inside, "") for text in check.findings)
     return replace(check, detail=check.detail.replace(inside, ""), findings=findings)
@@ -106,6 +106,7 @@ def _without_folder(check: Check, folder: Path) -> Check:
 def _derived(
     name: str, check: Callable[[Package], Check], package: Package, documents: Check
 ) -> Check:
+    """Run a check that reads the documents of the runs; `not checked` if these are damaged."""
     if documents.state != "ok":
         return Check(name, "not checked", "the documents that they are made from are damaged")
     try:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 SECRET_SYSCTLS = frozenset({"tcp_fastopen_key"})
-"""Secrets of the machine, which must not be in published results."""
+"""Sysctls that are secrets of the machine: results are published, and must not have them."""
 
 _CPU = Path("/sys/devices/system/cpu")
 
 
 def host_facts() -> dict[str, Any]:
-    """CPU, memory, kernel, distribution, hypervisor, clock source, sysctls, load of this machine.
+    """Return CPU, memory, kernel, distribution, hypervisor, clock source, sysctls and load of this
+    machine.
 
     Units are in the names. Takes milliseconds and starts no process.
     """
@@ -55,7 +56,7 @@ def _cpu() -> dict[str, Any]:
 
 
 def _boost() -> bool | None:
-    """Whether the CPU may run above its nominal frequency."""
+    """Whether the CPU may run above its nominal frequency; None if that is not known."""
     no_turbo = _flag(_CPU / "intel_pstate/no_turbo")
     return _flag(_CPU / "cpufreq/boost") if no_turbo is None else not no_turbo
 
@@ -83,7 +84,8 @@ def _kernel() -> dict[str, Any]:
 
 
 def _kernel_command_line() -> str | None:
-    """Parameters of the kernel, without those for init after ` -- `, which may be confidential."""
+    """Return the parameters of the kernel. Those for init, after ` -- `, are left out, as they may
+    be confidential."""
     text = _text("/proc/cmdline")
     return None if text is None else text.partition(" -- ")[0]
 
@@ -97,7 +99,8 @@ def _distribution() -> str | None:
 
 
 def _hypervisor() -> dict[str, Any]:
-    """Signs of virtualization; `present` is the CPU's flag (None if not x86)."""
+    """Return signs of virtualization. `present` is the CPU's flag; None if the CPU is not an
+    x86."""
     flags = _cpuinfo("flags")
     return {
         "present": None if flags is None else "hypervisor" in flags.split(),
@@ -108,7 +111,7 @@ def _hypervisor() -> dict[str, Any]:
 
 
 def _sysctls() -> dict[str, str | None]:
-    """All of net.core.* and net.ipv4.tcp_* but the secrets."""
+    """Return all of net.core.* and net.ipv4.tcp_* but the secrets."""
     paths = [*Path("/proc/sys/net/core").glob("*"), *Path("/proc/sys/net/ipv4").glob("tcp_*")]
     return {
         ".".join(path.relative_to("/proc/sys").parts): _text(path)
@@ -133,7 +136,7 @@ def _load() -> dict[str, Any]:
 
 
 def _cpuinfo(key: str) -> str | None:
-    """The first value of a key in /proc/cpuinfo."""
+    """Return the first value of a key in /proc/cpuinfo; None if the key is not there."""
     for line in (_text("/proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == key:

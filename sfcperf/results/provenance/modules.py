@@ -22,7 +22,7 @@ _RELEASE = "sfcperf"
 
 
 def modules_of(workflow: Workflow) -> list[dict[str, Any]]:
-    """For run.json: each plug-in that a run of the workflow uses, by kind and name.
+    """Describe each plug-in that a run of the workflow uses, for `modules` of run.json.
 
     `release` is whether it comes with SFCPerf. For others, `root` is the folder from which they
     were imported, and `files` are all files of their top-level package (or the single module),
@@ -32,7 +32,7 @@ def modules_of(workflow: Workflow) -> list[dict[str, Any]]:
 
 
 def plugins_of(workflow: Workflow) -> Iterator[tuple[str, str]]:
-    """Kind and name of each plug-in that a run of the workflow uses; some more than once."""
+    """Yield kind and name of each plug-in that a run of the workflow uses; some more than once."""
     for infrastructure in workflow.infrastructures:
         yield "driver", infrastructure.driver
     for scenario in workflow.scenarios:
@@ -68,7 +68,8 @@ def _described(kind: str, name: str) -> dict[str, Any]:
 
 @cache
 def _code(plugin: type) -> dict[str, Any]:
-    """Folder and files of a plug-in's code, which this process does not import again."""
+    """Return folder and files of a plug-in's code. This is cached: the process does not import the
+    code again, so that what it executes stays the same."""
     top = sys.modules.get(plugin.__module__.partition(".")[0])
     initial = getattr(top, "__file__", None)
     if initial is not None and Path(initial).name.startswith("__init__."):

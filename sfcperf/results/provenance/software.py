@@ -31,8 +31,8 @@ _TIMEOUT_S = 5.0
 
 
 def versions() -> dict[str, Any]:
-    """Versions for run.json; None for software that is missing or does not respond. Tools run
-    concurrently, so this takes as long as the slowest of them (about 50 ms)."""
+    """Return the versions for run.json; None for software that is missing or does not respond.
+    Tools run concurrently, so that this takes as long as the slowest of them (about 50 ms)."""
     return {
         **python_versions(),
         "python": platform.python_version(),
@@ -42,7 +42,7 @@ def versions() -> dict[str, Any]:
 
 
 def python_versions() -> dict[str, Any]:
-    """Of `versions`, those of SFCPerf and of the packages that it requires."""
+    """Return the versions of SFCPerf and of the Python packages that it requires."""
     return {
         "sfcperf": sfcperf.__version__,
         "revision": _revision(Path(sfcperf.__file__)),
@@ -57,7 +57,7 @@ def _tools() -> dict[str, str | None]:
 
 @cache
 def _packages() -> dict[str, str | None]:
-    """Versions of the Python packages that sfcperf requires (without extras)."""
+    """Return the versions of the Python packages that sfcperf requires (without extras)."""
     try:
         requirements = metadata.requires("sfcperf") or []
     except metadata.PackageNotFoundError:
@@ -74,9 +74,9 @@ def _package(name: str) -> str | None:
 
 
 def _revision(source: Path) -> dict[str, Any] | None:
-    """Commit of the working tree of `source`, and whether it was modified since. None for an
-    installed package, which a surrounding repository (a project with a venv) does not track."""
-    # No locks: `status` would otherwise rewrite the index.
+    """Return the commit of the working tree of `source`, and whether it was modified since. None
+    for an installed package: a surrounding repository (a project with a venv) does not track it."""
+    # Without optional locks, `git status` does not rewrite the index of the working tree.
     git = ("git", "--no-optional-locks", "-C", str(source.parent))
     if _output((*git, "ls-files", "--error-unmatch", source.name)) is None:
         return None
@@ -91,7 +91,8 @@ def _first_line(argv: Sequence[str]) -> str | None:
 
 
 def _output(argv: Sequence[str]) -> str | None:
-    """Output of a command, from stdout or else stderr; None if it is missing or fails."""
+    """Return the output of a command, from stdout or else stderr; None if the command is missing or
+    fails."""
     path = find(argv[0])
     if path is None:
         return None

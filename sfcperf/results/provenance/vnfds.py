@@ -32,8 +32,8 @@ def keep_descriptors(folder: Path, descriptors: Mapping[str, Path]) -> list[dict
 def check_descriptors(
     kept: Sequence[Mapping[str, Any]], descriptors: Mapping[str, Path], where: str
 ) -> None:
-    """Raises InputError if a descriptor of a run, or a file that it imports, has changed since the
-    run began. `kept`: the result of `keep_descriptors` then."""
+    """Raise InputError if a descriptor of a run, or a file that it imports, has changed since the
+    run began. `kept`: what `keep_descriptors` returned then."""
     for entry in kept:
         file = descriptors.get(entry["path"])
         if file is not None and _digest(descriptor_files(file)) != Path(entry["file"]).parts[1]:
@@ -46,7 +46,7 @@ def check_descriptors(
 
 
 def _digest(files: Sequence[DescriptorFile]) -> str:
-    """Name of a folder for exactly these files."""
+    """Return the name of a folder for exactly these files: a hash of their paths and contents."""
     digest = hashlib.sha256()
     for file in sorted(files, key=lambda file: file.path):
         digest.update(f"{file.path}\0{len(file.content)}\0".encode() + file.content)

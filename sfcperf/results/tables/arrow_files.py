@@ -12,26 +12,29 @@ if TYPE_CHECKING:
 
 
 def arrow_input(path: Path) -> pyarrow.NativeFile:
-    """A file to read. Raises OSError."""
+    """Open a file for Arrow to read, whatever bytes its path has. Raises OSError."""
     import pyarrow
 
     return pyarrow.OSFile(os.fsencode(path))
 
 
 def arrow_output(path: Path) -> pyarrow.NativeFile:
-    """A file to write, to be closed by the caller. Raises OSError."""
+    """Open a file for Arrow to write, whatever bytes its path has. The caller closes it. Raises
+    OSError."""
     import pyarrow
 
     return pyarrow.OSFile(os.fsencode(path), "wb")
 
 
 def arrow_dataset(path: Path) -> pyarrow.dataset.Dataset:
-    """The rows of a Parquet file, read on demand. Raises OSError, ArrowException."""
+    """Return the rows of a Parquet file, which are read on demand. Raises OSError and
+    ArrowException."""
     from pyarrow import dataset
 
     parquet = dataset.ParquetFileFormat()
     if str(path).isprintable():
         return dataset.dataset(str(path.absolute()), format=parquet)
-    # An open file works with any name, at the price of a descriptor as long as the rows are used.
+    # Arrow needs a path in UTF-8. An open file works with any name, but keeps a descriptor open as
+    # long as the rows are used.
     whole = parquet.make_fragment(arrow_input(path))
     return dataset.FileSystemDataset([whole], whole.physical_schema, parquet)

@@ -29,13 +29,13 @@ _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 def factor_names(scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Factors of all these scenarios, in the order of their first occurrence."""
+    """Return the factors of all these scenarios, in the order of their first occurrence."""
     return list(dict.fromkeys(name for scenario in scenarios for name in scenario))
 
 
 def cell(value: Any) -> Any:
-    """A value that fits one cell: lists, objects and records become JSON text, and what of a text
-    is not Unicode (a path has any bytes) becomes escapes."""
+    """Return a value that fits one cell: lists, objects and records become JSON text. In a text,
+    bytes that are not Unicode (a path may have any) become escapes."""
     if isinstance(value, Mapping | list | tuple) or is_dataclass(value):
         return json.dumps(value, sort_keys=True, default=plain)
     if isinstance(value, str) and not value.isascii():
@@ -44,29 +44,31 @@ def cell(value: Any) -> Any:
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """CSV (RFC 4180 quoting, `\\n` ends) with cells as `csv_cell` has them; None is an empty
-    cell."""
+    """Return CSV (quoted as in RFC 4180, lines end with `\\n`) with cells as `csv_cell` makes them;
+    None becomes an empty cell."""
     return "".join(map(csv_line, rows))
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """One row of it."""
+    """Return one row of CSV, as in `csv_text`, with its newline."""
     text = StringIO()
-    # The writer quotes what contains a character of the line's end.
+    # Python's writer quotes cells that contain a character of its line end: with this one, also
+    # those that contain a carriage return.
     csv.writer(text, lineterminator="\r\n").writerow(map(csv_cell, cells))
     return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def csv_cell(value: object) -> object:
-    """A value that a spreadsheet does not compute: text that it would take for a formula gets an
-    apostrophe before it (OWASP, CSV Injection). Numbers stay as they are."""
+    """Return a value that a spreadsheet does not compute: text that it would take for a formula
+    gets an apostrophe before it (OWASP, CSV Injection). Numbers stay as they are."""
     if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value
 
 
 def level_array(levels: Sequence[Any]) -> pyarrow.Array:
-    """Levels of a factor as a typed column: boolean, integer, float, or else text."""
+    """Return the levels of a factor as a typed column: boolean, integer, float, or else text. A
+    level that is None becomes an empty cell."""
     import pyarrow
 
     kinds = {type(level) for level in levels if level is not None}
@@ -89,8 +91,8 @@ def _text(level: Any) -> str | None:
 
 
 def summary_csv(summaries: Sequence[Summary]) -> str:
-    """summary.csv: a row per summary and a column per factor, with a header. None is an empty cell,
-    lists are joined by `; `."""
+    """Return the text of summary.csv: a header, a row for each summary, and a column for each
+    factor. None becomes an empty cell; lists are joined by `; `."""
     factors = factor_names(summary.scenario for summary in summaries)
     names = [field.name for field in fields(Summary) if field.name != "scenario"]
     rows = [[*(PREFIX + factor for factor in factors), *names]]

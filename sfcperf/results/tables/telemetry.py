@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 MONITOR_COST = "monitor_cpu_s"
 """The metric under which monitors report their own CPU time (sfcperf.passive.base)."""
 MONITOR_CORES = "monitor_cpu_cores"
-"""That of the CPUs that they used while the probe measured; few monitors report it."""
+"""The metric under which monitors report how many CPUs they used while the probe measured; few
+monitors report it."""
 OF_MONITORS = (MONITOR_COST, MONITOR_CORES)
-"""What monitors say of themselves, not of the system: once per trial."""
+"""Metrics that monitors report about themselves, not about the system, once per trial."""
 
 TELEMETRY = TrialRows(
     {
@@ -33,24 +34,25 @@ TELEMETRY = TrialRows(
 
 
 def read_metrics(path: Path, metrics: Sequence[str]) -> pyarrow.Table:
-    """The rows of some metrics. Raises InputError if the file is damaged."""
+    """Return the rows of some metrics. Raises InputError if the file is damaged."""
     return TELEMETRY.read(path, filters=[("metric", "in", list(metrics))])
 
 
 def monitor_cpu_s(path: Path) -> dict[str, float]:
-    """Monitor -> CPU time that it used in the whole run, seconds; empty without the file. Raises
-    InputError if the file is damaged."""
+    """Return monitor -> CPU time that it used in the whole run, seconds; empty if the file does not
+    exist. Raises InputError if the file is damaged."""
     return {name: sum(values) for name, values in _of_monitors(path, MONITOR_COST).items()}
 
 
 def monitor_cpu_cores(path: Path) -> dict[str, float]:
-    """Monitor -> CPUs that it used while probes measured, mean of all trials; without those that do
-    not report it, and empty without the file. Raises InputError if the file is damaged."""
+    """Return monitor -> CPUs that it used while probes measured, the mean of all trials. Monitors
+    that do not report it are missing; empty if the file does not exist. Raises InputError if the
+    file is damaged."""
     return {name: fmean(values) for name, values in _of_monitors(path, MONITOR_CORES).items()}
 
 
 def _of_monitors(path: Path, metric: str) -> dict[str, list[float]]:
-    """Monitor -> what it said of itself, trial by trial."""
+    """Return monitor -> the values of a metric that it reported about itself, trial by trial."""
     if not path.is_file():
         return {}
     import pyarrow
@@ -61,7 +63,7 @@ def _of_monitors(path: Path, metric: str) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     columns = ["metric", "source", "value"]
     with reading(path), arrow_input(path) as source_file:
-        # By batches, so that a large file need not be in memory.
+        # The file is read in batches, so that a large one need not be in memory.
         file = pyarrow.parquet.ParquetFile(source_file, read_dictionary=["metric", "source"])
         for batch in file.iter_batches(columns=columns):
             own = batch.filter(pyarrow.compute.equal(batch["metric"], metric))

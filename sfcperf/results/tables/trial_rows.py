@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 
 _OF_TRIAL = ("trial_id", "scenario_id", "scenario")
 _ROWS_PER_GROUP = 100_000
-"""Rows of a merged file that readers take at a time. A group per trial would double the size of
-the file and make queries of thousands of trials several times slower."""
+"""Largest number of rows in a row group of a merged file. A group for each trial would double the
+size of the file, and make queries of thousands of trials several times slower."""
 _ROWS_PER_BATCH = 1 << 15
 _ROWS_OF_ANY_FILE = 1_000_000
 _LEAST_BYTES_PER_ROW = 2
-"""A row has at least a time and a value of its own, 5 to 15 bytes when compressed; a file that says
-the same in each row can unpack to a thousand times its size."""
+"""A file with more than _ROWS_OF_ANY_FILE rows is refused if it has fewer bytes per further row. A
+measured row has a time and a value of its own, 5 to 15 bytes when compressed; a file with the same
+in each row could unpack to a thousand times its size."""
 
 
 class TrialRows:
-    """A kind of such files. The columns of its own follow those of the trial: `trial_id`,
-    `scenario_id` and `scenario`, the levels of the factors as JSON text."""
+    """Reads and writes one kind of Parquet files with rows of trials. Columns of the trial come
+    first: `trial_id`, `scenario_id` and `scenario`, the levels of the factors as JSON text. Those
+    of the kind (`own`: name -> Arrow type) follow."""
 
     def __init__(self, own: Mapping[str, str]) -> None:
         self._own = own
@@ -38,15 +40,16 @@ class TrialRows:
         self.columns = tuple(self.types)
 
     def table(self, record: TrialRecord, rows: Sequence[Any]) -> pyarrow.Table:
-        """The rows of one trial: objects with an attribute for each column of their own. Raises
-        ValueError, TypeError or OverflowError for values that do not fit."""
+        """Return the rows of one trial as a table. `rows`: objects with an attribute for each
+        column of the kind. Raises ValueError, TypeError or OverflowError for values that do not
+        fit."""
         import pyarrow
 
         scenario = json.dumps(record.scenario, sort_keys=True)
         columns: list[list[Any]] = [
             [value] * len(rows) for value in (record.trial_id, record.scenario_id, scenario)
         ]
-        # Arrow refuses integers that a float does not hold exactly.
+        # Converted here, as Arrow refuses integers that a float does not hold exactly.
         columns += [
             [float(value) for value in values] if kind == "float64" else values
             for name, kind in self._own.items()
@@ -66,7 +69,8 @@ class TrialRows:
             pyarrow.parquet.write_table(table, file)
 
     def merge(self, parts: Sequence[Path], target: Path) -> Path | None:
-        """One file from many, some parts at a time; None without parts."""
+        """Make one file from the parts of trials, some of them at a time, and return its path; None
+        without parts."""
         import pyarrow
         import pyarrow.parquet
 
@@ -87,16 +91,16 @@ class TrialRows:
         return target
 
     def read(self, path: Path, filters: Any = None) -> pyarrow.Table:
-        """All rows of a file, or those that pyarrow's `filters` select. Raises InputError if it is
-        damaged."""
+        """Return all rows of a file, or those that pyarrow's `filters` select. Raises InputError if
+        the file is damaged."""
         import pyarrow.parquet
 
         with reading(path), arrow_input(path) as file:
             return pyarrow.parquet.read_table(file, schema=self._schema(), filters=filters)
 
     def check_rows(self, path: Path) -> None:
-        """Decode all rows, some at a time. Raises InputError if the file is damaged, or has more
-        rows than a file of its size can have of a measurement."""
+        """Check that all rows can be decoded, some at a time. Raises InputError if the file is
+        damaged, or has more rows than measurements can give a file of its size."""
         import pyarrow.parquet
 
         texts = [name for name, kind in self.types.items() if kind == "string"]
@@ -123,7 +127,7 @@ class TrialRows:
 
 
 def check(path: Path, columns: Sequence[str]) -> None:
-    """Raises InputError if a Parquet file is not readable or lacks a column; its rows are not
+    """Raise InputError if a Parquet file is not readable or lacks a column; its rows are not
     read."""
     import pyarrow.parquet
 
@@ -135,7 +139,7 @@ def check(path: Path, columns: Sequence[str]) -> None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Raises InputError if reading a Parquet file fails."""
+    """Turn the errors of reading a Parquet file into InputError."""
     import pyarrow
 
     try:

@@ -18,7 +18,7 @@ app = group("Compute what more CPU cores would do for heavy_hitter.")
 _PROBE = "heavy_hitter_throughput"
 _FACTORS = ("cores", "frame_bytes")
 _Rates = dict[int, list[float]]
-"""Cores -> packets per second in each trial."""
+"""Number of cores -> packets per second in each trial."""
 
 
 @app.command("model")
@@ -75,7 +75,8 @@ def _numbers(text: str) -> list[int]:
 
 
 def _measured(store: RunStore) -> Mapping[tuple[str, int], _Rates]:
-    """(Engine, frame) -> rates. Raises InputError for a run without the probe and its factors."""
+    """Return (engine, size of frames in bytes) -> measured rates. Raises InputError for a run
+    without the probe and its factors."""
     found: dict[tuple[str, int], _Rates] = defaultdict(lambda: defaultdict(list))
     for record in store.trials():
         levels = record.scenario

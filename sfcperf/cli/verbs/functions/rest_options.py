@@ -19,7 +19,7 @@ TokenFileOption = Annotated[
 
 
 def rest_address(option: str) -> Any:
-    """The option of this name that says where the interface listens."""
+    """Return the option with this name that says where the REST interface listens."""
     return typer.Option(
         option,
         metavar="ADDRESS",

@@ -110,7 +110,7 @@ def simulate(
 
 
 def _check_share(threshold: float) -> None:
-    # The register counts in units of 2^-32.
+    # The data plane's register holds the share in units of 2^-32.
     if not 2**-32 <= threshold < 1:
         raise InputError(
             f"{threshold} is no share", where="--threshold", allowed="2^-32 to less than 1"
@@ -210,7 +210,7 @@ def generate_trace(
                 strict_stdout().buffer.write(part)
             strict_stdout().flush()
         except BrokenPipeError:
-            # A reader that has seen enough is no error.
+            # A reader that has seen enough has gone: that is no error.
             drop_stdout()
         return
     target = Path(out)

@@ -112,7 +112,8 @@ def replay(
 
 
 def _check(copy: PackageCopy, keys: Keys, max_bytes: int) -> None:
-    """Show or run only packages that pass verification."""
+    """Verify the package. Raises InputError if a check fails: such a package is neither shown nor
+    run."""
     from sfcperf.package.verify import verify_copy
 
     found = verify_copy(copy, keys, max_bytes=max_bytes)
@@ -148,7 +149,8 @@ def _replay(
     *,
     as_json: bool,
 ) -> int:
-    """The verdict's exit code, or that of a run which came to nothing."""
+    """Replay and judge the runs; return the worst exit code of the verdicts, or that of the first
+    run that did not complete."""
     from sfcperf.package.replay.repeat import keep_for_later, together
 
     groups = together(runs)
@@ -172,8 +174,8 @@ def _replay(
 def _run_all(
     package: Package, runs: list[PreparedReplay], kept: Path, options: ReplayOptions
 ) -> list[RunStore] | int:
-    """The replays of one packaged run, or of each run of a campaign; or the exit code of the first
-    that did not complete."""
+    """Replay one packaged run, or each run of a campaign; return the runs, or the exit code of the
+    first that did not complete."""
     from sfcperf.package.replay.repeat import run_or_resume
     from sfcperf.results.campaigns import Repeat, new_campaign
 

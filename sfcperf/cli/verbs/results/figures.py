@@ -126,7 +126,7 @@ def figures(
     data = open_runs(runs or [LATEST], results, label)
     for run in data:
         if run.workflow_problem:
-            # Before the paths, which other programs may read.
+            # Said on stderr, before the paths on stdout, which other programs may read.
             say(f"{run.label}: the figures of its workflow are unavailable: {run.workflow_problem}")
     request = FigureRequest(
         tuple(figure or ()),

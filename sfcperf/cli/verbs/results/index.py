@@ -115,7 +115,8 @@ def _send(store: RunStore, target: Target, retry_s: float) -> None:
 
 
 def _send_waiting(retry_s: float) -> None:
-    """Try each; one that fails, or cannot be read, does not hold up the others."""
+    """Try to send each run that waits in the spool. One that fails, or cannot be read, does not
+    hold up the others; in the end, EnvironmentLacks is raised for all that still wait."""
     from sfcperf.cli.sending import sending_bar, show_sent
     from sfcperf.elasticsearch.delivery import deliver_waiting
     from sfcperf.elasticsearch.spool import Spool

@@ -75,6 +75,6 @@ def _content(prefix: str) -> str:
     from sfcperf.elasticsearch.target import target
     from sfcperf.kibana import ndjson, saved_objects
 
-    # Checks the prefix, which is part of names on the server.
+    # Called only to check the prefix, which becomes part of names on the server.
     target(["http://127.0.0.1:9200"], prefix=prefix)
     return ndjson(saved_objects(prefix))

@@ -57,8 +57,9 @@ def query(
 
 
 def _split(words: list[str]) -> tuple[list[str], str | None]:
-    """Runs, and the SQL: a last word that has white space in it (as every query has, and names of
-    runs have not), or `-`."""
+    """Split the words of the command line into runs and SQL (None if there is none). The SQL is the
+    last word if it contains white space: every query does, and names of runs do not. If the last
+    word is `-`, the SQL comes from stdin."""
     if not words:
         return [], None
     last = words[-1]
@@ -114,7 +115,7 @@ def _list_views(database: RunDatabase) -> None:
 
 
 def _name(column: str) -> str:
-    """As it is written in SQL."""
+    """Return a column's name as it is written in SQL: quoted if necessary."""
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", column) is not None
     return column if plain else '"' + column.replace('"', '""') + '"'
 
@@ -137,7 +138,7 @@ def _answer(
                 write_text(rows, format_.value, strict_stdout())
                 strict_stdout().flush()
         except BrokenPipeError:
-            # A reader that has seen enough (`| head`) is no error.
+            # A reader that has seen enough (`| head`) has gone: that is no error.
             drop_stdout()
         return
     for store in stores:

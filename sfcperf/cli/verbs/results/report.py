@@ -78,7 +78,7 @@ def _of_one(run: str, results: Path) -> None:
 
     store = read_run(run, results)
     store.check_writable()
-    # A damaged folder is the user's to know about, not a failed step.
+    # Read first, so that a damaged folder is reported as such, and not as a failed step.
     store.manifest()
     store.trials()
     problems = [*publishing.analyse(store), *publishing.publish_report(store)]
@@ -95,7 +95,7 @@ def _served(run: str, results: Path, port: int) -> None:
     from sfcperf.report.serving import ADDRESS, report_server
 
     store = read_run(run, results)
-    # A damaged folder is known now, not when a browser asks.
+    # Read now, so that a damaged folder is reported here, and not when a browser asks.
     store.manifest()
     store.trials()
     with report_server(store, port) as server:

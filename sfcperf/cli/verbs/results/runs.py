@@ -15,7 +15,8 @@ def runs(results: ResultsOption = RESULTS) -> None:
     from sfcperf.results.runs import RunInfo, list_runs
 
     def status(run: RunInfo) -> str:
-        """A run that says `running` and on whose folder nobody works was killed."""
+        """Return the status of a run. One that says `running`, and whose folder nobody has locked,
+        was killed."""
         return "killed" if run.status == "running" and not is_held(run.folder) else run.status
 
     table = Table(box=None, pad_edge=False)
@@ -24,7 +25,7 @@ def runs(results: ResultsOption = RESULTS) -> None:
     table.add_column("started", no_wrap=True)
     for count in ("valid", "untrusted", "failed"):
         table.add_column(count, justify="right")
-    # There is no default folder before the first run.
+    # Before the first run, the default folder does not exist: that is no error.
     found = list_runs(results) if results != RESULTS or results.exists() else []
     if any(run.repeat for run in found):
         table.add_column("repeat", no_wrap=True)
