@@ -150,7 +150,8 @@ def cpu_times(stat: str) -> dict[int, CpuTimes]:
 
 def process_time(stat: str) -> ProcessTime | None:
     """Parse /proc/PID/stat. None for a process that has ended, and for a kernel thread: that may
-    work for the run itself (ksoftirqd handles its packets), so its time is nobody else's."""
+    work for the run itself (ksoftirqd handles its packets), so its time must not count as that of
+    others."""
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 20 or int(fields[6]) & _KERNEL_THREAD:
         return None

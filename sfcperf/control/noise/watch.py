@@ -19,7 +19,7 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.results.records import TrialRecord
 
 ROOT = Path("/")
-"""Folder below which /proc and /sys are read; tests set another one."""
+"""Folder below which /proc and /sys are read."""
 QUIET_SAMPLES = 10
 """How many times the run queue is looked at before a measurement."""
 QUIET_INTERVAL_S = 0.005
@@ -27,8 +27,8 @@ LOAD_S = 0.2
 """How long the CPUs are kept busy for a reading under load. An idle CPU wants no time, so none can
 be stolen from it: only a busy one shows steal."""
 SETTLE_S = 0.1
-"""Pause between the measurement and the reading after it. It is as long as a period of the kernel's
-CPU quotas, so that quota which the measurement used up is not taken for steal."""
+"""Pause between the measurement and the reading after it. It is a period of the kernel's CPU
+quotas, so that the quota that the measurement used up does not count against the machine."""
 LEAST_LOAD_S = 0.01
 """Least time under load for each CPU: a clock tick, the step of the steal counter."""
 MOST_PROCESSES = 1500
