@@ -1,8 +1,8 @@
 """Private folders: for files that a process keeps on disk only while it lives.
 
-$SFCPERF_STATE_DIR (root: /var/lib/sfcperf, others: $XDG_STATE_HOME/sfcperf) private-XXXXXXXX/
-readable by its user alone, and locked by its process beside path of another folder that goes with
-it
+    $SFCPERF_STATE_DIR (root: /var/lib/sfcperf, others: $XDG_STATE_HOME/sfcperf)
+      private-XXXXXXXX/    readable by its user alone, and locked by its process
+        beside             path of another folder that goes with it
 
 A folder whose lock can be taken belongs to a dead process: `sfcperf clean` removes it.
 """
