@@ -33,17 +33,17 @@ _REASONS = {
     "Invalid control character at": "line breaks and tabs in strings are written \\n and \\t",
     "Extra data": "the document ends before this",
 }
-"""What Python says -> in words, at the place that it names."""
+"""Message of Python's json -> the same in the user's words, at the place that it names."""
 
 
 class _Duplicate(dict[str, Any]):
-    """An object with a duplicate key."""
+    """An object with a duplicate key, which `clean` reports with its path."""
 
     key: str
 
 
 def read_document(path: Path, what: str = "workflow") -> dict[str, Any]:
-    """The JSON object in a file; `what` names it in messages.
+    """Read the JSON object in a file; `what` names it in messages.
 
     Raises InputError (`where`: the file, for a syntax error with line and column) or WorkflowError
     (`where`: JSON pointer).
@@ -55,7 +55,8 @@ def read_document(path: Path, what: str = "workflow") -> dict[str, Any]:
 
 
 def parse(text: str, source: str) -> Any:
-    """JSON text as values for `clean`. Raises InputError with line and column."""
+    """Parse JSON text to values that `clean` has to check. Raises InputError with line and
+    column."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except json.JSONDecodeError as error:
@@ -68,6 +69,7 @@ def parse(text: str, source: str) -> Any:
 
 
 def _why(text: str, error: json.JSONDecodeError) -> str:
+    """Say in words why text is not JSON."""
     if not text.strip():
         return "the file is empty"
     if reason := _not_in_json(text, error.pos):
@@ -78,7 +80,7 @@ def _why(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _not_in_json(text: str, at: int) -> str | None:
-    """What other formats have and JSON has not, if that is at this place."""
+    """Name what other formats have and JSON has not, if that is at this place; None otherwise."""
     rest = text[at : at + 2]
     if rest in ("//", "/*") or rest[:1] == "#":
         return "it has no comments; a `description` can take their place"
@@ -90,8 +92,8 @@ def _not_in_json(text: str, at: int) -> str | None:
 
 
 def clean(value: Any) -> Any:
-    """A deep copy in plain JSON types. Raises WorkflowError for values that are not allowed, or if
-    there are too many of them."""
+    """Copy a value in plain JSON types. Raises WorkflowError for values that are not allowed, or if
+    there are too many."""
     findings = Findings()
     copy = _clean(value, (), findings)
     findings.raise_any()
