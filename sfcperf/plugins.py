@@ -266,6 +266,8 @@ def _forget() -> None:
 
 
 def _load(kind: str, point: EntryPoint) -> Any:
+    """Import a plug-in, and check that it keeps the contract of its kind. Raises
+    EnvironmentLacks."""
     try:
         plugin = point.load()
     except Exception as error:

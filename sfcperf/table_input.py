@@ -62,6 +62,7 @@ def _text(content: bytes, path: str) -> io.TextIOWrapper:
 
 
 def _rows(text: io.TextIOWrapper, path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that have any text, each with its first line's number. Raises InputError."""
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     line = 1
     try:

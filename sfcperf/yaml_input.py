@@ -151,6 +151,8 @@ class _Budget:
             self._refuse("has an alias without an anchor", event)
 
     def _add(self, size: _Size, event: yaml.Event) -> None:
+        """Count values; refuse the document if any limit is exceeded. `depth` is that of an alias's
+        content."""
         self.values += size.values
         self.characters += size.characters
         if self.open:

@@ -68,6 +68,8 @@ def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
 
 
 def _clean(states: StateDir, run_id: str, dry_run: bool) -> CleanupResult:
+    """Claim one run, and undo it if it is dead. Its errors become a result, so that other runs are
+    still undone."""
     try:
         state = states.claim(run_id)
     except RunInProgress:

@@ -109,6 +109,8 @@ class Drivers:
     def _described(
         self, owner: int, infrastructure: Infrastructure, facts: Mapping[str, Any]
     ) -> dict[str, Any]:
+        """One infrastructure for the manifest: its driver, the variants that use it, its tag and
+        facts."""
         scenarios = self._workflow.scenarios
         of_driver = [s for s in scenarios if self._workflow.infrastructure_of(s) == infrastructure]
         return {

@@ -80,6 +80,8 @@ class Interrupts(ExitStack):
         return Interrupted(self.requested)
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
+        """Handle a signal: the first one is noted and wakes waits, and further ones only get a
+        message."""
         if self.requested is not None:
             with suppress(OSError):
                 os.write(2, b"sfcperf: already stopping; what was built is being removed\n")

@@ -73,6 +73,8 @@ class Session:
             return self._run()
 
     def _run(self) -> Outcome:
+        """Measure, analyse and publish. However that ends, note it in run.json, and release the
+        run's state."""
         try:
             self._measure()
             not_made = [*self._analyse(), *self._publish()]

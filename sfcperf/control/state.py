@@ -223,6 +223,8 @@ class StateDir:
         return self._runs / run_id
 
     def _make(self, run_id: str) -> RunState:
+        """Make and lock the state folder of a run. If it exists already, another process has just
+        made it."""
         folder = self._folder(run_id)
         try:
             folder.mkdir(mode=0o700)

@@ -61,6 +61,7 @@ def warnings(workflow: Workflow) -> list[str]:
 
 
 def _of_descriptors(workflow: Workflow) -> list[str]:
+    """A warning for each VNF descriptor of the workflow that asks for something nobody uses."""
     found: dict[str, None] = {}
     for scenario in workflow.scenarios:
         here = not _driver(workflow.infrastructure_of(scenario)).elsewhere

@@ -44,6 +44,8 @@ def refuse_unmet(requirements: Iterable[Requirement]) -> None:
 
 
 def _of_workflow(workflow: Workflow) -> Iterator[Requirement]:
+    """Yield the requirements behind `of_workflow`. What this kernel must have is left out for
+    scenarios on other infrastructures."""
     for infrastructure in workflow.infrastructures:
         driver = plugins.load("driver", infrastructure.driver)
         yield from driver.requirements(infrastructure.config)

@@ -166,6 +166,8 @@ def _report_unplaced(report: Report, what: str, where: str) -> None:
 
 
 def _match(value: Mapping[str, Any], report: Report) -> Match:
+    """Build what the classifier matches; report prefixes that are none, and ports of a protocol
+    without ports."""
     path = ("chain", "classifier", "match")
     match = Match(**value)
     for key in ("source", "destination"):
@@ -234,6 +236,7 @@ def _check_address(prefix: str | None, key: str, endpoint: EndpointSpec, report:
 def _check_probe(
     probe: ProbeSpec, protocols: frozenset[str], chain: ChainSpec, report: Report
 ) -> None:
+    """Report a probe whose protocol or port the classifier does not match."""
     match = chain.match
     path = ("probes", probe.index)
     if match.ip_proto != "any" and match.ip_proto not in protocols:

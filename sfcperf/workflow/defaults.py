@@ -15,6 +15,8 @@ def with_defaults(schema: Mapping[str, Any], value: Mapping[str, Any]) -> dict[s
 
 
 def _filled(schema: Any, value: Any, root: Mapping[str, Any]) -> Any:
+    """Copy a value with the defaults of its schema filled in; `root` is where local references
+    start."""
     schema = _followed(schema, root)
     if not isinstance(schema, Mapping):
         return deepcopy(value)

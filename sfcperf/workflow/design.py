@@ -44,6 +44,7 @@ def _stop_when(value: Mapping[str, Any] | None, rounds: int, findings: Findings)
 
 
 def _check_trials(design: Design, scenarios: Sequence[Scenario], findings: Findings) -> None:
+    """Report a design that plans too many trials for one workflow."""
     in_round = sum(len(scenario.probes) for scenario in scenarios)
     trials = in_round * (design.rounds + design.warmup_rounds)
     if trials > MAX_TRIALS:

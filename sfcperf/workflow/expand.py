@@ -203,6 +203,8 @@ def _level(value: Any, path: pointer.Path) -> Level:
 def _check_references(
     document: Mapping[str, Any], factors: Mapping[str, Any], findings: Findings
 ) -> None:
+    """Report references that are unfinished, unknown or where nothing varies, and factors that none
+    refers to."""
     used: set[str] = set()
     for section, content in document.items():
         for path, text in strings(content, (section,)):
@@ -245,6 +247,8 @@ def _check_size(
     variants: int,
     findings: Findings,
 ) -> None:
+    """Report sections that would be too large with all levels. It is computed before anything is
+    expanded."""
     sizes = {
         section: limits.expanded_size(document[section], factors, names_in)
         for section in VARYING

@@ -101,6 +101,8 @@ def _preset(presets: Mapping[str, Mapping[str, Any]], wanted: Any) -> list[Overr
 def _apply_profile(
     document: dict[str, Any], profile: Profile, driver: str | None, overrides: list[Override]
 ) -> None:
+    """Replace the infrastructure by the profile's. Raises InputError if other options contradict
+    it."""
     option = f"--profile {profile.source}"
     if driver is not None and driver != profile.driver:
         raise InputError(
@@ -224,6 +226,7 @@ def _no_such_path(
     allowed: str | None = None,
     hint: str | None = None,
 ) -> InputError:
+    """The error for a path that ends at `depth`; it names the part that exists."""
     nearest = pointer.to_pointer(override.path[:depth])
     named = f"{nearest} exists, but it" if nearest else "the workflow"
     return InputError(

@@ -160,6 +160,7 @@ def _scenario(scenario: Scenario) -> dict[str, Any]:
 
 
 def _round(workflow: Workflow, number: int, *, warmup: bool) -> dict[str, Any]:
+    """A round as plan.json has it: its trial groups (`visits`) in order, with their trial ids."""
     block_of = {
         scenario.id: index
         for index, block in enumerate(scenario_blocks(workflow))

@@ -78,6 +78,8 @@ class _Builder:
         self.descriptors: dict[str, Path] = {}
 
     def scenarios(self) -> tuple[Scenario, ...]:
+        """Build the scenarios in order. It stops early when so many errors were found that more
+        would not be shown."""
         built = []
         for index, combination in enumerate(self._expansion.combinations()):
             scenario = self._scenario(f"s{index:03d}", combination)
@@ -88,6 +90,7 @@ class _Builder:
         return tuple(built)
 
     def _scenario(self, scenario_id: str, combination: Combination) -> Scenario | None:
+        """Build one scenario; None if it has errors, which are reported."""
         report = self._report(combination)
         topology = self._section("topology", combination, "T1", build_topology)
         vnfs = self._section("vnfs", combination, {}, self._vnfs)
@@ -125,6 +128,8 @@ class _Builder:
         return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
 
     def _vnf(self, name: str, value: Mapping[str, Any], report: Report) -> chains.Vnf:
+        """Build a VNF. Its resources are those of the workflow, or else of its descriptor, or else
+        the default."""
         path = ("vnfs", name)
         type_name = value["type"]
         vnfd = (self._folder / value["vnfd"]).resolve() if "vnfd" in value else None
@@ -187,6 +192,7 @@ class _Builder:
 
 
 def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, ...]:
+    """Build the probes of a scenario, and report labels that results could not tell apart."""
     specs = []
     for index, entry in enumerate(value):
         name = entry["probe"]

@@ -63,6 +63,7 @@ def build_topology(value: str | Mapping[str, Any], report: Report) -> Topology:
 
 
 def _links(links: list[Mapping[str, Any]], names: list[str], report: Report) -> tuple[Link, ...]:
+    """Build the links; report nodes that do not exist, loops and duplicates."""
     built: dict[frozenset[str], Link] = {}
     for index, link in enumerate(links):
         path = ("topology", "links", index, "between")

@@ -143,6 +143,7 @@ def _in_words(error: Failure) -> Iterator[SchemaViolation]:
 
 
 def _simple(error: Failure) -> SchemaViolation:
+    """Say in words what one keyword of the schema does not allow."""
     wanted, keyword = error.validator_value, str(error.validator)
     value = _shown(error.instance)
     path = tuple(error.absolute_path)

@@ -235,6 +235,7 @@ def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError
 def _check_probes(
     wanted: Mapping[str, frozenset[Any]], reported: Mapping[str, frozenset[Any]], findings: Findings
 ) -> None:
+    """Report probes of a variant whose labels or metrics differ from those of the first variant."""
     if wanted.keys() != reported.keys():
         findings.add(
             "/probes",

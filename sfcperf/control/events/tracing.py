@@ -78,6 +78,7 @@ def _has_sdk() -> bool:
 
 
 def _send(spans: Sequence[Span], exporters: Sequence[EntryPoint], listener: Listener) -> None:
+    """Send the spans by each exporter. What fails is told as a message."""
     if not spans:
         return
     from opentelemetry.sdk.trace.export import SpanExportResult
@@ -107,6 +108,8 @@ def _finished(spans: Sequence[Span]) -> list[Any]:
     collected: list[ReadableSpan] = []
 
     class SpanCollector(SpanProcessor):
+        """Keeps the ended spans, in their order."""
+
         def on_end(self, span: ReadableSpan) -> None:
             collected.append(span)
 

@@ -82,6 +82,7 @@ class ChainDeployment:
     def _facts(
         self, deployment: Deployment, proof: TraversalProof, evidence: str
     ) -> dict[str, Any]:
+        """What the record of each trial says about the deployment."""
         seen = proof.forward + proof.reverse
         # If packets were seen at SFs and none had an SPI, the infrastructure chains by other means
         # than NSH.

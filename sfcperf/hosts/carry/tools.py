@@ -210,6 +210,7 @@ def _refuse_too_small(
 
 
 def _check(host: Host, folders: list[str]) -> None:
+    """Raise DeploymentError if the host cannot run the programs of these trees."""
     argv = ["sh", "-c", _CHECK, "sh", str(host.workdir), *folders]
     done = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S, check=False)
     if done.returncode != 0:

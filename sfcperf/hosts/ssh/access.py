@@ -127,6 +127,8 @@ async def connect(
     offered: list[SSHKey] = []
 
     class Judge(asyncssh.SSHClient):
+        """Accepts only pinned keys, and keeps the key that was offered for the message."""
+
         def validate_host_public_key(self, host: str, addr: str, port: int, key: SSHKey) -> bool:
             offered.append(key)
             return any(key.public_data == each.public_data for each in trusted)

@@ -50,6 +50,8 @@ class SshConversation(Conversation):
             call(self._close())
 
     async def _ask(self, question: bytes, timeout_s: float) -> bytes:
+        """Send the question and wait for a whole line. A line without an end means that the command
+        has ended."""
         self._session.write(question)
         try:
             answer = await asyncio.wait_for(self._answers.line(), timeout_s)

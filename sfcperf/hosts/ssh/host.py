@@ -207,6 +207,8 @@ class SshHost(Host):
     async def _run(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> CompletedCommand:
+        """Run a command to its end. If time is over or the wait is cancelled, the command is killed
+        on the host."""
         from sfcperf.hosts.ssh.session import Output
 
         out, err = Output(), Output()

@@ -124,6 +124,8 @@ class Pool:
             return link
 
     async def _open(self) -> Link:
+        """Open a further connection, through the jump host if there is one. Raises MeasurementError
+        if there are too many."""
         self._links = [link for link in self._links if not link.closed]
         if len(self._links) >= _MOST_LINKS:
             raise MeasurementError(

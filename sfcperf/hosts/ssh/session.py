@@ -188,6 +188,7 @@ class Session(SSHClientSession[bytes]):
         asyncio.get_running_loop().call_later(delay_s, self._channel.close)
 
     def _finish(self) -> None:
+        """Settle all futures, once: the channel is closed, so nothing more comes."""
         if self.ended.done():
             return
         self.lost = self.told is None and not self._eof

@@ -31,8 +31,8 @@ most."""
 
 @dataclass(frozen=True)
 class Broker:
-    """Topics from which records come, and to which verdicts go. All have the same number of
-    partitions."""
+    """The broker, and its topics: records come from one, verdicts and dead letters go to the
+    others. All topics have the same number of partitions."""
 
     bootstrap: str
     """ADDRESS:PORT of brokers, separated by commas."""

@@ -77,6 +77,8 @@ class SpeedLayer:
         self._consumer.close()
 
     def _classify(self, taken: Sequence[Message]) -> None:
+        """Answer a batch of messages, wait until the broker has the answers, and then commit.
+        Raises NotDelivered."""
         messages = [message for message in taken if message.error() is None]
         good: list[tuple[Message, Record]] = []
         for message in messages:

@@ -93,6 +93,7 @@ class SupervisedProcess:
     # --- in the thread ---
 
     def _watch(self) -> None:
+        """Start the process again whenever it has ended, until `stop` or MOST_RESTARTS."""
         try:
             while not self._stopping.wait(_LOOK_S):
                 if self._process is None or self._process.poll() is None:
@@ -106,6 +107,8 @@ class SupervisedProcess:
             self._problem = f"{self._name} cannot be started again: {why}"
 
     def _again(self) -> None:
+        """Start the process again after it has ended; note a problem instead if that was too
+        often."""
         assert self._process is not None
         status = self._process.poll()
         # The process has ended; `stop` also ends processes that it may have started.

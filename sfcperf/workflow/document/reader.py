@@ -118,6 +118,8 @@ def _read(path: Path, what: str) -> str:
 
 
 def _object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs. One with a duplicate key is marked, since its path is not known
+    here."""
     result: dict[str, Any] = {}
     repeated: str | None = None
     for key, value in pairs:
@@ -136,6 +138,7 @@ def _integer(literal: str) -> int | float:
 
 
 def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
+    """Copy a value in plain JSON types; add what is not allowed to the findings."""
     if len(at) > MAX_DEPTH:
         findings.add(at, "nested too deeply", allowed=f"up to {MAX_DEPTH} levels")
         return None
@@ -175,6 +178,8 @@ def _clean_number(value: int | float, at: pointer.Path, findings: Findings) -> i
 
 
 def _check_text(text: str, at: pointer.Path, findings: Findings, what: str) -> None:
+    """Report control characters and lone surrogates. Only the document's `description` may have
+    line breaks and tabs."""
     lines = at == ("description",) and what == "string"
     bad = [
         character

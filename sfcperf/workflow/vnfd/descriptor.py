@@ -117,6 +117,8 @@ def _parse(tree: dict[str, Any]) -> Any:
 
 
 def _descriptor(tree: Mapping[str, Any], template: Any) -> Descriptor:
+    """Collect what a run needs from the tree and the parser's template. Sizes of all VDUs are added
+    up."""
     stated = [_sizes(node) for node in template.nodetemplates]
     totals, open_sizes = {}, set()
     for field, read in _READ.items():

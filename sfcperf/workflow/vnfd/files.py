@@ -118,6 +118,7 @@ def _read(file: Path, left: int) -> bytes:
 
 
 def _file(folder: Path, path: Path, max_bytes: int, max_values: int) -> DescriptorFile:
+    """Read one file, and check its sections and imports. Raises InputError."""
     file = folder / path
     content = _read(file, max_bytes)
     tree = yaml_input.loads(content, f"{_WHAT} {file}", max_values=max_values)

@@ -70,6 +70,8 @@ class ServingLayer:
         self._ask("PUT", "/session", session)
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request. It is repeated while the process cannot be reached, which may be starting
+        again."""
         import requests
 
         def ask() -> Any:

@@ -118,6 +118,8 @@ class Policy:
         return known
 
     def _forget_oldest(self) -> None:
+        """Forget the flow with the oldest verdict, and take it out of the counts of its
+        addresses."""
         key, known = self._flows.popitem(last=False)
         source, other = known.source, _other(key, known.source)
         self._addresses[source].attacks -= known.bad

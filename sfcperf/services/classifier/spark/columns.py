@@ -144,6 +144,7 @@ def _column(name: str) -> Column:
 
 
 def _headers() -> list[Column]:
+    """Headers of a dead letter: which record it was, and why it is none."""
     from pyspark.sql import functions as f
 
     cut = f.octet_length("value") > LARGEST_LETTER_BYTES

@@ -70,6 +70,8 @@ def _features(string: str) -> str:
 
 
 def _fields(string: str, name: str) -> dict[str, str]:
+    """Pattern of each field of a record. `string` and `name` are patterns of strings: with or
+    without escapes."""
     return {
         "version": "1",
         "source": name,

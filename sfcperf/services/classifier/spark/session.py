@@ -36,6 +36,7 @@ def session(parameters: Mapping[str, Any], work: Path) -> SparkSession:
 
 
 def _settings(parameters: Mapping[str, Any], work: Path) -> Mapping[str, str]:
+    """Spark's configuration; properties that the user gives come last, and so take precedence."""
     here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return {
         "spark.jars": ",".join(str(jar) for jar in sorted(jars.folder(JARS).glob("*.jar"))),

@@ -113,6 +113,8 @@ class Stream:
         replace_file(self._file, json.dumps(self._state))
 
     def _messages(self) -> DataFrame:
+        """Read the topic of records as a stream, from the checkpoint's place or else from the
+        beginning."""
         reader = self._spark.readStream.format("kafka").options(
             **_CLIENT,
             **{
@@ -131,6 +133,7 @@ class Stream:
         return columns.answered(judged, self._model.labels, self._broker)
 
     def _written(self, answers: DataFrame) -> StreamingQuery:
+        """Start the query that writes the answers to Kafka."""
         writer = (
             answers.writeStream.format("kafka")
             .options(**_CLIENT)
@@ -161,6 +164,7 @@ class Stream:
                     self._again()
 
     def _again(self) -> None:
+        """Note that the query has failed, and start it again."""
         assert self._query is not None
         self._failed(self._query.exception())
         self._note(restarts=self._state["restarts"] + 1)
