@@ -105,7 +105,7 @@ class WorkflowError(InputError):
 
     @property
     def all(self) -> tuple[WorkflowError, ...]:
-        """This finding and the others."""
+        """This finding and those in `others`."""
         return (self, *self.others)
 
 
@@ -141,7 +141,8 @@ def errors_as(
     context: str = "",
     where: str | None = None,
 ) -> Iterator[None]:
-    """Inside, an error of one of `kinds` becomes one of `kind`; see SfcperfError.as_kind."""
+    """Turn an error of one of `kinds` into one of `kind` while the block lasts; see
+    SfcperfError.as_kind."""
     try:
         yield
     except kinds as error:
@@ -157,8 +158,9 @@ def system_errors_as(
     hint: str | None = None,
     prefer_filename: bool = False,
 ) -> Iterator[None]:
-    """Inside, an OSError becomes an error of this kind: the message, and what the system says.
-    With `prefer_filename`, its place is the file that the system names, if it names one."""
+    """Turn an OSError into an error of this kind while the block lasts; its text is `message` and
+    what the system says. With `prefer_filename`, its place is the file that the system names, if it
+    names one."""
     try:
         yield
     except OSError as error:

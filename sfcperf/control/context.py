@@ -28,7 +28,7 @@ class Manifest:
         self.document = dict(document)
 
     def update(self, changes: Mapping[str, Any]) -> None:
-        """Set these keys and write."""
+        """Set these keys of the document and write the file."""
         self.document.update(changes)
         self._store.write_manifest(self.document)
 

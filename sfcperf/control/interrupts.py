@@ -36,10 +36,11 @@ class Interrupts(ExitStack):
         """Name of the first signal, None as long as none came."""
         self._cancellation = waiting.Cancellation(self._error)
         self._raises = False
-        """Inside `allowed_anywhere`: the handler itself raises."""
+        """Whether a signal raises at once, wherever it comes; see `allowed_anywhere`."""
 
     def __enter__(self) -> Interrupts:
-        # Handlers belong to the main thread; elsewhere the owner of the thread decides.
+        # Only the main thread can set handlers. In another thread, whoever started it has to handle
+        # signals.
         if threading.current_thread() is threading.main_thread():
             self.enter_context(waiting.woken_by_signals())
             for number in SIGNALS:

@@ -51,9 +51,10 @@ class LiveRun:
     """How many trials the run has: those of the plan, warm-up included, and those added to it so
     far."""
     done: int
-    """How many of them are recorded."""
+    """How many of the planned trials are recorded."""
     current: CurrentTrial | None
-    """None when no process executes the run, or when it is between two trials."""
+    """The trial that is under way; None between two trials, and when no process executes the
+    run."""
     is_alive: bool
     """Whether a process executes the run."""
     seen_at: datetime

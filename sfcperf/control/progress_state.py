@@ -27,7 +27,7 @@ class ProgressState:
         """Scenario -> (label, metric) -> round and value of each valid trial."""
         self._recorded: set[str] = set()
         self.records: list[TrialRecord] = []
-        """In the order in which they ended."""
+        """Records in the order in which the trials ended."""
         for record in records:
             self.add(record)
 

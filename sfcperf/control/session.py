@@ -30,7 +30,7 @@ from sfcperf.workflow.model import Workflow
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended."""
+    """How a run ended: its trials, its problems, and what could not be made of it."""
 
     store: RunStore
     trials: Mapping[str, int]
@@ -182,7 +182,7 @@ class Session:
             )
 
     def _analyse(self) -> list[str]:
-        """Analyse; returns what failed."""
+        """Analyse the run; return what failed."""
         self._drop_earlier_failures()
         self._enter("analysing")
         with self.timeline.phase("analysing"), self.interrupts.allowed_anywhere():
@@ -194,7 +194,7 @@ class Session:
         return not_made
 
     def _publish(self) -> list[str]:
-        """Publish; returns what failed."""
+        """Publish the run; return what failed."""
         self._enter("publishing")
         with self.timeline.phase("publishing"), self.interrupts.allowed_anywhere():
             not_made = publishing.publish(self.store, self.workflow.publish)
@@ -260,7 +260,7 @@ class Session:
                 self._enter(status)
 
     def _measured_text(self) -> str:
-        """`7 of 24 trials measured: 6 valid, 1 untrusted`."""
+        """How much was measured, e.g. `7 of 24 trials measured: 6 valid, 1 untrusted`."""
         counts = self.manifest.document["trials"]
         measured, planned = sum(counts.values()), ProgressState(self.workflow, ()).planned()[0]
         # Sequential stopping adds rounds that were not planned.

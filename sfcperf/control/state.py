@@ -125,7 +125,7 @@ class RunState:
             ) from error
 
     def journal(self) -> FileJournal:
-        """The journal. Raises InputError when it is damaged."""
+        """Open the journal. Raises InputError when it is damaged."""
         return FileJournal(self.folder / "journal.jsonl")
 
     @property
@@ -235,7 +235,7 @@ class StateDir:
         return state
 
     def _tags(self) -> set[str]:
-        """Tags of all sessions that may have left resources."""
+        """Tags of all sessions that may have left resources: they must not be used again."""
         return {tag for run_id in self.run_ids() for tag in self._tags_of(run_id)}
 
     def _tags_of(self, run_id: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ _ask_versions: ContextVar[bool] = ContextVar("ask_versions", default=False)
 
 @contextmanager
 def versions() -> Iterator[None]:
-    """Inside, `tool` also asks each tool for its version."""
+    """Let `tool` also ask each tool for its version while the block lasts."""
     token = _ask_versions.set(True)
     try:
         yield

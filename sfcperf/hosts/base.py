@@ -16,7 +16,7 @@ _STDERR_LINES_SHOWN = 5
 
 @dataclass(frozen=True)
 class CompletedCommand:
-    """A command that ended."""
+    """A command that has ended, with its exit status and outputs."""
 
     argv: tuple[str, ...]
     returncode: int

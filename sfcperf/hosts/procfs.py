@@ -104,7 +104,7 @@ def _local_ports(table: str, states: Collection[str] | None) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class ProcessStat:
-    """A process at a moment."""
+    """What the kernel says about a process at one moment."""
 
     pid: int
     command: str

@@ -63,7 +63,7 @@ class LookupCounts:
     timed: int
     """Packets for which the SFF measured its own processing time."""
     time_ns: int
-    """That time, summed over the timed packets."""
+    """The SFF's own processing time, summed over the timed packets."""
     traced: int
     """Packets that the SFF recognised from their lookup before this one."""
     away_ns: int
@@ -170,7 +170,7 @@ class Switch:
     interfaces: tuple[str, ...]
     """All ports of the switch: attachments and links."""
     exporter: FlowExporter | None = None
-    """None: it has neither sFlow nor IPFIX."""
+    """Exports by sFlow and IPFIX; None: the switch has neither."""
     openflow: str | None = None
     """Where the switch listens for further OpenFlow controllers, `unix:/path` or `tcp:address:port`
     on its host; None: nowhere."""
@@ -242,7 +242,7 @@ class Deployment:
     client: Endpoint
     server: Endpoint
     functions: tuple[ServiceFunction, ...]
-    """In chaining order; empty for a chain of length 0."""
+    """SFs in chaining order; empty for a chain of length 0."""
     hops: tuple[Hop, ...]
     meters: Mapping[str, Meter]
     """Meters by instance: each SF by its name. `client`, `server`, and `sff@NODE` for each SFF are

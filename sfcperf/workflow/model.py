@@ -16,7 +16,7 @@ class Node:
 
     name: str
     vcpus: int | None = None
-    """CPUs of the node; None: those of the machine."""
+    """Number of CPUs of the node; None: those of the machine."""
     memory_mib: int | None = None
 
 
@@ -56,7 +56,7 @@ class EndpointSpec:
     name: Literal["client", "server"]
     node: str
     resources: Resources | None = None
-    """None: it may use any."""
+    """Resources of its instance; None: it may use any."""
     address: str | None = None
     """IPv4 address; None: the driver chooses."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -248,7 +248,7 @@ class NoiseGate:
 
 @dataclass(frozen=True)
 class Design:
-    """The experiment's design."""
+    """The experiment's design: how often, in which order and until when its trials are measured."""
 
     rounds: int
     warmup_rounds: int
@@ -259,7 +259,7 @@ class Design:
     max_retries: int
     """How often a failed trial is retried."""
     noise_gate: NoiseGate | None = None
-    """None: noise is recorded, but causes no reruns."""
+    """None: noise is recorded, but no trial is excluded or run again for it."""
     centre: Literal["mean", "median"] = "median"
     """Which of the two describes the trials of one scenario, probe and metric."""
     rarest_mode: float = 0.1

@@ -12,7 +12,7 @@ from sfcperf.workflow.model import NoiseGate, ProbeSpec, Scenario, SentinelSpec,
 from sfcperf.workflow.schema import parameters_with_defaults
 
 SENTINEL_ID = "sentinel"
-"""Scenario id of the sentinel's deployment."""
+"""Id of the sentinel's scenario."""
 DEFAULT_PROBE: Mapping[str, Any] = {"probe": "ping", "count": 50, "interval_s": 0.01}
 DEFAULT_METRIC = "rtt_median_us"
 """Metric of the default probe. A few late echoes do not affect a median."""

@@ -29,9 +29,9 @@ class Span:
     parent: Span | None
     """The part around it; None for the run itself."""
     start_ns: int
-    """Unix time."""
+    """Start of the span, Unix time, ns."""
     end_ns: int
-    """Unix time; that of the start until the span has ended."""
+    """End of the span, Unix time, ns; that of the start until it has ended."""
     attributes: dict[str, Attribute] = field(default_factory=dict)
     error: str = ""
     """Why the part failed; empty if it did not."""

@@ -194,8 +194,8 @@ class TrialNoise:
         )
 
     def _steal(self, after: _Snapshot) -> dict[str, float | None]:
-        """Share of time stolen by the hypervisor: from the CPUs in use, and from all CPUs. The
-        resolution is a clock tick."""
+        """Share of time that the hypervisor stole from the CPUs in use and from all CPUs, and how
+        busy the former were. The resolution is a clock tick."""
         spans = {
             number: times - self._before.cpu[number]
             for number, times in after.cpu.items()

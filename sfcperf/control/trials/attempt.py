@@ -1,4 +1,4 @@
-"""One attempt at a trial."""
+"""Attempt: measures one trial once, and decides whether the result can be used."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Attempt:
     """By service: how much its counters grew until it had finished what was under way, and its
     notes."""
     unfinished: tuple[str, ...] = ()
-    """Why services doubt the trial."""
+    """Why services doubt the trial; empty if they do not."""
 
 
 def _health(run: RunContext, trial: PlannedTrial, deployment: Deployment) -> list[str]:

@@ -22,7 +22,7 @@ class ProvenChain:
 
     deployment: Deployment
     facts: Mapping[str, Any]
-    """For TrialRecord.deployment."""
+    """What each trial's record says about the deployment (TrialRecord.deployment)."""
 
 
 class ChainDeployment:

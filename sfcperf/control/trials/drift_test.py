@@ -24,7 +24,8 @@ class DriftTest:
     """How far the reading is from the reference, as a ratio of it; None if there is no reference,
     or if it is 0."""
     allowed_ratio: float | None
-    """None while there are too few readings before it to compare with."""
+    """How far the reading may be from the reference, as a ratio of it; None while there are too few
+    readings before it to compare with."""
 
     @property
     def departed(self) -> bool:

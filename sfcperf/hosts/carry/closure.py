@@ -50,7 +50,7 @@ class Closure:
     name: str
     program: Path
     loader: Path | None
-    """None: the program is statically linked."""
+    """Dynamic loader; None: the program is statically linked."""
     libraries: tuple[tuple[str, Path], ...]
     """Name by which the program looks for each library, and its file."""
     companions: tuple[Path, ...] = ()

@@ -110,7 +110,7 @@ class FreeSpace:
 
     memory_bytes: int
     disk_bytes: int | None
-    """None: the file system has no limit of its own, as a ramfs."""
+    """Free bytes of the file system; None: it has no limit of its own, as a ramfs."""
     in_memory: bool
     """Whether the file system is in memory."""
 

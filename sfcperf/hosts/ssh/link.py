@@ -48,7 +48,8 @@ class Request:
     spawned: bool
     """Whether the command runs in the background."""
     stdout: Output | None
-    """None: the output is discarded on the host."""
+    """Receives the command's standard output. None, here and for `stderr`: it is discarded on the
+    host."""
     stderr: Output | None
 
     def words(self) -> list[str]:

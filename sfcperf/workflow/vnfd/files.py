@@ -39,7 +39,7 @@ class DescriptorFile:
     """A descriptor, or a file that it imports, with its parsed content."""
 
     path: Path
-    """Relative to the descriptor's folder, without `..`."""
+    """Path relative to the descriptor's folder, without `..`."""
     content: bytes
     tree: Mapping[str, Any]
     imports: Mapping[Path, str]

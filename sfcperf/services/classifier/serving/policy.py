@@ -187,5 +187,5 @@ class Policy:
 
 
 def _other(key: Flow, address: str) -> str:
-    """The end of a flow that does not have this address."""
+    """Address at the other end of a flow."""
     return key.high[0] if key.low[0] == address else key.low[0]

@@ -88,8 +88,8 @@ class SparkEngine(Engine):
         self._process.start(START_TIMEOUT_S)
 
     def _set(self, model: Path | None) -> None:
-        """Write the settings of the process. A process that is started again follows them from the
-        start."""
+        """Write the settings for the process, and for one that is started again after a crash: that
+        one classifies with `model` from the start."""
         replace_file(
             self._settings,
             json.dumps(
