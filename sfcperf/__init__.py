@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    # Only who asks for them waits for their imports.
+    # `sfcperf.api` imports much: only code that uses one of its names waits for that.
     if name in __all__:
         from sfcperf import api
 

@@ -31,8 +31,9 @@ RESULTS = Path("results")
 
 
 class Run:
-    """A run folder. Tables are read anew with each access; their columns are those of `sfcperf
-    query`, documented in docs/reference/results.md."""
+    """Gives the tables of one run folder. Each access reads the files again, so that the tables of
+    a run in progress grow. Columns are those of `sfcperf query`, documented in
+    docs/reference/results.md."""
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
@@ -52,7 +53,8 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """What the report says first, with its reasons, a line each. Raises InputError."""
+        """The first statement of the report, and its reasons below, a line each. Raises
+        InputError."""
         from sfcperf.report.verdict import verdict_of
 
         found = verdict_of(self.manifest, self._store.trials(), self._store.summaries())
@@ -86,12 +88,13 @@ class Run:
         return self._view("flows")
 
     def query(self, sql: str) -> pandas.DataFrame:
-        """The answer to SQL over the views of `sfcperf query`. Raises InputError."""
+        """Answer an SQL question over the views of `sfcperf query`. Raises InputError."""
         _need_pandas()
         return self.arrow(sql).to_pandas()
 
     def arrow(self, sql: str) -> pyarrow.Table:
-        """The same as an Arrow table, which `polars.from_arrow` takes, among others."""
+        """Answer an SQL question as `query` does, with an Arrow table, which `polars.from_arrow`
+        takes, among others."""
         from sfcperf.query.engine import opened
 
         with opened([self._store]) as database, database.ask(sql) as rows:
@@ -102,6 +105,7 @@ class Run:
 
 
 def _need_pandas() -> None:
+    """Raise EnvironmentLacks if pandas is not installed: it is an extra."""
     from sfcperf.environment.gather import refuse_unmet
     from sfcperf.environment.tools import python_packages
 
@@ -147,8 +151,8 @@ class ComparisonResult:
 
 
 def load(run: str | Path, results: str | Path = RESULTS) -> Run:
-    """A run by its folder, by its name in `results` (`latest` is the last one), or by a package of
-    it. Raises InputError."""
+    """Open a run: by its folder, by its name in `results` (`latest` is the last one), or by a
+    package that was made of it. Raises InputError."""
     from sfcperf.cli.inputs import read_run
 
     return Run(read_run(str(run), Path(results)))
@@ -163,11 +167,12 @@ def run(
     profile: str | None = None,
 ) -> Run:
     """Run a workflow file, or a shipped workflow by its name, into a new folder of `results`, and
-    give the run when it has ended; progress goes to stderr. `overrides`: such as
-    `design.rounds=6`. Trials that do not count are in `trials`; nothing is raised for them.
+    return the run when it has ended. Progress goes to stderr. `overrides` are such as
+    `design.rounds=6`. No error is raised for trials that failed or are not trusted: `trials` lists
+    them.
 
     Only the main thread can run a workflow. Raises InputError or EnvironmentLacks before anything
-    is created, and for a workflow that asks for several runs (`design.runs`).
+    is created, and InputError for a workflow that asks for several runs (`design.runs`).
     """
     from sfcperf.cli.inputs import read_workflow
     from sfcperf.cli.terminal.lines import LineDisplay

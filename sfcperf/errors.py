@@ -9,7 +9,8 @@ from pathlib import Path
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the `sfcperf` command: its contract. 0 and 1 say how the trials went."""
+    """Exit codes of the `sfcperf` command, which are part of its contract. After a run, 0 and 1 say
+    how the trials went."""
 
     OK = 0
     SOME_TRIALS_BAD = 1
@@ -17,7 +18,8 @@ class ExitCode(IntEnum):
     ENVIRONMENT = 3
     INTERNAL = 4
     CANNOT_DECIDE = 5
-    """`compare --fail-on`: too few trials for such a verdict, whatever was measured."""
+    """`compare --fail-on` has too few trials for the verdict that was asked for, whatever they
+    measured."""
     INTERRUPTED = 130
 
 
@@ -52,15 +54,15 @@ class SfcperfError(Exception):
         where: str | None = None,
         hint: str | None = None,
     ) -> SfcperfError:
-        """The same error as one of class `kind`, with `context: ` before the message. `where` and
-        `hint` replace those of this error."""
+        """Return the same error as one of class `kind`, with `context: ` before the message.
+        `where` and `hint` replace those of this error, if they are given."""
         message = f"{context}: {self.message}" if context else self.message
         place, advice = where or self.where, hint or self.hint
         return kind(message, where=place, allowed=self.allowed, hint=advice)
 
     def lines(self) -> list[str]:
         """The error as lines of text, the most important first."""
-        # The empty JSON pointer names the document itself, and would not be seen.
+        # The empty JSON pointer names the document itself; as text it would be invisible.
         where = "the whole document" if self.where == "" else self.where
         head = self.message if where is None else f"{where}: {self.message}"
         lines = [head]
@@ -103,7 +105,7 @@ class WorkflowError(InputError):
 
     @property
     def all(self) -> tuple[WorkflowError, ...]:
-        """This finding and the others."""
+        """This finding and those in `others`."""
         return (self, *self.others)
 
 
@@ -122,8 +124,8 @@ class MeasurementError(SfcperfError):
 
 
 class CannotBeMeasured(MeasurementError):
-    """The chain does not allow this measurement: the trial fails, and would however often it is
-    retried."""
+    """The chain does not allow this measurement: the trial fails, and is not retried, since that
+    would fail as well."""
 
 
 class InterruptedRun(SfcperfError):
@@ -139,7 +141,8 @@ def errors_as(
     context: str = "",
     where: str | None = None,
 ) -> Iterator[None]:
-    """Inside, an error of one of `kinds` becomes one of `kind`; see SfcperfError.as_kind."""
+    """Turn an error of one of `kinds` into one of `kind` while the block lasts; see
+    SfcperfError.as_kind."""
     try:
         yield
     except kinds as error:
@@ -155,8 +158,9 @@ def system_errors_as(
     hint: str | None = None,
     prefer_filename: bool = False,
 ) -> Iterator[None]:
-    """Inside, an OSError becomes an error of this kind: the message, and what the system says.
-    With `prefer_filename`, its place is the file that the system names, if it names one."""
+    """Turn an OSError into an error of this kind while the block lasts; its text is `message` and
+    what the system says. With `prefer_filename`, its place is the file that the system names, if it
+    names one."""
     try:
         yield
     except OSError as error:

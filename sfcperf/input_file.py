@@ -1,7 +1,5 @@
-"""Read a file that somebody else may have written: a regular file of a bounded size, nothing else.
-
-A FIFO, a terminal or a device could block for ever, or never end.
-"""
+"""Reads a file that somebody else may have written. It must be a regular file of a bounded size: a
+FIFO, a terminal or a device could block for ever, or never end."""
 
 from __future__ import annotations
 
@@ -16,7 +14,8 @@ from sfcperf.errors import InputError
 
 
 def with_home(text: str) -> Path:
-    """A path in which `~` stands for a home folder; a user without one has it as it is."""
+    """A path in which `~` is replaced by the home folder. For a user without one, the path stays as
+    it is."""
     path = Path(text)
     with suppress(RuntimeError):
         return path.expanduser()
@@ -24,10 +23,10 @@ def with_home(text: str) -> Path:
 
 
 def open_input(path: Path, what: str, *, hint: str | None = None) -> FileIO:
-    """A regular file, open for reading without a buffer. `what` names it in messages.
+    """Open a regular file for reading, without a buffer. `what` names it in messages.
 
-    Raises InputError (`where`: the path) if it is not a regular file or cannot be opened. Never
-    waits: files are opened with O_NONBLOCK.
+    Raises InputError (`where`: the path) if it is not a regular file or cannot be opened. It never
+    waits, since the file is opened with O_NONBLOCK.
     """
     with _readable(path, what, hint):
         file = FileIO(path, opener=_open)
@@ -38,7 +37,7 @@ def open_input(path: Path, what: str, *, hint: str | None = None) -> FileIO:
 
 
 def read_input(path: Path, what: str, *, max_bytes: int, hint: str | None = None) -> bytes:
-    """The content of a file. `what` names it in messages ("the workflow").
+    """Read a whole file. `what` names it in messages ("the workflow").
 
     Raises InputError (`where`: the path) if it is not a regular file, cannot be read or has more
     than `max_bytes` bytes.
@@ -57,6 +56,7 @@ def _open(path: str, flags: int) -> int:
 
 @contextmanager
 def _readable(path: Path, what: str, hint: str | None) -> Iterator[None]:
+    """Turn errors of opening and reading into InputError."""
     try:
         yield
     except IsADirectoryError as error:
@@ -67,7 +67,8 @@ def _readable(path: Path, what: str, hint: str | None) -> Iterator[None]:
 
 
 def _content(descriptor: int, max_bytes: int) -> bytes:
-    """Up to one byte more than allowed: the size of a file in /proc is 0, and a file may grow."""
+    """Read up to one byte more than allowed, by which too large a file is seen. The size that the
+    system tells does not do: it is 0 for files in /proc, and a file may grow."""
     parts: list[bytes] = []
     left = max_bytes + 1
     while left and (part := os.read(descriptor, min(left, 1 << 20))):

@@ -1,4 +1,4 @@
-"""Whose files these are: what another user could have written is not obeyed."""
+"""Checks whose files these are: SFCPerf does not obey what another user could have written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfcperf.errors import EnvironmentLacks
 
 
 def check_folder(folder: Path) -> None:
-    """Raises EnvironmentLacks unless a folder is this user's and nobody else can write there;
+    """Raise EnvironmentLacks unless a folder is this user's and nobody else can write there. Raises
     OSError when there is none."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
@@ -28,8 +28,8 @@ def check_folder(folder: Path) -> None:
 
 
 def _is_private(gid: int) -> bool:
-    """Whether a group is this user's own, as Debian makes one for each user; its members then may
-    write by default (umask 002)."""
+    """Whether a group is this user's own and has no other member, as Debian makes one for each
+    user. With umask 002, the group may write to folders, which is harmless then."""
     try:
         user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
     except KeyError:
@@ -38,7 +38,7 @@ def _is_private(gid: int) -> bool:
 
 
 def check_file(file: Path) -> None:
-    """Raises EnvironmentLacks unless a file, if it exists, is a regular one of this user."""
+    """Raise EnvironmentLacks if a file exists and is not a regular file of this user."""
     try:
         found = file.lstat()
     except FileNotFoundError:

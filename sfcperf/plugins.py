@@ -1,8 +1,8 @@
 """Plug-ins by entry point: drivers, VNF types, probes, monitors, analyses, publishers, services.
 
-A third party adds one by declaring an entry point in its own package; this tree is not touched.
-Each plug-in class derives from the one base class of its kind, which is the whole contract, and
-declares the JSON Schema of its own parameters (`parameters`) beside its code.
+A third party adds one by declaring an entry point in its own package; this tree is not changed.
+Each plug-in class derives from the base class of its kind, which is the whole contract. It declares
+the JSON Schema of its own parameters (`parameters`) beside its code.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _BASES: Mapping[str, str] = {
     "publisher": "sfcperf.results.publisher:Publisher",
     "service": "sfcperf.services.base:Service",
 }
-"""Kind of plug-in -> base class, by name: it is imported when a plug-in of its kind is."""
+"""Kind of plug-in -> base class, by name. A name does not import the class before it is needed."""
 
 OWN = "sfcperf"
-"""Distribution whose plug-ins nobody replaces."""
+"""Distribution whose plug-ins cannot be replaced by others of the same name."""
 
 _further: tuple[EntryPoint, ...] = ()
-"""Plug-ins that are not installed, while a block of `further` lasts."""
+"""Plug-ins that are not installed, but usable while a block of `further` lasts."""
 
 
 def object_schema(properties: Mapping[str, Any], **more: Any) -> Mapping[str, Any]:
@@ -64,12 +64,13 @@ def integer(description: str, limits: tuple[int, int], **more: Any) -> dict[str,
 
 
 def number(description: str, limits: tuple[float, float], **more: Any) -> dict[str, Any]:
-    """The same of a number that may have a fraction."""
+    """JSON Schema of a number that may have a fraction, within limits, both allowed; `more` are
+    further keywords."""
     return _bounded("number", description, limits, more)
 
 
 def positive(description: str, most: float, **more: Any) -> dict[str, Any]:
-    """The same of a number above 0, up to `most`."""
+    """JSON Schema of a number above 0, up to `most`; `more` are further keywords."""
     return {
         "type": "number",
         "exclusiveMinimum": 0,
@@ -116,52 +117,55 @@ class Plugin:
     """What every plug-in class declares, whatever its kind."""
 
     title: ClassVar[str]
-    """One line: what it does."""
+    """One line that says what the plug-in does."""
 
     parameters: ClassVar[Mapping[str, Any]]
-    """JSON Schema 2020-12 (type object) of its parameters in the workflow; every property has a
-    `description`, a `default` where one applies, and `additionalProperties` is false."""
+    """JSON Schema 2020-12 (type object) of the plug-in's parameters in the workflow. Every property
+    has a `description`, and a `default` where one applies; `additionalProperties` is false."""
 
 
 class Configurable(Plugin):
-    """A probe or a service: its parameters may contradict each other, or need further plug-ins."""
+    """Base of probes and services. Their parameters may contradict each other, or need further
+    plug-ins."""
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Refuse parameters that fit the schema but not each other. Raises InputError, `where`
-        being the parameter, or `PARAMETER/KEY`."""
+        """Refuse parameters that fit the schema but not each other. Raises InputError, whose
+        `where` is the parameter, or `PARAMETER/KEY`."""
         return
 
     @classmethod
     def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """What it needs with these parameters: of a probe, names of further probes whose tools
-        `measure` calls; of a service, names of services in the workflow, listed before it."""
+        """Names of what it needs with these parameters. For a probe: further probes whose tools
+        `measure` calls. For a service: services of the workflow, which must be listed before it."""
         return ()
 
 
 class Instrument(Plugin, ABC):
-    """A probe or a monitor: what measures, of which a trial has objects of its own.
+    """Base of probes and monitors, which measure. Each trial makes its own objects of them.
 
-    `parameters` on the class is the schema that the parameters of an object have passed; defaults
-    are filled in. An instrument sees only the deployment and its hosts."""
+    `parameters` of the class is the schema; `parameters` of an object are values that fit it, with
+    defaults filled in. An instrument sees only the deployment and its hosts.
+    """
 
     name: ClassVar[str]
-    """In workflows, and of the entry point."""
+    """Name in workflows, and of the entry point."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        # On the class the schema, on the object its values.
+        # The class has the schema under this name, the object has the values.
         self.parameters = parameters  # type: ignore[misc]
 
     @classmethod
     @abstractmethod
     def requirements(cls) -> list[Requirement]:
-        """What must be there: tools, kernel features. Looked for on the machine that runs sfcperf;
-        each says itself whether it is met."""
+        """What must be there to measure: tools, kernel features. They are looked for on the machine
+        that runs sfcperf; each says itself whether it is met."""
 
     @classmethod
     def tools(cls) -> tuple[str, ...]:
-        """Commands that it calls on hosts, beyond those of POSIX: a driver carries them to a host
-        that lacks them. Binaries of sfcperf's own it carries itself (`Host.program`)."""
+        """Commands that the instrument calls on hosts, beyond those of POSIX. A driver carries them
+        to a host that lacks them. The instrument itself carries binaries of sfcperf
+        (`Host.program`)."""
         return commands(cls.requirements())
 
 
@@ -170,39 +174,40 @@ class Requirement:
     """Something the environment must offer, as `sfcperf doctor` prints it."""
 
     name: str
-    """What is needed, e.g. `iperf3`."""
+    """The thing that is needed, e.g. `iperf3`."""
     met: bool
     detail: str
     """What was found (a version, a path), or what is missing."""
     remedy: str = ""
     """What to do when it is not met."""
     command: bool = False
-    """Whether it is the command `name`, which is called on hosts: a driver whose hosts are other
-    machines carries it there (`commands`)."""
+    """Whether the requirement is the command `name`, which is called on hosts. A driver whose hosts
+    are other machines carries it there (`commands`)."""
     of_this_kernel: bool = False
-    """Whether it is something of the kernel that sfcperf runs on, which says nothing of hosts that
-    are other machines (`Driver.elsewhere`): these are asked when they are there."""
+    """Whether it concerns the kernel that sfcperf runs on. Then it says nothing about hosts that
+    are other machines (`Driver.elsewhere`); these are asked when they exist."""
     of_extra: bool = False
-    """Whether an extra of SFCPerf brings it: only workflows that ask for it need it."""
+    """Whether an extra of SFCPerf brings it. Only workflows that use the extra need it."""
 
     @classmethod
     def found(cls, name: str, look: Callable[[], str]) -> Requirement:
-        """Met, with the detail that `look` returns, unless it raises an SfcperfError, whose hint is
-        the remedy."""
+        """Make a requirement that is met, with the detail that `look` returns. If `look` raises an
+        SfcperfError, it is not met, and the error's hint is the remedy."""
         try:
             return cls(name, True, look())
         except SfcperfError as error:
             return cls(name, False, error.message, error.hint or "")
 
     def demand(self) -> str:
-        """The detail of what was found. Raises EnvironmentLacks when it is not met."""
+        """Return the detail of what was found. Raises EnvironmentLacks when the requirement is not
+        met."""
         if not self.met:
             raise EnvironmentLacks(f"{self.name}: {self.detail}", hint=self.remedy or None)
         return self.detail
 
 
 def commands(requirements: Iterable[Requirement]) -> tuple[str, ...]:
-    """Names of the commands among them, each once."""
+    """Names of the commands among the requirements, each once."""
     return tuple(dict.fromkeys(need.name for need in requirements if need.command))
 
 
@@ -214,10 +219,10 @@ def names(kind: str) -> tuple[str, ...]:
 
 @cache
 def load(kind: str, name: str) -> Any:
-    """The class of a plug-in.
+    """Import and return the class of a plug-in.
 
-    Raises InputError for an unknown name, EnvironmentLacks when its package does not import or
-    does not keep the contract of its kind.
+    Raises InputError for an unknown name, EnvironmentLacks when its package does not import or does
+    not keep the contract of its kind.
     """
     for point in _points(kind):
         if point.name == name:
@@ -228,7 +233,7 @@ def load(kind: str, name: str) -> Any:
 
 
 def package(kind: str, name: str) -> tuple[str, str] | None:
-    """Name and version of the package that provides a plug-in; None when it says neither."""
+    """Name and version of the package that provides a plug-in; None when they are unknown."""
     for point in _points(kind):
         if point.name == name and point.dist is not None and (owner := _owner(point)):
             return owner, point.dist.version
@@ -237,7 +242,7 @@ def package(kind: str, name: str) -> tuple[str, str] | None:
 
 @contextmanager
 def further(points: Iterable[EntryPoint]) -> Iterator[None]:
-    """Plug-ins that are not installed here, for as long as the block lasts. They come before
+    """Make plug-ins usable that are not installed here, while the block lasts. They come before
     installed ones of third parties, and after SFCPerf's own, which keep their names."""
     global _further
     before, _further = _further, tuple(points)
@@ -250,16 +255,19 @@ def further(points: Iterable[EntryPoint]) -> Iterator[None]:
 
 
 def base(kind: str) -> Any:
-    """The base class of a kind."""
+    """Return the base class of a kind."""
     return resolve_name(_BASES[kind])
 
 
 def _forget() -> None:
+    """Empty the caches, since the set of plug-ins has changed."""
     for cached in (names, load, _points):
         cached.cache_clear()
 
 
 def _load(kind: str, point: EntryPoint) -> Any:
+    """Import a plug-in, and check that it keeps the contract of its kind. Raises
+    EnvironmentLacks."""
     try:
         plugin = point.load()
     except Exception as error:
@@ -285,12 +293,14 @@ def _unusable(kind: str, point: EntryPoint, reason: str) -> EnvironmentLacks:
 
 
 def _text(error: Exception) -> str:
-    """Import errors explain themselves; others need their type."""
+    """An error in words. Import errors explain themselves; others need their type."""
     return str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
 
 
 @cache
 def _points(kind: str) -> tuple[EntryPoint, ...]:
+    """Entry points of a kind; the first of a name counts. SFCPerf's own come first, so that nobody
+    replaces them, then those of `further`."""
     if kind not in GROUPS:
         raise InputError(f"there is no plug-in kind {kind!r}", allowed=", ".join(GROUPS))
     group = GROUPS[kind]
@@ -300,13 +310,14 @@ def _points(kind: str) -> tuple[EntryPoint, ...]:
 
 
 def _owner(point: EntryPoint) -> str:
-    """The distribution of a plug-in; empty if unknown, as of one that was half removed."""
+    """Name of the distribution that provides a plug-in; empty if it is unknown, as after half an
+    uninstallation."""
     return _name(point.dist) if point.dist is not None else ""
 
 
 @cache
 def _name(distribution: Distribution) -> str:
-    """Read once, since it parses a file each time."""
+    """Name of a distribution. It is cached, since reading it parses a file each time."""
     try:
         return str(distribution.name)
     except (OSError, KeyError):
@@ -316,6 +327,6 @@ def _name(distribution: Distribution) -> str:
 
 @cache
 def _installed() -> Any:
-    """Read once, since it opens a file of each installed package. Its type differs before Python
-    3.12, its `select` does not."""
+    """All entry points. They are cached, since reading them opens a file of each installed package.
+    Their type differs before Python 3.12, but all have `select`."""
     return entry_points()

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_PAUSE_S = 1.0
-"""Between two looks of `until`."""
+"""Longest pause between two looks of `until`."""
 
 
 def until(look: Callable[[], T], *, timeout_s: float, period_s: float) -> T:
-    """Look until a look gives something true, or timeout_s is over; gives what the last one gave.
+    """Call `look` until it returns something true, or timeout_s is over; return its last result.
 
-    A pause is as long as a look takes on average, and at least `period_s`: on this machine, where a
-    look takes microseconds, what is awaited is seen at once; where each look is a command on
-    another machine, half of the time is left to what that machine is to do.
+    A pause is as long as a look takes on average, and at least `period_s`. On this machine a look
+    takes microseconds, so the result is seen at once. Where each look is a command on another
+    machine, half of the time is left for the work that is waited for.
     """
     import tenacity
 
@@ -49,11 +49,12 @@ def call(
     first_s: float,
     longest_s: float,
 ) -> T:
-    """What `action` gives; after an error that `passes`, it is tried again for timeout_s.
+    """Call `action` and return its result. After an error for which `passes` is true, it is called
+    again, until timeout_s is over.
 
     Pauses are random, up to a limit that doubles from first_s to longest_s (exponential back-off
-    with full jitter), so that clients that were cut off together do not come back together. Raises
-    the error of the last try.
+    with full jitter). So clients that were cut off together do not come back together. Raises the
+    error of the last try.
     """
     import tenacity
 

@@ -1,4 +1,4 @@
-"""Strict JSON for documents that programs write: Python's json also accepts NaN and Infinity, and
+"""Strict JSON for documents that programs write. Python's json also accepts NaN and Infinity, and
 has no limits."""
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from typing import Any
 
 _MAX_DIGITS = 30
 _SHOWN = 60
-"""Characters of a key in a message."""
+"""Longest part of a key that a message shows, characters."""
 
 
 def loads(content: bytes | str, *, bounded: bool = False, max_values: int | None = None) -> Any:
-    """JSON text as values. Raises ValueError for anything that is not JSON.
+    """Parse JSON text. Raises ValueError for anything that is not JSON.
 
-    `bounded`: also for integers of more than 30 digits and for floats that overflow, at the cost
-    of a Python call per number, and for duplicate keys, of which readers take different ones
-    (iperf3 writes some). `max_values`: also for text that may hold more values, before it
-    is parsed (`most_values`).
+    `bounded` also refuses integers of more than 30 digits, floats that overflow, and duplicate
+    keys, of which readers take different ones (iperf3 writes some). It costs a Python call per
+    number. `max_values` refuses text that may hold more values (`most_values`), before it is
+    parsed.
     """
     if max_values is not None and most_values(content) > max_values:
         raise ValueError(f"more than {max_values} values")
@@ -31,9 +31,9 @@ def loads(content: bytes | str, *, bounded: bool = False, max_values: int | None
 
 
 def most_values(content: bytes | str) -> int:
-    """Upper bound of the number of values in JSON text: each is the first, or follows a comma or an
-    opening bracket. Counting costs no memory; parsing costs up to 25 bytes for each byte of text.
-    """
+    """Upper bound for the number of values in JSON text: each value is the first, or follows a
+    comma or an opening bracket. Counting costs no memory, while parsing costs up to 25 bytes for
+    each byte of text."""
     if isinstance(content, str):
         return 1 + sum(map(content.count, "[,{"))
     return 1 + sum(map(content.count, (b"[", b",", b"{")))
@@ -57,6 +57,7 @@ def _integer(text: str) -> int:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs. Raises ValueError that names a duplicate key."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -67,7 +68,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     raise AssertionError("unreachable: fewer keys than pairs")
 
 
-# Made once: json.loads would make a decoder for each of thousands of lines.
+# The decoders are made once: json.loads would make one for each of thousands of lines.
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 _BOUNDED = json.JSONDecoder(
     parse_constant=_refuse, parse_float=_float, parse_int=_integer, object_pairs_hook=_object

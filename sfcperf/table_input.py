@@ -1,6 +1,6 @@
-"""Read a table that somebody else may have written: CSV (RFC 4180) with a header, in UTF-8.
+"""Reads a table that somebody else may have written: CSV (RFC 4180) with a header, in UTF-8.
 
-Spreadsheets add a byte order mark, quotes, blank lines and spaces: none of these changes a table.
+Spreadsheets add a byte order mark, quotes, blank lines and spaces. None of these changes the table.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from sfcperf.counts import count_text
 from sfcperf.errors import InputError
 
 MAX_BYTES = 2**28
-"""Of a table; callers read the file."""
+"""Largest size of a table; callers check it as they read the file."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A header, and the rows below it, each of which can be taken once."""
+    """A header, and the rows below it. The rows can be iterated over only once."""
 
     header: tuple[str, ...]
     header_line: int
     rows: Iterator[tuple[int, list[str]]]
-    """Line in the file, from 1, the first one of a row of several lines; as many cells as the
-    header has. Raises InputError, which names the line."""
+    """Yields line number and cells of each row. The number counts from 1; for a row of several
+    lines it is the first one. There are as many cells as in the header. Raises InputError, which
+    names the line."""
 
 
 def parse(content: bytes, path: str, *, delimiter: str = ",") -> Table:
-    """The table in a file's content. White space around cells and rows without any text are left
-    out. Raises InputError, which names file and line, and the byte that is not UTF-8.
-    """
+    """Read the table in a file's content. White space around cells is removed, and rows without any
+    text are left out. Raises InputError, which names file and line, and a byte that is not
+    UTF-8."""
     rows = _rows(_text(content, path), path, delimiter)
     first = next(rows, None)
     if first is None:
@@ -44,8 +45,8 @@ def parse(content: bytes, path: str, *, delimiter: str = ",") -> Table:
 
 
 def _text(content: bytes, path: str) -> io.TextIOWrapper:
-    """Line by line, with line ends as they are: a copy as one text would take four times the
-    memory."""
+    """Open the content as text that is read line by line, with line ends as they are. A copy as one
+    text would take four times the memory."""
     try:
         content.decode()
     except UnicodeDecodeError as error:
@@ -61,6 +62,7 @@ def _text(content: bytes, path: str) -> io.TextIOWrapper:
 
 
 def _rows(text: io.TextIOWrapper, path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that have any text, each with its first line's number. Raises InputError."""
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     line = 1
     try:
@@ -76,6 +78,7 @@ def _rows(text: io.TextIOWrapper, path: str, delimiter: str) -> Iterator[tuple[i
 def _complete(
     rows: Iterator[tuple[int, list[str]]], header: Sequence[str], path: str
 ) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows; raise InputError for one that has not as many cells as the header."""
     for line, cells in rows:
         if len(cells) != len(header):
             raise InputError(

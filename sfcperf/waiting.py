@@ -1,9 +1,9 @@
 """Waits that can be cancelled: by a signal, or because another part of the work has failed.
 
 Every wait that may be long ends in `poll`, which watches what is awaited together with the
-cancellations that are in force in its context. So a cancellation takes effect at a wait and nowhere
-else: what stands between two waits is always done as a whole. A thread is under the cancellations
-of the one that started it only when it runs in a copy of that one's context.
+cancellations in force in its context. So a cancellation takes effect at a wait and nowhere else:
+the steps between two waits are always done as a whole. A thread inherits the cancellations of the
+thread that started it only if it runs in a copy of that thread's context.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SHORT_S = 0.01
-"""A pause that nobody needs to cut short; poll(2) counts in milliseconds."""
+"""A pause that is shorter than this is not interrupted: nobody needs to, and poll(2) counts in
+milliseconds."""
 
 
 class Event:
-    """As threading.Event, with a descriptor to poll; it is closed with the last reference."""
+    """An event like threading.Event, with a descriptor that can be polled. The descriptor is closed
+    with the last reference."""
 
     def __init__(self) -> None:
         self._file = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -43,11 +45,11 @@ class Event:
         return self._file
 
     def is_set(self) -> bool:
-        """Whether it is set."""
+        """Whether the event is set."""
         return self._is_set
 
     def set(self) -> None:
-        """Set it, in any thread or signal handler."""
+        """Set the event; possible in any thread or signal handler."""
         self._is_set = True
         os.eventfd_write(self._file, 1)
 
@@ -57,7 +59,7 @@ class Event:
         os.eventfd_read(self._file)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until it is set; False when the time is over."""
+        """Wait until the event is set; False when the time is over."""
         return bool(poll({self._file: select.POLLIN}, timeout_s))
 
 
@@ -71,14 +73,17 @@ class Cancellation(Event):
 
 _in_force: ContextVar[tuple[Cancellation, ...]] = ContextVar("in_force", default=())
 _wakeup: int | None = None
-"""Becomes readable when the main thread has received a signal."""
+"""Descriptor that becomes readable when the main thread has received a signal; None outside of
+`woken_by_signals`."""
 
 
 @contextmanager
 def cancelled_by(cancellation: Cancellation) -> Iterator[None]:
-    """Inside, waits of this context raise the cancellation's error; so do both ends of the block.
+    """Let a cancellation end waits of this context while the block lasts: they raise its error.
+    Both ends of the block raise it, too.
 
-    It is raised once: what cleans up on the way out of the block waits undisturbed.
+    The error is raised only once, so that a clean-up on the way out of the block can wait
+    undisturbed.
     """
     outer = _in_force.get()
     _in_force.set((*outer, cancellation))
@@ -87,13 +92,14 @@ def cancelled_by(cancellation: Cancellation) -> Iterator[None]:
         yield
         check()
     finally:
-        # One around this block that was raised inside it stays raised.
+        # A cancellation of an outer block may have been raised inside this one. It must not be put
+        # back in force, or it would be raised twice.
         _in_force.set(tuple(each for each in outer if each in _in_force.get()))
 
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Inside, nothing is cancelled: for short steps of a clean-up."""
+    """Let nothing be cancelled while the block lasts. It is for short steps of a clean-up."""
     before = _in_force.set(())
     try:
         yield
@@ -102,12 +108,12 @@ def shielded() -> Iterator[None]:
 
 
 def cancelled() -> bool:
-    """Whether the next wait raises."""
+    """Whether a cancellation is in force and set, so that the next wait raises."""
     return any(cancellation.is_set() for cancellation in _in_force.get())
 
 
 def check() -> None:
-    """Raise the error of a cancellation that is in force and set."""
+    """Raise the error of a cancellation that is in force and set, and take that out of force."""
     for cancellation in (in_force := _in_force.get()):
         if cancellation.is_set():
             _in_force.set(tuple(each for each in in_force if each is not cancellation))
@@ -115,7 +121,8 @@ def check() -> None:
 
 
 def poll(events: Mapping[int, int], timeout_s: float | None = None) -> set[int]:
-    """poll(2): descriptors whose events have come (or errors); none when the time is over."""
+    """Wait as poll(2) does; return the descriptors whose events (or errors) have come. The set is
+    empty when the time is over."""
     watched = select.poll()
     for file, mask in events.items():
         watched.register(file, mask)
@@ -136,7 +143,7 @@ def poll(events: Mapping[int, int], timeout_s: float | None = None) -> set[int]:
 
 
 def sleep(seconds: float) -> None:
-    """time.sleep, cancellable."""
+    """Sleep as time.sleep does; a cancellation ends it."""
     if seconds < _SHORT_S:
         check()
         time.sleep(seconds)
@@ -145,7 +152,7 @@ def sleep(seconds: float) -> None:
 
 
 def as_completed(futures: Collection[Future[T]]) -> Iterator[Future[T]]:
-    """concurrent.futures.as_completed, cancellable."""
+    """Yield futures as concurrent.futures.as_completed does; a cancellation ends the wait."""
     completed: SimpleQueue[Future[T]] = SimpleQueue()
     news = Event()
 
@@ -163,15 +170,15 @@ def as_completed(futures: Collection[Future[T]]) -> Iterator[Future[T]]:
 
 
 def result(future: Future[T]) -> T:
-    """Future.result, cancellable; the future itself is left alone."""
+    """Wait for a future's result; a cancellation ends the wait, but not the future."""
     return next(as_completed([future])).result()
 
 
 @contextmanager
 def woken_by_signals() -> Iterator[None]:
-    """Inside, a signal that has a handler wakes the main thread from `poll`.
+    """Let a signal that has a handler wake the main thread from `poll` while the block lasts.
 
-    The kernel's EINTR alone is not enough: a signal that comes just before the system call is
+    The kernel's EINTR alone is not enough: a signal that comes just before the system call would be
     handled only after it. Python's C handler writes to the descriptor at once.
     """
     global _wakeup

@@ -1,8 +1,8 @@
-"""Watch: threads and tasks that a service cannot do without.
+"""Watch: supervises the threads and tasks that a service cannot do without.
 
-Nobody notices the end of a thread: the service answers, and does nothing any more. So each thread
-works under a Watch. The end of one ends the service, which says why; whoever supervises the service
-starts it again.
+Nobody notices by itself that a thread has ended: the service still answers, but does nothing any
+more. So each thread works under a Watch. If one ends, the Watch ends the service, which says why;
+whoever supervises the service starts it again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class WorkerEnded(Exception):
-    """A thread or a task has ended that a service cannot do without. Its cause is what was
+    """A thread or a task has ended that the service cannot do without. `__cause__` is what it
     raised."""
 
 
@@ -26,7 +26,7 @@ def terminate() -> None:
 
 
 class Watch:
-    """All threads and tasks of one service."""
+    """Watches all threads and tasks of one service, and ends the service when one of them ends."""
 
     def __init__(self, end: Callable[[], None] = terminate) -> None:
         """`end` ends the service; it is called once, in any thread."""
@@ -34,10 +34,10 @@ class Watch:
         self._lock = threading.Lock()
         self._is_over = False
         self.problem: WorkerEnded | None = None
-        """What ended first; None while all work."""
+        """What ended first; None while all of them work."""
 
     def thread(self, name: str, work: Callable[[], object]) -> threading.Thread:
-        """Start a thread, which is to work until `over`. It does not keep the process alive."""
+        """Start a thread, which must work until `over`. It does not keep the process alive."""
 
         def run() -> None:
             try:
@@ -54,8 +54,8 @@ class Watch:
     def task(
         self, name: str, work: Coroutine[Any, Any, None], *, may_return: bool = False
     ) -> asyncio.Task[None]:
-        """Start a task, which is to work until `over`, or until somebody cancels it; with
-        `may_return`, only an exception is a problem."""
+        """Start a task, which must work until `over`, or until somebody cancels it. With
+        `may_return` it may also return, and only an exception is a problem."""
 
         def note(done: asyncio.Task[None]) -> None:
             error = None if done.cancelled() else done.exception()
@@ -67,7 +67,8 @@ class Watch:
         return task
 
     def ended(self, name: str, error: BaseException | None = None) -> None:
-        """One has ended: end the service, unless it ends already."""
+        """Note that a thread or task has ended, and end the service, unless it is ending
+        already."""
         with self._lock:
             if self._is_over or self.problem is not None:
                 return
@@ -77,11 +78,11 @@ class Watch:
         self._end()
 
     def over(self) -> None:
-        """The service ends: so may all that works for it."""
+        """Note that the service is ending: from now on, threads and tasks may end."""
         with self._lock:
             self._is_over = True
 
     def check(self) -> None:
-        """Raises WorkerEnded if there is a problem."""
+        """Raise WorkerEnded if there is a problem."""
         if self.problem is not None:
             raise self.problem

@@ -1,7 +1,8 @@
-"""YAML that somebody else may have written: plain values, with limits on what aliases stand for.
+"""Reads YAML that somebody else may have written: plain values, with limits on what aliases stand
+for.
 
-An alias costs two bytes and stands for any number of values ("billion laughs"). Values are
-therefore counted, with what aliases stand for, in the parser's events before any is made.
+An alias costs two bytes and stands for any number of values ("billion laughs"). So values, with
+what aliases stand for, are counted in the parser's events before any value is made.
 """
 
 from __future__ import annotations
@@ -19,19 +20,21 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
-"""Keys and values; an alias counts as what it stands for."""
+"""Most keys and values; an alias counts as what it stands for."""
 _CHARACTERS_PER_VALUE = 100
 _MAX_DIGITS = 64
 _ERRORS = (ValueError, ArithmeticError, LookupError, AttributeError, TypeError)
-"""What PyYAML raises besides its own for values that their tags do not fit (`!!timestamp x`)."""
+"""Errors, besides its own, that PyYAML raises for values that do not fit their tags (`!!timestamp
+x`)."""
 
 
 def loads(content: bytes, what: str, *, max_values: int = MAX_VALUES) -> Any:
-    """A YAML document as plain values: those of `yaml.safe_load`. `what` names it in messages.
+    """Parse a YAML document to plain values, those of `yaml.safe_load`. `what` names it in
+    messages.
 
-    Raises InputError, which says at which line: not YAML, a number of more than 64 digits, nested
-    more than 64 levels deep, or more than `max_values` keys and values, of which 100 characters
-    each may be used.
+    Raises InputError, which says at which line, for: text that is not YAML, a number of more than
+    64 digits, more than 64 levels, more than `max_values` keys and values, or more than 100
+    characters for each of these on average.
     """
     import yaml
 
@@ -43,11 +46,12 @@ def loads(content: bytes, what: str, *, max_values: int = MAX_VALUES) -> Any:
 
 
 def _in_words(error: Exception) -> str:
-    """Without words of the file, which need not be meant for the reader of the message."""
+    """Say what is wrong without quoting the file, which may not be meant for the reader of the
+    message."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "a value cannot be read"
     if "nesting depth" in problem:
-        # The parser of PyYAML 6.0.4 looks ahead, and refuses some depths before we do.
+        # PyYAML 6.0.4 itself refuses some depths before we do, because it looks ahead.
         problem = f"nested more than {MAX_DEPTH} levels deep"
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     return re.sub(r" *'.*", "", problem, flags=re.DOTALL) + place
@@ -75,18 +79,20 @@ def _loader() -> type[yaml.SafeLoader]:
 
 @dataclass
 class _Open:
-    """A list or mapping whose end has not been reached."""
+    """A list or mapping whose end the parser has not reached."""
 
     anchor: str | None
     values: int
-    """That came before it."""
+    """Number of values before it in the document, as are `characters`."""
     characters: int
     depth: int = 1
-    """Of what it holds so far, itself included."""
+    """Depth of what it holds so far, itself included."""
 
 
 @dataclass(frozen=True)
 class _Size:
+    """Values, characters and depth of what an anchor stands for."""
+
     values: int
     characters: int
     depth: int
@@ -94,7 +100,7 @@ class _Size:
 
 @dataclass
 class _Budget:
-    """Counts the values of a document from its events."""
+    """Counts values, characters and depth of a document from its events."""
 
     max_values: int
     what: str
@@ -104,7 +110,7 @@ class _Budget:
     anchors: dict[str, _Size] = field(default_factory=dict)
 
     def check(self, events: Iterable[yaml.Event]) -> None:
-        """Raises InputError as soon as something is too much."""
+        """Raise InputError as soon as something is too much."""
         import yaml
 
         for event in events:
@@ -134,6 +140,8 @@ class _Budget:
             self.anchors[ended.anchor] = _Size(*size)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
+        """Count an alias as what it stands for; refuse one that stands for nothing, or for
+        itself."""
         size = self.anchors.get(event.anchor or "")
         if size is not None:
             self._add(size, event)
@@ -143,6 +151,8 @@ class _Budget:
             self._refuse("has an alias without an anchor", event)
 
     def _add(self, size: _Size, event: yaml.Event) -> None:
+        """Count values; refuse the document if any limit is exceeded. `depth` is that of an alias's
+        content."""
         self.values += size.values
         self.characters += size.characters
         if self.open:

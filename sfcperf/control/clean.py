@@ -18,21 +18,23 @@ from sfcperf.errors import DeploymentError, InputError, SfcperfError
 
 @dataclass(frozen=True)
 class CleanupResult:
-    """What became of one run's leftovers."""
+    """What `clean` did with the leftovers of one run, or of a dead process's private folder."""
 
     run_id: str
     status: Literal["removed", "alive", "failed"]
-    """With dry_run, `removed` means: would be."""
+    """`alive`: a process executes the run, and nothing was touched. With `dry_run`, `removed` means
+    that it would be removed."""
     lines: tuple[str, ...]
     """What was removed, or why it could not be."""
 
 
 def clean(*, dry_run: bool, driver: str | None = None) -> list[CleanupResult]:
-    """Undo all dead runs independently: one that cannot be undone does not stop the others.
+    """Remove what each dead run left. A run whose leftovers cannot be removed does not stop the
+    others.
 
-    With `driver`, only runs that used it, and all that these left, since a run has one journal.
-    Runs whose state is too damaged to name their drivers are tried as well. Raises InputError for
-    a driver that is not installed and that no run used.
+    With `driver`, only runs that used it are undone, each as a whole, since a run has one journal.
+    A run whose state is too damaged to name its drivers is tried as well. Raises InputError for a
+    driver that is not installed and that no run used.
     """
     states = StateDir()
     run_ids = states.run_ids()
@@ -48,6 +50,8 @@ def clean(*, dry_run: bool, driver: str | None = None) -> list[CleanupResult]:
 
 
 def _clean_private(dry_run: bool) -> list[CleanupResult]:
+    """Remove the private folders of dead processes. No driver owns them, so `clean` calls this only
+    without a driver."""
     folders = dead_folders()
     if not dry_run:
         for folder in folders:
@@ -56,7 +60,7 @@ def _clean_private(dry_run: bool) -> list[CleanupResult]:
 
 
 def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
-    """None when its state is damaged."""
+    """Names of the drivers that a run used; None when its state is damaged and cannot tell."""
     try:
         return states.drivers_of(run_id)
     except SfcperfError:
@@ -64,6 +68,8 @@ def _drivers_of(states: StateDir, run_id: str) -> set[str] | None:
 
 
 def _clean(states: StateDir, run_id: str, dry_run: bool) -> CleanupResult:
+    """Claim one run, and undo it if it is dead. Its errors become a result, so that other runs are
+    still undone."""
     try:
         state = states.claim(run_id)
     except RunInProgress:
@@ -104,7 +110,7 @@ def undo_dead(state: RunState, *, dry_run: bool) -> list[str]:
 
 
 def _undo(state: RunState, journal: JournalShare, *, dry_run: bool) -> list[str]:
-    """Remove what one infrastructure of a dead run holds, or its services."""
+    """Remove what one owner in a dead run's journal holds: an infrastructure, or the services."""
     left = journal.outstanding()
     undo = services.undo
     if journal.owner != services.OWNER:

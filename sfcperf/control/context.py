@@ -21,21 +21,22 @@ from sfcperf.workflow.model import Scenario
 
 
 class Manifest:
-    """run.json of a run in progress, written at every change."""
+    """Keeps run.json of a run in progress, and writes the file at every `update`."""
 
     def __init__(self, store: RunStore, document: Mapping[str, Any]) -> None:
         self._store = store
         self.document = dict(document)
 
     def update(self, changes: Mapping[str, Any]) -> None:
-        """Set these keys and write."""
+        """Set these keys of the document and write the file."""
         self.document.update(changes)
         self._store.write_manifest(self.document)
 
 
 @dataclass
 class RunContext:
-    """One run in this process."""
+    """What the parts of one run in this process share: its drivers, records, display, signals and
+    clocks."""
 
     drivers: Drivers
     services: Services
@@ -47,15 +48,17 @@ class RunContext:
     watch: NoiseWatch
     clock: ClockWatch
     problems: list[str] = field(default_factory=list)
-    """For the manifest: what failed besides trials."""
+    """What failed besides trials; the session adds it to run.json when something is left after
+    tear-down."""
 
     def driver_of(self, scenario: Scenario) -> Driver:
         """The driver of a scenario's infrastructure."""
         return self.drivers.of(scenario)
 
     def look_at_clock(self, trial_id: str | None) -> str:
-        """Note in run.json, and say, if the wall clock was set since the last look: during this
-        trial, or between trials (None). Gives what was said; empty if it was not set."""
+        """Check whether the wall clock was set since the last look; if so, note it in run.json and
+        tell the user. `trial_id` names the trial that ran since then; None: no trial did. Returns
+        what was told; empty if the clock was not set."""
         step_s = self.clock.step_s()
         if not step_s:
             return ""
@@ -70,15 +73,15 @@ class RunContext:
         return text
 
     def note(self, problem: str) -> None:
-        """Note in run.json at once what went wrong beside the trials, and say it."""
+        """Write a problem that is not part of a trial to run.json at once, and tell the user."""
         self.manifest.update({"problems": [*self.manifest.document["problems"], problem]})
         self.listener.message(problem)
 
     def enter(self, state: str) -> None:
         """Move the run's state machine to `state`, and note it in run.json."""
         if self.manifest.document["state"] != state:
-            # Only information: a full disk must not prevent the tear-down, and shows where trials
-            # are recorded.
+            # The state is only information: a full disk must not prevent the tear-down here. It is
+            # noticed where trials are recorded.
             with suppress(OSError, EnvironmentLacks):
                 self.manifest.update({"state": state})
             self.listener.phase(state)

@@ -18,8 +18,8 @@ from sfcperf.workflow.model import Infrastructure, Scenario, Workflow
 class Drivers:
     """The open drivers of a run, in the order of the workflow's infrastructures.
 
-    Each has a tag, a state folder, a folder for raw output and a share of the journal of its own:
-    two instances of one driver class do not collide, and `clean` knows which driver owns a
+    Each driver has a tag, a state folder, a folder for raw output and a share of the journal of its
+    own. So two instances of one driver class do not collide, and `clean` knows which driver owns a
     resource.
     """
 
@@ -39,8 +39,9 @@ class Drivers:
         log: Callable[[str], None],
         services: Mapping[str, str],
     ) -> None:
-        """Start the drivers, one tag for each; `services` as in DriverContext. Raises what a
-        driver raises; call `release` then too, for the drivers that started before."""
+        """Start the drivers; each takes one of `tags`. `services` is as in DriverContext. Raises
+        what a driver raises; the drivers that started before it stay open, so call `release` then
+        too."""
         several = len(self._infrastructures) > 1
         for owner, (infrastructure, tag) in enumerate(
             zip(self._infrastructures, tags, strict=True)
@@ -72,7 +73,8 @@ class Drivers:
                     hint="set it in the parameters of the service",
                 )
             found.add(address)
-        # This machine reaches itself at any of its addresses.
+        # A loopback address comes from a driver whose hosts are on this machine. They reach this
+        # machine at any other of its addresses as well.
         others = sorted(a for a in found if not ip_address(a).is_loopback)
         if len(others) > 1:
             raise EnvironmentLacks(
@@ -88,7 +90,8 @@ class Drivers:
         return self._open[self._infrastructures.index(wanted)]
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest: facts of the infrastructure, and of each when there are several."""
+        """Facts about the infrastructures, for the manifest. `infrastructure` has those of the
+        first one; `infrastructures` lists all of them when there are several."""
         facts = [dict(driver.facts()) for driver in self._open.values()]
         if len(facts) == 1:
             return {"infrastructure": facts[0]}
@@ -106,6 +109,8 @@ class Drivers:
     def _described(
         self, owner: int, infrastructure: Infrastructure, facts: Mapping[str, Any]
     ) -> dict[str, Any]:
+        """One infrastructure for the manifest: its driver, the variants that use it, its tag and
+        facts."""
         scenarios = self._workflow.scenarios
         of_driver = [s for s in scenarios if self._workflow.infrastructure_of(s) == infrastructure]
         return {
@@ -122,9 +127,10 @@ def _created(folder: Path) -> Path:
 
 
 def _release(driver: Driver) -> list[str]:
-    """Close a driver and remove what it still holds; returns what could not be removed.
+    """Close a driver and remove what it still holds; return what could not be removed.
 
-    Only what is left in the end is a problem: `undo` completes an unfinished `close`.
+    A `close` that fails is no problem if `undo` then removes everything, for it does what `close`
+    left undone.
     """
     journal = driver.context.journal
     problems = []

@@ -9,14 +9,16 @@ from sfcperf.errors import SfcperfError
 
 
 def describe(error: BaseException) -> str:
-    """One line. Unexpected errors are named by their type: they are bugs, often of a plug-in."""
+    """An error as one line. An unexpected error is named by its type: it is a bug, often of a
+    plug-in."""
     if isinstance(error, SfcperfError):
         return str(error)
     return f"{type(error).__name__}: {error}"
 
 
 def keep_traceback(error: BaseException, file: Path) -> None:
-    """Append the traceback of an unexpected error to a file."""
+    """Append the traceback of an unexpected error to a file. Errors of SFCPerf (SfcperfError)
+    explain themselves and are left out."""
     if isinstance(error, SfcperfError):
         return
     file.parent.mkdir(parents=True, exist_ok=True)

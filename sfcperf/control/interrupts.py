@@ -28,7 +28,7 @@ class Interrupted(BaseException):
 
 
 class Interrupts(ExitStack):
-    """Context manager: the signals are ours inside."""
+    """Context manager that takes over SIGINT, SIGTERM and SIGHUP while it lasts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,27 +36,33 @@ class Interrupts(ExitStack):
         """Name of the first signal, None as long as none came."""
         self._cancellation = waiting.Cancellation(self._error)
         self._raises = False
+        """Whether a signal raises at once, wherever it comes; see `allowed_anywhere`."""
 
     def __enter__(self) -> Interrupts:
-        # Handlers belong to the main thread; elsewhere the owner of the thread decides.
+        # Only the main thread can set handlers. In another thread, whoever started it has to handle
+        # signals.
         if threading.current_thread() is threading.main_thread():
             self.enter_context(waiting.woken_by_signals())
             for number in SIGNALS:
-                # Ignored from the start (nohup, a shell's background job): it stays ignored.
+                # A signal that is ignored from the start (nohup, a shell's background job) stays
+                # ignored.
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self.callback(signal.signal, number, signal.signal(number, self._handle))
         return self
 
     @property
     def allowed(self) -> AbstractContextManager[None]:
-        """`with interrupts.allowed:` a signal ends a wait, or takes effect at the block's end."""
+        """Context in which a signal may end a wait. A signal that comes when nothing waits takes
+        effect at the end of the block."""
         return waiting.cancelled_by(self._cancellation)
 
     @contextmanager
     def allowed_anywhere(self) -> Iterator[None]:
-        """Inside, a signal raises wherever it comes, as Ctrl-C does in any Python program.
+        """Context in which a signal raises Interrupted wherever it comes, as Ctrl-C does in any
+        Python program.
 
-        For long computations that own nothing and can be repeated: what they wait for is a CPU.
+        It is for long computations that own nothing and can be repeated: they wait for a CPU, not
+        in a call that `allowed` could cut short.
         """
         self.check()
         self._raises = True
@@ -67,7 +73,7 @@ class Interrupts(ExitStack):
         self.check()
 
     def check(self) -> None:
-        """Raise Interrupted if a signal came in the meantime."""
+        """Raise Interrupted if a signal has come."""
         if self.requested is not None:
             raise self._error()
 
@@ -75,6 +81,8 @@ class Interrupts(ExitStack):
         return Interrupted(self.requested)
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
+        """Handle a signal: the first one is noted and wakes waits, and further ones only get a
+        message."""
         if self.requested is not None:
             with suppress(OSError):
                 os.write(2, b"sfcperf: already stopping; what was built is being removed\n")

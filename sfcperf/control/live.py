@@ -1,4 +1,4 @@
-"""LiveRun: a run as its folder shows it, while another process may be executing it."""
+"""LiveRun: what a run folder shows about a run, while another process may be executing it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ _CHANGING = (
     RunFile.SUMMARY,
     RunFile.RAW,
 )
-"""By which a change of a run is seen; the folder changes when a trial begins."""
+"""Files and folders whose change shows that the run went on. The raw folder changes when a trial
+begins, since each trial gets a folder there."""
 _TRIAL = re.compile(r"(?P<kind>[rw])(?P<round>[0-9]{3})(\.[0-9]+)?-(?P<rest>.+)")
+"""Id of a trial: `r` or `w` (warm-up), round, number of the rerun if it is one, scenario, probe."""
 
 
 @dataclass(frozen=True)
@@ -40,45 +42,50 @@ class CurrentTrial:
 
 @dataclass(frozen=True)
 class LiveRun:
-    """What is known of a run at one moment."""
+    """What is known about a run at one moment."""
 
     manifest: Mapping[str, Any]
     trials: Sequence[TrialRecord]
     warmups: Sequence[TrialRecord]
     planned: int
-    """Trials of the plan, warm-up included, and those that were added to it so far."""
+    """How many trials the run has: those of the plan, warm-up included, and those added to it so
+    far."""
     done: int
-    """Of them, those that are recorded."""
+    """How many of the planned trials are recorded."""
     current: CurrentTrial | None
+    """The trial that is under way; None between two trials, and when no process executes the
+    run."""
     is_alive: bool
     """Whether a process executes the run."""
     seen_at: datetime
 
     @property
     def status(self) -> str:
-        """`running`, `complete`, `interrupted`, `failed`, or `killed`: it says that it is running,
-        and no process executes it."""
+        """`running`, `complete`, `interrupted`, `failed`, or `killed`. `killed`: run.json says that
+        the run is running, and no process executes it."""
         status = str(self.manifest["status"])
         if status == "running" and not self.is_alive:
             return "killed"
-        # Analysing and publishing come after the last trial.
+        # run.json says `complete` after the last trial, before the run is analysed and published.
         return "running" if self.is_alive else status
 
     @property
     def elapsed_s(self) -> float:
-        """Since the start of the last session."""
+        """Seconds since the start of the last session."""
         return (self.seen_at - self.began).total_seconds()
 
     @property
     def began(self) -> datetime:
-        """When the last session did."""
+        """When the last session began."""
         return datetime.fromisoformat(self.manifest["sessions"][-1]["started_at"])
 
 
 def look_at(store: RunStore) -> LiveRun:
-    """The run now. Writes nothing. Raises InputError when the folder is damaged."""
+    """Read what a run's folder shows now; nothing is written. Raises InputError when the folder is
+    damaged."""
     check_there(store)
-    # First: a run that ends meanwhile is then read as it ended.
+    # The lock is looked at before the files. If the run ends in between, its files already say how
+    # it ended; the other way round it would look killed.
     is_alive = is_held(store.folder)
     manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
     recorded = {record.trial_id for record in [*trials, *warmups]}
@@ -101,13 +108,14 @@ def look_at(store: RunStore) -> LiveRun:
 
 
 def check_there(store: RunStore) -> None:
-    """Raises InputError when the run folder is gone."""
+    """Raise InputError when the run folder is gone."""
     if not (store.folder / RunFile.MANIFEST).is_file():
         raise InputError("the run folder was removed or renamed", where=str(store.folder))
 
 
 def version_of(store: RunStore) -> tuple[object, ...]:
-    """Differs from that of before when something has changed that `look_at` reads."""
+    """A value that changes when something changes that `look_at` reads. Compare it with an earlier
+    one."""
     found: list[object] = [is_held(store.folder)]
     for name in _CHANGING:
         try:
@@ -122,13 +130,13 @@ def version_of(store: RunStore) -> tuple[object, ...]:
 def _current(
     raw: Path, manifest: Mapping[str, Any], recorded: Collection[str]
 ) -> CurrentTrial | None:
-    """The newest trial with a folder and without a record."""
+    """Find the trial that is under way: the newest one that has a raw folder and no record."""
     levels = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
     try:
         begun = [path for path in raw.iterdir() if path.name not in recorded]
         newest = sorted((path.stat().st_mtime_ns, path) for path in begun)
     except FileNotFoundError:
-        # There is none yet, or the trial has just ended.
+        # No trial has begun yet, or one has just ended and its folder is gone.
         return None
     for _, path in reversed(newest):
         if not (found := _TRIAL.fullmatch(path.name)):

@@ -1,7 +1,7 @@
-"""Lock: a file that shows that a run is being executed, for as long as its process lives.
+"""Lock: a file that a process keeps locked for as long as it executes a run.
 
-Whoever can open a file can lock it: this one is for its owner alone. Others see in /proc/locks
-whether it is locked.
+Whoever can open a file can lock it, so only its owner may open this one. Other users see in
+/proc/locks whether it is locked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RunInProgress(InputError):
 
 @contextmanager
 def held(folder: Path, run_id: str) -> Iterator[None]:
-    """Hold the lock of a folder. Raises as `take`."""
+    """Hold the lock of a folder while the block lasts. Raises what `take` raises."""
     descriptor = take(folder, run_id)
     try:
         yield
@@ -34,12 +34,14 @@ def held(folder: Path, run_id: str) -> Iterator[None]:
 
 
 def take(folder: Path, run_id: str) -> int:
-    """Take the lock of a folder; returns the descriptor to close.
+    """Take the lock of a folder; return the descriptor, which the caller closes to release it.
 
-    The kernel releases it when the process ends. Closed on exec, so that no child of the run keeps
-    it. The file is not removed: two processes could lock two files of one name.
+    The kernel releases the lock when the process ends. The descriptor is closed on exec, so that no
+    child of the run keeps the lock. The file is never removed: a process could then lock the
+    removed file while another one locks a new file of the same name.
 
-    Raises RunInProgress, or EnvironmentLacks when the file cannot be opened: a folder has its name.
+    Raises RunInProgress, or EnvironmentLacks when the file cannot be opened, e.g. because a folder
+    has its name.
     """
     path = folder / NAME
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -47,7 +49,7 @@ def take(folder: Path, run_id: str) -> int:
         descriptor = os.open(path, flags, 0o600)
     try:
         if os.fstat(descriptor).st_uid == os.geteuid():
-            # It may have been copied; FAT knows no modes.
+            # A copy of a run folder may have given the file another mode. FAT has no modes.
             with suppress(PermissionError):
                 os.fchmod(descriptor, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -81,8 +83,8 @@ def is_held(folder: Path) -> bool:
 
 
 def holders() -> Mapping[tuple[int, int, int], int]:
-    """(major, minor, inode) of each file that is locked by flock(2) -> process; see proc_locks(5).
-    A process of another namespace has the number 0 or is not there."""
+    """Map each file that is locked by flock(2), as (major, minor, inode), to its process; see
+    proc_locks(5). A process of another PID namespace has the number 0 or is not listed."""
     found = {}
     with suppress(OSError):
         for line in LOCKS.read_text().splitlines():

@@ -15,7 +15,8 @@ from sfcperf.workflow.plan import PlannedTrial, TrialGroup, scenario_blocks, tri
 
 
 class ProgressState:
-    """What is recorded of a run, and what follows from it."""
+    """Knows the recorded trials of a run, and tells what follows: missing trials, scenarios that
+    may stop, trials to run again."""
 
     def __init__(self, workflow: Workflow, records: Iterable[TrialRecord]) -> None:
         self._workflow = workflow
@@ -26,7 +27,7 @@ class ProgressState:
         """Scenario -> (label, metric) -> round and value of each valid trial."""
         self._recorded: set[str] = set()
         self.records: list[TrialRecord] = []
-        """In the order in which they ended."""
+        """Records in the order in which the trials ended."""
         for record in records:
             self.add(record)
 
@@ -42,15 +43,16 @@ class ProgressState:
                 wanted[record.label, metric].append((record.round, value))
 
     def missing(self, number: int, active: Iterable[str]) -> list[TrialGroup]:
-        """Trial groups of a round, in order, cut down to the trials that are not recorded."""
+        """Trial groups of a round, in order, with only those trials that are not recorded."""
         return _cut_down(
             trial_groups(self._workflow, number, only=active),
             lambda trial: None if trial.trial_id in self._recorded else trial,
         )
 
     def stopping(self, number: int, active: Iterable[str]) -> dict[str, str]:
-        """Scenarios that may stop after a round -> why. The variants of a block stop together:
-        a variant that continued alone would have rounds with nothing to compare them with."""
+        """Map each scenario that may stop after a round to the reason. The variants of a block stop
+        together: a variant that continued alone would have rounds with nothing to compare them
+        with."""
         reasons = {
             name: stop_reason(self._workflow.design, number, self._known(name, number))
             for name in active
@@ -94,8 +96,8 @@ class ProgressState:
         return True
 
     def _known(self, scenario_id: str, round_number: int) -> dict[tuple[str, str], list[float]]:
-        """What was known after a round: a resumed run decides as the dead one did, though it has
-        the trials of later rounds already."""
+        """Primary values of a scenario up to a round. A resumed run may have trials of later rounds
+        already; without them it decides as the dead run did."""
         return {
             key: [value for round_, value in pairs if round_ <= round_number]
             for key, pairs in self._values[scenario_id].items()
@@ -103,13 +105,14 @@ class ProgressState:
 
 
 def rerun_number(trial_id: str) -> int:
-    """0 for a planned trial, 2 for the second rerun: `r001.2-s000-ping`."""
+    """Which rerun a trial is, by its id: 0 for a planned trial, 2 for `r001.2-s000-ping`."""
     number = trial_id.partition("-")[0].partition(".")[2]
     return int(number or 0)
 
 
 def rerun_groups(groups: Iterable[TrialGroup], wanted: Sequence[TrialRecord]) -> list[TrialGroup]:
-    """The trial groups of a round cut down to the trials that are run again, under new ids."""
+    """Cut the trial groups of a round down to the trials in `wanted`, which are run again, and give
+    these new ids."""
     again = {(record.scenario_id, record.label): record for record in wanted}
 
     def rerun(trial: PlannedTrial) -> PlannedTrial | None:
@@ -126,8 +129,8 @@ def rerun_groups(groups: Iterable[TrialGroup], wanted: Sequence[TrialRecord]) ->
 def _cut_down(
     groups: Iterable[TrialGroup], choose: Callable[[PlannedTrial], PlannedTrial | None]
 ) -> list[TrialGroup]:
-    """The groups with what `choose` makes of their trials, without None and without empty
-    groups."""
+    """Replace each trial by what `choose` makes of it. Trials for which it gives None are dropped,
+    and groups that have none left."""
     cut = [
         replace(group, trials=tuple(filter(None, map(choose, group.trials)))) for group in groups
     ]
@@ -137,8 +140,8 @@ def _cut_down(
 def reruns_due(
     records: Sequence[TrialRecord], round_number: int, gate: NoiseGate, planned: int
 ) -> list[TrialRecord]:
-    """Trials of a round to run again now, in the order in which they ran: those outside the gate
-    that have reruns left, as far as the budget of the run goes."""
+    """Choose the trials of a round to run again now, in the order in which they ran: those outside
+    the gate that have reruns left, as far as the rerun budget of the run goes."""
     left = budget(gate, planned) - sum(bool(record.rerun_of) for record in records)
     wanted = [
         record
@@ -151,6 +154,7 @@ def reruns_due(
 
 
 def _primary_metrics(scenario: Scenario) -> list[tuple[str, str]]:
+    """(label, metric) of the metrics by which sequential stopping decides: the primary ones."""
     return [
         (spec.label, metric.name)
         for spec in scenario.probes

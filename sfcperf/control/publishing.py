@@ -14,16 +14,17 @@ from sfcperf.workflow.defaults import with_defaults
 from sfcperf.workflow.model import PluginSpec
 
 ALWAYS = "summary"
-"""The analysis that always runs, first."""
+"""Name of the analysis that every run gets, before all others."""
 WHERE_SEEN = "attribution"
-"""The analysis that runs for every run with telemetry."""
+"""Name of the analysis that every run with telemetry gets."""
 ERROR_LOG = "errors.log"
-"""In the run folder: tracebacks of unexpected errors."""
+"""File in the run folder with tracebacks of unexpected errors."""
 
 
 def analyse(store: RunStore) -> list[str]:
-    """Merge telemetry and flows, summarise, and run the analyses that the workflow asks for;
-    returns what failed. No sample is lost, and an analysis that fails does not stop the others."""
+    """Merge telemetry and flows, summarise, and run the analyses that the workflow asks for; return
+    what failed. No sample is lost by a failure, and an analysis that fails does not stop the
+    others."""
     problems: list[str] = []
     with _noting(problems, store, "merging telemetry"):
         store.merge_telemetry()
@@ -48,8 +49,8 @@ def analyse(store: RunStore) -> list[str]:
 
 
 def publish(store: RunStore, targets: Iterable[PluginSpec]) -> list[str]:
-    """Publish the run folder; returns what failed. A publisher that fails does not stop the
-    others."""
+    """Publish the run folder to each target; return what failed. A publisher that fails does not
+    stop the others."""
     problems: list[str] = []
     for target in targets:
         with _noting(problems, store, f"publishing to {target.name}"):
@@ -58,8 +59,8 @@ def publish(store: RunStore, targets: Iterable[PluginSpec]) -> list[str]:
 
 
 def publish_report(store: RunStore) -> list[str]:
-    """Make the report again, as the run's workflow asks for it or with defaults; returns what
-    failed."""
+    """Make the report again, as the run's workflow asks for it, or with defaults if it asks for
+    none; return what failed."""
     problems: list[str] = []
     with _noting(problems, store, "publishing to report"):
         document, _ = store.workflow()

@@ -1,7 +1,8 @@
-"""Resolved: all that the trials of a run depend on, as its files and plug-ins define it.
+"""Resolved: everything that the trials of a run depend on, with files and plug-in defaults filled
+in.
 
-A workflow is not complete by itself: VNFDs define resources, plug-ins define defaults. Trials of
-two sessions belong to one population only if both were resolved alike.
+A workflow is not complete by itself: VNFDs define resources, and plug-ins define defaults. Trials
+of two sessions belong to one population only if both sessions resolved the workflow alike.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from sfcperf.errors import InputError, system_errors_as
 from sfcperf.workflow.model import Scenario, Workflow
 
 _SHOWN = 5
-"""Differences that a message names."""
+"""How many differences a message names."""
 
 
 def resolved(workflow: Workflow) -> dict[str, Any]:
-    """Scenario id -> the scenario, in plain JSON; a VNFD by the SHA-256 of its content. With
-    variants, each with its driver and configuration.
+    """Map each scenario id to the scenario in plain JSON. A VNFD is represented by its file name
+    and the SHA-256 of its content. With variants, each scenario has its driver and configuration.
 
     Raises InputError when a VNFD cannot be read.
     """
@@ -50,6 +51,8 @@ def check_unchanged(before: Mapping[str, Any], workflow: Workflow, where: str) -
 
 
 def _plain(value: Any) -> Any:
+    """Convert one value of a scenario that JSON does not know. Fields without content are left
+    out."""
     if is_dataclass(value):
         document = {field.name: getattr(value, field.name) for field in fields(value)}
         if isinstance(value, Scenario) and value.infrastructure is None:
@@ -71,6 +74,7 @@ def _sha256(path: Path) -> str:
 
 
 def _differences(before: Any, now: Any, at: str) -> Iterator[str]:
+    """Yield a line for each value that differs, with its place as a JSON pointer."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*before, *now]):
             yield from _differences(before.get(key), now.get(key), f"{at}/{key}")

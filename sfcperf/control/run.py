@@ -45,9 +45,9 @@ def start(
 ) -> Outcome:
     """Run a workflow into a new folder of `results`.
 
-    `source` is the document before preset, driver and overrides; it is kept beside the one that
-    runs. `repeat` is the run's place in its campaign. Raises InputError or EnvironmentLacks before
-    anything is created, InterruptedRun after a signal.
+    `source` is the document before preset, driver and overrides were applied; it is kept beside the
+    one that runs. `repeat` is the run's place in its campaign. Raises InputError or
+    EnvironmentLacks before anything is created, InterruptedRun after a signal.
     """
     timeline = Timeline()
     check(workflow)
@@ -91,12 +91,12 @@ def resume(
     listener: Listener,
     loaded: Callable[[Workflow], None] = lambda _: None,
 ) -> Outcome:
-    """Continue an interrupted or killed run as the workflow in its folder says. `loaded` is called
+    """Continue an interrupted or killed run, with the workflow in its folder. `loaded` is called
     with that workflow before anything of it is executed.
 
     What the dead run left is removed first. Raises InputError when the run is complete, when it is
-    alive, when its folder is damaged, or when its workflow has another meaning by now;
-    InterruptedRun after a signal.
+    alive, when its folder is damaged, or when its workflow now has another meaning; InterruptedRun
+    after a signal.
     """
     timeline = Timeline()
     store = RunStore.open(folder)
@@ -108,7 +108,7 @@ def resume(
         Interrupts() as interrupts,
         lock.held(store.folder, run_id),
     ):
-        # Read again: nobody else writes it now.
+        # Read it again: only now, with the lock held, nobody else writes it.
         document = store.manifest()
         store.trials()
         states = StateDir()
@@ -156,7 +156,8 @@ def resume(
 
 
 def workflow_of(store: RunStore) -> Workflow:
-    """The workflow of a run, as it was when it began. Raises InputError when it changed since."""
+    """Load the workflow of a run from its folder. Raises InputError when files or plug-ins changed
+    its meaning since the run began."""
     workflow = load_document(*store.workflow())
     check_unchanged(store.resolved(), workflow, str(store.folder))
     check_descriptors(store.manifest()["vnfds"], workflow.vnfds, str(store.folder))
@@ -164,6 +165,7 @@ def workflow_of(store: RunStore) -> Workflow:
 
 
 def _write_info(state: RunState, workflow: Workflow, store: RunStore, tags: Sequence[str]) -> None:
+    """Write to the run's state what `clean` needs to remove what the run creates."""
     further = zip(tags[1:], workflow.infrastructures[1:], strict=True)
     state.write_info(
         RunInfo(

@@ -21,14 +21,15 @@ from sfcperf.services.processes import Processes
 from sfcperf.workflow.model import Scenario, ServiceSpec
 
 OWNER = -2
-"""Of the services' resources in the run's journal; drivers count from 0."""
+"""Number that marks resources of services in the run's journal; drivers count from 0."""
 
 Counters = Mapping[str, Mapping[str, int]]
 """Service -> counter -> value."""
 
 
 class Services:
-    """The services of a run, in the order of its workflow; none before `start`."""
+    """Starts, asks and stops the services of a run, in the order of its workflow. None runs before
+    `start`."""
 
     def __init__(self, specs: Sequence[ServiceSpec]) -> None:
         self._specs = specs
@@ -47,8 +48,8 @@ class Services:
         outputs: Path,
         log: Callable[[str], None],
     ) -> None:
-        """Start all of them; `address` as in ServiceContext. Raises EnvironmentLacks; call
-        `release` then too."""
+        """Start all services, in order; `address` as in ServiceContext. Raises EnvironmentLacks;
+        some may run then, so call `release` also after an error."""
         self._journal = journal
         for spec in self._specs:
             own = ServiceJournal(journal, spec.service)
@@ -73,18 +74,20 @@ class Services:
                 self._running[spec.name] = kind.start(context, spec.parameters)
 
     def addresses(self) -> dict[str, str]:
-        """For DriverContext.services."""
+        """Name of each service -> address at which functions of a chain reach it, for
+        DriverContext.services."""
         return {name: service.address_for_functions for name, service in self._running.items()}
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest, by name."""
+        """Facts of each service by its name, for the manifest."""
         return {
             name: {"service": self._kinds[name], **service.facts()}
             for name, service in self._running.items()
         }
 
     def problems(self) -> list[str]:
-        """What is wrong, a line each; a check that fails included."""
+        """Describe what is wrong with the services, a line each. A health check that fails is a
+        problem too."""
         found = []
         for name, service in self._running.items():
             try:
@@ -96,8 +99,8 @@ class Services:
         return found
 
     def recover(self) -> list[str]:
-        """Bring back those with a problem, in their order; gives the problems. Raises
-        DeploymentError for one that does not come back."""
+        """Bring back the services that have a problem, in their order; return the problems. Raises
+        DeploymentError for a service that does not come back."""
         found = []
         for name, service in self._running.items():
             if (problem := service.problem()) is None:
@@ -117,8 +120,8 @@ class Services:
         return found
 
     def chain_deployed(self, deployment: Deployment, scenario: Scenario) -> dict[str, Any]:
-        """Tell each service of the chain, and return the facts that each gives, by its name;
-        services without facts are left out. Raises DeploymentError."""
+        """Tell each service that the chain is deployed; return the facts that each gives, by its
+        name. Services without facts are left out. Raises DeploymentError."""
         facts = {
             name: dict(service.chain_deployed(deployment, scenario))
             for name, service in self._running.items()
@@ -126,7 +129,8 @@ class Services:
         return {name: found for name, found in facts.items() if found}
 
     def chain_removed(self) -> list[str]:
-        """Tell each service that the chain goes, the last service first; returns what failed."""
+        """Tell each service that the chain is removed, the last service first; return what
+        failed."""
         return self._each("chain_removed", "leaving the chain")
 
     def begin_trial(self) -> None:
@@ -136,8 +140,9 @@ class Services:
                 service.begin_trial()
 
     def end_trial(self) -> tuple[str, ...]:
-        """End the trial in each service, in their order, so that a service gets what those before
-        it sent; returns why the trial should not be believed. Raises MeasurementError."""
+        """End the trial in each service, in their order: a service may still get what one before it
+        sends as it ends the trial. Return why the trial should not be believed. Raises
+        MeasurementError."""
         doubts: list[str] = []
         for name, service in self._running.items():
             with _named(name):
@@ -145,8 +150,8 @@ class Services:
         return tuple(doubts)
 
     def trial_notes(self, before: Counters) -> dict[str, dict[str, Any]]:
-        """By name: how much its counters grew since they were `before`, and its notes. Raises
-        MeasurementError."""
+        """Return by service how much its counters grew since `before` was read, and its notes about
+        the trial. Raises MeasurementError."""
         found: dict[str, dict[str, Any]] = {**grown(before, self.counters())}
         for name, service in self._running.items():
             if notes := service.trial_notes():
@@ -154,13 +159,13 @@ class Services:
         return found
 
     def release(self) -> list[str]:
-        """Stop all of them, the last one first, and remove what is left in the journal; gives what
-        could not be removed."""
+        """Stop all services, the last one first, and remove what the journal still names; return
+        what could not be removed."""
         problems = self._each("stop", "stopping it")
         self._running = {}
         left = [] if self._journal is None else self._journal.outstanding()
         if not left or self._journal is None:
-            # What is gone is no problem, however it went.
+            # Nothing is left: then an error of `stop` is no problem.
             return []
         try:
             undo(left, dry_run=False)
@@ -170,6 +175,8 @@ class Services:
         return []
 
     def _each(self, method: str, doing: str) -> list[str]:
+        """Call the method without arguments of each service, the last one first; return what
+        failed."""
         problems = []
         for name, service in reversed(self._running.items()):
             try:
@@ -180,12 +187,13 @@ class Services:
 
 
 def _named(name: str) -> AbstractContextManager[None]:
-    """Errors inside say which service they are of."""
+    """Put the service's name before the message of a MeasurementError inside."""
     return errors_as(MeasurementError, MeasurementError, context=f"service {name}")
 
 
 def grown(before: Counters, after: Counters) -> dict[str, dict[str, int]]:
-    """By how much each counter grew, by service. Raises MeasurementError for one that is new."""
+    """Return how much each counter grew, by service. Raises MeasurementError for a counter that is
+    new."""
     try:
         return {
             name: {counter: value - before[name][counter] for counter, value in counters.items()}
@@ -197,8 +205,9 @@ def grown(before: Counters, after: Counters) -> dict[str, dict[str, int]]:
 
 
 def undo(resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
-    """Remove what services of a dead run left (newest first): their processes, then what these had
-    elsewhere. Gives a line for each. Raises DeploymentError for what cannot be removed."""
+    """Remove what services of a dead run left (newest first): first their processes, then what
+    these had elsewhere. Return a line for each. Raises DeploymentError for what cannot be
+    removed."""
     own = [resource for resource in resources if resource.kind == processes.KIND]
     lines = processes.undo(own, dry_run=dry_run)
     others = sorted(

@@ -30,18 +30,18 @@ from sfcperf.workflow.model import Workflow
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended."""
+    """How a run ended: its trials, its problems, and what could not be made of it."""
 
     store: RunStore
     trials: Mapping[str, int]
     """Number of trials by status."""
     problems: tuple[str, ...]
     not_made: tuple[str, ...] = ()
-    """What could not be analysed or published, and why; no trial is lost."""
+    """What could not be analysed or published, and why; trials are not affected."""
 
     @property
     def exit_code(self) -> ExitCode:
-        """OK when every trial is valid, analysed and published."""
+        """OK when every trial is valid, and the run is analysed and published."""
         if self.trials["valid"] != sum(self.trials.values()):
             return ExitCode.SOME_TRIALS_BAD
         return ExitCode.ENVIRONMENT if self.not_made else ExitCode.OK
@@ -49,20 +49,20 @@ class Outcome:
 
 @dataclass
 class Session:
-    """Removes everything at its end, however it ends; what it cannot remove stays in the
-    journal."""
+    """Does one process's share of a run. It removes all that it created at its end, however it
+    ends. What it cannot remove stays in the journal, for `resume` and `clean`."""
 
     workflow: Workflow
     store: RunStore
     state: RunState
     tags: Sequence[str]
-    """Of the drivers, in the order of the workflow's infrastructures."""
+    """Tags of the drivers, in the order of the workflow's infrastructures."""
     manifest: Manifest
     listener: Listener
     interrupts: Interrupts
     timeline: Timeline
     earlier_s: Mapping[str, float] = field(default_factory=dict)
-    """Phases of earlier sessions of this run, seconds."""
+    """Seconds that earlier sessions of this run spent in each phase."""
 
     def __post_init__(self) -> None:
         self._journal = self.state.journal()
@@ -73,10 +73,13 @@ class Session:
             return self._run()
 
     def _run(self) -> Outcome:
+        """Measure, analyse and publish. However that ends, note it in run.json, and release the
+        run's state."""
         try:
             self._measure()
             not_made = [*self._analyse(), *self._publish()]
-            # The run stays unfinished: `resume` analyses and publishes again.
+            # If something was not made, the run does not enter `done`: `resume` then analyses and
+            # publishes again.
             if not_made:
                 hint = f"`sfcperf resume {self.store.folder}` tries again what failed"
                 self._note(hint)
@@ -103,6 +106,7 @@ class Session:
         return Outcome(self.store, document["trials"], problems, tuple(not_made))
 
     def _measure(self) -> None:
+        """Start services and drivers, run all rounds, and release what was started."""
         drivers, services = Drivers(self.workflow), Services(self.workflow.services)
         run = RunContext(
             drivers,
@@ -139,14 +143,16 @@ class Session:
             run.enter("tearing down")
             with self.timeline.phase("teardown"):
                 left = [*drivers.release(), *services.release()]
-            # What a tear-down could not remove, but `release` did, is not a problem any more.
+            # A tear-down during the run may have failed to remove what `release` has removed now.
+            # With nothing left, that is no problem any more.
             problems = [*run.problems, *left] if left else []
             if problems:
                 problems.append("`sfcperf clean` removes what was left once the cause is gone")
             self._note(*problems)
 
     def _start_services(self, run: RunContext) -> None:
-        """Unless all is measured: analysing and publishing need none."""
+        """Start the services, unless all trials are recorded: analysing and publishing need no
+        services."""
         specs = self.workflow.services
         if not specs or ProgressState(self.workflow, self.store.trials()).is_complete():
             return
@@ -164,7 +170,7 @@ class Session:
         self.manifest.update({"services": run.services.facts()})
 
     def _check_recorded(self, measured: Collection[str]) -> None:
-        """Raises EnvironmentLacks when trials that were measured are not on disk any more."""
+        """Raise EnvironmentLacks when trials that were measured are not on disk any more."""
         recorded = {record.trial_id for record in self.store.trials()}
         lost = sorted(set(measured) - recorded)
         if lost:
@@ -176,7 +182,7 @@ class Session:
             )
 
     def _analyse(self) -> list[str]:
-        """Analyse; returns what failed."""
+        """Analyse the run; return what failed."""
         self._drop_earlier_failures()
         self._enter("analysing")
         with self.timeline.phase("analysing"), self.interrupts.allowed_anywhere():
@@ -188,7 +194,7 @@ class Session:
         return not_made
 
     def _publish(self) -> list[str]:
-        """Publish; returns what failed."""
+        """Publish the run; return what failed."""
         self._enter("publishing")
         with self.timeline.phase("publishing"), self.interrupts.allowed_anywhere():
             not_made = publishing.publish(self.store, self.workflow.publish)
@@ -196,6 +202,8 @@ class Session:
         return not_made
 
     def _finish(self, status: RunStatus, cost: Mapping[str, float] | None = None) -> None:
+        """Write the status of the run to run.json, with the number of trials by status, and what
+        monitors cost."""
         self.manifest.update(
             finish(
                 self.manifest.document,
@@ -217,29 +225,29 @@ class Session:
         document["problems"] = [text for text in document["problems"] if text not in earlier]
 
     def _note(self, *problems: str) -> None:
-        """Note problems; the next change of run.json writes them."""
+        """Note problems, and tell the user; the next change of run.json writes them."""
         self.manifest.document["problems"] = [*self.manifest.document["problems"], *problems]
         for text in problems:
             self.listener.message(text)
             self._log(text)
 
     def _log(self, text: str) -> None:
-        # What happened matters more than that it cannot be written.
+        # An event that cannot be written must not become an error of the run.
         with suppress(OSError, EnvironmentLacks):
             self.store.check_not_moved()
             with (self.store.folder / "run.log").open("a", errors="backslashreplace") as log:
                 log.write(f"{utc_now()} {text}\n")
 
     def _seconds(self) -> dict[str, float]:
-        """Phases of this session and of those before it."""
+        """Seconds in each phase, of this session and of those before it together."""
         seconds = dict(self.earlier_s)
         for name, value in self.timeline.seconds().items():
             seconds[name] = round(seconds.get(name, 0.0) + value, 6)
         return seconds
 
     def _stopped(self, status: RunStatus) -> None:
-        """Record that the run did not complete. When run.json cannot be written (a full disk), the
-        error that stopped the run matters more."""
+        """Record that the run did not complete. An error in writing run.json (a full disk) is
+        dropped: the one that stopped the run matters more."""
         with suppress(OSError, EnvironmentLacks):
             if self.manifest.document["status"] == "complete":
                 # All trials are there; only the report is missing, and can be made again.
@@ -252,7 +260,7 @@ class Session:
                 self._enter(status)
 
     def _measured_text(self) -> str:
-        """`7 of 24 trials measured: 6 valid, 1 untrusted`."""
+        """How much was measured, e.g. `7 of 24 trials measured: 6 valid, 1 untrusted`."""
         counts = self.manifest.document["trials"]
         measured, planned = sum(counts.values()), ProgressState(self.workflow, ()).planned()[0]
         # Sequential stopping adds rounds that were not planned.
@@ -266,6 +274,8 @@ class Session:
         return f"`sfcperf resume {self.store.folder}` continues it"
 
     def _release_state(self) -> None:
+        """Remove the run's state folder. Keep it for `resume` and `clean` if the journal still
+        names resources."""
         if self._journal.outstanding():
             self.state.release()
         else:
@@ -273,7 +283,8 @@ class Session:
 
 
 def _session_folder(folder: Path) -> Path:
-    """`FOLDER`, or `FOLDER-2`, ... when earlier sessions of the run used it."""
+    """Make a folder for this session: FOLDER, or FOLDER-2 and so on if earlier sessions of the run
+    used that."""
     number, candidate = 1, folder
     while candidate.exists():
         number += 1

@@ -44,7 +44,7 @@ MAX_INFO_BYTES = 1 << 24
 
 @dataclass(frozen=True)
 class FurtherDriver:
-    """A further driver of a run, for another variant."""
+    """One of the drivers of a run after the first: another variant uses it."""
 
     tag: str
     driver: str
@@ -53,7 +53,7 @@ class FurtherDriver:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What is needed to clean up after a run."""
+    """What `clean` must know to remove what a run left."""
 
     run_id: str
     tag: str
@@ -63,7 +63,7 @@ class RunInfo:
     """The run folder with the results."""
     pid: int
     further: tuple[FurtherDriver, ...] = ()
-    """In the order of their numbers in the journal, from 1; `driver` is 0."""
+    """Drivers after the first. The journal numbers drivers in this order from 1; `driver` is 0."""
 
     def driver_of(self, owner: int) -> str:
         """Name of the driver with this number in the journal. Raises InputError if there is
@@ -80,14 +80,15 @@ class RunInfo:
 
 
 def _check_types(*entries: RunInfo | FurtherDriver) -> None:
-    """Raises TypeError for values that name nothing."""
+    """Raise TypeError unless tag and driver are text."""
     for entry in entries:
         if not all(isinstance(each, str) for each in (entry.tag, entry.driver)):
             raise TypeError("tag and driver must be text")
 
 
 class RunState:
-    """The live folder of one run, locked by this process until `release` or `remove`."""
+    """The folder with the state of one run, below `runs`. This process holds its lock until
+    `release` or `remove`. `lock` -1: it only reads the folder, and has no lock."""
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
@@ -95,11 +96,12 @@ class RunState:
 
     @property
     def state_dir(self) -> Path:
-        """The drivers' own files."""
+        """Folder in which drivers keep their own files."""
         return self.folder / "state"
 
     def write_info(self, info: RunInfo) -> None:
-        """Write run.json; call it before the first journal line, so that the run can be undone."""
+        """Write run.json. Call it before the first journal line: without it the run could not be
+        undone."""
         document = asdict(info)
         if not info.further:
             del document["further"]
@@ -123,12 +125,12 @@ class RunState:
             ) from error
 
     def journal(self) -> FileJournal:
-        """The journal. Raises InputError when it is damaged."""
+        """Open the journal. Raises InputError when it is damaged."""
         return FileJournal(self.folder / "journal.jsonl")
 
     @property
     def owns_nothing(self) -> bool:
-        """No resource was ever journaled, so there is nothing to undo."""
+        """Whether no resource was ever journaled, so that there is nothing to undo."""
         return not os.path.lexists(self.folder / "journal.jsonl")
 
     def remove(self) -> None:
@@ -146,26 +148,29 @@ class RunState:
 
 
 class StateDir:
-    """All live runs of this machine that keep their state in one folder."""
+    """Finds, creates and claims the state folders of the runs of this machine, in one root
+    folder."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or state_root()
 
     def create(self, name: str) -> tuple[RunState, str, str]:
-        """A new run of the workflow `name`: its locked state, run id and tag."""
+        """Create the state of a new run of the workflow `name`; return it, locked, with the run id
+        and the tag."""
         with self._guard():
             tag = self._free_tag()
             run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}-{tag}"
             return self._make(run_id), run_id, tag
 
     def recreate(self, run_id: str) -> tuple[RunState, str]:
-        """State for a run that is resumed, and a new tag: resources with its old tag may still
-        exist that this machine's state does not know."""
+        """Create the state of a run that is resumed; return it with a new tag. The old tag is not
+        used again: resources with it may still exist that this machine's state does not know."""
         with self._guard():
             return self._make(run_id), self._free_tag({run_id.rpartition("-")[2]})
 
     def tags(self, tag: str, count: int) -> list[str]:
-        """Tags for so many drivers of the session that has `tag`, which is the first one's."""
+        """Choose tags for `count` drivers of one session. `tag`, which the session has already, is
+        the first."""
         tags = [tag]
         with self._guard():
             while len(tags) < count:
@@ -173,8 +178,9 @@ class StateDir:
         return tags
 
     def claim(self, run_id: str) -> RunState | None:
-        """Lock the state of a dead run; None when there is no such run. Raises RunInProgress, and
-        EnvironmentLacks when another user could have written what is there."""
+        """Lock the state of a dead run; None when there is no such run. Raises RunInProgress when
+        the run is alive, and EnvironmentLacks when another user could have written what is
+        there."""
         folder = self._folder(run_id)
         with self._guard():
             if not os.path.lexists(folder):
@@ -185,7 +191,7 @@ class StateDir:
             return RunState(folder, take(folder, run_id))
 
     def run_ids(self) -> list[str]:
-        """Runs with state here, dead or alive, oldest first."""
+        """Ids of the runs that have state here, dead or alive, oldest first."""
         with self._accessible(), suppress(FileNotFoundError):
             self._check_ours()
             folders = [path for path in self._runs.iterdir() if path.is_dir()]
@@ -193,8 +199,8 @@ class StateDir:
         return []
 
     def drivers_of(self, run_id: str) -> set[str]:
-        """Names of the drivers of a run, dead or alive; none if it has no run.json yet, and so owns
-        nothing. Raises InputError when its state is damaged."""
+        """Names of the drivers of a run, dead or alive. The set is empty if the run has no run.json
+        yet; it owns nothing then. Raises InputError when its state is damaged."""
         state = RunState(self._folder(run_id), -1)
         if not (state.folder / "run.json").exists():
             return set()
@@ -206,8 +212,9 @@ class StateDir:
         return self.root / "runs"
 
     def _folder(self, run_id: str) -> Path:
-        """The folder of a run, directly below `runs` since it is removed with its content: the id
-        may come from a run.json that somebody else wrote. Raises InputError."""
+        """Path of a run's state folder. The id may come from a run.json that somebody else wrote,
+        and the folder is removed with its content, so the id must name a folder directly below
+        `runs`. Raises InputError."""
         if not is_safe_name(run_id):
             raise InputError(
                 f"{run_id!r} is not the id of a run",
@@ -216,6 +223,8 @@ class StateDir:
         return self._runs / run_id
 
     def _make(self, run_id: str) -> RunState:
+        """Make and lock the state folder of a run. If it exists already, another process has just
+        made it."""
         folder = self._folder(run_id)
         try:
             folder.mkdir(mode=0o700)
@@ -226,11 +235,11 @@ class StateDir:
         return state
 
     def _tags(self) -> set[str]:
-        """Tags of all sessions that may have left resources."""
+        """Tags of all sessions that may have left resources: they must not be used again."""
         return {tag for run_id in self.run_ids() for tag in self._tags_of(run_id)}
 
     def _tags_of(self, run_id: str) -> Iterator[str]:
-        """A run's first tag, in its id, and those of its last session."""
+        """Yield the first tag of a run, which is in its id, and the tags of its last session."""
         yield run_id.rpartition("-")[2]
         with suppress(InputError):
             info = RunState(self._runs / run_id, -1).info()
@@ -238,6 +247,7 @@ class StateDir:
             yield from (further.tag for further in info.further)
 
     def _free_tag(self, besides: Iterable[str] = ()) -> str:
+        """Choose a random tag that no run here uses, and that is not among `besides`."""
         taken = self._tags().union(besides)
         while True:
             tag = "".join(secrets.choice(TAG_ALPHABET) for _ in range(TAG_LENGTH))
@@ -246,8 +256,8 @@ class StateDir:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """Only one process at a time creates, claims or removes folders of runs. Inside, errors of
-        the system become EnvironmentLacks."""
+        """Hold the lock of the root folder: only one process at a time creates, claims or removes
+        folders of runs. Inside, errors of the system become EnvironmentLacks."""
         with self._accessible():
             # A driver's configuration may hold credentials.
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -261,8 +271,9 @@ class StateDir:
                 os.close(descriptor)
 
     def _check_ours(self) -> None:
-        """Raises EnvironmentLacks when another user could name here what is to be removed."""
-        # The folder that the variable names may be a link.
+        """Raise EnvironmentLacks when another user could write here, and so name things to be
+        removed."""
+        # The root is resolved first: the folder that $SFCPERF_STATE_DIR names may be a link.
         for folder in (self.root.resolve(), self._runs):
             ownership.check_folder(folder)
 

@@ -17,8 +17,8 @@ from sfcperf.workflow.vnfd import read_descriptor
 
 
 def validate(workflow: Workflow) -> None:
-    """Ask the driver, or that of each variant, whether it can build every scenario, and the
-    monitors whether they can observe it.
+    """Ask the driver whether it can build every scenario, and the monitors whether they can observe
+    it. With variants, the driver of each variant is asked.
 
     Raises WorkflowError or EnvironmentLacks.
     """
@@ -37,6 +37,8 @@ def validate(workflow: Workflow) -> None:
 
 
 def _validate(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> None:
+    """Check the scenarios of one infrastructure. Errors of a monitor name its place in the
+    workflow."""
     driver = _driver(infrastructure)
     driver.validate(infrastructure.config, scenarios)
     for scenario in scenarios:
@@ -52,12 +54,14 @@ def _validate(infrastructure: Infrastructure, scenarios: Sequence[Scenario]) -> 
 
 
 def warnings(workflow: Workflow) -> list[str]:
-    """What VNF descriptors ask for in vain, and what monitors say of scenarios that they can
-    observe (Monitor.scenario_warnings), each once, as lines for the user. Raises InputError."""
+    """Collect what VNF descriptors ask for and nobody uses, and what monitors say about scenarios
+    that they can observe (Monitor.scenario_warnings). Each is one line for the user. Raises
+    InputError."""
     return [*_of_descriptors(workflow), *_of_monitors(workflow)]
 
 
 def _of_descriptors(workflow: Workflow) -> list[str]:
+    """A warning for each VNF descriptor of the workflow that asks for something nobody uses."""
     found: dict[str, None] = {}
     for scenario in workflow.scenarios:
         here = not _driver(workflow.infrastructure_of(scenario)).elsewhere
@@ -74,6 +78,8 @@ def _of_descriptors(workflow: Workflow) -> list[str]:
 
 
 def _of_monitors(workflow: Workflow) -> list[str]:
+    """Each warning of a monitor once, with the number of scenarios if it is not about all of
+    them."""
     counts: Counter[str] = Counter(
         f"warning: /monitors/{number}: {text}"
         for scenario in workflow.scenarios
@@ -90,8 +96,9 @@ def _of_monitors(workflow: Workflow) -> list[str]:
 
 
 def check_remote(workflow: Workflow) -> None:
-    """Check infrastructures that are not this machine: a run that is planned here and executed on
-    another machine uses the same ones. Raises EnvironmentLacks."""
+    """Check those infrastructures that are not this machine. It is for a run that is planned here
+    and executed on another machine: that one uses the same infrastructures. Raises
+    EnvironmentLacks."""
     for infrastructure in workflow.infrastructures:
         driver = _driver(infrastructure)
         if driver.elsewhere:
@@ -100,8 +107,8 @@ def check_remote(workflow: Workflow) -> None:
 
 
 def check(workflow: Workflow) -> None:
-    """The whole check before a run: what the driver can build, what the machine offers, and whether
-    the infrastructure has room. Raises InputError or EnvironmentLacks."""
+    """Make all checks before a run: what the driver can build, what the machine offers, whether the
+    infrastructure has room, and whether the analyses fit. Raises InputError or EnvironmentLacks."""
     validate(workflow)
     gather.check(workflow)
     for infrastructure in workflow.infrastructures:

@@ -13,27 +13,28 @@ from sfcperf.workflow.model import Scenario, Workflow
 
 
 def of_workflow(workflow: Workflow) -> list[Requirement]:
-    """What the drivers, VNF types, probes, monitors, publishers and services of a workflow need
-    with the parameters that it gives them; each thing once, in the order in which it was asked
-    for."""
+    """Collect what the drivers, VNF types, probes, monitors, publishers and services of a workflow
+    need with its parameters. Each thing is listed once, in the order in which it was asked for."""
     return each_once(_of_workflow(workflow))
 
 
 def of_installed(
     driver: str | None = None, config: Mapping[str, Any] | None = None
 ) -> list[Requirement]:
-    """What every installed plug-in but services needs with default parameters, each thing once.
-    `driver`: only this one, with `config` when there is one, validated and with its defaults."""
+    """Collect what every installed plug-in needs with default parameters, each thing once; services
+    are left out. `driver`: of the drivers, only this one, with the configuration `config` if there
+    is one, which is validated and has its defaults."""
     return each_once(_of_installed(driver, config))
 
 
 def check(workflow: Workflow) -> None:
-    """The check before a run. Raises EnvironmentLacks that names all that is missing."""
+    """Check before a run that the machine has all that the workflow needs. Raises EnvironmentLacks
+    that names all that is missing."""
     refuse_unmet(of_workflow(workflow))
 
 
 def refuse_unmet(requirements: Iterable[Requirement]) -> None:
-    """Raises EnvironmentLacks that names all that are not met."""
+    """Raise EnvironmentLacks that names all requirements that are not met."""
     missing = [need for need in requirements if not need.met]
     if missing:
         raise EnvironmentLacks(
@@ -43,6 +44,8 @@ def refuse_unmet(requirements: Iterable[Requirement]) -> None:
 
 
 def _of_workflow(workflow: Workflow) -> Iterator[Requirement]:
+    """Yield the requirements behind `of_workflow`. What this kernel must have is left out for
+    scenarios on other infrastructures."""
     for infrastructure in workflow.infrastructures:
         driver = plugins.load("driver", infrastructure.driver)
         yield from driver.requirements(infrastructure.config)
@@ -69,6 +72,8 @@ def _of_scenario(scenario: Scenario) -> Iterator[Requirement]:
 
 
 def _of_installed(driver: str | None, config: Mapping[str, Any] | None) -> Iterator[Requirement]:
+    """Yield the requirements behind `of_installed`. Drivers of other infrastructures are asked only
+    by name; what this kernel must have is left out for them."""
     unasked = set() if driver else set(infrastructures_elsewhere())
     for name in [driver] if driver else plugins.names("driver"):
         if name not in unasked:
@@ -82,15 +87,15 @@ def _of_installed(driver: str | None, config: Mapping[str, Any] | None) -> Itera
 
 
 def of_services() -> list[Requirement]:
-    """What the installed services need with default parameters. Whoever uses none lacks nothing, so
-    that they are not part of `of_installed`."""
+    """Collect what the installed services need with default parameters. They are not part of
+    `of_installed`, because a user of no service lacks nothing."""
     names = plugins.names("service")
     return each_once(need for name in names for need in _of_plugin("service", name))
 
 
 def infrastructures_elsewhere() -> list[str]:
-    """Drivers whose infrastructure is not this machine: whoever does not use one has none, and
-    lacks nothing, so that they are checked when they are asked for."""
+    """Names of the drivers whose infrastructure is not this machine. They are checked only when
+    they are asked for, because a user of none of them lacks nothing."""
     return [name for name in plugins.names("driver") if _is_elsewhere(name)]
 
 
@@ -98,15 +103,15 @@ def _is_elsewhere(driver: str) -> bool:
     try:
         return bool(plugins.load("driver", driver).elsewhere)
     except SfcperfError:
-        # What is wrong with it is told as a requirement.
+        # The driver cannot be loaded: `_of_plugin` tells that as a requirement that is not met.
         return False
 
 
 def _of_plugin(
     kind: str, name: str, config: Mapping[str, Any] | None = None
 ) -> Iterable[Requirement]:
-    """A plug-in that does not work is itself a requirement that is not met: one broken package
-    must not hide what the others need."""
+    """Return what one plug-in needs. A plug-in that does not work is returned as a requirement that
+    is not met: one broken package must not hide what the others need."""
     try:
         plugin = plugins.load(kind, name)
         requirements: list[Requirement] = (
@@ -123,7 +128,8 @@ def _of_plugin(
 
 
 def each_once(requirements: Iterable[Requirement]) -> list[Requirement]:
-    """Several plug-ins need the same tool: it is said once, and as missing if any misses it."""
+    """Merge requirements of the same name, since several plug-ins may need one tool. The merged one
+    is missing if any of them is."""
     seen: dict[str, Requirement] = {}
     for requirement in requirements:
         known = seen.get(requirement.name)

@@ -1,4 +1,4 @@
-"""Processes that nobody would end, or want, without the one that started them."""
+"""Ends a process together with the one that started it, for processes that are of no use alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def end_with(parent: int, signal: Signals) -> bool:
-    """Get this signal as soon as the parent is gone, also by SIGKILL: prctl(2), PR_SET_PDEATHSIG.
-    Gives False when it is gone already."""
+    """Let the kernel send `signal` to this process as soon as its parent is gone, also by SIGKILL:
+    prctl(2), PR_SET_PDEATHSIG. `parent` is the parent's id; False: it is gone already."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal, 0, 0, 0)
     return os.getppid() == parent

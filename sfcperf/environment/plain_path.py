@@ -1,5 +1,5 @@
-"""A path of plain characters: for programs and files of settings that give spaces, quotes, `$`, `%`
-or `*` in a path a meaning, or take a path for UTF-8."""
+"""A path of plain characters, for programs and settings files that cannot take any path: some give
+spaces, quotes, `$`, `%` or `*` a meaning, some expect UTF-8."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 @contextmanager
 def plain_path(path: Path) -> Iterator[Path]:
-    """Another path to a file or a folder, for any process of this user while the block lasts: by
-    the descriptor that this process has of it (proc(5)). Raises OSError."""
+    """Yield another path to a file or folder, which any process of this user can use while the
+    block lasts. It leads through a descriptor of this process (proc(5)). Raises OSError."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield Path(f"/proc/{os.getpid()}/fd/{file}")

@@ -1,10 +1,10 @@
-"""Private folders: what a process keeps on disk only while it lives.
+"""Private folders: for files that a process keeps on disk only while it lives.
 
     $SFCPERF_STATE_DIR (root: /var/lib/sfcperf, others: $XDG_STATE_HOME/sfcperf)
       private-XXXXXXXX/    readable by its user alone, and locked by its process
         beside             path of another folder that goes with it
 
-A folder that can be locked is of a dead process: `sfcperf clean` removes it.
+A folder whose lock can be taken belongs to a dead process: `sfcperf clean` removes it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _BESIDE = "beside"
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A new folder (mode 0700), removed afterwards; by `sfcperf clean` if this process is killed.
-    Raises EnvironmentLacks if it cannot be created."""
+    """Create a new folder (mode 0700), and remove it when the block ends. If this process is
+    killed, `sfcperf clean` removes it. Raises EnvironmentLacks if it cannot be created."""
     root = state_root()
     with system_errors_as(
         EnvironmentLacks,
@@ -48,8 +48,9 @@ def private_folder() -> Iterator[Path]:
 
 @contextmanager
 def folder_beside(target: Path) -> Iterator[Path]:
-    """A new folder next to `target` (mode 0700), from which it can be renamed; removed afterwards,
-    or as `private_folder` is. Raises EnvironmentLacks if it cannot be created."""
+    """Create a new folder next to `target` (mode 0700), so that it can be renamed to it. It is
+    removed when the block ends, or by `sfcperf clean` if this process is killed. Raises
+    EnvironmentLacks if it cannot be created."""
     with private_folder() as private:
         folder = target.absolute().parent / f".{target.name}-{secrets.token_hex(4)}"
         (private / _BESIDE).write_bytes(os.fsencode(folder))
@@ -64,13 +65,15 @@ def folder_beside(target: Path) -> Iterator[Path]:
 
 
 def dead_folders() -> list[Path]:
-    """Folders whose process is dead, and those that go with them, which come first."""
+    """Private folders whose process is dead. Folders that go with them come first: what is removed
+    last must still name them."""
     dead = sorted(path for path in state_root().glob(f"{_PREFIX}*") if _is_dead(path))
     return [*(found for path in dead if (found := _beside(path)) is not None), *dead]
 
 
 def _beside(folder: Path) -> Path | None:
-    """The folder that goes with a private one, if it is there and is of this user."""
+    """The folder that goes with a private one; None if there is none, or if it is another
+    user's."""
     with suppress(OSError):
         found = Path(os.fsdecode((folder / _BESIDE).read_bytes()))
         if found.lstat().st_uid == os.geteuid():
@@ -79,6 +82,7 @@ def _beside(folder: Path) -> Path | None:
 
 
 def _create(root: Path) -> tuple[Path, int]:
+    """Make a private folder and lock it; return both."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=root))
         try:
@@ -93,7 +97,7 @@ def _create(root: Path) -> tuple[Path, int]:
 
 
 def _is_dead(folder: Path) -> bool:
-    """Whether nobody holds its lock; not of what is no folder, or of others."""
+    """Whether a folder of this user is locked by nobody. False for what is not a folder."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     with suppress(OSError):
         lock = os.open(folder, flags)

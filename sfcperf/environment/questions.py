@@ -1,4 +1,4 @@
-"""Commands that only tell something about this machine."""
+"""Runs commands that only tell something about this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of what outlives a process: state of runs, spool, private folders, errors."""
+"""The folder for all that outlives a process: state of runs, spool, private folders, errors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DEFAULT_ROOT = Path("/var/lib/sfcperf")
 
 
 def state_root() -> Path:
-    """`$SFCPERF_STATE_DIR`; by default /var/lib/sfcperf for root, and for others, who run chains on
-    a cloud, a folder of their own (`$XDG_STATE_HOME/sfcperf`). Raises EnvironmentLacks for a user
-    without a home folder, as in a container that was started with a number for a user."""
+    """Path of that folder: `$SFCPERF_STATE_DIR`, or by default /var/lib/sfcperf for root and
+    `$XDG_STATE_HOME/sfcperf` for others, who run chains on a cloud. Raises EnvironmentLacks for a
+    user without a home folder, as in a container that was started with a user number alone."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
@@ -31,7 +31,7 @@ def state_root() -> Path:
 
 
 def state_folder(name: str) -> Path:
-    """A folder in the state root, where nobody else has anything to do; made if it is not there.
+    """Path of a folder in the state root; it is made if it is not there, and closed to other users.
     Raises EnvironmentLacks, OSError."""
     folder = state_root() / name
     for each in (folder.parent, folder):

@@ -19,7 +19,7 @@ _ask_versions: ContextVar[bool] = ContextVar("ask_versions", default=False)
 
 @contextmanager
 def versions() -> Iterator[None]:
-    """Inside, `tool` also asks each tool for its version."""
+    """Let `tool` also ask each tool for its version while the block lasts."""
     token = _ask_versions.set(True)
     try:
         yield
@@ -28,25 +28,26 @@ def versions() -> Iterator[None]:
 
 
 def search_path() -> str:
-    """PATH, and behind it the sbin folders, which that of an ordinary user, and of root after
-    `su`, lacks on Debian."""
+    """PATH, followed by the sbin folders. On Debian, the PATH of an ordinary user, and of root
+    after `su`, lacks them."""
     return os.pathsep.join([*os.get_exec_path(), *_ADMIN_FOLDERS])
 
 
 def find(name: str) -> str | None:
-    """Path of a command, or None; looks in the sbin folders as well."""
+    """Path of a command, which may also be in an sbin folder; None if it is not found."""
     return shutil.which(name, path=search_path())
 
 
 def tool(
     name: str, package: str, version_argv: Sequence[str] = (), remedy: str = ""
 ) -> Requirement:
-    """The command `name`, which the Debian package `package` provides. `remedy` replaces the advice
-    to install the package, for commands without one.
+    """Require the command `name`, which the Debian package `package` provides. `remedy` replaces
+    the advice to install that package.
 
-    A look at the path, no process: versions are asked for only inside `versions()`.
-    `version_argv` is the whole command line that prints its version (first line is taken, from
-    stdout or else stderr), e.g. `["iperf3", "--version"]`; empty: it has none worth showing.
+    Only the path is searched, and no process is started, except inside `versions()`. There
+    `version_argv` is run, a whole command line that prints the version, e.g. `["iperf3",
+    "--version"]`; the first line of stdout, or else of stderr, is shown. Empty: the command has no
+    version worth showing.
     """
     path = find(name)
     if path is None:
@@ -64,7 +65,7 @@ def tool(
 
 
 def python_packages(libraries: Sequence[str], extra: str) -> Requirement:
-    """Whether the Python packages of an extra are there; imports none of them."""
+    """Require the Python packages of an extra; none of them is imported to find out."""
     name = f"sfcperf[{extra}]"
     missing = [library for library in libraries if find_spec(library) is None]
     if missing:
@@ -74,7 +75,7 @@ def python_packages(libraries: Sequence[str], extra: str) -> Requirement:
 
 
 def root(purpose: str) -> Requirement:
-    """Being root; `purpose` says what for, e.g. `makes network namespaces`."""
+    """Require to be root; `purpose` says what for, e.g. `makes network namespaces`."""
     met = os.geteuid() == 0
     return Requirement(
         "root",

@@ -1,4 +1,5 @@
-"""Host: a place where commands run: a namespace, this machine, a VM by SSH."""
+"""Host: a place where commands run, which may be a namespace, this machine, or a VM that is reached
+by SSH."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _STDERR_LINES_SHOWN = 5
 
 @dataclass(frozen=True)
 class CompletedCommand:
-    """A command that ended."""
+    """A command that has ended, with its exit status and outputs."""
 
     argv: tuple[str, ...]
     returncode: int
@@ -49,14 +50,15 @@ class Process(ABC):
 
     @abstractmethod
     def poll(self) -> int | None:
-        """Exit status, or None while it runs; negative for a signal."""
+        """Exit status, negative for a signal; None while the process runs."""
 
     @abstractmethod
     def wait(self, timeout_s: float) -> int:
-        """Wait for the end and give the exit status; raises MeasurementError after timeout_s."""
+        """Wait for the end, and return the exit status. Raises MeasurementError after timeout_s."""
 
     def becomes(self, ready: Callable[[], bool], *, timeout_s: float, period_s: float) -> bool:
-        """Wait until it is ready, it has ended, or timeout_s is over; gives whether it is ready."""
+        """Wait until `ready` is true, the process has ended, or timeout_s is over; return whether
+        it is ready."""
         retry.until(
             lambda: self.poll() is not None or ready(), timeout_s=timeout_s, period_s=period_s
         )
@@ -64,21 +66,24 @@ class Process(ABC):
 
     @abstractmethod
     def send_signal(self, number: int) -> None:
-        """Send a signal; harmless when it has ended."""
+        """Send a signal. Nothing happens if the process has ended."""
 
     @abstractmethod
     def stop(self, grace_s: float = 2.0) -> int:
-        """SIGTERM, SIGKILL after grace_s; gives the exit status. Harmless when it has ended."""
+        """Send SIGTERM, and SIGKILL after grace_s; return the exit status. Harmless if the process
+        has ended."""
 
 
 class ConversationOver(MeasurementError):
-    """The command has ended: the last question has no answer, and there is no further one."""
+    """The command of a conversation has ended. The last question has no answer, and no further one
+    will."""
 
 
 class Conversation(ABC):
     """A command that keeps running, and answers each question on its standard input with one line.
 
-    It is for one thread at a time."""
+    Only one thread at a time may use it.
+    """
 
     argv: tuple[str, ...]
 
@@ -89,17 +94,18 @@ class Conversation(ABC):
 
     @abstractmethod
     def ask(self, question: bytes, timeout_s: float) -> bytes:
-        """Write a question, in whatever form the command knows its end; gives the line of the
-        answer, without its end.
+        """Write a question and return the line of its answer, without the line's end. The question
+        must already end in the form that the command knows.
 
         Raises ConversationOver when the command has ended, and MeasurementError after timeout_s.
-        After any error the conversation is closed: a late answer would be taken for the next one.
+        After any error the conversation is closed: a late answer would be taken for that of the
+        next question.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """End its standard input, and wait until it has ended; SIGKILL when it does not. Harmless
-        when it has."""
+        """End the command's standard input and wait until it has ended; kill it if it does not.
+        Harmless if it has ended."""
 
 
 class Host(ABC):
@@ -121,10 +127,10 @@ class Host(ABC):
         stdin: bytes | None = None,
         check: bool = True,
     ) -> CompletedCommand:
-        """Run to the end.
+        """Run a command to its end.
 
         Raises MeasurementError when it cannot start, when timeout_s is over, and, with `check`,
-        when the exit status is not 0 (the message carries the last lines of stderr).
+        when the exit status is not 0 (the message has the last lines of stderr).
         """
         completed = self.run_unchecked(argv, timeout_s, stdin)
         return completed.checked() if check else completed
@@ -133,24 +139,25 @@ class Host(ABC):
     def run_unchecked(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> CompletedCommand:
-        """What `run` does without `check`: a host implements this, and others call `run`."""
+        """Run a command as `run` does without `check`. Hosts implement this method; callers use
+        `run`."""
 
     @abstractmethod
     def spawn(
         self, argv: Sequence[str], *, stdout: Path | None = None, stderr: Path | None = None
     ) -> Process:
-        """Start in the background; outputs go to files of the machine that runs sfcperf
-        (absent: discarded)."""
+        """Start a command in the background. Its outputs go to files of the machine that runs
+        sfcperf; None: an output is discarded."""
 
     @abstractmethod
     def converse(self, argv: Sequence[str]) -> Conversation:
-        """Start a command that answers questions; it ends as its standard input does, so at the
-        latest with sfcperf. What it writes to its standard error is discarded."""
+        """Start a command that answers questions. It ends when its standard input does, and so at
+        the latest when sfcperf ends. Its standard error is discarded."""
 
     @abstractmethod
     def read_text(self, path: str) -> str:
-        """A small text file as the host sees it, e.g. `/proc/net/dev` (the host's own network
-        namespace) - without starting a process where the host allows."""
+        """Read a small text file as the host sees it: `/proc/net/dev` is that of the host's own
+        network namespace. No process is started where the host allows that."""
 
     @abstractmethod
     def put(self, local: Path, remote: Path) -> None:
@@ -162,8 +169,9 @@ class Host(ABC):
 
     @abstractmethod
     def program(self, local: Path) -> str:
-        """The name (argv[0]) under which a program file of this machine can be called on the host.
+        """Return the name (argv[0]) under which a program file of this machine can be called on the
+        host.
 
-        Where the host has files of its own, the program is copied there at the first call. It
-        should be static: its shared libraries are not looked for.
+        A host with files of its own gets a copy of the program at the first call. The program
+        should be static, since its shared libraries are not copied.
         """

@@ -1,4 +1,4 @@
-"""Clocks of hosts: which of them share one, and how far another's is from ours."""
+"""Clocks of hosts: which hosts share one, and how far another host's clock is from ours."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _TRIES = 3
 _TIMEOUT_S = 30.0
 _NS_PER_S = 1_000_000_000
-# The shells of busybox and bash know the time themselves; other shells need a date, and that of
-# busybox has no fractions: it prints %N.
+# The shells of busybox and bash tell the time by $EPOCHREALTIME; other shells need `date`. That of
+# busybox knows no fractions and prints %N as it is; then busybox's shell is asked.
 _TELL = """
 case $EPOCHREALTIME in ?*) echo "$EPOCHREALTIME"; exit ;; esac
 told=$(date +%s.%N)
@@ -24,8 +24,8 @@ echo "$told"
 
 
 def kernel(host: Host) -> str:
-    """What tells the host's running kernel from all others: hosts with the same one share their
-    clocks. Raises MeasurementError."""
+    """An id of the host's running kernel. Hosts with the same id share their clocks. Raises
+    MeasurementError."""
     return host.read_text(_BOOT_ID).strip()
 
 
@@ -42,9 +42,9 @@ def shared(hosts: Iterable[Host]) -> bool:
 def offset_ns(host: Host) -> int:
     """Unix time of the host less ours, nanoseconds; 0 where both are one clock.
 
-    The host is asked a few times, and is taken to have looked at its clock in the middle of the
-    fastest round trip (as NTP does, RFC 5905, section 8): off by half of that at most. Raises
-    MeasurementError.
+    The host is asked a few times, and the fastest round trip counts. The host is taken to have read
+    its clock in the middle of it (as NTP does, RFC 5905, section 8), so the error is half of the
+    round trip at most. Raises MeasurementError.
     """
     if of_this_kernel(host):
         return 0
@@ -58,7 +58,8 @@ def offset_ns(host: Host) -> int:
 
 
 def unix_ns(text: str) -> int:
-    """`SECONDS.FRACTION`, of up to nine digits. Raises MeasurementError for anything else."""
+    """Convert `SECONDS.FRACTION` to nanoseconds; digits after the ninth are dropped. Raises
+    MeasurementError for anything else."""
     seconds, _, fraction = text.strip().partition(".")
     digits = fraction[:9]
     if not (seconds.isascii() and seconds.isdigit() and digits.isascii() and digits.isdigit()):

@@ -1,8 +1,8 @@
-"""ClockWatch: whether this machine's wall clock was set while a run was executed.
+"""ClockWatch: tells whether this machine's wall clock was set while a run was executed.
 
 SFCPerf takes every duration from the monotonic clock. Some tools (ping, ab, httperf) use the wall
-clock, and a step of it is in their numbers. NTP slews both clocks alike (adjtimex(2)), so that
-their difference changes only when the wall clock is set, or when the machine was suspended.
+clock, and a step of it is in their numbers. NTP slews both clocks alike (adjtimex(2)), so their
+difference changes only when the wall clock is set, or when the machine was suspended.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import time
 from collections.abc import Callable
 
 LEAST_STEP_S = 0.001
-"""Shorter steps change no number that matters."""
+"""Steps shorter than this are ignored: they change no number that matters."""
 _TRIES = 5
 _NS_PER_S = 1e9
 
 Clock = Callable[[], int]
-"""Gives nanoseconds."""
+"""Returns nanoseconds."""
 
 
 class ClockWatch:
-    """Remembers how far the clocks were apart at its last look."""
+    """Compares the wall clock with the monotonic clock. It remembers how far they were apart at its
+    last look."""
 
     def __init__(self, wall_ns: Clock = time.time_ns, monotonic_ns: Clock = time.monotonic_ns):
         self._wall_ns = wall_ns
@@ -36,8 +37,8 @@ class ClockWatch:
         return step_ns / _NS_PER_S if abs(step_ns) >= least_ns else 0.0
 
     def _apart(self) -> tuple[int, int]:
-        """Wall clock less monotonic clock, and how far that may be off, ns: from the quickest of
-        some readings, since this process may be interrupted within one."""
+        """Return wall clock less monotonic clock, and how far that may be off, ns. It is the
+        quickest of some readings, since this process may be interrupted within one."""
         readings = []
         for _ in range(_TRIES):
             before = self._monotonic_ns()
@@ -49,7 +50,7 @@ class ClockWatch:
 
 
 def step_text(step_s: float) -> str:
-    """`set 3600.000 s back`."""
+    """A step in words, e.g. `set 3600.000 s back`."""
     if step_s < 0:
         return f"set {-step_s:.3f} s back"
     return f"set {step_s:.3f} s ahead (or the machine was suspended)"

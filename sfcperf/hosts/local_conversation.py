@@ -18,15 +18,15 @@ _GRACE_S = 2.0
 
 
 class LocalConversation(Conversation):
-    """With a child of this process."""
+    """A conversation with a child of this process."""
 
     def __init__(self, argv: Sequence[str], popen: subprocess.Popen[bytes]) -> None:
-        """Its standard input and output are pipes."""
+        """`popen` is the child; its standard input and output are pipes."""
         assert popen.stdin is not None and popen.stdout is not None
         self.argv = tuple(argv)
         self._popen = popen
         self._stdin, self._stdout = popen.stdin, popen.stdout
-        os.set_blocking(self._stdin.fileno(), False)  # of our end alone
+        os.set_blocking(self._stdin.fileno(), False)  # the child's end still blocks
 
     @property
     def pid(self) -> int:
@@ -62,7 +62,9 @@ class LocalConversation(Conversation):
         self._stdout.close()
 
     def _answer(self, question: bytes, deadline: float) -> bytes:
-        """Raises TimeoutError, EOFError, BrokenPipeError."""
+        """Send the question and read until a line is complete. Reading goes on while the question
+        is sent, so that neither side blocks the other. Raises TimeoutError, EOFError,
+        BrokenPipeError."""
         stdin, stdout = self._stdin.fileno(), self._stdout.fileno()
         events = {stdout: select.POLLIN, stdin: select.POLLOUT}
         unsent, answer = memoryview(question), b""

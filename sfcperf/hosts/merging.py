@@ -1,7 +1,7 @@
-"""Whether an interface merges the packets of a connection that it receives (GRO, LRO).
+"""Keeps an interface from merging the packets of a connection that it receives (GRO, LRO).
 
-Whoever looks at packets behind it, as tcpdump, counters of the kernel, or a function do, sees fewer
-and longer ones than were sent.
+With merging, whoever looks at packets behind the interface (tcpdump, counters of the kernel, a
+function) sees fewer and longer ones than were sent.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from sfcperf.hosts.base import Host
 
 _TIMEOUT_S = 30.0
 _FEATURES = ("generic-receive-offload", "rx-gro-hw", "large-receive-offload")
-"""As `ethtool -k` names them, and `ethtool -K` takes them. The second is what a virtual machine's
-network card gets merged from its host."""
+"""Names of the features that merge, as `ethtool -k` prints and `ethtool -K` takes them. By the
+second, a virtual machine's network card gets packets that its host has merged."""
 
 
 class Merging:
-    """Off between `turn_off` and `restore`. Needs `ethtool` on the host."""
+    """Turns merging off on interfaces of a host, and on again with `restore`. Needs `ethtool` on
+    the host."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._turned_off: list[tuple[str, Sequence[str]]] = []
 
     def turn_off(self, interface: str) -> None:
-        """Raises MeasurementError, also when the interface cannot do without."""
+        """Turn merging off. Raises MeasurementError, also when the interface cannot work
+        without."""
         before = self._on(interface)
         if not before:
             return
@@ -42,18 +44,19 @@ class Merging:
             )
 
     def restore(self) -> None:
-        """Turn on what was turned off; harmless when the host is gone."""
+        """Turn merging on again where it was on. Harmless when the host is gone."""
         while self._turned_off:
             interface, features = self._turned_off.pop()
             with suppress(MeasurementError):
                 self._set(interface, features, "on")
 
     def _on(self, interface: str) -> list[str]:
+        """Names of the merging features that are on."""
         features = self._host.run(["ethtool", "-k", interface], timeout_s=_TIMEOUT_S).text
         known = dict(line.strip().split(": ", 1) for line in features.splitlines() if ": " in line)
         return [name for name in _FEATURES if known.get(name, "off").startswith("on")]
 
     def _set(self, interface: str, features: Sequence[str], word: str) -> None:
         argv = ["ethtool", "-K", interface, *(w for name in features for w in (name, word))]
-        # It fails when nothing changes, which `turn_off` finds by itself.
+        # ethtool fails when nothing changes. Whether it worked, `turn_off` reads again.
         self._host.run(argv, timeout_s=_TIMEOUT_S, check=False)

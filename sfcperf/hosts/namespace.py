@@ -18,7 +18,8 @@ LIMITS_FOLDER = "/proc/sys/net/core/"
 
 
 class NamespaceHost(Host):
-    """Commands run in a network namespace, and in cgroups when the instance has some.
+    """A Host whose commands run in a network namespace of this machine, and in cgroups when the
+    instance has some.
 
     Only the network is the namespace's own; files and processes are this machine's.
     """
@@ -26,7 +27,7 @@ class NamespaceHost(Host):
     def __init__(
         self, name: str, namespace: str | None, workdir: Path, cgroups: Sequence[Path] = ()
     ) -> None:
-        """`namespace` None is the one in which sfcperf runs; `cgroups` are `cgroup.procs` files."""
+        """`namespace` None: the one in which sfcperf runs. `cgroups` are `cgroup.procs` files."""
         self.name = name
         self.namespace = None if namespace is None else NETNS_FOLDER / namespace
         self.workdir = workdir
@@ -70,7 +71,7 @@ class NamespaceHost(Host):
         return LocalConversation(argv, popen)
 
     def read_text(self, path: str) -> str:
-        """A file as a thread inside the namespace sees it: `/proc/net` is the namespace's."""
+        """Read a file as a thread inside the namespace sees it: `/proc/net` is the namespace's."""
         # /proc/net belongs to the process's main thread; this thread's own view is thread-self.
         if path.startswith("/proc/net/"):
             path = "/proc/thread-self/net/" + path.removeprefix("/proc/net/")
@@ -79,22 +80,22 @@ class NamespaceHost(Host):
                 with process.inside(self.namespace):
                     return Path(path).read_text()
             except FileNotFoundError:
-                # Limits of the whole machine are shown in its first namespace only (those of
-                # socket buffers up to Linux 6.8), and hold in all of them.
+                # Some limits hold in all namespaces and are shown only in the machine's first one
+                # (those of socket buffers up to Linux 6.8): read them there.
                 if not path.startswith(LIMITS_FOLDER):
                     raise
                 return Path(path).read_text()
 
     def put(self, local: Path, remote: Path) -> None:
-        """Copy a file; the folder is made when it is not there."""
+        """Copy a file. Its folder is made if it is not there."""
         _copy(local, remote)
 
     def get(self, remote: Path, local: Path) -> None:
-        """Copy a file; the folder is made when it is not there."""
+        """Copy a file. Its folder is made if it is not there."""
         _copy(remote, local)
 
     def program(self, local: Path) -> str:
-        """The file itself."""
+        """Return the path of the file itself: the namespace sees this machine's files."""
         return str(local)
 
 

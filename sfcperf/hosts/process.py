@@ -1,4 +1,5 @@
-"""Processes of this machine, in a network namespace and in cgroups from their first moment."""
+"""Starts processes of this machine, in a network namespace and in cgroups from their first
+moment."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class LocalProcess(Process):
         self._popen.send_signal(number)
 
     def stop(self, grace_s: float = 2.0) -> int:
-        """SIGTERM, SIGKILL after grace_s."""
+        """Send SIGTERM, and SIGKILL after grace_s; return the exit status."""
         self._popen.send_signal(signal.SIGTERM)
         with waiting.shielded():
             if not has_ended(self._popen, grace_s):
@@ -58,7 +59,8 @@ class LocalProcess(Process):
 
 
 def has_ended(popen: subprocess.Popen[bytes], timeout_s: float | None = None) -> bool:
-    """Wait for the end of a process of ours; False when it still runs after timeout_s."""
+    """Wait until a process of ours has ended; False when it still runs after timeout_s. None: no
+    limit."""
     if popen.poll() is not None:
         return True
     file = os.pidfd_open(popen.pid)
@@ -80,9 +82,9 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a command. Raises MeasurementError when it cannot be started.
 
-    `cgroups` are `cgroup.procs` files: the command is in them before it executes, so that neither
-    its memory nor its threads' CPU affinity ever live outside. `stdin` is DEVNULL or PIPE.
-    `variables` are further ones of its environment.
+    `cgroups` are `cgroup.procs` files. The command is in these groups before it executes, so that
+    its memory and its threads' CPU affinity never count outside. `stdin` is DEVNULL or PIPE.
+    `variables` are added to its environment.
     """
     script = _GATE if stdin == subprocess.PIPE else f"{_GATE} </dev/null"
     gate = ["/bin/sh", "-c", script, "sh"] if cgroups else []
@@ -127,7 +129,7 @@ def run(
     namespace: Path | None = None,
     cgroups: Sequence[Path] = (),
 ) -> CompletedCommand:
-    """Run a command to its end; errors as in `Host.run`."""
+    """Run a command to its end. Raises what `Host.run` raises."""
     with start(
         argv,
         namespace=namespace,
@@ -143,7 +145,7 @@ def run(
             raise MeasurementError(f"{argv[0]} was stopped after {timeout_s:g} s") from error
         finally:
             if popen.returncode is None:
-                # Nothing of ours is left running.
+                # Kill the whole process group: nothing of ours is left running.
                 os.killpg(popen.pid, signal.SIGKILL)
     completed = CompletedCommand(tuple(argv), popen.returncode, out, err)
     return completed.checked() if check else completed
@@ -152,7 +154,8 @@ def run(
 def _communicate(
     popen: subprocess.Popen[bytes], stdin: bytes, timeout_s: float
 ) -> tuple[bytes, bytes]:
-    """As Popen.communicate, cancellable. Raises TimeoutError."""
+    """Exchange the process's input and outputs as Popen.communicate does; a signal can cancel the
+    wait. Raises TimeoutError."""
     deadline = time.monotonic() + timeout_s
     assert popen.stdout is not None and popen.stderr is not None
     out, err = bytearray(), bytearray()
@@ -187,7 +190,8 @@ def _communicate(
 
 @contextmanager
 def inside(namespace: Path | None) -> Iterator[None]:
-    """This thread, and what it starts, in a network namespace; other threads stay outside."""
+    """Move this thread into a network namespace while the block lasts. Processes that it starts
+    there stay there; other threads are not moved. None: nothing is done."""
     if namespace is None:
         yield
         return
@@ -207,7 +211,8 @@ def inside(namespace: Path | None) -> Iterator[None]:
 
 
 def _output(target: Path | int, command: str, opened: ExitStack) -> int:
-    """A file descriptor that is closed with `opened`, or the constant of subprocess as it is."""
+    """Return the descriptor for an output. A file is opened, and closed with `opened`; a constant
+    of subprocess is returned as it is."""
     if isinstance(target, int):
         return target
     file = open_output(target, command)
@@ -216,22 +221,24 @@ def _output(target: Path | int, command: str, opened: ExitStack) -> int:
 
 
 def open_output(target: Path, command: str) -> int:
-    """File descriptor of a file that a command's output is appended to."""
+    """Open a file to which a command's output is appended; return its descriptor. Raises
+    MeasurementError."""
     message = f"the output of {command} cannot be written"
     with system_errors_as(MeasurementError, message, where=target):
         return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
 
-# A control group is joined before the command executes. Python code between fork and exec
-# (preexec_fn) can deadlock when other threads run; so a shell becomes the command once it has been
-# moved. It waits for a line on its standard input, and ends by itself when we end first. Its text
-# never changes: the command comes as positional parameters.
+# A command must be in its control group before it executes. Python code between fork and exec
+# (preexec_fn) can deadlock when other threads run. So we start a shell that waits for a line on its
+# standard input, move it into the group, and send the line: the shell then becomes the command. It
+# ends by itself when we end first. The script is always the same; the command is in its arguments.
 _TURN_TIMEOUT_MS = 1000
 _GATE = 'read -r line && exec "$@"'
 
 
 def _check_executable(command: str) -> None:
-    """Raises OSError as exec would: the shell's own words would be lost in the command's output."""
+    """Raise OSError as exec would. Otherwise the shell would write its own error into the command's
+    output."""
     if shutil.which(command, path=search_path()) is None:
         number = errno.EACCES if Path(command).exists() else errno.ENOENT
         raise OSError(number, os.strerror(number), command)
@@ -265,8 +272,8 @@ def _let_in(
 
 
 def _await_turn(gate: int) -> None:
-    """Return when the shell has turned away from the gate, to execute the command: who measures
-    next should not find the shell."""
+    """Wait until the shell has closed its end of the gate, as it does to execute the command.
+    Otherwise a reader of /proc might still find the shell."""
     poll = select.poll()
-    poll.register(gate, 0)  # nothing is asked for: what comes is POLLERR, as the last reader goes
+    poll.register(gate, 0)  # POLLERR always comes unasked: here, when the last reader is gone
     poll.poll(_TURN_TIMEOUT_MS)

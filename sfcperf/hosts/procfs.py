@@ -1,4 +1,4 @@
-"""What Linux says of itself in /proc, as values (proc(5))."""
+"""Parses what Linux says in /proc (proc(5))."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ USER_HZ = 100
 
 @dataclass(frozen=True)
 class InterfaceCounters:
-    """Counters of a network interface, cumulated; packets except where the name says bytes."""
+    """Counters of a network interface since it was created; packets, except where the name says
+    bytes."""
 
     rx_bytes: int
     rx_packets: int
@@ -37,13 +38,14 @@ class InterfaceCounters:
         return InterfaceCounters(*(now - then for now, then in pairs))
 
     def from_the_other_end(self) -> InterfaceCounters:
-        """As the other end of the link sees them: what is received here was sent there."""
+        """The same counters as the other end of the link has them: what is received here was sent
+        there."""
         own = astuple(self)
         return InterfaceCounters(*own[4:], *own[:4])
 
 
 def interface_counters(net_dev: str) -> dict[str, InterfaceCounters]:
-    """/proc/net/dev: interface -> counters. Raises MeasurementError for any other text."""
+    """Parse /proc/net/dev: interface -> counters. Raises MeasurementError for any other text."""
     counters = {}
     for line in net_dev.splitlines()[2:]:
         name, _, numbers = line.rpartition(":")
@@ -55,8 +57,8 @@ def interface_counters(net_dev: str) -> dict[str, InterfaceCounters]:
 
 
 def memory_bytes(meminfo: str) -> tuple[int, int]:
-    """/proc/meminfo: memory of the machine, and how much of it is available, bytes. Raises
-    MeasurementError for any other text."""
+    """Parse /proc/meminfo: return the machine's memory, and how much of it is available, bytes.
+    Raises MeasurementError for any other text."""
     lines = dict(line.split(":", 1) for line in meminfo.splitlines() if ":" in line)
     try:
         total, available = (int(lines[n].split()[0]) for n in ("MemTotal", "MemAvailable"))
@@ -66,8 +68,8 @@ def memory_bytes(meminfo: str) -> tuple[int, int]:
 
 
 def protocol_counters(net_snmp: str, protocol: str) -> Mapping[str, int]:
-    """/proc/net/snmp: the counters of `Ip`, `Icmp` (names of RFC 4293) or `Udp` (RFC 4113, and
-    Linux's own, such as SndbufErrors). Raises MeasurementError for any other text."""
+    """Parse /proc/net/snmp: return the counters of `Ip`, `Icmp` (names of RFC 4293) or `Udp` (RFC
+    4113, and Linux's own, such as SndbufErrors). Raises MeasurementError for any other text."""
     lines = net_snmp.splitlines()
     rows = [line.split()[1:] for line in lines if line.startswith(f"{protocol}:")]
     if len(rows) != 2 or len(rows[0]) != len(rows[1]):
@@ -76,17 +78,19 @@ def protocol_counters(net_snmp: str, protocol: str) -> Mapping[str, int]:
 
 
 def tcp_listening_ports(net_tcp: str) -> frozenset[int]:
-    """/proc/net/tcp, tcp6: ports in state LISTEN. Raises MeasurementError for what is none."""
+    """Parse /proc/net/tcp or tcp6: return the ports in state LISTEN. Raises MeasurementError for a
+    port that is not a number."""
     return _local_ports(net_tcp, {_TCP_LISTEN})
 
 
 def udp_ports(net_udp: str) -> frozenset[int]:
-    """/proc/net/udp, udp6: ports of all sockets. Raises MeasurementError for what is none."""
+    """Parse /proc/net/udp or udp6: return the ports of all sockets. Raises MeasurementError for a
+    port that is not a number."""
     return _local_ports(net_udp, None)
 
 
 def _local_ports(table: str, states: Collection[str] | None) -> frozenset[int]:
-    """Ports of the sockets in one of these states; None: in any."""
+    """Return the ports of the sockets that are in one of these states; None: in any state."""
     ports = set()
     for line in table.splitlines()[1:]:
         columns = line.split()
@@ -100,24 +104,25 @@ def _local_ports(table: str, states: Collection[str] | None) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class ProcessStat:
-    """A process at a moment."""
+    """What the kernel says about a process at one moment."""
 
     pid: int
     command: str
     state: str
-    """`R`, `S`, ...; `Z` has ended and was not waited for."""
+    """`R`, `S`, ...; `Z`: it has ended, and its parent has not waited for it yet."""
     started: int
-    """In clock ticks since the machine's boot: with the id it names one process."""
+    """Clock ticks since the machine's boot. Together with the id it names one process: ids are used
+    again."""
     cpu_s: float
-    """Its own, without its children's."""
+    """CPU time of the process itself, without its children, seconds."""
     rss_bytes: int
 
 
 def process_stat(line: str) -> ProcessStat:
-    """A line of /proc/PID/stat. Raises MeasurementError for any other text.
+    """Parse a line of /proc/PID/stat. Raises MeasurementError for any other text.
 
-    Its pages are taken to be as large as here: a host of another architecture is refused when
-    tools are carried there.
+    Pages are taken to be as large as on this machine, since tools are carried only to hosts of the
+    same architecture.
     """
     head, _, rest = line.rpartition(")")
     pid, _, command = head.partition(" (")
@@ -134,17 +139,19 @@ def process_stat(line: str) -> ProcessStat:
 
 
 def stat_lines(pids: Iterable[int]) -> list[str]:
-    """Line of /proc/PID/stat of each process of this machine that is still there."""
+    """Read the line of /proc/PID/stat of each of these processes of this machine that still
+    exists."""
     lines = []
     for pid in pids:
-        # One that ends while it is read is ESRCH.
+        # A process that ends while its file is read raises ESRCH.
         with suppress(OSError):
             lines.append(Path(f"/proc/{pid}/stat").read_text(errors="replace"))
     return lines
 
 
 def process_cpu_s(stat: str) -> float:
-    """/proc/PID/stat: CPU time of the process and of its ended, waited-for children, seconds."""
+    """Parse a line of /proc/PID/stat: return the CPU time of the process and of its children that
+    it has waited for, seconds."""
     # The command (field 2, in parentheses) may itself hold blanks and parentheses.
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 15:
@@ -153,8 +160,8 @@ def process_cpu_s(stat: str) -> float:
 
 
 def used_cpu_s(host: Host, pid: int) -> float:
-    """CPU time that a process of a host has used, as of `process_cpu_s`; 0 when the host does not
-    know it any more, so ask before it is waited for."""
+    """CPU time that a process of a host has used, as `process_cpu_s` counts it. It is 0 when the
+    host does not know the process any more, so call this before the process is waited for."""
     with suppress(MeasurementError):
         return process_cpu_s(host.read_text(f"/proc/{pid}/stat"))
     return 0.0

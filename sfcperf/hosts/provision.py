@@ -1,4 +1,4 @@
-"""Installing tools in a VM from its distribution's packages, by playbooks/guest.yml."""
+"""Installs tools in a VM from its distribution's packages, by playbooks/guest.yml."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _TIMEOUT_S = 1200
 
 
 def install(host: SshHost, tools: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """Install those of `tools` that the host lacks or has only as applets of busybox.
+    """Install those of `tools` that the host lacks, or has only as applets of busybox.
 
-    Gives the names of those whose packages were installed; where none is missing, Ansible is not
-    even started. What Ansible says stays in `folder`, on this machine. Raises DeploymentError when
-    a tool is still missing afterwards, with what Ansible said.
+    Returns the names of the tools that were installed. Ansible is started only if one is missing,
+    and what it says stays in `folder`, on this machine. Raises DeploymentError, with Ansible's
+    complaint, when a tool is still missing afterwards.
     """
     _, absent = missing(host, tools)
     if not absent:
@@ -57,7 +57,8 @@ def install(host: SshHost, tools: Iterable[str], folder: Path) -> tuple[str, ...
 
 
 def inventory(host: SshHost, folder: Path) -> dict[str, Any]:
-    """How Ansible reaches a host: the same key, pinned host keys and jump host as ours."""
+    """Tell Ansible how to reach a host: with the key, pinned host keys and jump host that we
+    use."""
     access = host.access
     options = _options(access, folder / f"known-hosts-{host.name}")
     if host.jump is not None:
@@ -79,6 +80,7 @@ def inventory(host: SshHost, folder: Path) -> dict[str, Any]:
 
 
 def _options(access: SshAccess, known_hosts: Path) -> list[str]:
+    """Options of ssh for one host; writes its pinned keys to the file `known_hosts`."""
     port = "" if access.port == 22 else f":{access.port}"
     name = f"[{access.address}]{port}" if port else access.address
     known_hosts.write_text("".join(f"{name} {key}\n" for key in access.host_keys))
@@ -91,13 +93,14 @@ def _options(access: SshAccess, known_hosts: Path) -> list[str]:
 
 
 def _settings(host: SshHost, folder: Path) -> Mapping[str, str]:
-    """Nothing of the user's own configuration, and no files outside the folders that go."""
+    """Environment for Ansible. It keeps out the user's own configuration, and keeps all files in
+    folders that are removed."""
     configuration = folder / "ansible.cfg"
     configuration.write_text("[defaults]\n")
     return {
-        # Ansible inherits the rest of the environment.
+        # Ansible inherits our environment: secrets are overwritten with nothing.
         **dict.fromkeys(secrets(), ""),
-        # Ansible's programs are beside Python's, wherever that is.
+        # Ansible's programs are beside our Python, which may not be on the path.
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]),
         "ANSIBLE_CONFIG": str(configuration),
         "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
@@ -110,12 +113,12 @@ def _settings(host: SshHost, folder: Path) -> Mapping[str, str]:
 
 
 def _complaint(done: Any) -> str:
-    """What failed first, in Ansible's words."""
+    """Say what failed first, in Ansible's words."""
     for event in done.events:
         if event["event"] in ("runner_on_failed", "runner_on_unreachable"):
             data = event["event_data"]
             result = data.get("res", {})
-            # Of a command that failed, the message says only that it did.
+            # For a command that failed, `msg` says only that it did: its outputs say why.
             outputs = (
                 [result.get(name, "") for name in ("stdout", "stderr")] if "rc" in result else []
             )

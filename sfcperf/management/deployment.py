@@ -1,4 +1,4 @@
-"""Deployment: what a driver built, in the words of RFC 7665, for probes and monitors."""
+"""Deployment: what a driver built, described in the words of RFC 7665, for probes and monitors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sfcperf.results.flows import FlowCount
 
 
 class Meter(Protocol):
-    """Resource use of one instance (an SF or an SFF), accumulated since its start."""
+    """Measures the resource use of one instance (an SF or an SFF) since its start."""
 
     def cpu_s(self) -> float:
-        """CPU time used, seconds."""
+        """CPU time used since the start, seconds."""
 
     def memory_bytes(self) -> int:
         """Memory in use now, bytes."""
@@ -28,47 +28,49 @@ class Meter(Protocol):
 
 
 def _always_shown(shown: bool) -> None:
-    """Packet sockets see every packet anyway."""
+    """Do nothing: packet sockets see every packet without help."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A source or destination of traffic at an end of the chain."""
+    """An end of the chain, which sends or receives traffic."""
 
     name: str
-    """`client`, `server`."""
+    """`client` or `server`."""
     node: str
     host: Host
     address: str
     """IPv4 address that the other endpoint talks to."""
     interface: str
     mtu: int
-    """Of the interface, bytes of IP packet."""
+    """MTU of the interface, bytes of an IP packet."""
 
 
 @dataclass(frozen=True)
 class LookupCounts:
-    """What an SFF counted since it started, of packets that it looked up with one SPI and SI."""
+    """What an SFF counted, since it started, about packets that it looked up with one SPI and
+    SI."""
 
     spi: int
     si: int
     direction: Literal["forward", "reverse"]
     came_from: str
-    """Instance that they came from last: `client`, `fwd-1`."""
+    """Instance that the packets came from last: `client`, `fwd-1`."""
     towards: str
-    """Instance that they go to next."""
+    """Instance that the packets go to next."""
     packets: int
     bytes: int
     timed: int
-    """Packets for which the SFF measured its own time."""
+    """Packets for which the SFF measured its own processing time."""
     time_ns: int
-    """Of these, in total."""
+    """The SFF's own processing time, summed over the timed packets."""
     traced: int
-    """Packets that the SFF recognised from its lookup before."""
+    """Packets that the SFF recognised from their lookup before this one."""
     away_ns: int
-    """Of these, in total: from when the SFF sent them to `came_from` until they were back."""
+    """Time from when the SFF sent a packet to `came_from` until it was back, summed over traced
+    packets."""
     since_first_ns: int
-    """Of these, in total: since the SFF had first received them."""
+    """Time since the SFF first received a packet, summed over traced packets."""
 
 
 @dataclass(frozen=True)
@@ -77,69 +79,71 @@ class SffCounts:
 
     received: int
     forwarded: int
-    """Along a path."""
+    """Frames that were forwarded along a path."""
     bypassed: int
-    """Outside the chain, or in transit to another node."""
+    """Frames outside the chain, or in transit to another node."""
     drops: Mapping[str, int]
-    """By reason (dataplane/sff/README.md)."""
+    """Dropped frames by reason (dataplane/sff/README.md)."""
     lookups: tuple[LookupCounts, ...]
 
 
 class ReportingSff(Protocol):
-    """An SFF that counts what it does."""
+    """An SFF that counts what it does, and can be asked."""
 
     def read(self) -> SffCounts:
-        """The counts now. Raises MeasurementError."""
+        """Read the counts now. Raises MeasurementError."""
 
     def trace(self, one_in: int) -> None:
-        """Trace one packet in so many, a power of 2; 0: none. Raises DeploymentError."""
+        """Trace one packet in `one_in`, a power of 2; 0: none. Raises DeploymentError."""
 
 
 @dataclass(frozen=True)
 class FlowWindow:
-    """What a function listed of a window of time."""
+    """The flows that a function listed for one window of time."""
 
     start_ns: int
     """Unix time, nanoseconds."""
     end_ns: int
     packets: int
-    """All that were monitored, of listed flows or not."""
+    """All packets that were monitored, whether or not their flow is listed."""
     unparsed: Mapping[str, int]
     """Frames that were not monitored, by reason."""
     flows: tuple[FlowCount, ...]
     missing_flows: int | None
-    """Flows that could not be listed; None: some, it is not known how many."""
+    """Number of flows that could not be listed; None: there are some, and their number is
+    unknown."""
     missing_packets: int
-    """Upper bound for what these have together."""
+    """Upper bound for the packets of the missing flows together."""
     residual_cells: int
     """Cells that show packets of a flow that was never inserted."""
     threshold_packets: int
-    """Least packets of a listed flow's source, when the window ended."""
+    """Least packets that the source of a listed flow had when the window ended."""
 
 
 class FlowReporter(Protocol):
     """A function that lists the flows of the paths that cross it, by windows of time."""
 
     def begin_window(self) -> None:
-        """Begin a window now; those before are not reported. Raises MeasurementError."""
+        """Begin a window now; windows before it are not reported. Raises MeasurementError."""
 
     def end_window(self) -> list[FlowWindow]:
-        """End the window that goes on; gives all that have ended since the last call of this or of
-        `begin_window`, in order. Raises MeasurementError."""
+        """End the current window. Return all windows that have ended since the last call of this
+        method or of `begin_window`, in order. Raises MeasurementError."""
 
 
 class FlowWatch(Protocol):
-    """SFCMon at an SFF, from `WatchableSff.watch` until `stop`."""
+    """SFCMon while it monitors at an SFF: from `WatchableSff.watch` until `stop`."""
 
     def stop(self) -> list[FlowWindow]:
-        """End; gives all its windows, in order. Raises MeasurementError."""
+        """End monitoring; return all its windows, in order. Raises MeasurementError."""
 
 
 class WatchableSff(Protocol):
-    """An SFF where SFCMon can monitor the packets that it looks up.
+    """An SFF at which SFCMon can monitor the packets that it looks up.
 
-    SFCMon sees them with their SPI and SI before each lookup, also those that the classifier or an
-    SFC proxy has encapsulated."""
+    SFCMon sees packets with their SPI and SI before each lookup, including those that the
+    classifier or an SFC proxy has encapsulated.
+    """
 
     def watch(self, parameters: Mapping[str, Any], output: Path) -> FlowWatch:
         """Begin to monitor, with the parameters of the monitor `sfcmon`. Windows are printed to the
@@ -147,29 +151,29 @@ class WatchableSff(Protocol):
 
 
 class FlowExporter(Protocol):
-    """A switch with sFlow and IPFIX of its own."""
+    """A switch that itself exports by sFlow and IPFIX."""
 
     def begin(self, kind: str, collector: str, one_in: int) -> None:
-        """Send samples (`sflow`) or flow records (`ipfix`) of one packet in so many to IP:PORT.
-        Raises DeploymentError."""
+        """Send samples (`sflow`) or flow records (`ipfix`) of one packet in `one_in` to the
+        collector, IP:PORT. Raises DeploymentError."""
 
     def end(self) -> None:
-        """Send no longer. Raises DeploymentError."""
+        """Stop sending. Raises DeploymentError."""
 
 
 @dataclass(frozen=True)
 class Switch:
-    """Where packets arrive at an SFF, for programs of the kernel that look at them."""
+    """The ports at which packets arrive at an SFF, for programs in the kernel that look at them."""
 
     host: Host
-    """In the network namespace of the interfaces."""
+    """Host in the network namespace of the interfaces."""
     interfaces: tuple[str, ...]
-    """All of its ports: attachments and links."""
+    """All ports of the switch: attachments and links."""
     exporter: FlowExporter | None = None
-    """None: it has neither."""
+    """Exports by sFlow and IPFIX; None: the switch has neither."""
     openflow: str | None = None
-    """Where it listens for further OpenFlow controllers, `unix:/path` or `tcp:address:port` on its
-    host; None: nowhere."""
+    """Where the switch listens for further OpenFlow controllers, `unix:/path` or `tcp:address:port`
+    on its host; None: nowhere."""
 
 
 @dataclass(frozen=True)
@@ -177,23 +181,25 @@ class RuleInterface:
     """The REST interface of a function whose rules can be changed while it works."""
 
     url: str
-    """Without a slash at the end, as the machine that runs sfcperf reaches it."""
+    """URL without a slash at the end, as the machine that runs sfcperf reaches it."""
     token: str = field(repr=False)
-    """Bearer token that changes and readings need."""
+    """Bearer token that every change and reading needs."""
 
 
 @dataclass(frozen=True)
 class Hop:
-    """An interface that packets of the chain cross, in forward order, for counters and captures."""
+    """An interface that packets of the chain cross, for counters and captures. Hops are in forward
+    order."""
 
     name: str
     """`client`, `fwd-1`, `server`, `node1-node2`, ..."""
     host: Host
     interface: str
-    """On the SFF's side of the attachment, where all packets to and from the SF are visible."""
+    """Interface on the SFF's side of the attachment, where all packets to and from the SF are
+    visible."""
     inside: bool = False
-    """Whether it is the SF's or endpoint's own interface instead, where the SFF's side is not
-    accessible: packets received here are those that the SFF sent."""
+    """Whether `interface` is instead that of the SF or endpoint itself, because the SFF's side is
+    not accessible. Then packets received here are those that the SFF sent."""
 
 
 @dataclass(frozen=True)
@@ -205,87 +211,89 @@ class ServiceFunction:
     vnf: str
     """Name of the VNF in the workflow."""
     type: str
-    """VNF type, `forwarder`."""
+    """VNF type, e.g. `forwarder`."""
     position: int
-    """Place in the chain, 1 is the first after the classifier."""
+    """Place in the chain; 1 is the first after the classifier."""
     node: str
     host: Host
     interfaces: tuple[str, ...]
-    """In the SF, in order: ingress, then egress when it has two."""
+    """Interfaces in the SF, in order: ingress, then egress if it has two."""
     nsh_aware: bool
-    """Whether it gets NSH packets here; False for plain IP, even if the type supports NSH."""
+    """Whether it gets NSH packets here. False: it gets plain IP, even if its type supports NSH."""
     vcpus: tuple[int, ...]
-    """CPUs of the node that it may use; empty: unbounded."""
+    """CPUs of the node that it may use; empty: it may use any."""
     counters: Callable[[], Mapping[str, int]]
-    """Packet counters of the function, accumulated since its start; always with `received`,
-    `forwarded` and `dropped`, other names are the function's own. Raises MeasurementError."""
+    """Reads the packet counters of the function, counted since its start: always `received`,
+    `forwarded` and `dropped`; other names are the function's own. Raises MeasurementError."""
     alive: Callable[[], str | None]
-    """None while the function works, else what is wrong with it. Raises MeasurementError."""
+    """Says what is wrong with the function; None while it works. Raises MeasurementError."""
     flows: FlowReporter | None = None
-    """What lists its flows, for a function that does."""
+    """Lists the flows of the function; None: it lists none."""
     rule_interface: RuleInterface | None = None
-    """Where others set its rules, for a function that has such an interface."""
+    """Where others set the function's rules; None: it has no such interface."""
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A deployed chain."""
+    """A deployed chain: its endpoints, functions, and what can be measured and observed at them."""
 
     id: str
     """Unique in the run."""
     client: Endpoint
     server: Endpoint
     functions: tuple[ServiceFunction, ...]
-    """In chaining order; empty for a chain of length 0."""
+    """SFs in chaining order; empty for a chain of length 0."""
     hops: tuple[Hop, ...]
     meters: Mapping[str, Meter]
-    """By instance: each SF by its name; if they can be metered, also `client`, `server`, and
-    `sff@NODE` for each SFF."""
+    """Meters by instance: each SF by its name. `client`, `server`, and `sff@NODE` for each SFF are
+    there if they can be metered."""
     encapsulation: str
-    """What is on the wire towards the SFs: `nsh-eth`, `nsh-vxlan-gpe`, ...; `none` at length 0."""
+    """Encapsulation on the wire towards the SFs: `nsh-eth`, `nsh-vxlan-gpe`, ...; `none` without
+    SFs."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What a reader of the results should know: offloads, MTU, CPU assignment, versions."""
     diagnostics: Mapping[str, Callable[[], Mapping[str, float]]] = field(default_factory=dict)
-    """By instance (SFs, `client`, `server`): what the infrastructure reports about it, queried at
-    each call. Units are in the names: `cpu_s`, `memory_bytes`, `disk_read_bytes`; a part of the
+    """By instance (SFs, `client`, `server`): a function that asks what the infrastructure reports
+    about it now. Units are in the names: `cpu_s`, `memory_bytes`, `disk_read_bytes`; a part of the
     instance comes before a slash: `in/rx_packets`. Names with the prefix `memory_` or the suffix
-    `_age_s` are current values, all others are counted since the instance began. Raises
+    `_age_s` are current values; all others are counted since the instance began. Raises
     MeasurementError. Empty where the infrastructure reports nothing."""
 
     sffs: Mapping[str, ReportingSff] = field(default_factory=dict)
-    """By name, `sff@NODE`: those SFFs that count what they do."""
+    """The SFFs that count what they do, by name, `sff@NODE`."""
     watchable_sffs: Mapping[str, WatchableSff] = field(default_factory=dict)
-    """By name, `sff@NODE`: those SFFs where SFCMon can monitor."""
+    """The SFFs at which SFCMon can monitor, by name, `sff@NODE`."""
     switches: Mapping[str, Switch] = field(default_factory=dict)
-    """By name, `sff@NODE`: those whose ports are interfaces of this machine."""
+    """The SFFs whose ports are interfaces of this machine, by name, `sff@NODE`."""
     unparsed: Callable[[], Mapping[str, int]] = dict
-    """By `sff@NODE`: frames from the endpoints that its classifier cannot parse, and dropped, since
-    it started. Raises DeploymentError, MeasurementError. Empty where the infrastructure does not
-    count them."""
+    """Returns by `sff@NODE` how many frames from the endpoints its classifier could not parse, and
+    so dropped, since it started. Raises DeploymentError, MeasurementError. Empty where the
+    infrastructure does not count them."""
     show_packets: Callable[[bool], None] = _always_shown
-    """Let captures at the hops see every packet (True), or no longer (False); calls nest. SFFs that
-    forward by XDP are invisible to packet sockets otherwise, and slower meanwhile. Raises
-    DeploymentError, MeasurementError."""
+    """Lets captures at the hops see every packet (True), or no longer (False); calls nest. SFFs
+    that forward by XDP bypass packet sockets otherwise; they are slower while packets are shown.
+    Raises DeploymentError, MeasurementError."""
 
 
 @dataclass(frozen=True)
 class HopObservation:
-    """What was observed of marked packets at one SF, in one direction."""
+    """What was observed about marked packets at one SF, in one direction."""
 
     function: str
     spi: int | None
-    """None, as are both SIs, where the infrastructure chains by other means than NSH."""
+    """SPI of the packets. SPI and both SIs are None where the infrastructure chains by other means
+    than NSH."""
     si: int | None
-    """As the packet reached the SF (for an NSH-unaware SF: as it reached its SFC proxy)."""
+    """SI as the packet reached the SF; for an NSH-unaware SF, as it reached its SFC proxy."""
     si_after: int | None
-    """As the packet left it."""
+    """SI as the packet left the SF."""
     packets: int
-    """Distinct marked packets that were observed both entering and leaving."""
+    """Number of distinct marked packets that were observed both entering and leaving."""
     ttl: int | None = None
-    """TTL of the IPv4 packet as it reached the SF, if it shows the order of the SFs; None if it
-    does not, or was not observed."""
+    """TTL of the IPv4 packet as it reached the SF; None if it does not show the order of the SFs,
+    or was not observed."""
     ttl_after: int | None = None
-    """As the packet left it."""
+    """TTL as the packet left the SF."""
 
 
 @dataclass(frozen=True)
@@ -294,14 +302,14 @@ class TraversalProof:
 
     proven: bool
     method: str
-    """How it was observed, e.g. `capture at the SFF's ports`."""
+    """How the traversal was observed, e.g. `capture at the SFF's ports`."""
     sent: int
-    """Marked packets that were sent by the client."""
+    """Marked packets that the client sent."""
     forward: tuple[HopObservation, ...]
-    """In the order in which packets crossed."""
+    """What was observed at each SF, in the order in which packets crossed them."""
     reverse: tuple[HopObservation, ...]
-    """The same for replies; empty when the reverse path bypasses the chain."""
+    """What was observed for the replies; empty when the reverse path bypasses the chain."""
     problems: tuple[str, ...] = ()
-    """What contradicts the chain as asked; empty when proven."""
+    """What contradicts the chain as requested; empty when proven."""
     evidence: tuple[str, ...] = ()
-    """Files in the driver's raw folder with which anyone can check it."""
+    """Files in the driver's raw folder with which anyone can check the proof."""

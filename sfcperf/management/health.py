@@ -1,4 +1,4 @@
-"""Health of a deployment: what every driver checks alike."""
+"""Health of a deployment: the check that all drivers share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from sfcperf.management.deployment import Deployment
 
 
 def problems(deployment: Deployment, *, timeout_s: int = 3, command_s: float = 2) -> list[str]:
-    """Functions that do not work; if all do, whether the client reaches the server.
+    """List the functions that do not work. If all work, check whether the client reaches the
+    server.
 
     The client waits `timeout_s` seconds for a reply; starting a command on its host may take
     `command_s` seconds. Raises MeasurementError when the command cannot be run.
@@ -18,7 +19,7 @@ def problems(deployment: Deployment, *, timeout_s: int = 3, command_s: float = 2
     ]
     if not found:
         server = deployment.server.address
-        # Until the first reply: a single lost packet is not a problem.
+        # ping sends until the first reply: a single lost packet is not a problem.
         argv = ["ping", "-n", "-c", "1", "-i", "0.2", "-w", str(timeout_s), server]
         host = deployment.client.host
         if host.run(argv, timeout_s=timeout_s + command_s, check=False).returncode != 0:

@@ -1,4 +1,4 @@
-"""Observable: what monitors can see of a chain, known before it is built."""
+"""Observable: what monitors will be able to see of a chain, known before it is built."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Observable:
-    """What a driver will put into a Deployment, beyond what each has."""
+    """What a driver will put into the Deployment of a chain, of the parts that not every Deployment
+    has."""
 
     counting_sffs: tuple[str, ...] = ()
-    """Deployment.sffs, by node."""
+    """Nodes whose SFF will be in Deployment.sffs."""
     watchable_sffs: tuple[str, ...] = ()
-    """Deployment.watchable_sffs, by node."""
+    """Nodes whose SFF will be in Deployment.watchable_sffs."""
     switches: tuple[str, ...] = ()
-    """Deployment.switches, by node."""
+    """Nodes whose switch will be in Deployment.switches."""
     exporting_switches: tuple[str, ...] = ()
-    """Those of them with sFlow and IPFIX, by node."""
+    """Nodes of those switches that have sFlow and IPFIX."""
 
 
 AskObservable = Callable[[], Observable | None]

@@ -1,4 +1,5 @@
-"""Who may use the REST interface: whoever has the token; nobody sends more than a bounded body."""
+"""Access to a REST interface: only requests with the token are answered, and bodies have a
+limit."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from sfcperf.input_file import read_input
 LEAST_TOKEN_CHARACTERS = 16
 _MOST_TOKEN_BYTES = 4096
 OPEN_PATHS = ("/openapi.json",)
-"""What needs no token: it describes the interface and nothing else."""
+"""Paths that need no token: they describe the interface and nothing else."""
 
 
 def read_token(path: Path) -> str:
-    """The token in a file. Raises InputError unless this user alone can read it."""
+    """Read the token from a file. Raises InputError unless this user alone can read the file."""
     content = read_input(path, "the token", max_bytes=_MOST_TOKEN_BYTES)
     found = path.stat()
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
@@ -43,7 +44,8 @@ def read_token(path: Path) -> str:
 
 
 class TokenNeeded:
-    """ASGI middleware. It answers before a body is read."""
+    """ASGI middleware that refuses requests without the token, and bodies that are too large. It
+    answers before a body is read."""
 
     def __init__(self, app: Any, token: str, most_body_bytes: int) -> None:
         self._app = app

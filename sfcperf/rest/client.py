@@ -9,8 +9,9 @@ if TYPE_CHECKING:
 
 
 def local_session(token: str = "") -> requests.Session:
-    """Requests to servers on this machine, each with this token. Nothing of the environment counts:
-    a proxy would get the token, and what .netrc has for 127.0.0.1 would replace it."""
+    """A session for requests to servers on this machine, which all carry this token. It ignores the
+    environment: a proxy would get the token, and .netrc could replace it by what it has for
+    127.0.0.1."""
     import requests
 
     session = requests.Session()

@@ -1,4 +1,4 @@
-"""What is wrong with a request, as REST interfaces answer it."""
+"""Tells clients of REST interfaces what is wrong with a request."""
 
 # Without `from __future__ import annotations`: FastAPI reads the annotations of nested functions.
 
@@ -15,7 +15,7 @@ _NO_JSON = ProblemAnswer(where="", message="this is no JSON in UTF-8")
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Answer requests that FastAPI refuses by a Refusal."""
+    """Let the app answer requests that FastAPI refuses with a Refusal."""
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -24,7 +24,7 @@ def answer_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:
-            # FastAPI, for a body that cannot be decoded.
+            # FastAPI says 400 for a body that cannot be decoded.
             return refusal(422, "the request is wrong", [_NO_JSON])
         answer = refusal(error.status_code, str(error.detail))
         answer.headers.update(error.headers or {})
@@ -32,13 +32,14 @@ def answer_errors(app: FastAPI) -> None:
 
 
 def refusal(status: int, error: str, problems: list[ProblemAnswer] | None = None) -> JSONResponse:
-    """An answer that nothing was changed, and why."""
+    """Answer that nothing was changed, and why."""
     answer = Refusal(error=error, problems=problems or [])
     return JSONResponse(answer.model_dump(exclude_none=True), status_code=status)
 
 
 def _invalid(error: dict[str, Any]) -> ProblemAnswer:
-    # `body`, `path` or `query` come first; where text is no JSON, the number of a character.
+    # `loc` begins with `body`, `path` or `query`. Where text is no JSON, the number of a character
+    # follows.
     part, *place = error["loc"]
     if error["type"] == "json_invalid":
         return ProblemAnswer(where="", message=f"no JSON: {error['ctx']['error']}")

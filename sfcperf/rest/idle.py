@@ -1,4 +1,4 @@
-"""Idle connections: whoever connects to a server and asks for nothing must not keep others out."""
+"""Idle connections: those that ask for nothing must not keep others out of a server."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 LONGEST_S = 10.0
-"""For a whole request."""
+"""How long a connection may take for a whole request."""
 SETTLE_S = 1.0
-"""A connection that is younger may have asked already, and nobody has read it yet."""
+"""A connection that is younger than this is not ended: it may have sent a request that nobody has
+read yet."""
 
 
 def most_idle() -> int:
-    """Idle connections, at most: they take a quarter of the descriptors that a process may have."""
+    """How many idle connections are allowed: 64, and not more than a quarter of the descriptors
+    that this process may have."""
     return min(64, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
 
 
 class IdleConnections(Generic[T]):
-    """The connections of one server that wait for a request. Not for several threads."""
+    """Remembers since when each connection of a server has been waiting for a request. Only one
+    thread may use it."""
 
     def __init__(
         self, longest_s: float = LONGEST_S, now: Callable[[], float] = time.monotonic
@@ -30,8 +33,8 @@ class IdleConnections(Generic[T]):
         self._since: dict[T, float] = {}
 
     def overdue(self, waiting: Iterable[T]) -> list[T]:
-        """Those of all that wait now which are to be ended: they have waited for too long, or are
-        the oldest of too many. To be called several times a second."""
+        """Choose those of the connections waiting now that are to be ended: they have waited for
+        too long, or are the oldest of too many. Call it several times a second."""
         now = self._now()
         self._since = {each: self._since.get(each, now) for each in waiting}
         oldest_first = sorted(self._since, key=self._since.__getitem__)

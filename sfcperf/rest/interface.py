@@ -1,4 +1,4 @@
-"""A REST interface of ours before it has paths: a token for all, errors that name the place."""
+"""Makes a REST interface without paths yet: it asks for a token, and its errors name the place."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def interface(
     token: str,
     most_body_bytes: int,
 ) -> FastAPI:
-    """The app. `responses`: those of all paths, for OpenAPI; `token`: what each request must have
-    (RFC 6750)."""
+    """Make the app. `responses` are those of all paths, for OpenAPI; `token` is what each request
+    must have (RFC 6750)."""
     app = FastAPI(
         title=title,
         version=sfcperf.__version__,

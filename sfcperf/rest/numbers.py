@@ -10,9 +10,9 @@ _MOST_DIGITS = 20
 
 
 def from_text(value: object) -> object:
-    """Text of decimal digits as a number; anything else as it is. Python's own reading also takes
-    `1_0`, ` 1` and the digits of other scripts, and so does pydantic's. Raises ValueError for other
-    text."""
+    """Convert text of decimal digits to a number; return anything that is not text as it is.
+    Python's own conversion, and pydantic's, would also take `1_0`, ` 1` and digits of other
+    scripts. Raises ValueError for other text."""
     if not isinstance(value, str):
         return value
     if not re.fullmatch(rf"[0-9]{{1,{_MOST_DIGITS}}}", value):
@@ -21,4 +21,4 @@ def from_text(value: object) -> object:
 
 
 FromText = BeforeValidator(from_text)
-"""Of an annotated int."""
+"""Annotation for an int that comes as text."""

@@ -20,7 +20,7 @@ class ServiceContext:
     """What a run gives one of its services."""
 
     name: str
-    """In the workflow's section `services`."""
+    """Name in the workflow's section `services`."""
     run_id: str
     tag: str
     """Short and unique to the run: 6 characters of [0-9a-z]."""
@@ -29,89 +29,93 @@ class ServiceContext:
     outputs: Path
     """An existing folder in the results for what its processes print; kept."""
     services: Mapping[str, RunningService]
-    """Those that were started before, by name: those that `uses` gives among them."""
+    """Services that were started before this one, by name; those that `uses` names are among
+    them."""
     spawn: Callable[[Sequence[str], Path], Process]
-    """Start a process of this machine in a session of its own: command, and a file in `outputs`
-    that what it prints to stdout and stderr is appended to. It is in the journal before it runs, so
-    that it ends with the run, or by `sfcperf clean`; so do processes that it starts. Raises
+    """Starts a process of this machine in a session of its own: the command, and a file in
+    `outputs` to which its stdout and stderr are appended. The process is in the journal before it
+    runs, so it ends with the run, or by `sfcperf clean`, and so do processes that it starts. Raises
     EnvironmentLacks."""
     address: Callable[[], str]
     """IPv4 address of this machine at which the hosts of all chains reach a service; a loopback
     address where all of them are on this machine. It may ask the infrastructure. Raises
     EnvironmentLacks."""
     journal: Journal
-    """For what else it creates outside of its folders, such as topics of a broker that is not the
-    run's own: `Service.undo` removes what is left of it. Processes are there already."""
+    """Journal for all that the service creates outside of its folders, such as topics of a broker
+    that is not the run's own. `Service.undo` removes what is left of it. Processes are noted by
+    `spawn`."""
     log: Callable[[str], None]
     """Writes a line to the run's log; may be called from any thread."""
 
 
 class RunningService(ABC):
-    """A server that a run has started beside its chains, or a part of one that existed.
+    """A server that a run has started beside its chains, or the run's part of a server that
+    existed.
 
-    All calls come from the run's thread."""
+    The run's thread makes all calls.
+    """
 
     @property
     @abstractmethod
     def address(self) -> str:
-        """Where functions and other services reach it, `ADDRESS:PORT`."""
+        """Address at which functions and other services reach it, `ADDRESS:PORT`."""
 
     @property
     def address_for_functions(self) -> str:
-        """What functions get as `Attachment.services`, where they need to know more than the
-        address."""
+        """What functions get as `Attachment.services`. It differs from the address where they must
+        know more."""
         return self.address
 
     @abstractmethod
     def problem(self) -> str | None:
-        """None while it works, else what is wrong; asked before and after each trial. Never raises
-        MeasurementError."""
+        """Say what is wrong; None while the service works. It is asked before and after each trial.
+        Never raises MeasurementError."""
 
     def recover(self) -> None:
-        """Bring it back, at the same address and with the data that it had: called once before an
-        attempt at a trial when there is a problem. Raises EnvironmentLacks; the attempt has failed
-        then, as it has if there is a problem still."""
+        """Bring the service back, at the same address and with the data that it had. It is called
+        once before an attempt at a trial, when there is a problem. The attempt fails if this raises
+        EnvironmentLacks, or if there is still a problem afterwards."""
         return
 
     def counters(self) -> Mapping[str, int]:
-        """Counter -> value now, cumulated since the start. What they grew by during a trial goes to
+        """Counter -> its value, counted since the start. How much each grew during a trial goes to
         the trial's notes, as `services`. Raises MeasurementError."""
         return {}
 
     def facts(self) -> Mapping[str, Any]:
-        """What a reader of the results should know, versions for instance; values as JSON has
-        them. They go to run.json."""
+        """Facts for readers of the results, versions for instance, as values of JSON. They go to
+        run.json."""
         return {}
 
     def chain_deployed(self, deployment: Deployment, scenario: Scenario) -> Mapping[str, Any]:
-        """A chain was deployed and proven; its trials follow. Gives facts of this deployment.
-        Raises DeploymentError when the service cannot do its part with this chain."""
+        """Take up a chain that was deployed and proven; its trials follow. Return facts of this
+        deployment. Raises DeploymentError when the service cannot do its part with this chain."""
         return {}
 
     def chain_removed(self) -> None:
-        """The chain is about to be removed; also called when `chain_deployed` raised, and harmless
-        when it was not called. Never raises MeasurementError."""
+        """Leave the chain, which is about to be removed. It is also called when `chain_deployed`
+        raised, and is harmless when that was not called. Never raises MeasurementError."""
         return
 
     def begin_trial(self) -> None:
-        """The probe is prepared and about to measure: forget what earlier trials left. Raises
+        """Forget what earlier trials left: the probe is prepared and about to measure. Raises
         MeasurementError."""
         return
 
     def end_trial(self) -> tuple[str, ...]:
-        """The probe has measured: finish what is under way. Gives why the trial should not be
-        believed, empty when it can be. Raises MeasurementError."""
+        """Finish what is under way: the probe has measured. Return why the trial should not be
+        believed; empty when it can be. Raises MeasurementError."""
         return ()
 
     def trial_notes(self) -> Mapping[str, Any]:
-        """What a reader of the trial that `end_trial` has just finished should know besides the
-        counters; values as JSON has them, under other names. They go to its notes too."""
+        """Notes on the trial that `end_trial` has just finished, as values of JSON. They go to the
+        trial's notes too, so their names differ from those of the counters."""
         return {}
 
     @abstractmethod
     def stop(self) -> None:
-        """End it. Harmless when called again; never raises MeasurementError. What is left is in
-        the journal."""
+        """End the service. Harmless when called again; never raises MeasurementError. What is left
+        is in the journal."""
 
 
 class Service(Configurable, ABC):
@@ -128,21 +132,21 @@ class Service(Configurable, ABC):
     """
 
     name: ClassVar[str]
-    """In workflows, and of the entry point."""
+    """Name in workflows, and of the entry point."""
     per_chain: ClassVar[frozenset[str]] = frozenset()
-    """Parameters that may differ between scenarios. Those of a chain are in `scenario.services`
-    when `chain_deployed` is called; `start` gets those of the first scenario."""
+    """Parameters that may differ between scenarios. `scenario.services` has those of a chain when
+    `chain_deployed` is called; `start` gets those of the first scenario."""
 
     @classmethod
     @abstractmethod
     def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:
-        """What must be there on the machine that runs sfcperf."""
+        """What the machine that runs sfcperf must have for the service."""
 
     @classmethod
     @abstractmethod
     def start(cls, context: ServiceContext, parameters: Mapping[str, Any]) -> RunningService:
-        """Start it and return when it can be used. Raises EnvironmentLacks; what it spawned by
-        then is ended by the run."""
+        """Start the service and return when it can be used. Raises EnvironmentLacks; the run then
+        ends what was spawned."""
 
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Services that are written in Java: where their jars are, and how one is called."""
+"""Jars of services that are written in Java: where they are, and how a class of them is started."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from sfcperf.environment import tools
 from sfcperf.plugins import Requirement
 
 OVERRIDE = "SFCPERF_SERVERS"
-"""Environment variable: the folder with a folder for each service, instead of the source tree's."""
+"""Environment variable that names another folder than the source tree's; it has a folder for each
+service."""
 
 _TREE = Path(__file__).resolve().parents[2] / "build" / "servers"
 _REMEDY = (
@@ -19,14 +20,14 @@ _REMEDY = (
 
 
 def folder(service: str) -> Path:
-    """Where the jars of a service are, or should be."""
+    """Folder where the jars of a service are, or should be."""
     return Path(os.environ.get(OVERRIDE) or _TREE) / service
 
 
 def requirements(service: str) -> list[Requirement]:
-    """Java, and the jars of a service."""
+    """What a service in Java needs: Java, and its jars."""
     path = folder(service)
-    # Written when all of them are there (playbooks/jars.sh).
+    # playbooks/jars.sh writes this file when all jars are there.
     met = (path / ".complete").is_file()
     jars = Requirement(
         f"{service} (jars)",
@@ -38,7 +39,7 @@ def requirements(service: str) -> list[Requirement]:
 
 
 def java(service: str, options: list[str], main: str, *arguments: str) -> list[str]:
-    """Command line of a class in the jars of a service. Raises EnvironmentLacks."""
+    """Command line that starts a class in the jars of a service. Raises EnvironmentLacks."""
     for need in requirements(service):
         need.demand()
     return ["java", *options, "-cp", f"{folder(service)}/*", main, *arguments]

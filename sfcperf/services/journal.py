@@ -1,4 +1,4 @@
-"""ServiceJournal: the part of a run's journal in which one kind of service writes."""
+"""ServiceJournal: the share of one kind of service in a run's journal."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from sfcperf.drivers.base import Journal, Resource
 
 _SERVICE = "service"
-"""Key in a resource's details: the plug-in that removes it."""
+"""Key in a resource's details that names the plug-in that removes it."""
 
 
 @dataclass(frozen=True)
 class ServiceJournal:
-    """A Journal (sfcperf.drivers.base) that notes whose each resource is."""
+    """A Journal (sfcperf.drivers.base) that notes for each resource which service it belongs to."""
 
     whole: Journal
-    """Of all services."""
+    """Journal of all services."""
     service: str
     """Name of the plug-in."""
 
@@ -37,5 +37,5 @@ class ServiceJournal:
 
 
 def service_of(resource: Resource) -> str:
-    """The plug-in that removes a resource."""
+    """Name of the plug-in that removes a resource."""
     return str((resource.detail or {}).get(_SERVICE))

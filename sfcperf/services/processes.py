@@ -1,8 +1,9 @@
-"""Processes of services: known by a mark in their environment, so that all of them are ended.
+"""Processes of services: each has a mark in its environment, by which all of them are found and
+ended.
 
-The mark, a random word, is in the journal before the process starts. What a process starts inherits
-it, also in a session of its own, and no other process ever has it: neither a process id that was
-given again nor a restart of the machine makes a foreign one a target.
+The mark, a random word, is in the journal before the process starts. Whatever the process starts
+inherits it, even in a session of its own. No other process ever has it, so none is killed by
+mistake: neither when a process id is used again nor after a restart of the machine.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from sfcperf.hosts.process import LocalProcess
 VARIABLE = "SFCPERF_SERVICE_PROCESS"
 """Environment variable that holds the mark."""
 KIND = "process"
-"""Of the resource in the journal; its name is the mark."""
+"""Kind of a process in the journal; the resource's name is the mark."""
 _END_TIMEOUT_S = 60.0
 _LOOK_S = 0.02
 
 
 class Processes:
-    """The processes of one service."""
+    """Starts the processes of one service, and notes them in its journal."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
     def spawn(self, command: Sequence[str], output: Path) -> MarkedProcess:
-        """Start a command with a new mark, which is in the journal before; stdout and stderr go to
-        `output`. Raises EnvironmentLacks when it cannot be started."""
+        """Start a command with a new mark, which is put into the journal first. Its stdout and
+        stderr go to `output`. Raises EnvironmentLacks when it cannot be started."""
         mark = secrets.token_hex(16)
         resource = Resource(KIND, mark, {"command": command[0]})
         self._journal.intend([resource])
@@ -50,7 +51,7 @@ class Processes:
 
 
 class MarkedProcess(LocalProcess):
-    """A process of a service. `stop` ends also what it started."""
+    """A process of a service. `stop` also ends the processes that it started."""
 
     def __init__(
         self,
@@ -64,8 +65,8 @@ class MarkedProcess(LocalProcess):
         self._mark = mark
 
     def stop(self, grace_s: float = 2.0) -> int:
-        """SIGTERM, SIGKILL after grace_s; what it started and left gets SIGKILL. Raises
-        DeploymentError for what does not end."""
+        """Send SIGTERM, and SIGKILL after grace_s. Processes that it started and left get SIGKILL.
+        Raises DeploymentError for what does not end."""
         status = super().stop(grace_s)
         with waiting.shielded():
             kill([self._mark])
@@ -74,8 +75,8 @@ class MarkedProcess(LocalProcess):
 
 
 def undo(resources: Iterable[Resource], *, dry_run: bool) -> list[str]:
-    """End the processes of these resources; gives a line for each process that was (with
-    `dry_run`: would be) ended. Raises DeploymentError for those that do not end."""
+    """End the processes of these resources; return a line for each that was (with `dry_run`: would
+    be) ended. Raises DeploymentError for those that do not end."""
     commands = {resource.name: (resource.detail or {}).get("command") for resource in resources}
     found = list(marked(commands))
     if not dry_run:
@@ -84,7 +85,8 @@ def undo(resources: Iterable[Resource], *, dry_run: bool) -> list[str]:
 
 
 def kill(marks: Collection[str]) -> None:
-    """SIGKILL all processes with one of these marks, until none is left. Raises DeploymentError."""
+    """Send SIGKILL to all processes with one of these marks, until none is left. Raises
+    DeploymentError."""
 
     def gone() -> bool:
         left = False
@@ -99,14 +101,15 @@ def kill(marks: Collection[str]) -> None:
 
 
 def marked(marks: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Process id and mark of the living processes that have one of these marks."""
+    """Yield process id and mark of the living processes that have one of these marks."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (mark := _mark_of(int(entry.name))) in marks:
             yield int(entry.name), mark
 
 
 def _mark_of(pid: int) -> str:
-    """Empty for a process without a mark, one that has ended, and one of another user's."""
+    """The mark of a process. It is empty for a process without one, for one that has ended, and for
+    one that this user may not read."""
     with suppress(OSError):
         for variable in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
             if variable.startswith(VARIABLE.encode() + b"="):
@@ -115,7 +118,8 @@ def _mark_of(pid: int) -> str:
 
 
 def _kill(pid: int, marks: Collection[str]) -> None:
-    """By a descriptor of the process, so that its id cannot have become another's."""
+    """Kill a process through a descriptor of it, so that its id cannot have become another
+    process's. Its mark is read again after the descriptor is open."""
     with suppress(OSError):
         file = os.pidfd_open(pid)
         try:

@@ -1,4 +1,5 @@
-"""The chain of a scenario: endpoints, service functions in order, and checks that it can work."""
+"""The chain of a scenario: builds endpoints and service functions, and checks that the chain can
+work."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ MAX_LENGTH = 32
 
 @dataclass(frozen=True)
 class Vnf:
-    """A VNF of the workflow, before it is in a chain."""
+    """A VNF of the workflow, which the chain may contain several times."""
 
     type: str
     vnfd: Path | None
@@ -40,7 +41,8 @@ class Vnf:
 def build_endpoint(
     name: Literal["client", "server"], value: Mapping[str, Any], topology: Topology, report: Report
 ) -> EndpointSpec | None:
-    """An endpoint on its node; None without a node."""
+    """Build an endpoint on its node. None if no node is given, or if it does not exist; that is
+    reported."""
     resources = value.get("resources")
     path = ("endpoints", name, "node") if "node" in value else ("topology", "placement", name)
     node = value.get("node") or topology.placement.get(name)
@@ -61,7 +63,8 @@ def build_endpoint(
 def build_functions(
     chain: Mapping[str, Any], vnfs: Mapping[str, Vnf], topology: Topology, report: Report
 ) -> tuple[FunctionSpec, ...]:
-    """The SFs in order, with names, positions and nodes."""
+    """Build the SFs of the chain in order, with names, positions and nodes. One with an error is
+    reported and left out."""
     functions: list[FunctionSpec] = []
     numbers: Counter[str] = Counter()
     nodes = [node.name for node in topology.nodes]
@@ -98,7 +101,7 @@ def build_functions(
 def build_chain(
     chain: Mapping[str, Any], functions: tuple[FunctionSpec, ...], report: Report
 ) -> ChainSpec:
-    """The SFP of a scenario."""
+    """Build the SFP of a scenario. Errors are reported."""
     classifier = chain.get("classifier", {})
     spec = ChainSpec(
         functions=functions,
@@ -131,7 +134,7 @@ def build_chain(
 def check_reachable(
     chain: ChainSpec, client: EndpointSpec, server: EndpointSpec, topology: Topology, report: Report
 ) -> None:
-    """Report successive nodes on the path of the packets that have no link."""
+    """Report pairs of nodes that follow each other on the path of packets and have no link."""
     linked = {frozenset(link.between) for link in topology.links}
     nodes = [client.node, *(function.node for function in chain.functions), server.node]
     hops = [(a, b, "the chain") for a, b in pairwise(nodes)]
@@ -149,6 +152,8 @@ def check_reachable(
 def _node(
     entry: Mapping[str, Any], name: str, vnf: Vnf, topology: Topology, path: tuple[str | int, ...]
 ) -> tuple[str | None, tuple[str | int, ...]]:
+    """Node of an SF, and where the document names it: in the chain, in the VNF, or as the
+    placement."""
     if "node" in entry:
         return entry["node"], (*path, "node")
     if vnf.node is not None:
@@ -161,6 +166,8 @@ def _report_unplaced(report: Report, what: str, where: str) -> None:
 
 
 def _match(value: Mapping[str, Any], report: Report) -> Match:
+    """Build what the classifier matches; report prefixes that are none, and ports of a protocol
+    without ports."""
     path = ("chain", "classifier", "match")
     match = Match(**value)
     for key in ("source", "destination"):
@@ -201,8 +208,8 @@ def check_classified(
 ) -> None:
     """Report addresses and probes whose packets the classifier would not send into the chain.
 
-    The counters of its functions show that too, but only after the deployment and in each trial.
-    All prefixes and addresses are valid.
+    Without this check, only the counters of the functions would show it, after the deployment and
+    in each trial. All prefixes and addresses are valid here.
     """
     if not chain.functions:
         return
@@ -229,6 +236,7 @@ def _check_address(prefix: str | None, key: str, endpoint: EndpointSpec, report:
 def _check_probe(
     probe: ProbeSpec, protocols: frozenset[str], chain: ChainSpec, report: Report
 ) -> None:
+    """Report a probe whose protocol or port the classifier does not match."""
     match = chain.match
     path = ("probes", probe.index)
     if match.ip_proto != "any" and match.ip_proto not in protocols:

@@ -1,7 +1,7 @@
-"""Check: what does not fit the schema, with its place in the document.
+"""Check: finds what does not fit the schema, with its place in the document.
 
-What says how a document is changed or expanded (`presets`, `variants`, `factors`) is checked when
-it is followed; all other sections are checked once, in every form that they take.
+The sections that change or expand the document (`presets`, `variants`, `factors`) are checked when
+they are applied. All other sections are checked once, in every form that they take.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from sfcperf.workflow.validate import Validator
 
 
 def section_misfits(document: Mapping[str, Any], section: str) -> list[SchemaViolation]:
-    """What does not fit in a section that names no plug-in; nothing if the document lacks it."""
+    """Return what does not fit in a section that names no plug-in; nothing if the document lacks
+    the section."""
     if section not in document:
         return []
     return _without_plugins().misfits({section: document[section]})
 
 
 def check_outline(document: Mapping[str, Any], findings: Findings) -> None:
-    """Find top-level keys that are unknown or missing. Raises WorkflowError if the factors, which
-    are expanded next, do not fit."""
+    """Find top-level keys that are unknown or missing. Raises WorkflowError if the factors do not
+    fit: they are expanded next."""
     findings.add_misfits(_outline().misfits(document))
     wrong = section_misfits(document, "factors")
     findings.add_misfits(wrong)
@@ -50,7 +51,7 @@ def check_sections(expansion: Expansion, schema: Schema, findings: Findings) -> 
 
 @cache
 def _outline() -> Validator:
-    """Of top-level keys, whatever their values are."""
+    """Validator of the top-level keys, whatever their values are."""
     schema = own_schema()
     return Validator({**schema, "properties": dict.fromkeys(schema["properties"], True)})
 
@@ -61,12 +62,13 @@ def _without_plugins() -> Validator:
 
 
 def _of_sections(schema: Schema) -> Validator:
-    """Of documents with any of the sections."""
+    """Validator of documents that may have any of the sections and need none."""
     return Validator({key: schema[key] for key in ("$schema", "properties", "$defs")})
 
 
 def named_plugins(expansion: Expansion) -> set[tuple[str, str]]:
-    """(kind, name) of the installed plug-ins that a document, which may have errors, names."""
+    """Collect (kind, name) of the installed plug-ins that a document names. The document may have
+    errors."""
     named = {("probe", _name(sentinel_probe(expansion.document), "probe"))}
     for slot in SLOTS:
         for form in expansion.forms.get(slot.section, {}).values():
@@ -75,7 +77,8 @@ def named_plugins(expansion: Expansion) -> set[tuple[str, str]]:
 
 
 def _entries(slot: Slot, form: Form) -> Iterable[Any]:
-    """What chooses a plug-in in a section: the section itself, its items, or its values."""
+    """Values in a form of a section that each choose a plug-in: the section itself, its items, or
+    its values."""
     if slot.kind == "driver":
         return [form.value]
     if isinstance(form.value, dict):

@@ -8,13 +8,15 @@ from typing import Any
 
 
 def with_defaults(schema: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a valid object, and of objects in it, in which absent keys have the `default` of
-    their property. Local references (`#/...`) start at `schema`."""
+    """Copy a valid object, and fill in the `default` of each property that is absent, in objects
+    inside of it as well. Local references (`#/...`) start at `schema`."""
     filled: dict[str, Any] = _filled(schema, value, schema)
     return filled
 
 
 def _filled(schema: Any, value: Any, root: Mapping[str, Any]) -> Any:
+    """Copy a value with the defaults of its schema filled in; `root` is where local references
+    start."""
     schema = _followed(schema, root)
     if not isinstance(schema, Mapping):
         return deepcopy(value)
@@ -33,7 +35,8 @@ def _filled(schema: Any, value: Any, root: Mapping[str, Any]) -> Any:
 
 
 def _chosen_properties(schema: Mapping[str, Any], value: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties of the branches of `allOf` whose `if` names a value that is there."""
+    """Properties of those branches of `allOf` that apply: their `if` names constants that the value
+    has."""
     chosen: dict[str, Any] = {}
     for branch in schema.get("allOf", ()):
         fixed = branch.get("if", {}).get("properties", {})
@@ -47,7 +50,7 @@ def _chosen_properties(schema: Mapping[str, Any], value: Mapping[str, Any]) -> d
 
 
 def _followed(schema: Any, root: Mapping[str, Any]) -> Any:
-    """The target of a local reference; keys next to the reference take precedence."""
+    """Replace a local reference by its target. Keys next to the reference take precedence."""
     if not isinstance(schema, Mapping) or not str(schema.get("$ref", "")).startswith("#/"):
         return schema
     target: Any = root

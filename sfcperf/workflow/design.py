@@ -13,13 +13,13 @@ from sfcperf.workflow.noise_gate import build_noise_gate
 from sfcperf.workflow.schema import own_schema
 
 DEFAULT_MAX_ROUNDS = 20
-"""Maximum of sequential stopping, unless more rounds are planned."""
+"""Most rounds of sequential stopping, if the workflow sets none and plans no more."""
 
 
 def build_design(
     value: Mapping[str, Any], scenarios: Sequence[Scenario], findings: Findings
 ) -> Design:
-    """The design from a section that fits the schema, checked against the scenarios."""
+    """Build the design from a section that fits the schema, and check it against the scenarios."""
     schema = own_schema()
     values = with_defaults({**schema["$defs"]["design"], "$defs": schema["$defs"]}, value)
     values["noise_gate"] = build_noise_gate(values.get("noise_gate"), findings)
@@ -30,6 +30,7 @@ def build_design(
 
 
 def _stop_when(value: Mapping[str, Any] | None, rounds: int, findings: Findings) -> StopWhen | None:
+    """Build the rule of sequential stopping; None without one."""
     if value is None:
         return None
     most = value.get("max_rounds", max(rounds, DEFAULT_MAX_ROUNDS))
@@ -43,6 +44,7 @@ def _stop_when(value: Mapping[str, Any] | None, rounds: int, findings: Findings)
 
 
 def _check_trials(design: Design, scenarios: Sequence[Scenario], findings: Findings) -> None:
+    """Report a design that plans too many trials for one workflow."""
     in_round = sum(len(scenario.probes) for scenario in scenarios)
     trials = in_round * (design.rounds + design.warmup_rounds)
     if trials > MAX_TRIALS:

@@ -1,4 +1,4 @@
-"""Expand: factors become combinations of levels, and each section takes a form per combination."""
+"""Expand: combines the levels of factors, and gives each section its form for each combination."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sfcperf.workflow.references import (
 )
 
 VARYING = ("topology", "endpoints", "vnfs", "chain", "probes", "monitors", "services")
-"""Sections in which factors may be used: a scenario is made of these."""
+"""Sections in which factors may be used; they make a scenario."""
 
 FIXED = (
     "$schema",
@@ -42,32 +42,32 @@ FIXED = (
 
 MAX_SCENARIOS = 1000
 _MAX_LABEL = 200
-"""Characters by which results show a level: as many as a level of text may have."""
+"""Longest label by which results show a level, characters: as long as a level of text may be."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A section of the document with its references replaced."""
+    """A section of the document in which references are replaced."""
 
     levels: Combination
-    """Levels of the factors that the section uses."""
+    """Levels of the factors that the section uses, by which the references were replaced."""
     value: Any
 
 
 class Expansion:
-    """A document with its factors, all of whose references are valid."""
+    """A document with its factors; all references in it are valid."""
 
     def __init__(self, document: Mapping[str, Any], factors: Mapping[str, tuple[Level, ...]]):
         self.document = document
         self.factors = factors
 
     def combinations(self) -> Iterator[Combination]:
-        """All combinations of levels, each a scenario; the last factor varies fastest."""
+        """Yield all combinations of levels; each is a scenario. The last factor varies fastest."""
         return _combinations(self.factors, self.factors)
 
     @cached_property
     def forms(self) -> Mapping[str, Mapping[tuple[Any, ...], Form]]:
-        """Section of the document, except `factors` -> all its forms, by their `form_key`."""
+        """All forms of each section of the document except `factors`, by their `form_key`."""
         forms: dict[str, dict[tuple[Any, ...], Form]] = {}
         for section in (*FIXED, *VARYING):
             if section in self.document and section != "factors":
@@ -79,17 +79,19 @@ class Expansion:
         return forms
 
     def form_key(self, section: str, combination: Combination) -> tuple[Any, ...]:
-        """Equal for combinations that give a section the same form."""
+        """Key of a section's form: combinations that give the section the same form have the same
+        key."""
         return tuple(combination[name].path for name in self._used[section])
 
     def locate(
         self, path: pointer.Path, combination: Combination, *, whole: bool = False
     ) -> tuple[str, str]:
-        """Where to correct a value of an expanded document: a JSON pointer into the user's
-        document, and the levels with which it is wrong (` with a = 1, b = 2`, or nothing).
+        """Find where the user can correct a value of the expanded document. Returns a JSON pointer
+        into the user's document, and the levels with which the value is wrong (` with a = 1, b =
+        2`, or nothing).
 
-        Inside of a level (an object) the pointer leads to the factor. `whole` also names the
-        levels of all references below the path.
+        Inside of a level that is an object, the pointer leads to the factor. With `whole`, the
+        levels of all references below the path are named as well.
         """
         found = pointer.deepest(self.document, path)
         value = pointer.value_at(self.document, found)
@@ -105,7 +107,7 @@ class Expansion:
 
     @cached_property
     def _used(self) -> dict[str, list[str]]:
-        """Section -> factors that it uses, in the order of the factors."""
+        """Section -> names of the factors that it uses, in the order of the factors."""
         names = {section: names_within(self.document.get(section)) for section in VARYING}
         return {
             section: [name for name in self.factors if name in names.get(section, ())]
@@ -129,11 +131,11 @@ def _combinations(
 
 
 def expand(document: Mapping[str, Any], findings: Findings, variants: int = 1) -> Expansion:
-    """Factors and references of a document whose `factors` section fits the schema. `variants`: how
-    many such documents the workflow has.
+    """Read the factors of a document, whose `factors` section fits the schema, and check its
+    references. `variants` is the number of such documents in the workflow.
 
-    Raises WorkflowError, with what was found before: levels that look the same, references to
-    unknown factors or in places that cannot vary, unused factors, too many scenarios, sections
+    Raises WorkflowError, together with earlier findings, for: levels that look the same, references
+    to unknown factors or in places that cannot vary, unused factors, too many scenarios, sections
     that would be too large.
     """
     mistakes = Findings()
@@ -162,6 +164,7 @@ def _check_names(factors: Mapping[str, Any], findings: Findings) -> None:
 
 
 def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ...]:
+    """Build the levels of one factor. Report those that results could not tell apart."""
     levels = []
     seen: dict[str, int] = {}
     for index, value in enumerate(values):
@@ -187,6 +190,8 @@ def _levels(name: str, values: list[Any], findings: Findings) -> tuple[Level, ..
 
 
 def _level(value: Any, path: pointer.Path) -> Level:
+    """Build a level. An object is shown by its `name`, or else as JSON; `{name, value}` gives a
+    value a name."""
     if not isinstance(value, dict):
         return Level(value, value, path)
     label = value.get("name") or json.dumps(value, sort_keys=True, separators=(",", ":"))
@@ -198,6 +203,8 @@ def _level(value: Any, path: pointer.Path) -> Level:
 def _check_references(
     document: Mapping[str, Any], factors: Mapping[str, Any], findings: Findings
 ) -> None:
+    """Report references that are unfinished, unknown or where nothing varies, and factors that none
+    refers to."""
     used: set[str] = set()
     for section, content in document.items():
         for path, text in strings(content, (section,)):
@@ -240,6 +247,8 @@ def _check_size(
     variants: int,
     findings: Findings,
 ) -> None:
+    """Report sections that would be too large with all levels. It is computed before anything is
+    expanded."""
     sizes = {
         section: limits.expanded_size(document[section], factors, names_in)
         for section in VARYING

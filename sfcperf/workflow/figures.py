@@ -1,4 +1,4 @@
-"""Figures: builds their specifications, and checks that what they draw exists."""
+"""Figures: builds the specifications of figures, and checks that what they draw exists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEEDED_WITHOUT = {"probe": "Label of the probe.", "metric": "Metric of the prob
 _NEEDED_WITH_LINES = {"y_label": "Label of the y axis, with the unit."}
 
 LINE = "line"
-"""Factor whose levels are the names of a figure's `lines`."""
+"""Name that stands for a factor in a figure with `lines`: its levels are the names of the lines."""
 
 
 def build_figures(
@@ -26,7 +26,8 @@ def build_figures(
     scenarios: Sequence[Scenario],
     findings: Findings,
 ) -> tuple[FigureSpec, ...]:
-    """The figures of a schema-valid section, checked against factors and probes."""
+    """Build the figures of a section that fits the schema, and check them against factors and
+    probes."""
     probes = {probe.label: probe for scenario in scenarios for probe in scenario.probes}
     figures: dict[str, FigureSpec] = {}
     known = {name: first for first, name in alike(value["name"] for value in values)}
@@ -51,7 +52,7 @@ def build_figures(
 
 @dataclass(frozen=True)
 class _Figure:
-    """Checks one figure."""
+    """Checks one figure, and reports errors with their places."""
 
     index: int
     value: Mapping[str, Any]
@@ -69,7 +70,7 @@ class _Figure:
         self.findings.add(("figures", self.index, *inside), message, allowed, hint)
 
     def is_complete(self) -> bool:
-        """Whether the keys for one metric, or for lines, are present."""
+        """Whether the keys are present that a figure of one metric, or one with lines, needs."""
         lines = "lines" in self.value
         needed = _NEEDED_WITH_LINES if lines else _NEEDED_WITHOUT
         missing = [key for key in needed if key not in self.value]
@@ -83,6 +84,7 @@ class _Figure:
         return not missing
 
     def check_factors(self) -> None:
+        """Check that the factors exist, and that kind, centre and fit suit them."""
         for key in ("x", "series"):
             name = self.value.get(key)
             if name is not None and name not in self.factors:
@@ -98,7 +100,7 @@ class _Figure:
             self._check_fit(x, series)
 
     def check_legend(self) -> None:
-        """Names are of levels that the legend has, and tell them apart."""
+        """Check that the legend names levels that exist, and that its names tell them apart."""
         for factor, names in self.value.get("legend", {}).items():
             at = ("legend", factor)
             if factor not in self.factors:
@@ -117,6 +119,7 @@ class _Figure:
                     self.report((*at, level), f"another level is named {name!r} as well")
 
     def _check_fit(self, x: str, series: str | None) -> None:
+        """Report why no line can be fitted to what the figure draws."""
         if self.value.get("kind") in ("box", "time", *DISTRIBUTIONS):
             kind = self.value["kind"]
             self.report("fit", f"a figure of kind {kind!r} has no fitted line", "line, bar")
@@ -138,8 +141,8 @@ class _Figure:
             )
 
     def check_lines(self, probes: Mapping[str, ProbeSpec], scenarios: Sequence[Scenario]) -> None:
-        """Check names, probes, metrics and units of the lines; monitors' metrics are not known
-        before the run."""
+        """Check names, probes, metrics and units of the lines. Metrics of monitors are not checked:
+        they are known only after the run."""
         if LINE in self.factors:
             self.report("lines", f"a factor cannot be named {LINE!r} in a figure with `lines`")
         if self.value.get("kind") in DISTRIBUTIONS:
@@ -166,6 +169,7 @@ class _Figure:
             self.report("lines", f"its lines have different units: {found}")
 
     def _probe(self, label: str, at: Path, probes: Mapping[str, ProbeSpec]) -> ProbeSpec | None:
+        """The probe with this label; None, and reported, if there is none."""
         if label not in probes:
             message = f"there is no probe labelled {label!r}"
             self.report((*at, "probe"), message, **choices(label, probes))
@@ -176,7 +180,8 @@ class _Figure:
         self.unit_of(self.value, (), probes)
 
     def unit_of(self, value: Mapping[str, Any], at: Path, probes: Mapping[str, ProbeSpec]) -> str:
-        """Unit of the metric; empty if probe or metric do not exist."""
+        """Unit of the metric; empty if the probe or the metric does not exist, which is
+        reported."""
         label, name = value["probe"], value["metric"]
         probe = self._probe(label, at, probes)
         if probe is None:
@@ -190,9 +195,10 @@ class _Figure:
 
 
 def figure_spec(value: Mapping[str, Any]) -> FigureSpec:
-    """From a schema-valid entry of the section."""
+    """Build a figure from an entry of the section that fits the schema."""
     lines = tuple(FigureLine(**line) for line in value.get("lines", ()))
-    # The space makes it different from all probes' labels.
+    # A figure with lines gets results of its own, under a label with a space: no probe's label has
+    # one.
     probe = f"figure {value['name']}" if lines else value["probe"]
     metric = lines[0].metric if lines else value["metric"]
     return FigureSpec(

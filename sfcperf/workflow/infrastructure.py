@@ -16,7 +16,7 @@ from sfcperf.workflow.schema import compose, parameters_with_defaults
 
 
 def build_infrastructure(value: Mapping[str, Any]) -> Infrastructure:
-    """From a section that fits the schema."""
+    """Build the infrastructure from a section that fits the schema."""
     driver = value["driver"]
     config = parameters_with_defaults("driver", driver, value.get("config", {}))
     return Infrastructure(driver, config)
@@ -25,7 +25,8 @@ def build_infrastructure(value: Mapping[str, Any]) -> Infrastructure:
 def load_infrastructure(
     overrides: Sequence[str], driver: str | None, profile: Profile | None
 ) -> Infrastructure:
-    """The infrastructure of a workflow without its own, run with these options.
+    """Load the infrastructure that a workflow without an `infrastructure` section would get with
+    these options.
 
     Raises InputError for an override of something else, WorkflowError for a configuration that the
     driver does not accept, EnvironmentLacks for a driver that cannot be imported.

@@ -52,13 +52,13 @@ def load_document(
     profile: Profile | None = None,
     within: Path | None = None,
 ) -> Workflow:
-    """A workflow from a document; relative paths in it start at `folder`, and if it is not trusted,
-    stay `within` one.
+    """Load a workflow from a document. Relative paths in it start at `folder`. If the document is
+    not trusted, `within` is the folder that they must not leave.
 
     `overrides` are `PATH=VALUE` (sfcperf.workflow.overrides). `driver` replaces the document's
-    driver; if it is a different one, its `infrastructure.config` is dropped, and only the driver's
-    defaults and overrides of `infrastructure.config` apply. `profile` replaces the whole
-    infrastructure. Loading `Workflow.document` again gives the same workflow.
+    driver. If it is a different one, the document's `infrastructure.config` is dropped, and only
+    the driver's defaults and overrides of `infrastructure.config` apply. `profile` replaces the
+    whole infrastructure. Loading `Workflow.document` again gives the same workflow.
 
     Raises WorkflowError (`where`: JSON pointer into the document, other findings in `others`),
     InputError (override), EnvironmentLacks (a plug-in that cannot be imported).
@@ -87,7 +87,8 @@ def load_document(
 
 @contextmanager
 def _kept(errors: dict[str, WorkflowError], variant: Variant) -> Iterator[Findings]:
-    """Keep the errors of a variant, so that those of the others are found, too."""
+    """Keep the errors of a variant instead of raising them, so that those of other variants are
+    found, too."""
     findings = Findings()
     try:
         yield findings
@@ -103,7 +104,8 @@ def _build(
     scenario_set: ScenarioSet,
     findings: Findings,
 ) -> Workflow:
-    """Raises WorkflowError for what was found here or before."""
+    """Build the workflow from its scenarios and the other sections. Raises WorkflowError for what
+    was found here or before."""
     scenarios = scenario_set.scenarios
     design = build_design(document.get("design", {}), scenarios, findings)
     analyses = plugin_specs(

@@ -1,4 +1,4 @@
-"""The workflow after loading and expansion, as immutable values."""
+"""The workflow as immutable values, after loading and expansion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Node:
 
     name: str
     vcpus: int | None = None
-    """CPUs of the node; None: those of the machine."""
+    """Number of CPUs of the node; None: those of the machine."""
     memory_mib: int | None = None
 
 
@@ -26,24 +26,24 @@ class Link:
 
     between: tuple[str, str]
     rate_bps: int | None = None
-    """Shaped to this rate; None: not shaped."""
+    """Rate to which the link is shaped, bit/s; None: it is not shaped."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """Nodes, links, and the default nodes of endpoints and chain."""
+    """Nodes, links, and the nodes on which endpoints and chain are by default."""
 
     name: str
     """`T1`, `T2`, `T3` (paper, Fig. 7) or the user's own."""
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     placement: Mapping[str, str]
-    """Keys `client`, `server`, `chain` -> node name."""
+    """`client`, `server` and `chain` -> name of the node on which each is by default."""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """Resources of an instance."""
+    """Resources that an instance may use."""
 
     vcpus: int = 1
     memory_mib: int = 256
@@ -51,44 +51,45 @@ class Resources:
 
 @dataclass(frozen=True)
 class EndpointSpec:
-    """An endpoint as specified."""
+    """An endpoint as the workflow specifies it."""
 
     name: Literal["client", "server"]
     node: str
     resources: Resources | None = None
-    """None: unbounded."""
+    """Resources of its instance; None: it may use any."""
     address: str | None = None
     """IPv4 address; None: the driver chooses."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further keys for drivers that reach physical endpoints."""
+    """Further keys, for drivers that reach physical endpoints."""
 
 
 @dataclass(frozen=True)
 class FunctionSpec:
-    """One SF of the chain, as specified."""
+    """One SF of the chain, as the workflow specifies it."""
 
     name: str
     """Unique in the scenario: VNF name and number, `fwd-1`."""
     vnf: str
     type: str
     position: int
-    """1 is the first after the classifier."""
+    """Place in the chain; 1 is the first after the classifier."""
     node: str
     resources: Resources
     knobs: Mapping[str, Any]
-    """Validated against the VNF type's parameters, defaults filled in."""
+    """Parameters of the VNF, validated against its type's, defaults filled in."""
     vnfd: Path | None
     """TOSCA descriptor; None: the type's own `vnfd.yaml`."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """Packets that the classifier sends into the chain (client to server); others bypass it.
-    Packets whose ports it cannot see, such as later fragments, enter if the rest matches."""
+    """Selects the packets that the classifier sends into the chain (client to server); others
+    bypass it. Packets whose ports it cannot see, such as later fragments, enter if the rest
+    matches."""
 
     ip_proto: Literal["any", "tcp", "udp", "icmp"] = "any"
     source: str | None = None
-    """IPv4 prefix."""
+    """IPv4 prefix, as `destination`; None, here and below: any."""
     destination: str | None = None
     source_port: int | None = None
     destination_port: int | None = None
@@ -96,23 +97,25 @@ class Match:
 
 @dataclass(frozen=True)
 class ChainSpec:
-    """The SFP: which SFs, in which order, how encapsulated."""
+    """The SFP: its SFs in order, which packets enter it, and their encapsulation."""
 
     functions: tuple[FunctionSpec, ...]
     match: Match
     encapsulation: Literal["auto", "nsh-eth", "nsh-vxlan-gpe"]
     reverse: Literal["symmetric", "bypass"]
-    """Replies traverse the same SFs in reverse order, or bypass them."""
+    """`symmetric`: replies traverse the same SFs in reverse order; `bypass`: replies bypass
+    them."""
     spi: int
-    """Of the forward path; the reverse path has this with bit 23 set."""
+    """SPI of the forward path; the reverse path has the same with bit 23 set."""
     initial_si: int
     bypass_unparsed: bool = False
-    """Frames that the classifier cannot parse bypass the chain, instead of being dropped."""
+    """Whether frames that the classifier cannot parse bypass the chain, instead of being
+    dropped."""
 
 
 @dataclass(frozen=True)
 class ProbeSpec:
-    """A probe with validated parameters, defaults filled in."""
+    """A probe of the workflow, with validated parameters, defaults filled in."""
 
     index: int
     """Index in the workflow's `probes`."""
@@ -124,7 +127,7 @@ class ProbeSpec:
 
     @property
     def plugins(self) -> tuple[str, ...]:
-        """Names of the plug-ins whose tools it needs: its own first."""
+        """Names of the plug-ins whose tools the probe needs, its own first."""
         return (self.probe, *plugins.load("probe", self.probe).uses(self.parameters))
 
 
@@ -141,7 +144,7 @@ class ServiceSpec:
     """A service with validated parameters, defaults filled in."""
 
     name: str
-    """In the workflow."""
+    """Name in the workflow."""
     service: str
     """Name of the plug-in."""
     parameters: Mapping[str, Any]
@@ -166,7 +169,7 @@ class Infrastructure:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One combination of factor levels, fully resolved, which a driver builds."""
+    """One combination of factor levels, fully resolved: a driver builds it."""
 
     id: str
     """`s000`, `s001`, ... in the order of expansion (last factor varies fastest)."""
@@ -190,7 +193,7 @@ class Variant:
     """One side of an interleaved comparison: the workflow with some values changed."""
 
     name: str
-    """Level `variant` of its scenarios."""
+    """Level `variant` of its scenarios, by which results name it."""
     changes: Mapping[str, Any]
     """Path -> value, as for `--set`."""
 
@@ -206,44 +209,46 @@ class StopWhen:
 
 @dataclass(frozen=True)
 class SentinelSpec:
-    """A chain of length 0 that is measured between blocks of trial groups."""
+    """A chain of length 0 that is measured between blocks of trial groups, to see whether the
+    machine changed."""
 
     probe: ProbeSpec
     metric: str
     """Metric of the probe that is compared."""
     every_visits: int = 4
-    """Trial groups in a block; a round's last block may have fewer."""
+    """Trial groups in a block; the last block of a round may have fewer."""
     max_change_ratio: float = 0.2
-    """Allowed difference of a reading from the median of the previous ones."""
+    """Allowed difference of a reading from the median of the readings before it, as a ratio."""
     calibration: int = 6
-    """Readings before the first trial."""
+    """How many good readings are taken before the first trial."""
 
 
 @dataclass(frozen=True)
 class NoiseGate:
-    """Limits for the machine around a valid trial; None: no limit."""
+    """Limits for what the machine may do around a trial that counts; None: no limit."""
 
     max_steal_ratio: float | None = 0.05
-    """CPU time given to other guests before or after the trial, of the time that the CPUs in use
-    wanted."""
+    """CPU time given to other guests before or after the trial, as a ratio of the time that the
+    CPUs in use wanted."""
     max_run_queue: float | None = 0.25
-    """Runnable tasks of other processes, per CPU, before the trial."""
+    """Runnable tasks of other processes before the trial, per CPU."""
     max_other_cpu_ratio: float | None = 0.25
-    """CPU time of other processes, of the time of all CPUs."""
+    """CPU time of other processes, as a ratio of the time of all CPUs."""
     max_frequency_drop_ratio: float | None = 0.1
-    """Below the run's median; a throttled CPU is outside the gate, too."""
+    """How far the CPUs' frequency may be below the run's median, as a ratio. A throttled CPU is
+    outside the gate, too."""
     sentinel: SentinelSpec | None = None
     max_reruns: int = 2
-    """Per trial."""
+    """How often one trial may be run again."""
     budget_ratio: float = 0.25
-    """Reruns in the whole run, of the planned trials."""
+    """How many reruns the whole run may have, as a ratio of its planned trials."""
     settle_s: float = 2
-    """Before the first reruns of a round; doubled before each further ones."""
+    """Pause before the first reruns of a round, seconds; it doubles before each further series."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """The experiment's design."""
+    """The experiment's design: how often, in which order and until when its trials are measured."""
 
     rounds: int
     warmup_rounds: int
@@ -254,14 +259,14 @@ class Design:
     max_retries: int
     """How often a failed trial is retried."""
     noise_gate: NoiseGate | None = None
-    """None: noise is recorded, but causes no reruns."""
+    """None: noise is recorded, but no trial is excluded or run again for it."""
     centre: Literal["mean", "median"] = "median"
-    """Which of the two describes the trials of a row."""
+    """Which of the two describes the trials of one scenario, probe and metric."""
     rarest_mode: float = 0.1
-    """Share of trials of the rarest mode that a mean with an interval must have had the chance to
-    contain."""
+    """Share of trials in the rarest mode of the values. A mean gets an interval only if its trials
+    had the chance to contain that mode."""
     runs: int = 1
-    """Independent runs of the whole workflow."""
+    """How many independent runs of the whole workflow a campaign has."""
 
     @property
     def sentinel(self) -> SentinelSpec | None:
@@ -271,14 +276,14 @@ class Design:
 
 @dataclass(frozen=True)
 class FigureLine:
-    """One quantity in a figure of several."""
+    """One of several quantities in a figure, drawn as a line of its own."""
 
     name: str
-    """In the legend."""
+    """Name in the legend."""
     probe: str
     """Label of the probe during whose trials it was measured."""
     metric: str
-    """Of the probe, or of the observations of `source`."""
+    """Metric of the probe, or of the observations of `source`."""
     source: str | None = None
     """Source in telemetry; None: the metric is the probe's."""
 
@@ -296,16 +301,17 @@ class FigureSpec:
     """File name without ending, e.g. `fig8a`."""
     title: str
     probe: str
-    """Label of the probe; of a figure with `lines`, that of its derived results."""
+    """Label of the probe. For a figure with `lines`, it is the label of the figure's derived
+    results."""
     metric: str
     x: str
     """Factor on the x axis."""
     series: str | None
-    """Factor with one line per level; None: one line."""
+    """Factor whose levels have a line each; None: there is one line."""
     x_label: str
-    """Empty: named after the factor."""
+    """Empty: the axis has the factor's name."""
     y_label: str
-    """Empty: metric and unit."""
+    """Empty: the axis has metric and unit."""
     y_scale: float
     """Values are multiplied by this before drawing (1e-3 for us -> ms)."""
     fit: Literal["none", "linear"]
@@ -314,9 +320,10 @@ class FigureSpec:
     centre: Literal["mean", "median"] | None = None
     """What points and bars show, each with its own interval; None: what the design declares."""
     lines: tuple[FigureLine, ...] = ()
-    """Quantities with a line each; empty: one metric of one probe."""
+    """Quantities that have a line each; empty: the figure shows one metric of one probe."""
     legend: tuple[tuple[str, str, str], ...] = ()
-    """(Factor, text of a level, its name in the legend); others have the factor's and level's."""
+    """(Factor, text of a level, its name in the legend). Other levels have the factor's name and
+    their own."""
 
 
 @dataclass(frozen=True)
@@ -334,23 +341,23 @@ class Workflow:
     document: Mapping[str, Any]
     """The JSON document after overrides, before expansion; kept as workflow.applied.json."""
     folder: Path
-    """Folder of the file: relative paths in it (VNFDs) start here."""
+    """Folder of the workflow's file, at which relative paths in it (VNFDs) start."""
     variants: tuple[Variant, ...] = ()
-    """The first is the baseline, with the infrastructure `driver` and `config`; empty without an
-    interleaved comparison."""
+    """Variants of an interleaved comparison; empty without one. The first is the baseline, whose
+    infrastructure is `driver` and `config`."""
     analyses: tuple[PluginSpec, ...] = ()
-    """Analyses besides the summary, in their order."""
+    """Analyses besides the summary, in the order of the workflow."""
     vnfds: Mapping[str, Path] = field(default_factory=dict)
     """VNF descriptors of the document: path as given -> file."""
 
     @property
     def services(self) -> tuple[ServiceSpec, ...]:
-        """Services of the run, with their parameters of the first scenario."""
+        """Services of the run, with the parameters that the first scenario gives them."""
         return self.scenarios[0].services
 
     @property
     def infrastructures(self) -> tuple[Infrastructure, ...]:
-        """Infrastructures of all scenarios, the workflow's own first."""
+        """Infrastructures of all scenarios, each once; the workflow's own comes first."""
         found = [Infrastructure(self.driver, self.config)]
         for scenario in self.scenarios:
             infrastructure = self.infrastructure_of(scenario)

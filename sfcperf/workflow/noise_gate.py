@@ -1,4 +1,4 @@
-"""The noise gate of a workflow's design: its limits, and the sentinel chain that it measures."""
+"""The noise gate in a workflow's design: builds its limits, and the sentinel's chain."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sfcperf.workflow.model import NoiseGate, ProbeSpec, Scenario, SentinelSpec,
 from sfcperf.workflow.schema import parameters_with_defaults
 
 SENTINEL_ID = "sentinel"
-"""Scenario id of the sentinel's deployment."""
+"""Id of the sentinel's scenario."""
 DEFAULT_PROBE: Mapping[str, Any] = {"probe": "ping", "count": 50, "interval_s": 0.01}
 DEFAULT_METRIC = "rtt_median_us"
-"""Of the default probe; a few late echoes do not affect it."""
+"""Metric of the default probe. A few late echoes do not affect a median."""
 _WHERE = "/design/noise_gate/sentinel"
 
 
 def sentinel_probe(document: Mapping[str, Any]) -> Any:
-    """The sentinel's probe in a document that may have errors; None without one."""
+    """Find the sentinel's probe in a document that may have errors; None if it names none."""
     value: Any = document
     for key in ("design", "noise_gate", "sentinel", "probe"):
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -28,7 +28,8 @@ def sentinel_probe(document: Mapping[str, Any]) -> Any:
 
 
 def build_noise_gate(values: Mapping[str, Any] | None, findings: Findings) -> NoiseGate | None:
-    """The gate from its valid keys with defaults; None without one."""
+    """Build the gate from the keys of its section, which are valid and have defaults; None without
+    a gate."""
     if values is None:
         return None
     limits = dict(values)
@@ -37,7 +38,8 @@ def build_noise_gate(values: Mapping[str, Any] | None, findings: Findings) -> No
 
 
 def sentinel_scenario(workflow: Workflow) -> Scenario | None:
-    """Topology and endpoints of the first scenario without a chain; None without a sentinel."""
+    """Make the sentinel's scenario: topology and endpoints of the first scenario, without
+    functions. None without a sentinel."""
     sentinel = workflow.design.sentinel
     if sentinel is None:
         return None
@@ -53,6 +55,7 @@ def sentinel_scenario(workflow: Workflow) -> Scenario | None:
 
 
 def _sentinel(values: Mapping[str, Any], findings: Findings) -> SentinelSpec | None:
+    """Build the sentinel; None, and reported, if its probe or metric does not exist."""
     rest = dict(values)
     probe, metric = rest.pop("probe", None), rest.pop("metric", None)
     if probe is None:

@@ -31,11 +31,11 @@ class Override:
     path: tuple[str, ...]
     value: Any
     source: str
-    """As the user wrote it, for messages."""
+    """The override as the user wrote it, for messages."""
 
 
 def parse_override(text: str) -> Override:
-    """`PATH=VALUE` as typed on the command line. Raises InputError."""
+    """Parse `PATH=VALUE` as typed on the command line. Raises InputError."""
     path, separator, value = text.partition("=")
     source = f"--set {text}"
     if not separator or not path:
@@ -51,11 +51,12 @@ def customise(
     driver: str | None,
     profile: Profile | None = None,
 ) -> dict[str, Any]:
-    """The document that is run: with the chosen preset, then the profile or the driver, then the
-    overrides in their order. `preset` and `presets` are removed; `infrastructure` is always there.
+    """Make the document that is run: apply the chosen preset, then the profile or the driver, then
+    the overrides in their order. `preset` and `presets` are removed; `infrastructure` is always
+    there afterwards.
 
-    A profile replaces the whole section. A different driver than the file's starts from its own
-    defaults, because the file's `config` is for the file's driver. Raises InputError or
+    A profile replaces the whole section. A driver other than the document's starts from its own
+    defaults, because the document's `config` is for the document's driver. Raises InputError or
     WorkflowError.
     """
     findings = Findings()
@@ -84,6 +85,7 @@ def customise(
 
 
 def _preset(presets: Mapping[str, Mapping[str, Any]], wanted: Any) -> list[Override]:
+    """The changes of a preset, as overrides."""
     if not isinstance(wanted, str) or wanted not in presets:
         raise WorkflowError(
             f"there is no preset {wanted!r}",
@@ -99,6 +101,8 @@ def _preset(presets: Mapping[str, Mapping[str, Any]], wanted: Any) -> list[Overr
 def _apply_profile(
     document: dict[str, Any], profile: Profile, driver: str | None, overrides: list[Override]
 ) -> None:
+    """Replace the infrastructure by the profile's. Raises InputError if other options contradict
+    it."""
     option = f"--profile {profile.source}"
     if driver is not None and driver != profile.driver:
         raise InputError(
@@ -112,6 +116,8 @@ def _apply_profile(
 def _choose_driver(
     document: dict[str, Any], option: str, driver: str, overrides: list[Override]
 ) -> None:
+    """Set the driver, unless an override or a variant contradicts the option. Raises InputError
+    then."""
     for override in overrides:
         if override.path == ("infrastructure", "driver") and override.value != driver:
             raise InputError(
@@ -129,7 +135,7 @@ def _choose_driver(
 
 
 def _choosing_variants(variants: Any) -> list[str]:
-    """Names of the variants that choose their own driver."""
+    """Names of the variants that choose a driver of their own."""
     documents = variants if isinstance(variants, dict) else {}
     paths = ("infrastructure", "/infrastructure", "infrastructure.driver", "/infrastructure/driver")
     return [
@@ -140,7 +146,7 @@ def _choosing_variants(variants: Any) -> list[str]:
 
 
 def override_path(text: str, source: str) -> tuple[str, ...]:
-    """Parts of a path, dotted or a JSON pointer. Raises InputError."""
+    """Split a path, which is dotted or a JSON pointer, into its parts. Raises InputError."""
     path = pointer.parts(text) if text.startswith("/") else tuple(text.split("."))
     if "" in path:
         raise InputError(
@@ -150,6 +156,7 @@ def override_path(text: str, source: str) -> tuple[str, ...]:
 
 
 def _value(text: str, source: str) -> Any:
+    """Read a value: JSON, or else the text itself. Raises InputError."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -188,6 +195,7 @@ def apply(document: dict[str, Any], override: Override) -> None:
 
 
 def _step(place: Any, part: str, schema: Mapping[str, Any], override: Override, depth: int) -> Any:
+    """Go one part down the path. An object that is absent is made if the schema declares it."""
     if isinstance(place, list):
         return place[_index(place, part, override, depth)]
     if not isinstance(place, dict):
@@ -218,6 +226,7 @@ def _no_such_path(
     allowed: str | None = None,
     hint: str | None = None,
 ) -> InputError:
+    """The error for a path that ends at `depth`; it names the part that exists."""
     nearest = pointer.to_pointer(override.path[:depth])
     named = f"{nearest} exists, but it" if nearest else "the workflow"
     return InputError(
@@ -229,7 +238,8 @@ def _no_such_path(
 
 
 def _below(schema: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    """The schema of a key or an item, as far as the workflow's own schema goes; else empty."""
+    """Schema of a key or an item. It is empty where the workflow's own schema says nothing, as for
+    parameters of plug-ins."""
     below = schema.get("properties", {}).get(part)
     below = below or schema.get("additionalProperties") or schema.get("items")
     if not isinstance(below, Mapping):

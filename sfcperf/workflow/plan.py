@@ -26,13 +26,15 @@ from sfcperf.workflow.model import ProbeSpec, Scenario, Variant, Workflow
 from sfcperf.workflow.noise_gate import sentinel_scenario
 from sfcperf.workflow.variants import LEVEL
 
-# Budgets of benchmarks/, not measurements of this machine; for estimates only.
+# These durations, in seconds, are budgets of benchmarks/, not measurements of this machine. They
+# serve for estimates only.
 DEPLOY_S = 0.7
-"""Deploying, proving and tearing down a scenario without service functions."""
+"""Time to deploy, prove and tear down a scenario without service functions."""
 DEPLOY_FUNCTION_S = 0.15
-"""More for each service function."""
+"""Further time for each service function."""
 TRIAL_S = 0.3
-"""A trial besides its measurement: health, counters, monitors, servers, the record on disk."""
+"""Time of a trial besides its measurement: health, counters, monitors, servers, the record on
+disk."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +46,16 @@ class PlannedTrial:
     scenario: Scenario
     probe: ProbeSpec
     round: int
-    """From 1; warm-up rounds count from 1 on their own."""
+    """Number of the round, from 1; warm-up rounds are counted by themselves, from 1 as well."""
     warmup: bool
     rerun_of: str = ""
-    """Id of the trial outside the noise gate that it replaces; empty for others."""
+    """Id of the trial outside the noise gate that this trial replaces; empty for a trial that is no
+    rerun."""
 
 
 @dataclass(frozen=True)
 class TrialGroup:
-    """A scenario is deployed once and its trials of the round run."""
+    """Trials of one scenario in one round. They share a deployment, and run one after the other."""
 
     scenario: Scenario
     round: int
@@ -61,20 +64,20 @@ class TrialGroup:
 
 
 def scenario_blocks(workflow: Workflow) -> list[list[Scenario]]:
-    """Scenarios that run back to back: the variants of each combination of levels, in the
-    order of the workflow; without variants each scenario alone."""
+    """Group the scenarios that run back to back: the variants of each combination of levels, in the
+    order of the workflow. Without variants, each scenario is alone."""
     if not workflow.variants:
         return [[scenario] for scenario in workflow.scenarios]
     blocks: dict[tuple[Any, ...], list[Scenario]] = {}
     for scenario in workflow.scenarios:
-        # By repr: the levels 1 and true are equal in Python.
+        # Levels are compared by their repr, since 1 and true are equal in Python.
         key = tuple((name, repr(level)) for name, level in without_variant(scenario).items())
         blocks.setdefault(key, []).append(scenario)
     return list(blocks.values())
 
 
 def without_variant(scenario: Scenario) -> dict[str, Any]:
-    """A scenario's levels without its variant, which the variants of a block have in common."""
+    """Levels of a scenario except its variant. The variants of a block have these in common."""
     return {name: level for name, level in scenario.levels.items() if name != LEVEL}
 
 
@@ -85,8 +88,8 @@ def trial_groups(
     warmup: bool = False,
     only: Iterable[str] | None = None,
 ) -> Iterator[TrialGroup]:
-    """The trial groups of a round in order; `only` keeps these scenario ids (the order is that of
-    the full round, so that stopping one scenario does not reshuffle the others)."""
+    """Yield the trial groups of a round in order. `only` keeps groups of these scenarios; their
+    order stays that of the full round, so a scenario that stops does not reshuffle the others."""
     wanted = None if only is None else set(only)
     random = Random(f"{workflow.design.seed}/{'warmup' if warmup else 'round'}/{round_number}")
     shuffled = workflow.design.order == "randomized-blocks"
@@ -115,8 +118,8 @@ def _trial(scenario: Scenario, probe: ProbeSpec, round_number: int, warmup: bool
 
 
 def plan_document(workflow: Workflow) -> dict[str, Any]:
-    """plan.json (schemas/plan.schema.json): scenarios, rounds with their trial groups and trial
-    ids, and an estimate of the duration. The store adds `schema_version`."""
+    """Make plan.json (schemas/plan.schema.json): scenarios, rounds with their trial groups and
+    trial ids, and an estimate of the duration. The store adds `schema_version`."""
     design = workflow.design
     warmup = [_round(workflow, n, warmup=True) for n in range(1, design.warmup_rounds + 1)]
     planned = [_round(workflow, n, warmup=False) for n in range(1, design.rounds + 1)]
@@ -157,6 +160,7 @@ def _scenario(scenario: Scenario) -> dict[str, Any]:
 
 
 def _round(workflow: Workflow, number: int, *, warmup: bool) -> dict[str, Any]:
+    """A round as plan.json has it: its trial groups (`visits`) in order, with their trial ids."""
     block_of = {
         scenario.id: index
         for index, block in enumerate(scenario_blocks(workflow))
@@ -165,7 +169,8 @@ def _round(workflow: Workflow, number: int, *, warmup: bool) -> dict[str, Any]:
     order: dict[int, int] = {}
 
     def block(scenario: Scenario) -> dict[str, int]:
-        """The number of its block in this round, where blocks hold more than one scenario."""
+        """Number of the scenario's block in this round, counted in the order in which blocks
+        run."""
         return {"block": order.setdefault(block_of[scenario.id], len(order) + 1)}
 
     return {
@@ -208,8 +213,8 @@ def trial_group_s(group: TrialGroup) -> float:
 
 
 def workflow_s(workflow: Workflow) -> float:
-    """Estimated duration of all warm-up and planned rounds, seconds, without retries and the
-    rounds that sequential stopping may add."""
+    """Estimated duration of all warm-up and planned rounds, seconds. Retries, reruns, and rounds
+    that sequential stopping may add are not included."""
     design = workflow.design
     planned = (trial_groups(workflow, n + 1) for n in range(design.rounds))
     measured = sum(map(trial_group_s, chain.from_iterable(planned)))
@@ -224,10 +229,11 @@ def warmup_s(workflow: Workflow) -> float:
 
 
 def _sentinel_s(workflow: Workflow) -> float:
-    """Readings of the noise gate's sentinel, without reruns."""
+    """Estimated duration of the sentinel's readings, seconds, without those after reruns; 0 without
+    a sentinel."""
     sentinel, scenario = workflow.design.sentinel, sentinel_scenario(workflow)
     if sentinel is None or scenario is None:
         return 0.0
-    # A round's last block may be smaller; each has a reading at its end.
+    # Each block has a reading at its end; the last block of a round may be smaller.
     blocks = ceil(len(workflow.scenarios) / sentinel.every_visits) * workflow.design.rounds
     return (sentinel.calibration + blocks) * (deploy_s(scenario) + probe_s(sentinel.probe))

@@ -1,4 +1,4 @@
-"""Profile: the infrastructure to run on, in a file of its own, for use with any workflow."""
+"""Profile: an infrastructure in a file of its own, on which any workflow can run."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]+:[^/\s@]+@")
 
 @dataclass(frozen=True)
 class Profile:
-    """A checked profile."""
+    """A profile that was read and checked."""
 
     source: str
-    """The file as it was named, for messages."""
+    """The file's name as the user gave it, for messages."""
     driver: str
     config: Mapping[str, Any]
-    """Without defaults, which are filled in with the workflow's."""
+    """Configuration as in the file; defaults are filled in when the workflow is loaded."""
 
 
 def read_profile(path: Path) -> Profile:
-    """The profile in a file.
+    """Read the profile in a file.
 
     Raises InputError (the file, its syntax), WorkflowError (`where`: the file and a JSON pointer
     into it, other findings in `others`), EnvironmentLacks (a driver that cannot be imported).
@@ -63,7 +63,7 @@ def _check_driver(document: Mapping[str, Any], findings: Findings) -> None:
 
 
 def _secrets(value: Any, at: pointer.Path) -> Iterator[SchemaViolation]:
-    """Values that look like credentials, whether or not the driver would accept them."""
+    """Find values that look like credentials, whether or not the driver would accept them."""
     message = "a profile must not contain secrets, because results and packages include it"
     hint = "keep them where the driver finds them, e.g. in clouds.yaml or the environment"
     if isinstance(value, Mapping):
@@ -80,7 +80,8 @@ def _secrets(value: Any, at: pointer.Path) -> Iterator[SchemaViolation]:
 
 
 def _in_file(error: WorkflowError, path: Path) -> WorkflowError:
-    """The error, changed: the profile's file is before each pointer."""
+    """Put the profile's file in front of the pointer of the error, and of its others; the error
+    itself is changed."""
     error.where = f"{path} {error.where or 'as a whole'}"
     error.others = tuple(_in_file(other, path) for other in error.others)
     return error

@@ -18,29 +18,29 @@ class Level:
     """One level of a factor."""
 
     label: Any
-    """As shown in results: a scalar."""
+    """The level as results show it: a scalar."""
     value: Any
-    """What `${factor}` stands for."""
+    """The value that `${factor}` stands for."""
     path: pointer.Path
     """Path of the value in the document."""
 
 
 Combination = Mapping[str, Level]
-"""Factor -> level."""
+"""Name of each factor -> one of its levels."""
 
 
 def names_in(text: str) -> list[str]:
-    """Names referred to in a string, as written."""
+    """Names of the references in a string, in their order."""
     return _REFERENCE.findall(text)
 
 
 def names_within(value: Any) -> set[str]:
-    """Names referred to anywhere in a value."""
+    """Names of the references anywhere in a value."""
     return {name for _, text in strings(value) for name in names_in(text)}
 
 
 def strings(value: Any, at: pointer.Path = ()) -> Iterator[tuple[pointer.Path, str]]:
-    """Every string in a value (not keys), with its path."""
+    """Yield every string in a value with its path; keys are left out."""
     if isinstance(value, str):
         yield at, value
     elif isinstance(value, dict):
@@ -57,13 +57,13 @@ def is_unfinished(text: str) -> bool:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a string is exactly one reference, so that it takes the level's type."""
+    """Whether a string is exactly one reference. It then takes the level's value with its type."""
     return _REFERENCE.fullmatch(text) is not None
 
 
 def substitute(value: Any, levels: Combination) -> Any:
-    """A copy with references replaced: by the level's value where the string is exactly one
-    reference, else by the text of its label."""
+    """Copy a value with its references replaced: by the level's value where a string is exactly one
+    reference, else by the text of the level's label."""
     if isinstance(value, str):
         if is_whole(value):
             return levels[names_in(value)[0]].value

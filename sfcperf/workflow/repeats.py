@@ -1,4 +1,4 @@
-"""The runs of a campaign: the same workflow, each run with an order of its own."""
+"""Repeats: the runs of a campaign, which execute the same workflow, each in an order of its own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import replace
 from sfcperf.workflow.model import Workflow
 
 _BITS = 53
-"""Seeds are integers that every JSON reader keeps."""
+"""Bits of a seed: every JSON reader keeps integers of this size."""
 
 
 def workflow_of_run(workflow: Workflow, index: int) -> Workflow:
-    """The workflow as run number `index`, from 1, executes it: the order of its trials follows
-    from the workflow's seed and this number. The first run has the seed itself."""
+    """The workflow as run number `index`, from 1, executes it. The order of its trials follows from
+    the workflow's seed and this number; the first run has the workflow's seed itself."""
     if index == 1:
         return workflow
     seed = run_seed(workflow.design.seed, index)
@@ -26,7 +26,8 @@ def workflow_of_run(workflow: Workflow, index: int) -> Workflow:
 
 
 def run_seed(seed: int, index: int) -> int:
-    """Of run `index`, from 1: different for each, the same wherever it is computed."""
+    """Seed of run number `index`, from 1. It differs between runs, and is the same wherever it is
+    computed."""
     if index == 1:
         return seed
     digest = hashlib.sha256(f"{seed}/run/{index}".encode()).digest()

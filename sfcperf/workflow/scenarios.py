@@ -1,4 +1,5 @@
-"""Scenarios: each combination of levels, resolved, and checked beyond what a schema can express."""
+"""Scenarios: builds a scenario for each combination of levels, and checks what a schema cannot
+express."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ScenarioSet:
-    """The scenarios of a document, or of the documents of all variants together."""
+    """The scenarios of a document, or those of all variants together."""
 
     infrastructure: Infrastructure
     factors: Mapping[str, tuple[Level, ...]]
@@ -48,10 +49,10 @@ class ScenarioSet:
 def build_scenarios(
     expansion: Expansion, folder: Path, within: Path | None, findings: Findings
 ) -> ScenarioSet:
-    """The scenarios of an expansion whose sections all fit the schema; those with errors are left
-    out.
+    """Build the scenarios of an expansion whose sections all fit the schema; those with errors are
+    reported and left out.
 
-    Relative paths start at `folder`, and lead to files `within` a folder (None: to any).
+    Relative paths start at `folder`, and must lead to files `within` a folder (None: to any file).
     """
     builder = _Builder(expansion, folder, within, findings)
     return ScenarioSet(
@@ -63,7 +64,8 @@ def build_scenarios(
 
 
 class _Builder:
-    """Builds each form of a section once, however many scenarios share it."""
+    """Builds the scenarios. Each form of a section is built once, however many scenarios share
+    it."""
 
     def __init__(
         self, expansion: Expansion, folder: Path, within: Path | None, findings: Findings
@@ -76,6 +78,8 @@ class _Builder:
         self.descriptors: dict[str, Path] = {}
 
     def scenarios(self) -> tuple[Scenario, ...]:
+        """Build the scenarios in order. It stops early when so many errors were found that more
+        would not be shown."""
         built = []
         for index, combination in enumerate(self._expansion.combinations()):
             scenario = self._scenario(f"s{index:03d}", combination)
@@ -86,6 +90,7 @@ class _Builder:
         return tuple(built)
 
     def _scenario(self, scenario_id: str, combination: Combination) -> Scenario | None:
+        """Build one scenario; None if it has errors, which are reported."""
         report = self._report(combination)
         topology = self._section("topology", combination, "T1", build_topology)
         vnfs = self._section("vnfs", combination, {}, self._vnfs)
@@ -123,6 +128,8 @@ class _Builder:
         return {name: self._vnf(name, vnf, report) for name, vnf in value.items()}
 
     def _vnf(self, name: str, value: Mapping[str, Any], report: Report) -> chains.Vnf:
+        """Build a VNF. Its resources are those of the workflow, or else of its descriptor, or else
+        the default."""
         path = ("vnfs", name)
         type_name = value["type"]
         vnfd = (self._folder / value["vnfd"]).resolve() if "vnfd" in value else None
@@ -158,6 +165,8 @@ class _Builder:
     def _section(
         self, name: str, combination: Combination, absent: Any, build: Callable[[Any, Report], T]
     ) -> T:
+        """Build the form of a section, or return it if it was built before. Without the section,
+        `absent` is built."""
         key = (name, *self._expansion.form_key(name, combination))
         if key not in self._built:
             value = self._value(name, combination, absent)
@@ -170,6 +179,9 @@ class _Builder:
         return forms[self._expansion.form_key(name, combination)].value if forms else absent
 
     def _report(self, combination: Combination) -> Report:
+        """Make a function that reports an error of this combination at its place in the user's
+        document."""
+
         def report(
             path: pointer.Path, message: str, allowed: str | None = None, hint: str | None = None
         ) -> None:
@@ -180,6 +192,7 @@ class _Builder:
 
 
 def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, ...]:
+    """Build the probes of a scenario, and report labels that results could not tell apart."""
     specs = []
     for index, entry in enumerate(value):
         name = entry["probe"]
@@ -208,7 +221,8 @@ def _probes(value: list[Mapping[str, Any]], report: Report) -> tuple[ProbeSpec, 
 
 
 def _classified(probe: ProbeSpec, port: int | None) -> ProbeSpec:
-    """A probe that would choose its port itself sends to the one that the classifier matches."""
+    """Set the probe's port to the one that the classifier matches, if the probe would otherwise
+    choose it itself."""
     properties = plugins.load("probe", probe.probe).parameters.get("properties", {})
     if port is None or "port" not in properties or "port" in probe.parameters:
         return probe
@@ -223,8 +237,8 @@ def _monitors(value: list[Mapping[str, Any]], report: Report) -> tuple[MonitorSp
 def plugin_specs(
     kind: str, entries: list[Mapping[str, Any]], section: str, selector: str, report: Report
 ) -> tuple[PluginSpec, ...]:
-    """The plug-ins in a section of the document, each of which may occur once. `selector`: key that
-    names the plug-in."""
+    """Build the plug-ins in a section of the document; each may occur once. `selector` is the key
+    that names the plug-in."""
     specs: dict[str, PluginSpec] = {}
     for index, entry in enumerate(entries):
         name = entry[selector]
@@ -249,11 +263,11 @@ def _check_addresses(client: EndpointSpec, server: EndpointSpec, report: Report)
 
 
 def _not_a_hosts(address: IPv4Address) -> str | None:
-    """Why packets to an address do not reach one host through a chain; None if they do
-    (RFC 6890)."""
+    """Say what kind of address it is, if packets to it do not reach one host through a chain; None
+    if they do (RFC 6890)."""
     special = {
         "the limited broadcast": address == IPv4Address("255.255.255.255"),
-        # As a source it means "this host", whatever follows the 0 (RFC 1122, 3.2.1.3).
+        # As a source, an address of 0.0.0.0/8 means a host of this network (RFC 1122, 3.2.1.3).
         "an unspecified": address in IPv4Network("0.0.0.0/8"),
         "a loopback": address.is_loopback,
         "a link-local": address.is_link_local,

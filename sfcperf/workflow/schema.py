@@ -1,6 +1,6 @@
-"""The effective schema: the workflow's own schema with the parameters of the plug-ins.
+"""The effective schema: the workflow's own schema with the parameters of plug-ins.
 
-A plug-in's schema is put into `$defs` as `KIND.NAME`; `if`/`then` ties it to the key that names the
+A plug-in's schema is put into `$defs` as `KIND.NAME`. `if`/`then` ties it to the key that names the
 plug-in, so that `{"probe": "ping", "count": 20}` is checked against the parameters of `ping`.
 """
 
@@ -25,19 +25,19 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Slot:
-    """A part of the workflow that chooses a plug-in of a kind."""
+    """A part of the workflow in which a plug-in of one kind is chosen."""
 
     kind: str
     """Kind of plug-in."""
     definition: str
-    """Name in the workflow schema's `$defs`."""
+    """Name of the part in `$defs` of the workflow schema."""
     selector: str
     """Key that names the plug-in."""
     parameters: str | None
-    """Key that contains its parameters; None: they are next to the selector."""
+    """Key that contains the plug-in's parameters; None: they are next to the selector."""
     section: str
-    """Top-level key: a list of choices, an object of them (VNFs, services), or the only one
-    (driver)."""
+    """Top-level key of the part. It is a list of choices, an object of them (VNFs, services), or a
+    single choice (driver)."""
 
 
 SLOTS = (
@@ -52,9 +52,9 @@ SLOTS = (
 
 
 def effective_schema() -> Schema:
-    """The workflow schema with all installed plug-ins, as a document for editors and docs.
+    """Make the workflow schema with all installed plug-ins, as a document for editors and docs.
 
-    `${factor}` is accepted wherever a value may vary. Loads every plug-in class.
+    `${factor}` is accepted wherever a value may vary. Every plug-in class is loaded.
     """
     every = [(slot.kind, name) for slot in SLOTS for name in plugins.names(slot.kind)]
     return with_references(compose(every))
@@ -62,21 +62,22 @@ def effective_schema() -> Schema:
 
 @cache
 def shipped_schema(name: str) -> Schema:
-    """`schemas/NAME.schema.json`; not to be changed."""
+    """Read `schemas/NAME.schema.json`. The result is cached: do not change it."""
     schema: Schema = json.loads((files("sfcperf.schemas") / f"{name}.schema.json").read_text())
     return schema
 
 
 @cache
 def own_schema() -> Schema:
-    """The workflow schema without any plug-in and without references; not to be changed."""
+    """The workflow schema without any plug-in and without references. The result is cached: do not
+    change it."""
     return without_references(shipped_schema("workflow"))
 
 
 def compose(used: Iterable[tuple[str, str]]) -> Schema:
-    """The workflow schema with the parameters of some plug-ins, given as (kind, name).
+    """Make the workflow schema with the parameters of some plug-ins, given as (kind, name).
 
-    All installed names are allowed, but only these are imported and described.
+    All installed names are allowed in it, but only these plug-ins are imported and described.
     Raises EnvironmentLacks when one cannot be imported, SfcperfError when its schema is wrong.
     """
     own = own_schema()
@@ -85,7 +86,8 @@ def compose(used: Iterable[tuple[str, str]]) -> Schema:
         own_keys = dict(definitions[slot.definition]["properties"])
         selector = {**own_keys[slot.selector], "enum": list(plugins.names(slot.kind))}
         own_keys[slot.selector] = selector
-        # Beside a plug-in's own keys, the others are known only together with them.
+        # Where parameters are next to the selector, each plug-in's schema lists all keys that are
+        # allowed with it.
         keys = {slot.selector: selector} if slot.parameters is None else own_keys
         definition = definitions[slot.definition] = {
             **definitions[slot.definition],
@@ -103,9 +105,10 @@ def compose(used: Iterable[tuple[str, str]]) -> Schema:
 
 
 def parameters_of(kind: str, name: str) -> Mapping[str, Any]:
-    """Schema of a plug-in's parameters, checked.
+    """Return the checked schema of a plug-in's parameters.
 
-    Raises EnvironmentLacks when it cannot be imported, SfcperfError when its schema is wrong.
+    Raises EnvironmentLacks when the plug-in cannot be imported, SfcperfError when its schema is
+    wrong.
     """
     plugin = plugins.load(kind, name)
     _check(plugin, kind, name)
@@ -114,7 +117,8 @@ def parameters_of(kind: str, name: str) -> Mapping[str, Any]:
 
 
 def parameters_with_defaults(kind: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A plug-in's valid parameters with the defaults of its schema. Raises like `parameters_of`."""
+    """Fill in the defaults of a plug-in's schema in its valid parameters. Raises what
+    `parameters_of` raises."""
     return with_defaults(parameters_of(kind, name), values)
 
 
@@ -125,7 +129,7 @@ def _metaschema() -> Validator:
 
 @cache
 def _check(plugin: Any, kind: str, name: str) -> None:
-    """Raises SfcperfError when a plug-in's schema is none."""
+    """Raise SfcperfError when a plug-in's schema is not a valid JSON Schema."""
     for wrong in _metaschema().misfits(plugin.parameters):
         raise SfcperfError(
             f"the {kind} plug-in {name!r} declares a wrong schema: {wrong.message}",
@@ -136,7 +140,8 @@ def _check(plugin: Any, kind: str, name: str) -> None:
 
 
 def _plugin_schema(slot: Slot, name: str, own_keys: Mapping[str, Any]) -> Schema:
-    """A plug-in's parameters, with the keys beside them when they are not nested."""
+    """Schema of a plug-in's parameters. It includes the workflow's own keys beside them if they are
+    not nested."""
     key = f"{slot.kind}.{name}"
     parameters: Schema = _rebased(parameters_of(slot.kind, name), f"#/$defs/{key}")
     parameters.setdefault("type", "object")
@@ -154,6 +159,7 @@ def _plugin_schema(slot: Slot, name: str, own_keys: Mapping[str, Any]) -> Schema
 
 
 def _choice(slot: Slot, name: str, key: str, parameters: Schema) -> Schema:
+    """The `if`/`then` that ties the name of a plug-in to the schema of its parameters."""
     then: Schema = {"$ref": f"#/$defs/{key}"}
     if slot.parameters is not None:
         then = {"properties": {slot.parameters: then}}
@@ -166,7 +172,7 @@ def _choice(slot: Slot, name: str, key: str, parameters: Schema) -> Schema:
 
 
 def _rebased(value: Any, root: str) -> Any:
-    """A copy whose local references (`#/...`) start at the schema's new place."""
+    """Copy a schema to another place: its local references (`#/...`) then start at `root`."""
     if isinstance(value, Mapping):
         return {
             key: root + item[1:]

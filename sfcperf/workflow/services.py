@@ -1,4 +1,4 @@
-"""Services of a scenario, and who refers to them."""
+"""Services of a scenario: builds them, and checks whatever refers to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfcperf.workflow.topology import Report
 
 
 def build_services(value: Mapping[str, Any], report: Report) -> tuple[ServiceSpec, ...]:
-    """The services in their order, each with what it uses before it."""
+    """Build the services in their order. Report a service that uses one which is not before it."""
     check_alike(("services",), value, report)
     specs: list[ServiceSpec] = []
     for name, entry in value.items():
@@ -39,7 +39,7 @@ def build_services(value: Mapping[str, Any], report: Report) -> tuple[ServiceSpe
 def check_parameters(
     path: pointer.Path, kind: str, name: str, parameters: Mapping[str, Any], report: Report
 ) -> None:
-    """Report parameters that fit the schema but not each other."""
+    """Report parameters of a plug-in that fit the schema but not each other."""
     try:
         plugins.load(kind, name).check(parameters)
     except InputError as error:
@@ -50,7 +50,7 @@ def check_parameters(
 def check_references(
     functions: Iterable[FunctionSpec], services: Iterable[ServiceSpec], report: Report
 ) -> None:
-    """Report knobs that name services which are not in the workflow."""
+    """Report knobs of functions that name services which are not in the workflow."""
     known = [spec.name for spec in services]
     for function in functions:
         references = plugins.load("vnf", function.type).services(function.knobs)
@@ -64,8 +64,8 @@ def check_references(
 
 
 def check_same(scenarios: Sequence[Scenario], findings: Findings) -> None:
-    """Find services, and parameters of theirs, that differ between scenarios although they live as
-    long as the run."""
+    """Find services, or their parameters, that differ between scenarios. A service lives as long as
+    the run, so only parameters that it lists as `per_chain` may differ."""
     expected = {spec.name: spec for spec in scenarios[0].services} if scenarios else {}
     for scenario in scenarios[1:]:
         found = {spec.name: spec for spec in scenario.services}
@@ -81,6 +81,7 @@ def check_same(scenarios: Sequence[Scenario], findings: Findings) -> None:
 
 
 def _check_spec(expected: ServiceSpec, found: ServiceSpec, findings: Findings) -> None:
+    """Compare one service of a scenario with that of the first scenario."""
     path = ("services", found.name)
     if found.service != expected.service:
         findings.add((*path, "service"), "it is the same in all scenarios")

@@ -1,4 +1,4 @@
-"""Topologies: the presets of the paper, and the user's own."""
+"""Topologies: the presets of the paper, and building the user's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfcperf.workflow.document.likeness import check_alike
 from sfcperf.workflow.model import Link, Node, Topology
 
 Report = Callable[..., None]
-"""`report(path, message, allowed=, hint=)`: an error at a path of the document."""
+"""`report(path, message, allowed=, hint=)` reports an error at a path of the document."""
 
 
 def _preset(name: str, client: str, server: str, chain: str) -> Topology:
@@ -41,11 +41,11 @@ DESCRIPTIONS: Mapping[str, str] = {
     "T2": "client and server on one node, the chain on another; `local` makes both on one machine",
     "T3": "client, chain and server on three nodes; `local` makes all three on one machine",
 }
-"""With what the default driver makes of the nodes."""
+"""What each preset is, and what the default driver makes of its nodes."""
 
 
 def build_topology(value: str | Mapping[str, Any], report: Report) -> Topology:
-    """A topology from its section of an expanded, schema-valid workflow.
+    """Build a topology from its section of an expanded workflow that fits the schema.
 
     Contradictions are reported; the result must then not be used.
     """
@@ -63,6 +63,7 @@ def build_topology(value: str | Mapping[str, Any], report: Report) -> Topology:
 
 
 def _links(links: list[Mapping[str, Any]], names: list[str], report: Report) -> tuple[Link, ...]:
+    """Build the links; report nodes that do not exist, loops and duplicates."""
     built: dict[frozenset[str], Link] = {}
     for index, link in enumerate(links):
         path = ("topology", "links", index, "between")
@@ -79,6 +80,7 @@ def _links(links: list[Mapping[str, Any]], names: list[str], report: Report) -> 
 
 
 def _placement(placement: Mapping[str, str], names: list[str], report: Report) -> Mapping[str, str]:
+    """Default nodes of endpoints and chain. With one node, it is the default for all."""
     for role, node in placement.items():
         known_node(node, names, ("topology", "placement", role), report)
     if len(names) == 1:
@@ -87,7 +89,7 @@ def _placement(placement: Mapping[str, str], names: list[str], report: Report) -
 
 
 def known_node(node: str, names: list[str], path: tuple[str | int, ...], report: Report) -> bool:
-    """Whether the topology has a node; reported if not."""
+    """Whether the topology has a node; reports it if not."""
     if node in names:
         return True
     report(path, f"there is no node {node!r}", **choices(node, names))

@@ -1,4 +1,4 @@
-"""Validates values against a schema, and explains in plain words what does not fit."""
+"""Validates values against a schema, and says in plain words what does not fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 from sfcperf.workflow.document.findings import MOST, SchemaViolation, choices, did_you_mean, listing
 
 Failure = Any
-"""A jsonschema.ValidationError; its stubs also allow values that no validator sets."""
+"""A jsonschema.ValidationError. It is typed Any, because the type stubs also allow values that no
+validator sets."""
 
 _TYPES = {
     "object": "an object",
@@ -38,24 +39,25 @@ _LENGTHS = {
     "Properties": "key",
     "Contains": "matching item",
 }
-"""Keyword without `min` or `max` -> what it counts."""
+"""Keyword without its `min` or `max` -> what it counts."""
 
 
 class Validator:
     """Decides which values fit a schema, and says in words what does not.
 
-    A value is valid if jsonschema says so. jsonschema-rs, which is imported in a tenth of the time
-    and checks a thousand times faster, is asked first: what it accepts needs no words, and where
-    the two differ, it is the stricter one.
+    jsonschema decides. jsonschema-rs is asked first, because its import takes a tenth of the time
+    and it checks a thousand times faster. A value that it accepts needs no further check: where the
+    two differ, it is the stricter one. If it refuses, jsonschema checks again and gives the
+    reasons.
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = dict(schema)
 
     def misfits(self, value: Any) -> list[SchemaViolation]:
-        """All misfits; for alternatives only those of the most relevant one. After the first 50
-        they are only named by their keyword, to be counted: words take much longer than the
-        check."""
+        """List all misfits; for alternatives only those of the most relevant one. After the first
+        50, a misfit has only its keyword for a message: it is only counted, and words take much
+        longer than the check."""
         if self._surely_fits(value):
             return []
         found: dict[SchemaViolation, None] = {}
@@ -70,7 +72,8 @@ class Validator:
         try:
             return bool(self._fast.is_valid(value))
         except ValueError:
-            # Lone surrogates, more levels than it follows, and schemas that it cannot read.
+            # jsonschema-rs raises it for lone surrogates, for more levels than it follows, and for
+            # schemas that it cannot read.
             return False
 
     @cached_property
@@ -87,8 +90,8 @@ class Validator:
 
 @cache
 def _limited_validator() -> Any:
-    """A validator of jsonschema that does not look into a list or an object with too many items:
-    that alone is the error."""
+    """Make jsonschema's validator skip the items of a list or an object that has too many: that
+    alone is the error."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
@@ -103,6 +106,8 @@ def _limited_validator() -> Any:
 
 
 def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterator[Failure]]:
+    """Make a check that does nothing for a value with more items than `most` allows."""
+
     def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
         kind = list if most == "maxItems" else dict
         if not (isinstance(value, kind) and len(value) > schema.get(most, math.inf)):
@@ -112,8 +117,8 @@ def _unless_longer(check: Callable[..., Any], most: str) -> Callable[..., Iterat
 
 
 def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
-    """A check of `$ref` that keeps what the schema says of the place that refers: many places share
-    a definition, which cannot say what it is there."""
+    """Make a check of `$ref` that keeps the description of the place that refers. Many places share
+    a definition, which cannot say what the value is for there."""
 
     def checked(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Failure]:
         for error in check(validator, wanted, value, schema) or ():
@@ -126,6 +131,7 @@ def _of_place(check: Callable[..., Any]) -> Callable[..., Iterator[Failure]]:
 
 
 def _in_words(error: Failure) -> Iterator[SchemaViolation]:
+    """Turn an error of jsonschema into misfits in words."""
     if error.context:
         yield from _best_branch(error)
     elif error.validator == "additionalProperties" and isinstance(error.instance, dict):
@@ -137,6 +143,7 @@ def _in_words(error: Failure) -> Iterator[SchemaViolation]:
 
 
 def _simple(error: Failure) -> SchemaViolation:
+    """Say in words what one keyword of the schema does not allow."""
     wanted, keyword = error.validator_value, str(error.validator)
     value = _shown(error.instance)
     path = tuple(error.absolute_path)
@@ -173,8 +180,8 @@ def _simple(error: Failure) -> SchemaViolation:
 
 
 def _allowed(error: Failure) -> str | None:
-    """What a schema allows: its range, if it has one, and its description, after that of the place
-    that refers to it."""
+    """Say what the schema allows: its range, if it has one, then the description of the place that
+    refers to it, then its own."""
     schema = error.schema
     if not isinstance(schema, Mapping):
         return None
@@ -198,7 +205,7 @@ def _unknown_keys(error: Failure) -> Iterator[SchemaViolation]:
     for number, key in enumerate(unknown):
         if not any(re.search(pattern, key) for pattern in patterns):
             message = f"the key {_shortened(key)!r} is not known here"
-            # Looking for what is similar takes long; nobody sees the later ones.
+            # To look for similar keys takes long, and nobody sees the later ones.
             similar = did_you_mean(_shortened(key), known) if number < MOST else None
             yield SchemaViolation((*error.absolute_path, key), message, listing(known), similar)
 
@@ -216,8 +223,9 @@ def _missing_keys(error: Failure) -> Iterator[SchemaViolation]:
 
 
 def _best_branch(error: Failure) -> Iterator[SchemaViolation]:
-    """Misfits of the alternative that was most likely meant: one of the right type, with the
-    fewest and deepest misfits; if none has the right type, what all of them allow."""
+    """Yield the misfits of the alternative that was most likely meant: one of the right type, with
+    the fewest and deepest misfits. If none has the right type, yield what all of them allow
+    together."""
     branches: dict[Any, list[Failure]] = {}
     for child in error.context or ():
         branches.setdefault(child.schema_path[0], []).append(child)
@@ -231,11 +239,13 @@ def _best_branch(error: Failure) -> Iterator[SchemaViolation]:
 
 
 def _is_other_kind(error: Failure) -> bool:
-    """Whether a branch failed at its root, by type or by a fixed value."""
+    """Whether the value itself, not a part of it, has another type or fixed value than the
+    alternative."""
     return not error.path and error.validator in ("type", "const", "enum")
 
 
 def _together(error: Failure) -> SchemaViolation:
+    """One misfit for all alternatives: what any of them would allow."""
     wanted: list[str] = []
     options: list[str] = []
     for child in error.context or ():
@@ -261,8 +271,8 @@ def _together(error: Failure) -> SchemaViolation:
 
 
 def _as_number(value: object, kinds: str | Iterable[str]) -> str | None:
-    """A hint for text that is meant as a number: `20M`, `1.5k`, `100`. Units are in the names of
-    keys, such as `rate_bps`."""
+    """Hint for text that was meant as a number: `20M`, `1.5k`, `100`. Units are in the names of
+    keys, such as `rate_bps`, not in values."""
     found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if found is None or not {"integer", "number"} & set(_listed(kinds)):
         return None
@@ -279,7 +289,7 @@ def _kinds(wanted: str | Iterable[str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as in the file, shortened."""
+    """A value as in the file, shortened and without passwords."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Variants: one workflow, measured with different values side by side."""
+"""Variants: one workflow that is measured with different values side by side."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from sfcperf.workflow.references import Level
 from sfcperf.workflow.scenarios import ScenarioSet
 
 LEVEL = "variant"
-"""Name of a scenario's level that is its variant."""
+"""Name of the level that says which variant a scenario belongs to."""
 
 SECTIONS = ("infrastructure", *VARYING)
-"""Sections that may differ: those that make a scenario."""
+"""Sections that may differ between variants: those that make a scenario."""
 
 UNCHANGED = Variant("", {})
-"""The only variant of a workflow that has no variants."""
+"""Stands for the whole workflow if that has no variants."""
 
 _DRIVER = ("infrastructure", "driver")
 
 
 def read_variants(document: Mapping[str, Any]) -> tuple[Variant, ...]:
-    """The variants of a document, the first of which is the baseline; empty without an interleaved
-    comparison. Raises WorkflowError, also if they would have too many scenarios or values."""
+    """Read the variants of a document. The first is the baseline; there are none without an
+    interleaved comparison. Raises WorkflowError, also if they would have too many scenarios or
+    values."""
     findings = Findings()
     findings.add_misfits(section_misfits(document, "variants"))
     findings.raise_any()
@@ -55,7 +56,8 @@ def read_variants(document: Mapping[str, Any]) -> tuple[Variant, ...]:
 
 
 def _check_size(document: Mapping[str, Any], variants: tuple[Variant, ...]) -> None:
-    """Each variant has a copy of the document."""
+    """Raise WorkflowError if the variants together are too large: each has a copy of the
+    document."""
     factors = document.get("factors")
     levels = factors.values() if isinstance(factors, dict) else ()
     scenarios = prod(len(each) for each in levels if isinstance(each, list))
@@ -76,11 +78,11 @@ def _check_size(document: Mapping[str, Any], variants: tuple[Variant, ...]) -> N
 
 
 def document_of(document: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
-    """The document of one variant, without `variants`.
+    """Make the document of one variant, without `variants`.
 
-    A different driver than the document's starts from its own defaults, as with `--driver`,
-    because the document's `infrastructure.config` is for the document's driver. Raises
-    WorkflowError for a change of a path that does not exist.
+    A driver other than the document's starts from its own defaults, as with `--driver`, because the
+    document's `infrastructure.config` is for the document's driver. Raises WorkflowError for a
+    change of a path that does not exist.
     """
     result = deepcopy({key: item for key, item in document.items() if key != "variants"})
     overrides = _overrides(variant)
@@ -100,10 +102,11 @@ def in_shared_document(
     variants: tuple[Variant, ...],
     errors: Mapping[str, WorkflowError],
 ) -> Findings:
-    """Errors of variants with pointers into the document that they share.
+    """Collect the errors of variants with pointers into the document that they share.
 
-    `errors`: name of the variant -> errors with pointers into the variant's own document. Errors
-    without any change, or with all of them, are reported once, where they are in the document.
+    `errors`: name of the variant -> errors with pointers into the variant's own document. An error
+    that also occurs without any change, or in all variants, is reported once, at its place in the
+    document.
     """
     findings = Findings()
     if not variants:
@@ -126,6 +129,8 @@ def in_shared_document(
 
 
 def _check_paths(name: str, changes: Mapping[str, Any], findings: Findings) -> None:
+    """Report changes of a variant that lead to sections which cannot differ, or that overwrite
+    earlier ones."""
     seen: dict[tuple[str, ...], str] = {}
     for text in changes:
         where = pointer.to_pointer(("variants", name, text))
@@ -145,7 +150,7 @@ def _check_paths(name: str, changes: Mapping[str, Any], findings: Findings) -> N
 
 
 def _overrides(variant: Variant) -> list[tuple[str, Override]]:
-    """The changes of a variant in order, each with its path as written."""
+    """The changes of a variant as overrides, in order, each with its path as the user wrote it."""
     return [
         (text, Override(override_path(text, text), deepcopy(value), text))
         for text, value in variant.changes.items()
@@ -155,7 +160,7 @@ def _overrides(variant: Variant) -> list[tuple[str, Override]]:
 def _place(
     document: Mapping[str, Any], variant: Variant, finding: WorkflowError, *, shared: bool
 ) -> tuple[str, str]:
-    """Where the user can correct an error, and its message."""
+    """Find where the user can correct an error, and give the message that fits there."""
     where = finding.where or ""
     if where and not where.startswith("/"):
         return where, f"{finding.message} (variant {variant.name})"
@@ -177,7 +182,8 @@ def _place(
 
 
 def _leads_to(path: tuple[str, ...], parts: tuple[str, ...], document: Mapping[str, Any]) -> bool:
-    """Whether `parts` is the path of a change or inside of it; `-` is an appended item."""
+    """Whether `parts` is the path of a change, or a path inside of it. A `-` at the end of the
+    change stands for an item that it appends."""
     if len(path) > len(parts) or path[:-1] != parts[: len(path) - 1]:
         return False
     step, part = path[-1], parts[len(path) - 1]
@@ -191,8 +197,8 @@ def _exists(document: Any, parts: tuple[str, ...]) -> bool:
 
 
 def merge(sets: Mapping[str, ScenarioSet]) -> ScenarioSet:
-    """The scenarios of all variants, numbered together; `variant` is the first of their levels,
-    and varies slowest. The infrastructure is the baseline's."""
+    """Join the scenarios of all variants, and number them together. `variant` becomes the first of
+    their levels, and varies slowest. The infrastructure is the baseline's."""
     baseline = next(iter(sets.values()))
     variants = tuple(Level(name, name, ("variants", name)) for name in sets)
     scenarios = [
@@ -211,8 +217,8 @@ def merge(sets: Mapping[str, ScenarioSet]) -> ScenarioSet:
 
 
 def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError]:
-    """Errors, by variant, of probes whose labels or metrics differ from those of the first variant.
-    The scenarios are the same, because the factors are."""
+    """Return by variant an error if labels or metrics of its probes differ from those of the first
+    variant. All variants have the same scenarios, because the factors are the same."""
     (_, baseline), *others = sets.items()
     expected = [_reported(scenario.probes) for scenario in baseline.scenarios]
     errors: dict[str, WorkflowError] = {}
@@ -220,7 +226,7 @@ def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError
         findings = Findings()
         for wanted, scenario in zip(expected, variant.scenarios, strict=True):
             _check_probes(wanted, _reported(scenario.probes), findings)
-        # All scenarios have the same error.
+        # One error is enough: all scenarios have the same.
         if first := next(iter(findings), None):
             errors[name] = first
     return errors
@@ -229,6 +235,7 @@ def check_comparable(sets: Mapping[str, ScenarioSet]) -> dict[str, WorkflowError
 def _check_probes(
     wanted: Mapping[str, frozenset[Any]], reported: Mapping[str, frozenset[Any]], findings: Findings
 ) -> None:
+    """Report probes of a variant whose labels or metrics differ from those of the first variant."""
     if wanted.keys() != reported.keys():
         findings.add(
             "/probes",
@@ -248,7 +255,7 @@ def _check_probes(
 
 
 def _reported(probes: tuple[ProbeSpec, ...]) -> dict[str, frozenset[Any]]:
-    """Label -> metrics with their units."""
+    """Label of each probe -> its metrics with their units."""
     return {
         probe.label: frozenset(
             (metric.name, metric.unit)

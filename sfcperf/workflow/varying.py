@@ -1,8 +1,8 @@
-"""`${factor}` in the workflow schema: where it is accepted, and the schema without it.
+"""Varying: `${factor}` in the workflow schema: where it is accepted, and the schema without it.
 
-A workflow is checked twice: with references (by editors and other tools, with the shipped schema),
-and without, when every reference is replaced by its value (by `load`). `with_references` and
-`without_references` convert between the two schemas, each the inverse of the other.
+A workflow is checked twice. Editors and other tools check it with references, by the shipped
+schema. `load` checks it without, when every reference is replaced by its value. `with_references`
+and `without_references` convert between the two schemas, each the inverse of the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEFINITION = {
 
 
 def with_references(schema: Schema) -> Schema:
-    """A copy of a workflow schema that accepts a reference for every value that may vary."""
+    """Copy a workflow schema so that it accepts a reference for every value that may vary."""
     fixed = _definitions_outside(schema)
     definitions = {
         name: definition if name in fixed else _loosened(definition)
@@ -41,13 +41,15 @@ def with_references(schema: Schema) -> Schema:
 
 
 def without_references(schema: Schema) -> Schema:
-    """A copy that accepts only values, for a workflow whose factors are expanded."""
+    """Copy a workflow schema so that it accepts only values, as in a workflow whose factors are
+    expanded."""
     strict: Schema = _tightened(schema)
     del strict["$defs"]["reference"]
     return strict
 
 
 def _tightened(value: Any) -> Any:
+    """Replace each choice between a reference and a value by the value's schema."""
     if isinstance(value, list):
         return [_tightened(item) for item in value]
     if not isinstance(value, dict):
@@ -61,7 +63,8 @@ def _tightened(value: Any) -> Any:
 
 
 def _loosened(schema: Any) -> Any:
-    """A schema that accepts a reference for every property, item and additional value."""
+    """Copy a schema so that it accepts a reference for every property, item and additional
+    value."""
     if not isinstance(schema, dict):
         return schema
     loose = dict(schema)
@@ -76,14 +79,16 @@ def _loosened(schema: Any) -> Any:
     if "then" in loose:
         loose["then"] = _loosened(loose["then"])
     if "else" in loose:
-        # A reference may fulfil the condition later: only values that surely do not must match
-        # the alternative.
+        # With a reference, it is not known yet whether the condition holds. So the `else` applies
+        # only to values that cannot fulfil the condition, whatever a reference stands for.
         otherwise = {"if": _loosened(loose["if"]), "else": _loosened(loose.pop("else"))}
         loose["allOf"] = [*loose.get("allOf", ()), otherwise]
     return loose
 
 
 def _or_reference(schema: Any) -> Schema:
+    """A schema that accepts a reference or the value. The description stays outside of the
+    choice."""
     loose = _loosened(schema)
     if isinstance(loose, dict) and "description" in loose:
         description = loose.pop("description")
@@ -92,7 +97,7 @@ def _or_reference(schema: Any) -> Schema:
 
 
 def _definitions_outside(schema: Schema) -> set[str]:
-    """Definitions of values that cannot vary."""
+    """Names of the definitions that only sections use which cannot vary."""
     inside: set[str] = set()
     waiting = list(VARYING)
     while waiting:
@@ -104,6 +109,7 @@ def _definitions_outside(schema: Schema) -> set[str]:
 
 
 def _referred(value: Any) -> list[str]:
+    """Names of the definitions that a schema refers to."""
     if isinstance(value, dict):
         reference = value.get("$ref")
         local = isinstance(reference, str) and reference.startswith("#/$defs/")

@@ -11,19 +11,20 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Ignores everything; a display overrides what it shows. Methods must not raise."""
+    """Receives the events of a run. This class ignores all of them; a display overrides the methods
+    for what it shows. Methods must not raise."""
 
     def created(self, folder: Path) -> None:
-        """The run folder exists; the machine is looked at, and the drivers start."""
+        """The run folder exists. Next the machine is looked at, and the drivers start."""
 
     def started(self, folder: Path, trials: int, done: int, planned_s: float) -> None:
-        """Trials are about to begin: `trials` are planned (warm-up included), `done` of them were
-        recorded by earlier sessions of a resumed run. `planned_s` is the estimated time of the
+        """Trials are about to begin. `trials` are planned (warm-up included), and `done` of them
+        were recorded by earlier sessions of a resumed run. `planned_s` is the estimated time of the
         others with their deployments, seconds."""
 
     def more_trials(self, trials: int, planned_s: float) -> None:
-        """Sequential stopping adds a round, or the noise gate reruns: so many more trials, with
-        their estimated time."""
+        """The plan grows by `trials`, because sequential stopping adds a round or the noise gate
+        reruns some. `planned_s` is their estimated time, seconds."""
 
     def phase(self, name: str) -> None:
         """The run's state changed: `deploying`, `measuring`, ..."""
@@ -32,10 +33,10 @@ class Listener:
         """The trials of one scenario in a round begin."""
 
     def trial_started(self, trial: PlannedTrial, attempt: int) -> None:
-        """An attempt at a trial begins; the first is 1."""
+        """An attempt at a trial begins; `attempt` counts from 1."""
 
     def trial_ended(self, trial: PlannedTrial, record: TrialRecord) -> None:
-        """A trial is recorded."""
+        """A trial is recorded: `record` says how it went."""
 
     def message(self, text: str) -> None:
-        """Something that the user should know now."""
+        """The run has something that the user should know now."""

@@ -16,51 +16,56 @@ from time import monotonic_ns, time_ns
 from sfcperf.control.faults import describe
 
 OTHER = "other"
-"""The phase outside of all others."""
+"""Name of the phase that is under way when no other is."""
 
 Attribute = str | bool | int | float
 
 
 @dataclass
 class Span:
-    """A part or a phase."""
+    """A piece of a session's time with a name: a part or a phase."""
 
     name: str
     parent: Span | None
-    """None for the run itself."""
+    """The part around it; None for the run itself."""
     start_ns: int
-    """Unix time."""
+    """Start of the span, Unix time, ns."""
     end_ns: int
+    """End of the span, Unix time, ns; that of the start until it has ended."""
     attributes: dict[str, Attribute] = field(default_factory=dict)
     error: str = ""
-    """Why it failed; empty if it did not."""
+    """Why the part failed; empty if it did not."""
 
 
 class Timeline:
-    """Adds up the time of each phase. Keeps spans only on request: a run may have 100,000."""
+    """Adds up the time of each phase of a session. With `keeps_spans` it also keeps each span, for
+    a trace; it does not otherwise, since a run may have 100,000 of them."""
 
     def __init__(self) -> None:
         self.keeps_spans = False
         self.spans: list[Span] = []
-        """In the order of their start; those of the phase `other` are left out."""
-        # Spans must not jump when the wall clock is set.
+        """Kept spans in the order of their start, without those of the phase `other`."""
+        # Unix time less monotonic time, read once: spans must not jump when the wall clock is set.
         self._clock_ns = time_ns() - monotonic_ns()
         self._parts: list[Span] = []
-        """Those that are under way, the innermost last."""
+        """Parts that are under way, the innermost last."""
         self._last_part: Span | None = None
         """The part with `continued` that ended last."""
         self._phases = [OTHER]
-        """Those that are under way, the innermost last."""
+        """Names of the phases that are under way, the innermost last."""
         self._phase = self._begin(OTHER)
+        """Span of the innermost phase, which is the only one that time counts for."""
         self._ended_ns: Counter[str] = Counter()
-        """Phase -> duration of its ended spans."""
+        """Phase -> summed duration of its ended spans."""
 
     @contextmanager
     def part(
         self, name: str, attributes: Mapping[str, Attribute], *, continued: bool = False
     ) -> Iterator[Span]:
-        """A part of the run, inside the one that is under way. An exception that leaves it is its
-        error. `continued`: the part is the one before it if that has the same name."""
+        """Open a part of the run inside the innermost one, for as long as the block lasts. An
+        exception that leaves the block becomes the part's error. `continued`: if the last such part
+        has the same name, it is opened again instead; so one round stays one span, although its
+        trial groups run one by one."""
         last = self._last_part if continued else None
         span = last if last is not None and last.name == name else self._begin(name, attributes)
         self._parts.append(span)
@@ -98,6 +103,7 @@ class Timeline:
         self._ended_ns[ended.name] += ended.end_ns - ended.start_ns
 
     def _begin(self, name: str, attributes: Mapping[str, Attribute] = {}) -> Span:
+        """Open a span at this moment, inside the innermost part; keep it if a trace is wanted."""
         now_ns = self._now_ns()
         parent = self._parts[-1] if self._parts else None
         span = Span(name, parent, now_ns, now_ns, dict(attributes))

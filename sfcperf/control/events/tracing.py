@@ -1,8 +1,8 @@
 """Traces of runs (OpenTelemetry): run > round > scenario > trial > phases.
 
-Only for who has set the standard environment variables, and if `opentelemetry-sdk` is installed
-(extra `otel`). While the run goes on, only times are noted; the SDK is imported and the trace is
-sent when the session has ended, so that neither disturbs a measurement.
+A trace is made only if the standard environment variables ask for one and `opentelemetry-sdk` is
+installed (extra `otel`). While the run goes on, only times are noted. The SDK is imported and the
+trace is sent when the session has ended, so that neither disturbs a measurement.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL
 """https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ and
 https://opentelemetry.io/docs/specs/otel/protocol/exporter/"""
 _MOST_SPANS = 512
-"""In one request, as the SDK does."""
+"""How many spans one request carries; the SDK has the same limit."""
 
 
 @contextmanager
 def traced(timeline: Timeline, listener: Listener) -> Iterator[None]:
-    """Send a trace of the timeline at the end, if the environment asks for one. What cannot be sent
-    is a message, not an error."""
+    """Send a trace of the timeline when the block ends, if the environment asks for one. A trace
+    that cannot be sent is told as a message, and raises nothing."""
     exporters = _exporters(listener)
     timeline.keeps_spans = bool(exporters)
     try:
@@ -42,8 +42,9 @@ def traced(timeline: Timeline, listener: Listener) -> Iterator[None]:
 
 
 def _exporters(listener: Listener) -> list[EntryPoint]:
-    """Those that the variables name; none without variables. The specification's default, to send
-    to localhost, is not ours: an unasked-for connection would surprise."""
+    """Find the exporters that the environment variables name; none without variables. The
+    specification's default is to send to localhost. It is not followed here: a connection that
+    nobody asked for would surprise."""
     environment = os.environ
     exporter = environment.get(_EXPORTER) or ("otlp" if _first(_ENDPOINTS) else "")
     names = {name.strip() for name in exporter.split(",")} - {"", "none"}
@@ -64,6 +65,8 @@ def _exporters(listener: Listener) -> list[EntryPoint]:
 
 
 def _first(names: Sequence[str]) -> str:
+    """Value of the first of these environment variables that is set and not empty; "" if none
+    is."""
     return next(filter(None, map(os.environ.get, names)), "")
 
 
@@ -75,6 +78,7 @@ def _has_sdk() -> bool:
 
 
 def _send(spans: Sequence[Span], exporters: Sequence[EntryPoint], listener: Listener) -> None:
+    """Send the spans by each exporter. What fails is told as a message."""
     if not spans:
         return
     from opentelemetry.sdk.trace.export import SpanExportResult
@@ -95,7 +99,8 @@ def _send(spans: Sequence[Span], exporters: Sequence[EntryPoint], listener: List
 
 
 def _finished(spans: Sequence[Span]) -> list[Any]:
-    """As spans of the SDK, parents first."""
+    """Convert our spans to ended spans of the SDK. `spans` has parents before their children, so a
+    child finds its parent in `made`."""
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
     from opentelemetry.trace import Status, StatusCode, set_span_in_context
@@ -103,6 +108,8 @@ def _finished(spans: Sequence[Span]) -> list[Any]:
     collected: list[ReadableSpan] = []
 
     class SpanCollector(SpanProcessor):
+        """Keeps the ended spans, in their order."""
+
         def on_end(self, span: ReadableSpan) -> None:
             collected.append(span)
 
@@ -122,7 +129,8 @@ def _finished(spans: Sequence[Span]) -> list[Any]:
 
 
 def _resource() -> Any:
-    """With the service's name `sfcperf`, unless a variable gives another."""
+    """Describe what sends the trace: the service `sfcperf`, unless the environment gives another
+    name."""
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 
     own = Resource({SERVICE_NAME: "sfcperf", SERVICE_VERSION: sfcperf.__version__})

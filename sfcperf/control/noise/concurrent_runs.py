@@ -1,7 +1,7 @@
-"""Concurrent runs: other runs that this machine executes now, which share its CPUs.
+"""Concurrent runs: other runs that this machine executes now, and that share its CPUs.
 
-A run holds a lock for as long as it lives. This reads /proc/locks instead of trying the locks,
-since even a short try could keep another process from resuming a dead run.
+Each run holds a lock for as long as it lives. This module reads /proc/locks instead of trying the
+locks: even a short try could keep another process from resuming a dead run.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sfcperf.errors import SfcperfError
 
 
 def other_runs(run_id: str, cpus: Iterable[int]) -> list[dict[str, Any]]:
-    """Living runs of this machine except `run_id`, and whether they may use one of `cpus`. Runs
-    with another state folder (in a container) are not seen."""
+    """List the living runs of this machine except `run_id`, and whether they may use one of `cpus`.
+    Runs with another state folder (in a container) are not seen."""
     found = []
     holders = lock.holders()
     states = StateDir()
@@ -31,7 +31,7 @@ def other_runs(run_id: str, cpus: Iterable[int]) -> list[dict[str, Any]]:
 
 
 def _shares(pid: int, cpus: set[int]) -> bool | None:
-    """None when unknown."""
+    """Whether a process may use one of these CPUs; None when its CPUs cannot be read."""
     try:
         return bool(os.sched_getaffinity(pid) & cpus)
     except OSError:

@@ -1,4 +1,4 @@
-"""What /proc and /sys show about the use of the CPUs (proc(5)); None: not available here."""
+"""Reads from /proc and /sys how the CPUs are used (proc(5)). None means: not available here."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from sfcperf.hosts.procfs import USER_HZ
 
 _STEAL = 7
-"""Columns of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; later columns are
-part of user and nice."""
+"""Columns of a cpu line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. Later
+columns (guest, guest_nice) are already part of user and nice."""
 _IDLE = (3, 4)
+"""Columns that count as idle: idle and iowait."""
 _RUN_DELAY = 7
 """Column of a cpu line of /proc/schedstat: time that tasks waited for the CPU, ns (version 15 and
 later; Documentation/scheduler/sched-stats.rst)."""
@@ -20,7 +21,7 @@ later; Documentation/scheduler/sched-stats.rst)."""
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """Times of one CPU since boot, in clock ticks."""
+    """Time that one CPU has spent since boot, in clock ticks."""
 
     total: int
     idle: int
@@ -35,34 +36,37 @@ class CpuTimes:
 
 @dataclass(frozen=True)
 class ProcessTime:
-    """CPU time of one process since its start, in clock ticks, with children that it waited for."""
+    """CPU time that one process has used since its start, in clock ticks, including its children
+    that it waited for."""
 
     started: int
-    """Clock ticks after boot; process ids are reused, but not with the same start."""
+    """Clock ticks after boot. It tells a process from an earlier one that had the same id."""
     parent: int
     ticks: int
 
 
 class Machine:
-    """The files of the running machine, or of a copy of its /proc and /sys below `root`."""
+    """Reads the files of the running machine, or of a copy of its /proc and /sys below `root`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._proc = root / "proc"
         self._cpus = root / "sys/devices/system/cpu"
 
     def cpu_times(self) -> dict[int, CpuTimes]:
-        """By CPU; empty if /proc/stat cannot be read."""
+        """CPU number -> its times; empty if /proc/stat cannot be read."""
         return cpu_times(_text(self._proc / "stat") or "")
 
     def runnable(self) -> int | None:
-        """Runnable tasks on all CPUs, including the caller."""
+        """Number of runnable tasks on all CPUs, including the caller; None if /proc/stat does not
+        say it."""
         for line in (_text(self._proc / "stat") or "").splitlines():
             if line.startswith("procs_running "):
                 return int(line.split()[1])
         return None
 
     def cpu_pressure_us(self) -> int | None:
-        """Time in which some task waited for a CPU, since boot (psi.rst); None without PSI."""
+        """Time in which at least one task waited for a CPU, since boot, microseconds (psi.rst);
+        None without PSI."""
         for line in (_text(self._proc / "pressure/cpu") or "").splitlines():
             if line.startswith("some "):
                 with suppress(ValueError):
@@ -70,7 +74,8 @@ class Machine:
         return None
 
     def run_delay_ns(self, cpus: Iterable[int]) -> int | None:
-        """Time that tasks waited on these CPUs, since boot; None without /proc/schedstat."""
+        """Time that tasks waited for one of these CPUs, summed, since boot, ns; None without
+        /proc/schedstat."""
         wanted = {f"cpu{number}" for number in cpus}
         found = None
         for line in (_text(self._proc / "schedstat") or "").splitlines():
@@ -80,7 +85,8 @@ class Machine:
         return found
 
     def frequency_mhz(self, cpus: Iterable[int]) -> tuple[float | None, str]:
-        """Mean frequency of these CPUs now, and its source or why it is unknown."""
+        """Mean frequency of these CPUs now, and where it was read. If it is unknown: None, and
+        why."""
         numbers = list(cpus)
         cpufreq = [
             _number(self._cpus / f"cpu{number}/cpufreq/scaling_cur_freq") for number in numbers
@@ -101,14 +107,16 @@ class Machine:
         return None, "not available: neither in cpufreq nor in /proc/cpuinfo"
 
     def throttle_events(self, cpus: Iterable[int]) -> int | None:
-        """How often these CPUs were throttled for heat since boot; None if not counted."""
+        """How often these CPUs were throttled for heat since boot; None if the machine does not
+        count it."""
         folders = (self._cpus / f"cpu{number}/thermal_throttle" for number in cpus)
         counts = [_number(folder / "core_throttle_count") for folder in folders]
         known = [count for count in counts if count is not None]
         return sum(known) if known else None
 
     def processes(self, most: int) -> dict[int, ProcessTime] | None:
-        """All visible processes except kernel threads; None if there are more than `most`."""
+        """Process id -> CPU time of each visible process, without kernel threads. None if there are
+        more than `most`, or if none can be read."""
         found = {}
         names = [name for name in _names(self._proc) if name.isdigit()]
         for name in names if len(names) <= most else ():
@@ -118,7 +126,7 @@ class Machine:
         return found or None
 
     def running_tasks(self, pids: Iterable[int]) -> int:
-        """Runnable threads of these processes."""
+        """Number of runnable threads of these processes."""
         running = 0
         for pid in pids:
             tasks = self._proc / str(pid) / "task"
@@ -129,7 +137,7 @@ class Machine:
 
 
 def cpu_times(stat: str) -> dict[int, CpuTimes]:
-    """/proc/stat: CPU number -> times."""
+    """Parse /proc/stat: CPU number -> times."""
     times = {}
     for line in stat.splitlines():
         name, *columns = line.split() or [""]
@@ -141,8 +149,9 @@ def cpu_times(stat: str) -> dict[int, CpuTimes]:
 
 
 def process_time(stat: str) -> ProcessTime | None:
-    """/proc/PID/stat; None for a process that has ended and for a kernel thread, which may work
-    for the run (ksoftirqd handles its packets)."""
+    """Parse /proc/PID/stat. None for a process that has ended, and for a kernel thread: that may
+    work for the run itself (ksoftirqd handles its packets), so its time must not count as that of
+    others."""
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 20 or int(fields[6]) & _KERNEL_THREAD:
         return None
@@ -154,7 +163,7 @@ _KERNEL_THREAD = 0x00200000
 
 
 def descendants(processes: Mapping[int, ProcessTime], root: int) -> set[int]:
-    """A process and all its descendants."""
+    """Ids of the process `root` and of all its descendants."""
     children: dict[int, list[int]] = {}
     for pid, time in processes.items():
         children.setdefault(time.parent, []).append(pid)
@@ -171,17 +180,18 @@ def descendants(processes: Mapping[int, ProcessTime], root: int) -> set[int]:
 def cpu_s_between(
     before: Mapping[int, ProcessTime], after: Mapping[int, ProcessTime], besides: set[int]
 ) -> float:
-    """CPU time that processes used between two readings, without those in `besides`.
+    """CPU time, seconds, that processes used between two readings; those in `besides` are left out.
 
-    A process that began and ended in between counts if its parent, which waited for it, is in both.
+    A process that began and ended in between counts if its parent waited for it and is in both
+    readings.
     """
     ticks = 0
     for pid, time in after.items():
         if pid not in besides:
             earlier = before.get(pid)
             same = earlier is not None and earlier.started == time.started
-            # A parent's time jumps by that of a child when it waits for it: what the child had
-            # used before the first reading is subtracted below.
+            # When a parent waits for an ended child, the child's whole time is added to the
+            # parent's. The share from before the first reading is subtracted below.
             ticks += time.ticks - (earlier.ticks if same and earlier is not None else 0)
     for pid, time in before.items():
         parent = time.parent
@@ -191,6 +201,7 @@ def cpu_s_between(
 
 
 def _cpuinfo(text: str) -> Iterator[dict[str, str]]:
+    """Yield the sections of /proc/cpuinfo, one for each CPU, as name -> value."""
     for section in text.split("\n\n"):
         pairs = (line.partition(":") for line in section.splitlines())
         yield {name.strip(): value.strip() for name, _, value in pairs}

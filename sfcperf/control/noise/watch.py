@@ -19,23 +19,26 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.results.records import TrialRecord
 
 ROOT = Path("/")
-"""Of the files that are read."""
+"""Folder below which /proc and /sys are read."""
 QUIET_SAMPLES = 10
+"""How many times the run queue is looked at before a measurement."""
 QUIET_INTERVAL_S = 0.005
 LOAD_S = 0.2
-"""How long the CPUs are kept busy for a reading: a CPU that wants no time has none stolen."""
+"""How long the CPUs are kept busy for a reading under load. An idle CPU wants no time, so none can
+be stolen from it: only a busy one shows steal."""
 SETTLE_S = 0.1
-"""Between the measurement and the reading after it: a period of the kernel's CPU quotas, so that
-what the measurement itself used up is not held against it."""
+"""Pause between the measurement and the reading after it. It is a period of the kernel's CPU
+quotas, so that the quota that the measurement used up does not count against the machine."""
 LEAST_LOAD_S = 0.01
-"""Per CPU: a clock tick."""
+"""Least time under load for each CPU: a clock tick, the step of the steal counter."""
 MOST_PROCESSES = 1500
-"""With more processes, reading each of them (20 us) is not worth its cost."""
+"""With more processes than this, they are not read: each costs 20 us."""
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """The machine at one moment; counters since boot."""
+    """Counters of the machine at one moment, since boot. None: this machine does not have the
+    counter."""
 
     at_s: float
     cpu: Mapping[int, CpuTimes]
@@ -51,13 +54,13 @@ class LoadReading:
 
     stolen_ticks: int
     wanted_ticks: int
-    """Clock ticks that the CPUs were busy or stolen."""
+    """Clock ticks in which the CPUs were busy, or stolen."""
     frequency_mhz: float | None
 
 
 class NoiseWatch:
-    """Watches this machine for one run; remembers the evidence of its earlier trials. The
-    measurement is not disturbed: the machine is read before and after it.
+    """Watches this machine for one run, and remembers the CPU frequencies of its earlier trials. It
+    reads the machine before and after a measurement, and so does not disturb it.
 
     `gated`: a noise gate judges the trials, so the CPUs are also read under a load of our own.
     """
@@ -73,18 +76,21 @@ class NoiseWatch:
             self._remember(record.noise)
 
     def trial(self, deployment: Deployment) -> TrialNoise:
-        """Evidence for one attempt; call it before anything of the attempt runs."""
+        """Start to collect evidence for one attempt. Call it before anything of the attempt
+        runs."""
         return TrialNoise(self, self._machine, deployment)
 
     def compared(self, frequency_mhz: float | None) -> tuple[float | None, float | None]:
-        """The run's median frequency until now, MHz, and how far below it this one is, a ratio."""
+        """Compare a trial's frequency, MHz, with the run: the median until now, with this trial,
+        and how far below it this one is, a ratio. Both are None if the frequency is unknown."""
         if frequency_mhz is None:
             return None, None
         reference = median([*self._frequencies_mhz, frequency_mhz])
         return reference, 1 - frequency_mhz / reference
 
     def done(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
-        """The evidence, completed by what only the run as a whole knows."""
+        """Add to a trial's evidence what only the run as a whole knows, and remember its
+        frequency."""
         self._remember(evidence)
         runs = other_runs(self._run_id, evidence["cpus"])
         return {**evidence, "other_runs": runs}
@@ -96,8 +102,8 @@ class NoiseWatch:
 
 
 class TrialNoise:
-    """Observes one measurement: created before anything of it runs, then `begin`, `end`, and
-    `finish` when the probe is gone."""
+    """Collects what the machine does around one measurement. It is created before anything of the
+    measurement runs. Then call `begin`, `end`, and `finish` when the probe is gone."""
 
     def __init__(self, watch: NoiseWatch, machine: Machine, deployment: Deployment) -> None:
         started = time.process_time()
@@ -111,15 +117,15 @@ class TrialNoise:
         self._cost_s = time.process_time() - started
 
     def begin(self) -> None:
-        """The measurement begins."""
+        """Take the snapshot at the beginning of the measurement."""
         started = time.process_time()
         self._before = self._snapshot()
         self._cost_s += time.process_time() - started
 
     def end(self) -> None:
-        """The measurement has ended."""
+        """Compare the machine at the end of the measurement with the snapshot at its beginning."""
         started = time.process_time()
-        # First: an idle CPU slows down within milliseconds.
+        # The frequency is read first: an idle CPU slows down within milliseconds.
         frequency, source = self._machine.frequency_mhz(self._cpus)
         after = self._snapshot()
         self._during = {
@@ -135,7 +141,8 @@ class TrialNoise:
         self._cost_s += time.process_time() - started
 
     def finish(self) -> dict[str, Any]:
-        """Nothing of the measurement runs any more: TrialRecord.noise."""
+        """Complete the evidence when nothing of the measurement runs any more; returns
+        TrialRecord.noise."""
         if self._watch.gated:
             waiting.sleep(SETTLE_S)
         started = time.process_time()
@@ -158,9 +165,11 @@ class TrialNoise:
         return {**evidence, "cost_cpu_s": round(cost, 6)}
 
     def _quiet(self) -> float | None:
-        """Runnable tasks that do not belong to this run, per CPU; the mean of some samples.
+        """Number of runnable tasks per CPU that do not belong to this run, as the mean of some
+        samples.
 
-        procs_running is the current number: a load average would include the trial before.
+        It uses procs_running, which is the number at this moment: a load average would still
+        include the trial before.
         """
         own = descendants(self._machine.processes(MOST_PROCESSES) or {}, os.getpid())
         samples = []
@@ -168,7 +177,7 @@ class TrialNoise:
             runnable = self._machine.runnable()
             if runnable is None:
                 return None
-            # This process is running itself.
+            # procs_running includes this process, which runs now: at least one task is ours.
             samples.append(max(0, runnable - max(1, self._machine.running_tasks(own))))
             waiting.sleep(QUIET_INTERVAL_S)
         return fmean(samples) / max(1, len(self._machine.cpu_times()))
@@ -185,7 +194,8 @@ class TrialNoise:
         )
 
     def _steal(self, after: _Snapshot) -> dict[str, float | None]:
-        """Of the CPUs in use and of all; the resolution is a clock tick."""
+        """Share of time that the hypervisor stole from the CPUs in use and from all CPUs, and how
+        busy the former were. The resolution is a clock tick."""
         spans = {
             number: times - self._before.cpu[number]
             for number, times in after.cpu.items()
@@ -201,8 +211,8 @@ class TrialNoise:
         }
 
     def _others(self, after: _Snapshot) -> float | None:
-        """CPU time of processes that do not belong to this run, as a ratio of the time of all
-        CPUs."""
+        """CPU time of processes that do not belong to this run, as a ratio of the time of all CPUs;
+        None if processes were not read."""
         span = after.at_s - self._before.at_s
         if self._before.processes is None or after.processes is None or span <= 0:
             return None
@@ -212,7 +222,7 @@ class TrialNoise:
         return min(1.0, used / span / max(1, len(after.cpu)))
 
     def _waiting(self, after: _Snapshot) -> dict[str, float | None]:
-        """Time in which tasks, also those of the run, waited for a CPU, as a ratio of elapsed
+        """Time in which tasks waited for a CPU, tasks of the run included, as a ratio of elapsed
         time."""
         span = after.at_s - self._before.at_s
         pressure = _difference(self._before.pressure_us, after.pressure_us)
@@ -224,8 +234,9 @@ class TrialNoise:
 
 
 def under_load(machine: Machine, cpus: Sequence[int]) -> LoadReading:
-    """Keep CPUs busy for LOAD_S in all, one after the other, and read them; of many CPUs, some
-    that are evenly spread. A CPU on which this process may not run is left out."""
+    """Keep CPUs busy, one after the other, for LOAD_S in all, and read them meanwhile. With many
+    CPUs, each would get less than LEAST_LOAD_S, so only some that are evenly spread are used. A CPU
+    on which this process may not run is left out."""
     chosen = cpus[:: max(1, round(len(cpus) * LEAST_LOAD_S / LOAD_S))] if LOAD_S else ()
     before, loaded, frequencies = machine.cpu_times(), [], []
     for cpu in chosen:
@@ -246,9 +257,9 @@ def under_load(machine: Machine, cpus: Sequence[int]) -> LoadReading:
 
 
 def quiet_evidence(readings: Sequence[LoadReading]) -> dict[str, float | None]:
-    """Of the readings before and after a measurement: steal of the one with more of it, as a ratio
-    of the time that was wanted, and the lower frequency. Counters that moved less than a tick per
-    reading are None."""
+    """Judge the readings under load before and after a measurement by the worse of both: the higher
+    ratio of stolen to wanted time, and the lower frequency. Steal is None if no reading has a clock
+    tick."""
     stolen = [
         (r.stolen_ticks / r.wanted_ticks, 1 / r.wanted_ticks) for r in readings if r.wanted_ticks
     ]
@@ -265,7 +276,7 @@ def quiet_evidence(readings: Sequence[LoadReading]) -> dict[str, float | None]:
 
 @contextmanager
 def _pinned(cpu: int) -> Iterator[None]:
-    """This thread runs on one CPU meanwhile."""
+    """Run this thread on one CPU while the block lasts."""
     usable = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
     try:
@@ -275,15 +286,15 @@ def _pinned(cpu: int) -> Iterator[None]:
 
 
 def _judged_frequency(evidence: Mapping[str, Any]) -> float | None:
-    """Under our load if it was read: a governor may make that of the measurement follow what is
-    measured."""
+    """The frequency of a trial that is compared with other trials. It is the one under our own
+    load, if that was read: during the measurement, the governor may follow what is measured."""
     quiet = evidence.get("quiet_frequency_mhz")
     return evidence.get("frequency_mhz") if quiet is None else quiet
 
 
 def cpus_in_use(deployment: Deployment) -> list[int]:
-    """CPUs of this machine that its instances use; all usable ones if the deployment has no `cpus`
-    in its facts."""
+    """CPUs of this machine that the instances of the deployment use. These are all usable CPUs if
+    the facts of the deployment have no `cpus`."""
     assignment = deployment.facts.get("cpus")
     found = {int(cpu) for cpus in assignment.values() for cpu in cpus} if assignment else set()
     return sorted(found) or usable_cpus()
@@ -304,7 +315,7 @@ def _difference(before: int | None, after: int | None) -> int | None:
 
 
 def _rounded(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Six decimal places: more than any of the values is precise to."""
+    """Round to six decimal places, which is finer than the precision of any of the values."""
     return {
         key: round(value, 6) if isinstance(value, float) else value
         for key, value in evidence.items()

@@ -1,4 +1,4 @@
-"""One attempt at a trial."""
+"""Attempt: measures one trial once, and decides whether the result can be used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from sfcperf.workflow.plan import PlannedTrial
 T = TypeVar("T")
 
 _PER_S = {"ns": 1e9, "us": 1e6, "ms": 1e3}
-"""Units of latencies. A CPU time, in seconds, may be longer than the measurement."""
+"""How many units of a latency make a second. Seconds are not among them: a sample in seconds is a
+CPU time, which may be longer than the measurement."""
 
 Counters = Mapping[str, Mapping[str, int]]
 """SF -> counter -> packets."""
@@ -43,26 +44,27 @@ class AttemptObservations:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What an attempt that did not fail brought back."""
+    """The result of an attempt that did not fail."""
 
     result: ProbeResult
     observed: AttemptObservations
     packets: Mapping[str, int]
-    """By SF: packets that it forwarded meanwhile."""
+    """SF -> packets that it forwarded during the measurement."""
     drops: Mapping[str, int]
-    """By SF: packets that it dropped meanwhile; only those SFs that dropped some."""
+    """SF -> packets that it dropped during the measurement; SFs without drops are left out."""
     unparsed: Mapping[str, int]
-    """By SFF: frames that its classifier could not parse, and dropped, meanwhile; only those SFFs
-    with some."""
+    """SFF -> frames that its classifier could not parse, and so dropped, during the measurement;
+    SFFs without such frames are left out."""
     noise: Mapping[str, Any]
     """What the machine did before, meanwhile and after: TrialRecord.noise."""
     clock: tuple[str, ...] = ()
-    """Why times that were measured by the wall clock are wrong; empty when it was not set."""
+    """Why times that were measured by the wall clock are wrong; empty when the clock was not
+    set."""
     services: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By service: how much its counters grew, until what was under way was finished, and what else
-    it has to say."""
+    """By service: how much its counters grew until it had finished what was under way, and its
+    notes."""
     unfinished: tuple[str, ...] = ()
-    """Why services doubt the trial."""
+    """Why services doubt the trial; empty if they do not."""
 
 
 def _health(run: RunContext, trial: PlannedTrial, deployment: Deployment) -> list[str]:
@@ -71,7 +73,8 @@ def _health(run: RunContext, trial: PlannedTrial, deployment: Deployment) -> lis
 
 
 def health(driver: Driver, deployment: Deployment) -> list[str]:
-    """What is wrong with the deployment now, a check that fails included; empty when healthy."""
+    """What is wrong with the deployment now; empty when it is healthy. A check that fails is a
+    problem too."""
     try:
         return driver.problems(deployment)
     except Exception as error:
@@ -81,8 +84,8 @@ def health(driver: Driver, deployment: Deployment) -> list[str]:
 def failed_attempt(
     run: RunContext, number: int, error: BaseException, deployment: Deployment | None
 ) -> FailedAttempt:
-    """The record of an attempt that failed with this error just now. The cause is looked for in the
-    chain first: a function that crashed is why a probe finds nobody."""
+    """Make the record of an attempt that has just failed with this error. The cause is looked for
+    in the chain first: when a probe gets no answer, the reason may be a function that crashed."""
     functions = () if deployment is None else _crashed(deployment)
     kind: FailureKind = "measurement"
     if functions:
@@ -96,7 +99,8 @@ def failed_attempt(
 
 
 def _crashed(deployment: Deployment) -> tuple[str, ...]:
-    """SFs that do not work any more. One that cannot be asked is not known to have crashed."""
+    """Names of SFs that do not work any more. An SF that cannot be asked is not among them, since
+    it is not known to have crashed."""
     found = []
     for function in deployment.functions:
         with suppress(Exception):
@@ -107,8 +111,8 @@ def _crashed(deployment: Deployment) -> tuple[str, ...]:
 
 def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_dir: Path) -> Attempt:
     """Measure once. Raises DeploymentError when the deployment or a service is not healthy before
-    or after it, MeasurementError when the measurement fails; whatever else a plug-in raises passes
-    through."""
+    or after it, and MeasurementError when the measurement fails. Any other error of a plug-in
+    passes through."""
     with run.timeline.phase("preparing"), run.interrupts.allowed:
         recovered = run.services.recover()
     for problem in recovered:
@@ -121,8 +125,8 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
     measurement = _Measurement(run, trial, probe, deployment, raw_dir)
     run.look_at_clock(None)
     started_s = time.monotonic()
-    # A chain that broke makes the numbers wrong, however many packets crossed it before; it is also
-    # the cause of other failures, so that it is reported first.
+    # The chain is checked before anything else is judged. If it broke, the numbers are wrong,
+    # however many packets crossed it before, and other failures are likely to follow from that.
     try:
         done = measurement.measure()
     except SfcperfError as error:
@@ -144,13 +148,14 @@ def attempt(run: RunContext, trial: PlannedTrial, deployment: Deployment, raw_di
 
 
 def _broken(unhealthy: list[str], *more: str) -> DeploymentError:
+    """The error for a chain that was healthy before the measurement and is not any more."""
     return DeploymentError("broke during the measurement: " + "; ".join([*unhealthy, *more]))
 
 
 @dataclass
 class _Measurement:
-    """Collects in `faults` what goes wrong as the probe and the monitors are stopped: one that
-    fails does not keep the next from being stopped."""
+    """Runs a probe and the monitors of one attempt. Errors in stopping them are collected in
+    `faults`, so that one that fails does not keep the next from being stopped."""
 
     run: RunContext
     trial: PlannedTrial
@@ -160,13 +165,14 @@ class _Measurement:
     faults: list[str] = field(default_factory=list)
 
     def measure(self) -> Attempt:
-        """Measure between two readings of the SFs' counters. What the probe sends while it prepares
-        counts neither there nor in the monitors' series."""
+        """Measure between two readings of the SFs' counters. Packets that the probe sends while it
+        prepares count neither in these nor in the monitors' series."""
         run, deployment = self.run, self.deployment
         with run.timeline.phase("preparing"):
             try:
                 with run.interrupts.allowed:
-                    # Before the probe starts anything: what runs now does not belong to this trial.
+                    # The watch looks before the probe starts anything: what runs now does not
+                    # belong to this trial.
                     watch = run.watch.trial(deployment)
                     self.probe.prepare(deployment, self.raw_dir)
                     run.services.begin_trial()
@@ -197,7 +203,7 @@ class _Measurement:
         )
 
     def _observe(self) -> tuple[ProbeResult, AttemptObservations]:
-        """The probe measures between the monitors."""
+        """Start the monitors, let the probe measure, and stop the monitors, the last one first."""
         monitors: list[Monitor] = []
         observed = AttemptObservations()
         try:
@@ -217,6 +223,7 @@ class _Measurement:
         return result, observed
 
     def _stop(self, name: str, action: Callable[[], T]) -> T | None:
+        """Call `action`; an error goes to `faults`, and the result is None then."""
         try:
             return action()
         except Exception as error:
@@ -225,8 +232,8 @@ class _Measurement:
 
 
 def impossible_time(result: ProbeResult, took_s: float) -> str:
-    """Why a latency is not that of a clock that only went on: no packet was on its way for longer
-    than the measurement took, or for less than no time. Empty when all are possible."""
+    """Say why a latency shows that a clock was set: no packet can travel for longer than the
+    measurement took, or for less than no time. Empty when all latencies are possible."""
     for sample in result.samples:
         longest = took_s * _PER_S.get(sample.unit, inf)
         if sample.unit in _PER_S and not 0 <= sample.value <= longest:
@@ -242,7 +249,8 @@ def _counters(deployment: Deployment) -> Counters:
 
 
 def _differences(before: Counters, after: Counters) -> tuple[dict[str, int], dict[str, int]]:
-    """Packets that each SF forwarded, and those that it dropped; SFs without drops are left out."""
+    """Packets that each SF forwarded between two readings, and packets that it dropped. The second
+    leaves out SFs without drops."""
     forwarded, dropped = {}, {}
     for name, counters in after.items():
         forwarded[name] = counters["forwarded"] - before[name]["forwarded"]
@@ -253,12 +261,12 @@ def _differences(before: Counters, after: Counters) -> tuple[dict[str, int], dic
 
 
 def _rose(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """How much each count grew; those that did not are left out."""
+    """How much each count grew; counts that did not grow are left out."""
     return {name: count - before[name] for name, count in after.items() if count > before[name]}
 
 
 def _check_crossed(forwarded: Mapping[str, int], expected: int) -> None:
-    """Raises DeploymentError unless the measured traffic went through every SF."""
+    """Raise DeploymentError unless every SF forwarded at least `expected` packets."""
     missing = [
         f"{name} forwarded {packets}" for name, packets in forwarded.items() if packets < expected
     ]

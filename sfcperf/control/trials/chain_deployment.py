@@ -17,15 +17,17 @@ from sfcperf.workflow.plan import TrialGroup
 
 @dataclass(frozen=True)
 class ProvenChain:
-    """A deployment that marked packets were observed to cross."""
+    """A deployed chain, of which marked packets have shown that they cross its functions as
+    requested."""
 
     deployment: Deployment
     facts: Mapping[str, Any]
-    """For TrialRecord.deployment."""
+    """What each trial's record says about the deployment (TrialRecord.deployment)."""
 
 
 class ChainDeployment:
-    """Deploys the scenario when a trial needs it, and removes it at the end of the trial group."""
+    """Deploys the scenario of a trial group when a trial needs it, and proves it. `remove` ends it
+    with the group."""
 
     def __init__(self, run: RunContext, group: TrialGroup) -> None:
         self._run = run
@@ -39,8 +41,8 @@ class ChainDeployment:
         return self._deployment
 
     def ensure(self) -> ProvenChain:
-        """Deploy and prove the chain, unless it is there. Raises DeploymentError, or what the
-        driver raised."""
+        """Return the proven chain; deploy and prove it first, unless it is there. Raises
+        DeploymentError, or what the driver raised."""
         if self._proven is None:
             run, scenario = self._run, self._group.scenario
             run.enter("deploying")
@@ -64,8 +66,8 @@ class ChainDeployment:
         return self._proven
 
     def remove(self) -> None:
-        """Tear down the deployment, if there is one. What cannot be removed now stays in the
-        journal and is tried again when the run ends, so that the run continues."""
+        """Tear down the deployment, if there is one. The run goes on if something cannot be
+        removed: it stays in the journal, and is tried again when the run ends."""
         deployment, self._deployment, self._proven = self._deployment, None, None
         if deployment is None:
             return
@@ -80,8 +82,10 @@ class ChainDeployment:
     def _facts(
         self, deployment: Deployment, proof: TraversalProof, evidence: str
     ) -> dict[str, Any]:
+        """What the record of each trial says about the deployment."""
         seen = proof.forward + proof.reverse
-        # Without an SPI in what was observed, the infrastructure chains by other means than NSH.
+        # If packets were seen at SFs and none had an SPI, the infrastructure chains by other means
+        # than NSH.
         has_nsh = not seen or any(hop.spi is not None for hop in seen)
         return {
             "id": deployment.id,
@@ -92,14 +96,14 @@ class ChainDeployment:
         }
 
     def _keep_evidence(self, deployment: Deployment, proof: TraversalProof) -> str:
-        """Write what was observed beside the trials' raw output; returns the path within the run
+        """Write what the proof observed to a file of the run folder; return its path within that
         folder."""
         group, run_folder = self._group, self._run.store.folder
         self._run.store.check_not_moved()
         folder = run_folder / "raw" / "traversal"
         folder.mkdir(parents=True, exist_ok=True)
         prefix = f"{'w' if group.warmup else 'r'}{group.round:03d}-{group.scenario.id}"
-        # Earlier attempts and sessions keep theirs.
+        # Files of earlier attempts and sessions stay.
         number = 1
         while (file := folder / f"{prefix}-{number}.json").exists():
             number += 1

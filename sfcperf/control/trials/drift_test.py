@@ -1,4 +1,4 @@
-"""Drift test: is a reading of the sentinel farther from the others than chance explains?"""
+"""Drift test: is a reading of the sentinel farther from earlier ones than chance explains?"""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from statistics import median, stdev
 from sfcperf.analysis.statistics import t_quantile
 
 CONFIDENCE = 0.99
-"""Where only chance decides, one quiet reading in a hundred is farther than allowed."""
+"""Where only chance decides, one reading in a hundred of a quiet machine is farther than
+allowed."""
 
 
 @dataclass(frozen=True)
 class DriftTest:
-    """A reading compared with those before it."""
+    """Result of comparing a reading with those before it."""
 
     reference: float | None
     """Median of the good readings before it; None when there is none."""
     change_ratio: float | None
-    """From the reference."""
+    """How far the reading is from the reference, as a ratio of it; None if there is no reference,
+    or if it is 0."""
     allowed_ratio: float | None
-    """None while there are too few readings before it to compare with."""
+    """How far the reading may be from the reference, as a ratio of it; None while there are too few
+    readings before it to compare with."""
 
     @property
     def departed(self) -> bool:
-        """Whether it is farther than allowed, in either direction."""
+        """Whether the reading is farther from the reference than allowed, in either direction."""
         return (
             self.change_ratio is not None
             and self.allowed_ratio is not None
@@ -37,11 +40,11 @@ class DriftTest:
 def drift_test(value: float, earlier: Sequence[float], least: int, max_change: float) -> DriftTest:
     """Compare a reading with the good ones before it, of which there must be `least`.
 
-    Allowed is `max_change` (a ratio), or how far chance takes a further reading if that is more:
-    the two-sided prediction interval t(n-1) * s * sqrt(1 + pi / 2n) around the median of n
-    readings, whose own variance is pi/2 times that of a mean (Hahn, Meeker: Statistical Intervals,
-    section 4.7; Kendall, Stuart: The Advanced Theory of Statistics, vol. 1, section 10.11). So a
-    sentinel with large scatter marks nothing that its scatter alone explains.
+    The reading may differ by `max_change` (a ratio), or by what chance explains if that is more.
+    Chance is the two-sided prediction interval t(n-1) * s * sqrt(1 + pi / 2n) around the median of
+    n readings; the variance of a median is pi/2 times that of a mean (Hahn, Meeker: Statistical
+    Intervals, section 4.7; Kendall, Stuart: The Advanced Theory of Statistics, vol. 1, section
+    10.11). So a sentinel with large scatter does not depart by its scatter alone.
     """
     if not earlier:
         return DriftTest(None, None, None)

@@ -26,30 +26,31 @@ from sfcperf.workflow.model import NoiseGate
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 _FAILED_ATTEMPTS = "failed-attempts.jsonl"
-"""In a trial's raw folder: a line per failed attempt, as in its record."""
+"""File in a trial's raw folder with a line per failed attempt, as in the trial's record."""
 
 
 @dataclass
 class _Attempts:
-    """The attempts at one trial so far."""
+    """Counts the attempts at one trial, and keeps what is known about them until the trial is
+    recorded."""
 
     count: int = 0
     failed: list[FailedAttempt] = field(default_factory=list)
     of_group: list[str] = field(default_factory=list)
-    """Why the chain could not be deployed for trials before this one."""
+    """Why the chain could not be deployed for earlier trials of the group."""
     started_at: str = ""
     started_s: float = 0.0
-    """By the monotonic clock."""
+    """Start of the attempt by the monotonic clock, seconds."""
     deployment: Mapping[str, Any] = field(default_factory=dict)
     are_over: bool = False
-    """No further one can succeed."""
+    """Whether no further attempt can succeed."""
 
     def starts(self) -> None:
-        """An attempt begins."""
+        """Take the time at which an attempt begins."""
         self.started_at, self.started_s = utc_now(), monotonic()
 
     def reasons(self) -> tuple[str, ...]:
-        """Why there is no result, a line for each failed attempt."""
+        """Why the trial has no result: a line for each failed attempt, then those of the group."""
         own = (f"attempt {failed.attempt}: {failed.reason}" for failed in self.failed)
         return (*own, *self.of_group)
 
@@ -82,6 +83,7 @@ class TrialGroupRunner:
                 self._chain.remove()
 
     def _traced_trial(self, trial: PlannedTrial) -> TrialRecord:
+        """Run a trial as a part of the timeline, which a trace shows with its status."""
         self._run.interrupts.check()
         about = {"sfcperf.trial_id": trial.trial_id, "sfcperf.probe": trial.probe.probe}
         with self._run.timeline.part(f"trial {trial.probe.label}", about) as span:
@@ -93,8 +95,9 @@ class TrialGroupRunner:
         return record
 
     def _trial(self, trial: PlannedTrial) -> TrialRecord:
+        """Try a trial until an attempt succeeds or no more is allowed, and record it."""
         folder = self._store.raw(trial.trial_id)
-        # Each session has warm-up trials, and records of their own.
+        # Each session has warm-up trials of its own: attempts of earlier sessions do not count.
         earlier = [] if trial.warmup else _failed_before(folder / _FAILED_ATTEMPTS)
         _remove_unfinished(folder, earlier)
         tries = _Attempts(count=len(earlier), failed=[*earlier])
@@ -111,25 +114,25 @@ class TrialGroupRunner:
         return self._record(trial, tries, None)
 
     def _try(self, trial: PlannedTrial, tries: _Attempts, folder: Path) -> Attempt | None:
-        """One attempt; None when it failed, with the reason in `tries`."""
+        """Make one attempt. None: it failed, and `tries` has the reason."""
         chain = self._ensure_chain(trial, tries, folder)
         if chain is None:
             return None
         tries.deployment = chain.facts
-        # The attempt's own time: deployment and proof are not part of it.
+        # The attempt begins here: deployment and proof are not part of its time.
         tries.starts()
         self._run.enter("measuring")
         try:
             done = attempt(self._run, trial, chain.deployment, folder)
-            # What cannot be written (a sample that is not a number, notes that are not JSON) is not
-            # a result: the attempt fails here, before its record would be refused.
+            # Convert the result as for the record, and drop that. A result that cannot be written
+            # (a sample that is not a number, notes that are not JSON) fails the attempt here.
             record = _record(trial, tries, done, self._gate)
             trial_document(record)
             TELEMETRY.table(record, done.observed.observations)
             FLOWS.table(record, done.observed.flows)
             return done
         except Exception as error:
-            # Without its folder, no attempt can succeed, and none is to be blamed.
+            # If the run folder is gone, this raises: then the attempt is not to blame.
             self._store.check_not_moved()
             self._note(
                 trial, failed_attempt(self._run, tries.count, error, chain.deployment), tries
@@ -142,8 +145,9 @@ class TrialGroupRunner:
         return None
 
     def _note(self, trial: PlannedTrial, failed: FailedAttempt, tries: _Attempts) -> None:
-        """Keep it on disk: a run that is killed in the next attempt forgets it otherwise. Warm-up
-        trials are not part of the results; what failed in them is a problem of the run."""
+        """Keep a failed attempt, also on disk: a run that is killed in the next attempt would
+        forget it. Warm-up trials are not part of the results, so what failed in one is noted as a
+        problem of the run."""
         tries.failed.append(failed)
         line = json.dumps({"schema_version": SCHEMA_VERSION, **asdict(failed)})
         jsonl.append(self._store.raw(trial.trial_id) / _FAILED_ATTEMPTS, line)
@@ -153,8 +157,8 @@ class TrialGroupRunner:
     def _ensure_chain(
         self, trial: PlannedTrial, tries: _Attempts, folder: Path
     ) -> ProvenChain | None:
-        """The proven deployment; None when there is none. Failures count for the whole group: a
-        chain that cannot be built is not tried again for each of its trials."""
+        """Return the proven chain; None when it cannot be had. Failures count for the whole group:
+        a chain that cannot be built is not tried again for each trial of the group."""
         if len(self._failed_deployments) >= self._tries_allowed:
             tries.of_group += self._failed_deployments
             return None
@@ -170,7 +174,7 @@ class TrialGroupRunner:
             return None
 
     def _record(self, trial: PlannedTrial, tries: _Attempts, done: Attempt | None) -> TrialRecord:
-        """Record the trial: from now on it is done, and no resumed run repeats it."""
+        """Record the trial. From now on it is done, and no resumed run repeats it."""
         record = _record(trial, tries, done, self._gate)
         if done is not None and not trial.warmup:
             self._store.write_trial_telemetry(record, done.observed.observations)
@@ -183,14 +187,15 @@ class TrialGroupRunner:
 
 
 def _failed_before(file: Path) -> list[FailedAttempt]:
-    """The attempts that failed before the run was killed in a later one."""
+    """Read the attempts that failed before the run was killed in a later one."""
     jsonl.cut_incomplete_line(file)
     rows = jsonl.read(file)
     return [read_record(FailedAttempt, row, f"{file}:{line}") for line, row in rows]
 
 
 def _remove_unfinished(folder: Path, earlier: Sequence[FailedAttempt]) -> None:
-    """Remove what belongs to the unfinished attempt of a killed run: the trial has no record."""
+    """Remove what the unfinished attempt of a killed run left in the trial's folder. Failed
+    attempts in `earlier` keep their folders."""
     kept = {f"attempt-{failed.attempt}" for failed in earlier}
     kept |= {_FAILED_ATTEMPTS} if earlier else set()
     for path in folder.iterdir():
@@ -205,6 +210,7 @@ def _remove_unfinished(folder: Path, earlier: Sequence[FailedAttempt]) -> None:
 def _record(
     trial: PlannedTrial, tries: _Attempts, done: Attempt | None, gate: NoiseGate | None
 ) -> TrialRecord:
+    """Make the record of a trial from its attempts. `done` None: all of them failed."""
     status: Literal["valid", "untrusted", "failed"] = "failed"
     reasons = tries.reasons()
     notes: dict[str, Any] = {}

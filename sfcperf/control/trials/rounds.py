@@ -1,4 +1,4 @@
-"""Rounds: warm-up, planned rounds, and further ones until each scenario may stop."""
+"""Rounds: measures warm-up, planned rounds, and further rounds until each scenario may stop."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sfcperf.workflow.plan import TrialGroup, trial_group_s, trial_groups, warmu
 
 
 class Rounds:
-    """Measures in an order that follows from the workflow and the recorded trials alone, so that a
-    resumed run continues exactly as the dead one would have."""
+    """Measures the trials of a run. Their order follows from the workflow and the recorded trials
+    alone, so a resumed run continues exactly as the dead one would have."""
 
     def __init__(self, run: RunContext, workflow: Workflow) -> None:
         self._run = run
@@ -54,9 +54,9 @@ class Rounds:
         return self._measured
 
     def planned(self) -> tuple[int, int, float]:
-        """Number of planned trials (warm-up included, further rounds and reruns not), of those
-        that are recorded already or need no warm-up any more, and the estimated time of the others,
-        seconds."""
+        """Return three numbers for the display. First: the planned trials, with this session's
+        warm-up if it needs one; further rounds and reruns are left out. Second: how many of them
+        are recorded. Third: the estimated time of the others, seconds."""
         design = self._workflow.design
         total, done = self._progress.planned()
         if done == total:
@@ -67,11 +67,13 @@ class Rounds:
         return total + design.warmup_rounds * total // design.rounds, done, planned_s
 
     def _tell_more(self, groups: Sequence[TrialGroup]) -> None:
+        """Tell the display that the plan has grown by these groups."""
         trials = sum(len(group.trials) for group in groups)
         self._run.listener.more_trials(trials, _time_s(groups))
 
     def _measure(self, number: int, todo: Sequence[TrialGroup], active: Sequence[str]) -> None:
-        """Measure in blocks; the sentinel closes each, also the block of a killed session."""
+        """Measure the groups of a round in blocks. The sentinel is read after each block, and
+        before the first one if a killed session left trials without a reading."""
         size = max(1, len(todo))
         if (sentinel := self._workflow.design.sentinel) is not None:
             # Variants that are compared with each other share a block.
@@ -88,13 +90,15 @@ class Rounds:
         self._close(number)
 
     def _close(self, number: int) -> None:
+        """Read the sentinel, if there is one and trials have been measured since it was last
+        read."""
         unread = self._unread(number)
         if self._sentinel is not None and unread and self._sentinel.close(number, unread).marks:
-            # Trials that counted do not any more.
+            # The reading has marked the trials of its block: they do not count any more.
             self._progress = ProgressState(self._workflow, self._run.store.trials())
 
     def _unread(self, number: int) -> list[str]:
-        """Trials of a round since the last reading of the sentinel."""
+        """Ids of the trials of a round that no reading of the sentinel covers yet."""
         if self._sentinel is None:
             return []
         read = self._sentinel.read_trials
@@ -102,7 +106,8 @@ class Rounds:
         return [r.trial_id for r in records if r.round == number and r.trial_id not in read]
 
     def _rerun(self, number: int, active: Sequence[str]) -> None:
-        """Run again what the gate distrusts, until nothing is left or the budget is used up."""
+        """Run again the trials that the gate distrusts, until none is left or the budget is used
+        up."""
         if self._gate is None:
             return
         while wanted := self._progress.due(number):
@@ -113,6 +118,7 @@ class Rounds:
             self._measure(number, groups, active)
 
     def _account(self) -> dict[str, object]:
+        """The noise gate's summary for run.json; empty without a gate."""
         if self._gate is None:
             return {}
         total, _ = self._progress.planned()
@@ -120,7 +126,8 @@ class Rounds:
         return {"noise": noise_gate.account(self._progress.records, readings, self._gate, total)}
 
     def _warm_up(self, active: Iterable[str]) -> None:
-        """Once per session: caches, frequencies and page tables are cold again after a crash."""
+        """Run the warm-up trials, once per session: after a crash, caches, CPU frequencies and page
+        tables are cold again."""
         if self._warm:
             return
         self._warm = True
@@ -131,6 +138,7 @@ class Rounds:
             self._sentinel.calibrate()
 
     def _run_group(self, group: TrialGroup) -> list[TrialRecord]:
+        """Run one group as a part of its round in the timeline."""
         max_retries = self._workflow.design.max_retries
         name = f"{'warm-up' if group.warmup else 'round'} {group.round}"
         attributes = {"sfcperf.round": group.round, "sfcperf.warmup": group.warmup}
@@ -139,4 +147,5 @@ class Rounds:
 
 
 def _time_s(groups: Iterable[TrialGroup]) -> float:
+    """Estimated time of these groups, seconds."""
     return sum(map(trial_group_s, groups))

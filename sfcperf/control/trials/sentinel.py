@@ -1,4 +1,5 @@
-"""Sentinel: a chain without functions, whose changes are those of the machine."""
+"""Sentinel: a chain without functions, measured between the trials. If its values change, the
+machine has changed."""
 
 from __future__ import annotations
 
@@ -19,11 +20,13 @@ from sfcperf.workflow.model import Scenario, SentinelSpec
 from sfcperf.workflow.plan import PlannedTrial, TrialGroup
 
 LOOKS = 3
-"""Further readings after one that departed, to see whether the machine is quiet again."""
+"""How many further readings are made after one that departed, to see whether the machine is quiet
+again."""
 
 
 class Sentinel:
-    """Reads between blocks; its readings are on disk before the run continues."""
+    """Measures the sentinel's chain between blocks of trials. Each reading is on disk before the
+    run continues."""
 
     def __init__(
         self, run: RunContext, spec: SentinelSpec, scenario: Scenario, settle_s: float
@@ -36,11 +39,12 @@ class Sentinel:
 
     @property
     def read_trials(self) -> set[str]:
-        """Trials that a reading covers."""
+        """Ids of the trials that a reading covers."""
         return {trial for reading in self._readings for trial in reading.block}
 
     def calibrate(self) -> None:
-        """Take the first readings, once per run: `calibration` good ones, unless as many fail."""
+        """Take the first readings, once per run, until `calibration` of them are good; at most
+        twice as many are taken."""
         wanted = self._spec.calibration
         calibrations = [reading for reading in self._readings if reading.round == 0]
         for number in range(len(calibrations) + 1, 2 * wanted + 1):
@@ -49,8 +53,8 @@ class Sentinel:
             calibrations.append(self._read(f"c{number:03d}", 0, ()))
 
     def close(self, round_number: int, block: Sequence[str]) -> Reading:
-        """Read after a block of trials. If the reading departs, read again after longer and longer
-        pauses, until the machine is quiet, LOOKS times at most."""
+        """Read the sentinel after a block of trials, and return that reading. If it departs, read
+        again after longer and longer pauses until the machine is quiet, LOOKS times at most."""
         blocks = {r.reading_id.partition(".")[0] for r in self._readings if r.round == round_number}
         name = f"r{round_number:03d}-b{len(blocks) + 1:03d}"
         first = self._read(name, round_number, tuple(block))
@@ -63,6 +67,8 @@ class Sentinel:
         return first
 
     def _read(self, reading_id: str, round_number: int, block: tuple[str, ...]) -> Reading:
+        """Measure, and write the reading to disk. `marks` says why the trials of its block are not
+        trusted; it is empty if they are, or if there is no block."""
         before = self._readings[-1] if self._readings else None
         reading = self._measured(reading_id, round_number)
         if reading.departed:
@@ -79,7 +85,7 @@ class Sentinel:
         return reading
 
     def _measured(self, reading_id: str, round_number: int) -> Reading:
-        """A reading without its block."""
+        """Measure the sentinel, compared with the good readings before; the block is left empty."""
         trial = PlannedTrial(reading_id, self._scenario, self._spec.probe, round_number, False)
         folder = self._run.store.raw(f"sentinel/{reading_id}/attempt-1")
         chain = ChainDeployment(
@@ -132,7 +138,7 @@ class Sentinel:
 
 
 def settle(run: RunContext, seconds: float) -> None:
-    """Wait until the machine may have calmed down; a signal ends the wait."""
+    """Wait for the machine to calm down; a signal ends the wait."""
     with run.timeline.phase("settling"), run.interrupts.allowed:
         waiting.sleep(seconds)
 

@@ -1,4 +1,5 @@
-"""What a program of this machine needs to run elsewhere: its shared libraries and its loader."""
+"""Finds what a program of this machine needs to run elsewhere: its shared libraries and its
+loader."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ _LOADER = re.compile(r"^\s*(/\S+) \(0x[0-9a-f]+\)$")
 
 @dataclass(frozen=True)
 class Companions:
-    """Files that a program opens by itself."""
+    """Files that a program opens itself at run time, so that ldd does not list them."""
 
     patterns: tuple[str, ...]
-    """Absolute, with wildcards; all of them in one folder."""
+    """Absolute paths with wildcards; all of them are in one folder."""
     variable: str
-    """Environment variable that says where that is; empty: they are beside the program."""
+    """Environment variable that tells the program that folder; empty: it looks beside itself."""
 
 
 _NO_COMPANIONS = Companions((), "")
@@ -49,16 +50,17 @@ class Closure:
     name: str
     program: Path
     loader: Path | None
-    """None: statically linked."""
+    """Dynamic loader; None: the program is statically linked."""
     libraries: tuple[tuple[str, Path], ...]
-    """Name by which each is looked for -> file."""
+    """Name by which the program looks for each library, and its file."""
     companions: tuple[Path, ...] = ()
     variable: str = ""
-    """Environment variable that says where the companions are."""
+    """Environment variable that tells the program where the companions are; empty: there is
+    none."""
 
 
 def closure(name: str) -> Closure:
-    """The tool `name` of this machine with what it needs.
+    """Find the tool `name` of this machine, and the files that it needs.
 
     Raises EnvironmentLacks when it is not installed here, is a script, or lacks a library.
     """
@@ -83,7 +85,8 @@ def closure(name: str) -> Closure:
 
 
 def parse_ldd(name: str, text: str) -> tuple[Path | None, tuple[tuple[str, Path], ...]]:
-    """Loader and libraries from what `ldd` prints; no loader: statically linked."""
+    """Read loader and libraries from what `ldd` prints. Loader None: the program is statically
+    linked. Raises EnvironmentLacks when a library is not found."""
     loader = None
     libraries = []
     for line in text.splitlines():
@@ -98,7 +101,7 @@ def parse_ldd(name: str, text: str) -> tuple[Path | None, tuple[tuple[str, Path]
 
 @cache
 def _ldd(path: Path, changed_ns: int) -> str:
-    """What ldd prints; `changed_ns` tells another version of the file."""
+    """Return what ldd prints. `changed_ns` only makes the cache miss after the file has changed."""
     del changed_ns
     done = subprocess.run(
         ["ldd", str(path)],
@@ -109,5 +112,5 @@ def _ldd(path: Path, changed_ns: int) -> str:
         check=False,
         env=without_secrets(),
     )
-    # Of a static program it says so, with exit status 1.
+    # ldd exits with status 1 for a static program, which is no error here.
     return done.stdout

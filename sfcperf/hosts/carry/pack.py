@@ -1,7 +1,9 @@
-"""Programs and their libraries as one archive, named by content, so that none is copied twice.
+"""Packs programs and their libraries into one archive. Files are named by their content, so that
+none is copied twice.
 
-On the host, below WORKDIR/carried: `objects/DIGEST-NAME` are the files; `trees/DIGEST/` names those
-of one program by links, as its loader looks for them. WORKDIR/bin has a small script per program.
+On the host, `WORKDIR/carried/objects/DIGEST-NAME` are the files. `WORKDIR/carried/trees/DIGEST/`
+has links to the files of one program, with the names that its loader looks for. WORKDIR/bin has a
+small script per program.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from pathlib import Path
 from sfcperf.hosts.carry.closure import Closure
 
 _FAST = 1
-"""Level of compression: an emulated guest unpacks for longer than the network takes."""
+"""Level of compression. An emulated guest takes longer to unpack than the network takes to
+transfer."""
 
 
 @dataclass(frozen=True)
 class ProgramTree:
-    """One program as it will be found on the host."""
+    """The files of one program, and the links to them, as they will be on the host."""
 
     closure: Closure
     objects: dict[str, Path]
@@ -34,17 +37,18 @@ class ProgramTree:
 
     @property
     def digest(self) -> str:
-        """Names the contents."""
+        """Digest of names and contents, which names the tree on the host."""
         text = "\n".join(f"{name} {self.links[name]}" for name in sorted(self.links))
         return hashlib.sha256(f"{self.closure.name}\n{text}".encode()).hexdigest()[:16]
 
     def script(self, carried: str) -> str:
-        """What WORKDIR/bin/NAME is; `carried` is WORKDIR/carried."""
+        """Text of the script WORKDIR/bin/NAME, which starts the program; `carried` is
+        WORKDIR/carried."""
         tree = f"{carried}/trees/{self.digest}"
         name, variable = self.closure.name, self.closure.variable
         setting = f"{variable}={shlex.quote(f'{tree}/companions')} " if variable else ""
         if self.closure.companions and not variable:
-            name = f"{tree}/companions/{name}"  # it looks for them where it believes to be
+            name = f"{tree}/companions/{name}"  # it looks for them beside its argv[0]
         if self.closure.loader is None:
             return f'#!/bin/sh\n{setting}exec {shlex.quote(f"{tree}/program")} "$@"\n'
         words = [f"{tree}/run/{self.closure.name}", "--library-path", f"{tree}/lib"]
@@ -53,14 +57,14 @@ class ProgramTree:
 
 
 def tree(closure: Closure) -> ProgramTree:
-    """Names the files of a program by their contents."""
+    """Make the tree of a program: name its files by their contents, and link to them."""
     loader = () if closure.loader is None else (closure.loader,)
     libraries = (path for _, path in closure.libraries)
     files = (closure.program, *loader, *libraries, *closure.companions)
     named = {path: f"{_digest(path, path.stat().st_mtime_ns)}-{path.name}" for path in files}
     links = {"program": named[closure.program]}
     if closure.loader is not None:
-        # The name by which the loader is executed is the process's: what `ps` and `top` show.
+        # `ps` and `top` show the name by which the loader is executed: so it gets the program's.
         links[f"run/{closure.name}"] = named[closure.loader]
     links |= {f"lib/{soname}": named[path] for soname, path in closure.libraries}
     links |= {f"companions/{path.name}": named[path] for path in closure.companions}
@@ -68,7 +72,8 @@ def tree(closure: Closure) -> ProgramTree:
 
 
 def archive(trees: Iterable[ProgramTree], present: frozenset[str], carried: str) -> bytes:
-    """A tar archive, compressed: objects but those `present`, trees, and the scripts in `bin`."""
+    """Pack into a compressed tar archive: the objects except those in `present`, the trees, and the
+    scripts for `bin`."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=_FAST, mtime=0) as compressed,
@@ -98,6 +103,7 @@ def _add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
 
 @cache
 def _digest(path: Path, changed_ns: int) -> str:
-    """Of a file's contents; `changed_ns` tells another version of the file."""
+    """Return a digest of the file's contents. `changed_ns` only makes the cache miss after the file
+    has changed."""
     del changed_ns
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

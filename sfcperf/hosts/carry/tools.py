@@ -1,4 +1,5 @@
-"""Carrying tools to a host that lacks them, or has only busybox's, which print other things."""
+"""Carries tools to a host that lacks them, or that has only busybox's, whose output is
+different."""
 
 from __future__ import annotations
 
@@ -12,18 +13,20 @@ from sfcperf.hosts.carry.closure import closure
 from sfcperf.hosts.carry.pack import ProgramTree, archive, tree
 
 _MEMORY_LEFT_BYTES = 12 << 20
-"""Kept free on hosts whose files are in memory, as those of small VMs often are: the tools have to
-run as well."""
+"""Memory that stays free on a host whose files are in memory, as those of small VMs often are: the
+tools have to run as well."""
 
 _IN_MEMORY = frozenset({"1021994", "858458f6"})
-"""Types of file systems: tmpfs, ramfs; see statfs(2)."""
+"""Numbers of file-system types that are in memory, as stat prints them: tmpfs, ramfs; see
+statfs(2)."""
 
 _COMMAND_TIMEOUT_S = 30.0
 _COPY_TIMEOUT_S = 60.0
 _SLOWEST_BYTES_PER_S = 100_000
 _MIB = 1 << 20
 
-# Tools of which several makes exist: option that names the make, word of the make that is read.
+# Tools of which several makes exist -> the option that prints the make, and a word that is in the
+# answer of the make whose output we can read.
 _MAKES: Mapping[str, tuple[str, str]] = {
     "ip": ("-V", "iproute2"),
     "ping": ("-V", "iputils"),
@@ -31,6 +34,7 @@ _MAKES: Mapping[str, tuple[str, str]] = {
     "tc": ("-V", "iproute2"),
 }
 
+# Prints the CPU architecture, and for each tool its name and path; no path: the host lacks it.
 # $1: WORKDIR; then NAME OPTION WORD for each tool, `-` where there is none.
 _FIND = """\
 workdir=$1; shift
@@ -57,7 +61,7 @@ while [ $# -gt 0 ]; do
 done
 """
 
-# $1: WORKDIR; then files. Prints what room there is (see Room), and which files are there.
+# Prints the free space (see FreeSpace), and which of the files exist. $1: WORKDIR; then files.
 _WHICH = """\
 workdir=$1; shift
 mkdir -p "$workdir"
@@ -67,7 +71,8 @@ for file; do [ -e "$file" ] && echo "${file##*/}"; done
 true
 """
 
-# $1: WORKDIR. Objects are moved into place whole; a script is there when all it needs is.
+# Unpacks an archive from standard input. Objects are moved into place whole, and scripts last, so
+# that a script is there only when all that it needs is. $1: WORKDIR.
 _UNPACK = """\
 set -e
 part=$1/carried/.part-$$
@@ -85,7 +90,8 @@ for file in bin/*; do
 done
 """
 
-# $1: WORKDIR; then trees. Says which of them this kernel or file system does not let run.
+# Prints why a program cannot run with this kernel or file system, and exits with 1; prints nothing
+# if all can. $1: WORKDIR; then trees.
 _CHECK = """\
 workdir=$1; shift
 for tree; do
@@ -104,14 +110,15 @@ class FreeSpace:
 
     memory_bytes: int
     disk_bytes: int | None
-    """None: the file system has no limit of its own."""
+    """Free bytes of the file system; None: it has no limit of its own, as a ramfs."""
     in_memory: bool
     """Whether the file system is in memory."""
 
     @classmethod
     def of(cls, memory: str, disk: str) -> FreeSpace:
-        """From the line `MemAvailable` of /proc/meminfo, and free blocks, all blocks, bytes of a
-        block and type of the file system, as `stat -f -c "%a %b %S %t"` prints them."""
+        """Read the free space from two lines: `MemAvailable` of /proc/meminfo; and free blocks, all
+        blocks, bytes per block and type of the file system, as `stat -f -c "%a %b %S %t"` prints
+        them."""
         free, total, block_bytes, kind = disk.split()
         limit = int(free) * int(block_bytes) if int(total) > 0 else None
         in_memory = limit is None or kind.lower() in _IN_MEMORY
@@ -119,7 +126,7 @@ class FreeSpace:
 
     @property
     def usable_bytes(self) -> int:
-        """How much may be copied there."""
+        """How many bytes may be copied there."""
         limits = [] if self.disk_bytes is None else [self.disk_bytes]
         if self.in_memory:
             limits.append(self.memory_bytes - _MEMORY_LEFT_BYTES)
@@ -127,12 +134,12 @@ class FreeSpace:
 
 
 def equip(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
-    """Make sure that the host finds each of `tools` by its name, and not an applet of busybox.
+    """Make sure that the host finds each of `tools` by its name, and not as an applet of busybox.
 
-    What is missing there, or is an applet of busybox, is copied from this machine to the host's
-    workdir with its shared libraries; a second call copies nothing. Gives the names of those that
-    are this machine's. Raises DeploymentError when the host has another CPU architecture or cannot
-    execute what is copied, EnvironmentLacks when this machine has not got a tool either.
+    A tool that is missing there, or is an applet of busybox, is copied from this machine to the
+    host's workdir with its shared libraries; a second call copies nothing. Returns the names of the
+    tools that are this machine's. Raises DeploymentError when the host has another CPU architecture
+    or cannot execute the copies, EnvironmentLacks when this machine lacks a tool as well.
     """
     machine, absent = missing(host, tools)
     if absent:
@@ -142,8 +149,8 @@ def equip(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
 
 
 def missing(host: Host, tools: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """CPU architecture of the host as `uname -m` says it, and which of `tools` it has not got by
-    itself, or only as applets of busybox or of another make."""
+    """Return the host's CPU architecture (`uname -m`), and those of `tools` that it lacks. Applets
+    of busybox and tools of another make count as lacking."""
     names = sorted(set(tools))
     if not names:
         return "", ()
@@ -165,6 +172,8 @@ def _refuse_other_machine(host: Host, machine: str, absent: tuple[str, ...]) -> 
 
 
 def _carry(host: Host, trees: list[ProgramTree]) -> None:
+    """Copy what the host does not have yet of these trees, and check that the programs run
+    there."""
     carried = f"{host.workdir}/carried"
     wanted = [f"{carried}/objects/{name}" for each in trees for name in each.objects]
     wanted += [f"{carried}/trees/{each.digest}" for each in trees]
@@ -186,7 +195,8 @@ def _carry(host: Host, trees: list[ProgramTree]) -> None:
 def _refuse_too_small(
     host: Host, room: FreeSpace, trees: list[ProgramTree], there: frozenset[str]
 ) -> None:
-    """A guest that runs out of memory kills its SSH server first, and nobody sees why."""
+    """Raise DeploymentError when the host has no room for the trees. A guest that runs out of
+    memory kills its SSH server first, and nobody would see why."""
     objects = {name: path for each in trees for name, path in each.objects.items()}
     needed = sum(path.stat().st_size for name, path in objects.items() if name not in there)
     if needed > room.usable_bytes:
@@ -200,6 +210,7 @@ def _refuse_too_small(
 
 
 def _check(host: Host, folders: list[str]) -> None:
+    """Raise DeploymentError if the host cannot run the programs of these trees."""
     argv = ["sh", "-c", _CHECK, "sh", str(host.workdir), *folders]
     done = host.run(argv, timeout_s=_COMMAND_TIMEOUT_S, check=False)
     if done.returncode != 0:

@@ -1,4 +1,5 @@
-"""How a host is reached by SSH, and a connection to it: key, pinned host keys, jump host."""
+"""SshAccess: how a host is reached by SSH; `connect` logs in there, with our key and pinned host
+keys."""
 
 from __future__ import annotations
 
@@ -19,17 +20,19 @@ _KEEPALIVE_S = 10
 _KEEPALIVES_MISSED = 3
 _MOST_KEY_BYTES = 1 << 16
 
-# Curve25519 costs an emulated guest least; what else the library trusts follows.
+# Curve25519 comes first, since it costs an emulated guest least. `^` puts it before the other
+# algorithms that the library trusts.
 _KEY_EXCHANGE = "^curve25519-sha256,curve25519-sha256@libssh.org"
 _SIGNATURES = {"ssh-rsa": "rsa-sha2-512,rsa-sha2-256"}
 
 
 class Unreachable(MeasurementError):
-    """The server does not answer, or refuses the login; both may change in a moment."""
+    """The server does not answer, or refuses the login. Both may change in a moment, so a caller
+    may try again."""
 
 
 class LoginRefused(Unreachable):
-    """Our key is not accepted: of a machine that boots, not yet."""
+    """The server does not accept our key. A machine that boots may accept it later."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,10 @@ class SshAccess:
     key: Path
     """Private key, of OpenSSH format, without passphrase."""
     host_keys: tuple[str, ...]
-    """Public keys that the host may show, as `ssh-ed25519 AAAA...`; any other is refused."""
+    """Pinned keys: public keys that the host may show, as `ssh-ed25519 AAAA...`. Any other is
+    refused."""
     user: str = "root"
-    """Who is not root needs `sudo` without password."""
+    """A user other than root needs `sudo` without a password."""
     port: int = 22
 
     def __str__(self) -> str:
@@ -66,7 +70,7 @@ class SshAccess:
             ) from error
 
     def private_key(self) -> SSHKey:
-        """Raises InputError when there is none in the file."""
+        """Read our private key. Raises InputError when the file has none."""
         import asyncssh
 
         what = f"the private key for {self}"
@@ -85,9 +89,9 @@ class SshAccess:
 async def knock(
     address: str, port: int, timeout_s: float, tunnel: SSHClientConnection | None = None
 ) -> None:
-    """Return when somebody listens there, seen through `tunnel` when there is one. Raises OSError
-    (TimeoutError too): a SYN that was lost while a machine booted would be repeated late, so a
-    patient connection comes later than one that is tried again."""
+    """Return when somebody listens at the address, seen through `tunnel` if there is one. Raises
+    OSError (also TimeoutError). Call it again and again with a short timeout: a SYN that is lost
+    while a machine boots is repeated late, so one patient attempt would connect later."""
     import asyncssh
 
     async with asyncio.timeout(timeout_s):
@@ -95,7 +99,7 @@ async def knock(
             _, writer = await asyncio.open_connection(address, port)
             writer.close()
             return
-        # One that is answered after the time is over is closed all the same.
+        # A connection that opens after the time is over is closed too, by the callback.
         opening = asyncio.ensure_future(tunnel.open_connection(address, port))
         opening.add_done_callback(_close)
         try:
@@ -112,10 +116,10 @@ def _close(opened: asyncio.Future[Any]) -> None:
 async def connect(
     access: SshAccess, tunnel: SSHClientConnection | None = None
 ) -> SSHClientConnection:
-    """Log in, through `tunnel` (a connection to the jump host) when there is one.
+    """Log in, through `tunnel` (a connection to the jump host) if there is one.
 
-    Raises Unreachable when nobody answers or the key is not accepted, InputError when there is no
-    key in its file, DeploymentError when the host key is another one than those pinned.
+    Raises Unreachable when nobody answers or the key is not accepted, InputError when our key
+    cannot be read, DeploymentError when the host shows a key that is not pinned.
     """
     import asyncssh
 
@@ -123,6 +127,8 @@ async def connect(
     offered: list[SSHKey] = []
 
     class Judge(asyncssh.SSHClient):
+        """Accepts only pinned keys, and keeps the key that was offered for the message."""
+
         def validate_host_public_key(self, host: str, addr: str, port: int, key: SSHKey) -> bool:
             offered.append(key)
             return any(key.public_data == each.public_data for each in trusted)
@@ -162,20 +168,21 @@ async def connect(
 
 
 def words(error: BaseException) -> str:
-    """What an error says, for a message."""
+    """Return what an error says, for a message."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)  # asyncio puts words of its own into strerror
     return str(error) or type(error).__name__
 
 
 def fingerprint(key: SSHKey) -> str:
-    """A public key as `ssh-keygen -l` names it, e.g. `ssh-ed25519 SHA256:...`."""
+    """Name a public key as `ssh-keygen -l` does, e.g. `ssh-ed25519 SHA256:...`."""
     return f"{key.get_algorithm()} {key.get_fingerprint()}"
 
 
 def _other_machine(
     access: SshAccess, trusted: list[SSHKey], offered: list[SSHKey]
 ) -> DeploymentError:
+    """The error for a host that shows none of the pinned keys."""
     seen = " and ".join(map(fingerprint, offered)) or "one that cannot be read"
     pinned = " or ".join(map(fingerprint, trusted))
     return DeploymentError(

@@ -20,10 +20,11 @@ _GRACE_S = 2.0
 
 
 class SshConversation(Conversation):
-    """Over with the connection through which it was started, at the latest."""
+    """A conversation with a command on a host that is reached by SSH. It ends at the latest with
+    the connection through which the command was started."""
 
     def __init__(self, argv: Sequence[str], link: Link, session: Session, answers: Lines) -> None:
-        """`answers` is the session's standard output."""
+        """`answers` receives the standard output of `session`."""
         self.argv = tuple(argv)
         self._link = link
         self._session = session
@@ -49,6 +50,8 @@ class SshConversation(Conversation):
             call(self._close())
 
     async def _ask(self, question: bytes, timeout_s: float) -> bytes:
+        """Send the question and wait for a whole line. A line without an end means that the command
+        has ended."""
         self._session.write(question)
         try:
             answer = await asyncio.wait_for(self._answers.line(), timeout_s)

@@ -1,16 +1,18 @@
-"""What runs in a guest on our behalf: plain sh scripts that busybox, dash and bash understand.
+"""Texts of the shell scripts that run in a guest for us: plain sh that busybox, dash and bash
+understand.
 
-Every connection has a *guard*, a shell that ends whatever was started through the connection as
-soon as it is gone: SSH servers leave the processes of a lost connection alone. It finds them by an
-environment variable, which children inherit, and by a list of those in the background, since some
-programs write over their environment. The guard also sends signals, in one round trip.
+Every connection has a *guard*. That is a shell which ends whatever was started through the
+connection as soon as the connection is gone: SSH servers leave the processes of a lost connection
+alone. The guard finds them by an environment variable, which children inherit, and by a list of
+those in the background, since some programs write over their environment. The guard also sends
+signals, in one round trip.
 
-A command is started by a script that the guard has laid down: search path, outputs, in the
-background a process group of its own; then it becomes the command, so that the server sees the
-command's own exit status. Programs are looked up on the path here: busybox's shell prefers its own
-applets.
+A command is started by a script that the guard has written to a file. The script sets the search
+path and the outputs, and makes a process group for a command in the background. Then it becomes the
+command, so that the server sees the command's own exit status. The script looks up programs on the
+path itself, since busybox's shell prefers its own applets.
 
-Everything of ours in a guest is in `WORKDIR/.life-TOKEN`; a token stands for a connection.
+Everything of ours in a guest is in `WORKDIR/.life-TOKEN`; each connection has a token.
 """
 
 from __future__ import annotations
@@ -20,17 +22,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Search path in a guest, behind the folder of carried tools."""
+"""Search path in a guest; the folder of carried tools comes before it."""
 
 HEARTBEAT_S = 15.0
 SILENCE_S = 90
-"""A guard that hears nothing for so long believes that we are gone without a word."""
+"""A guard that hears nothing for so long takes the connection for lost. HEARTBEAT_S is much
+shorter."""
 
 LONGEST_COMMAND_BYTES = 8000
-"""dropbear refuses commands that are longer than 9000 bytes."""
+"""The arguments of a longer command line are put into a file: dropbear refuses commands of more
+than 9000 bytes."""
 
 TAKE = 'cat >"$1"'
-"""Script that writes its standard input to a file."""
+"""Script that writes its standard input to the file $1."""
 
 _COMMON = """\
 fields() { group=$3 start=${20}; }
@@ -158,24 +162,24 @@ while IFS= read -r path; do cat -- "$path" 2>&1; printf "\\n%s %s\\n" "$token" $
 
 
 def life_folder(workdir: Path, token: str) -> str:
-    """The folder of one connection in a guest."""
+    """Path of the folder of one connection in a guest."""
     return f"{workdir}/.life-{token}"
 
 
 def guard(workdir: Path, token: str) -> str:
-    """Command line of a connection's guard; the login shell need not be a POSIX shell."""
+    """Command line that starts a connection's guard. The login shell need not be a POSIX shell."""
     words = {"life": life_folder(workdir, token), "token": token, "silence": str(SILENCE_S)}
     variables = {**words, "script": start_script(workdir, token)}
     return _as_root(_settings(variables, FOLDERS) + _COMMON + _GUARD)
 
 
 def reader(token: str) -> str:
-    """Command line of a shell that prints the files whose names it reads."""
+    """Command line of a shell that reads names of files, one a line, and prints each file."""
     return _as_root(_settings({"token": token}, FOLDERS) + _READER)
 
 
 def start_script(workdir: Path, token: str) -> str:
-    """The text of WORKDIR/.life-TOKEN/start."""
+    """Text of the script WORKDIR/.life-TOKEN/start, which starts commands."""
     path = f"{workdir}/bin:{FOLDERS}"
     variables = {"life": life_folder(workdir, token), "token": token}
     return _settings(variables, path) + _COMMON + _START
@@ -184,9 +188,9 @@ def start_script(workdir: Path, token: str) -> str:
 def command(life: str, words: Sequence[str] | None, file: str, *, root: bool, posix: bool) -> str:
     """Command line that starts a command.
 
-    `words` are those that the start script takes; None: they are in `file`, see `arguments`.
-    `root`: whether the login is root's; `posix`: whether its login shell is a POSIX one, which can
-    then do the work without another shell.
+    `words` are the arguments of the start script; None: they are in `file`, see `arguments`.
+    `root`: the login is root's, so no sudo is needed. `posix`: the login shell is a POSIX one,
+    which can do the work without another shell.
     """
     set_words = f". {shlex.quote(file)}" if words is None else f"set -- {shlex.join(words)}"
     script = f"{set_words}; . {shlex.quote(life + '/start')}"
@@ -196,16 +200,19 @@ def command(life: str, words: Sequence[str] | None, file: str, *, root: bool, po
 
 
 def arguments(file: str, words: Sequence[str]) -> bytes:
-    """Contents of a file of words that are too long for a command line."""
+    """Content of the file that holds the start script's arguments when they are too long for a
+    command line. The file removes itself when it is read."""
     return f"rm -f {shlex.quote(file)}\nset -- {shlex.join(words)}\n".encode()
 
 
 def _settings(variables: dict[str, str], path: str) -> str:
+    """Lines that set these variables in a shell script."""
     named = {**variables, "PATH": path}
     return "".join(f"{name}={shlex.quote(value)}\n" for name, value in named.items())
 
 
 def _as_root(script: str) -> str:
-    """The script with the login's user id as its argument, by sudo where that is not root's."""
+    """Command line that runs a script as root, by sudo if the login is not root's. The script's $1
+    is the login's user id."""
     become = 'u=$(id -u); as=; [ "$u" = 0 ] || as="sudo -n --"; exec $as /bin/sh -c "$1" sh "$u"'
     return f"exec /bin/sh -c {shlex.quote(become)} sh {shlex.quote(script)}"

@@ -34,7 +34,8 @@ _RETRY_S = 0.3
 _KNOCK_TIMEOUT_S = 1.0
 _LOGIN_TIMEOUT_S = 30.0
 
-# $1: path, $2: mode. A file is there whole or not at all, and one that is executed can be replaced.
+# Writes standard input to a file, which is there whole or not at all. So also a program that runs
+# can be replaced. $1: path, $2: mode.
 _PUT = (
     'mkdir -p -- "${1%/*}/" && cat >"$1.part.$$" && chmod "$2" "$1.part.$$" '
     '&& mv -f -- "$1.part.$$" "$1"'
@@ -43,11 +44,12 @@ _HAS = 'test -x "$1"'
 
 
 class SshHost(Host):
-    """Commands run there as root, by `sudo -n` where the login is another user's.
+    """A Host that is reached by SSH. Commands run there as root, by `sudo -n` where the login is
+    another user's.
 
-    Needed on the host: an SSH server (neither sftp nor Python), a POSIX `/bin/sh`, `cat` and the
-    like. Whatever was started ends when the connection is closed or lost. The first use connects;
-    a connection that broke is made again. Usable from many threads.
+    The host needs an SSH server (neither sftp nor Python), a POSIX `/bin/sh`, `cat` and the like.
+    Whatever was started ends when the connection is closed or lost. The first use connects, and a
+    connection that broke is made again. Many threads may use one object.
     """
 
     def __init__(
@@ -69,12 +71,13 @@ class SshHost(Host):
         """Return when commands can be run.
 
         Raises DeploymentError when that is not so within timeout_s, and at once when the host shows
-        another key than those pinned, or refuses ours though it is not one that `boots`; InputError
-        when there is no private key in its file.
+        a key that is not pinned. `boots`: the machine may just be booting, and so may accept our
+        key later; if not, a refused login raises DeploymentError at once. Raises InputError when
+        our private key cannot be read.
         """
 
         def log_in() -> None:
-            # A SYN that was lost while it booted would be repeated late.
+            # See `knock`: a short attempt first finds out soon that the machine has booted.
             call(self._pool.answers(_KNOCK_TIMEOUT_S))
             call(self._pool.connect(_LOGIN_TIMEOUT_S))
 
@@ -94,14 +97,14 @@ class SshHost(Host):
             raise error.as_kind(DeploymentError, f"{self.name} cannot be used{when}") from error
 
     def close(self) -> None:
-        """End what runs there, and the connections; the host can be used again afterwards."""
+        """End what runs there, and close the connections. The host can be used again afterwards."""
         with self._lock:
             pool, self._known_pool = self._known_pool, None
         if pool is not None:
             call(pool.close())
 
     async def tunnel(self) -> SSHClientConnection:
-        """A connection through which others are reached; belongs to the event loop."""
+        """A connection through which other hosts are reached; it belongs to the event loop."""
         return (await self._pool.connect(_LOGIN_TIMEOUT_S)).connection
 
     def run_unchecked(
@@ -148,7 +151,7 @@ class SshHost(Host):
         return data.decode(errors="replace")
 
     def put(self, local: Path, remote: Path) -> None:
-        """Copy a file with its mode; the folder is made when it is not there."""
+        """Copy a file with its mode. Its folder is made if it is not there."""
         with system_errors_as(MeasurementError, f"cannot be copied to {remote}", where=local):
             data = local.read_bytes()
             mode = local.stat().st_mode & 0o777
@@ -162,7 +165,8 @@ class SshHost(Host):
             )
 
     def get(self, remote: Path, local: Path) -> None:
-        """Copy a file; the folder is made when it is not there. It is there whole or not at all."""
+        """Copy a file. Its folder is made if it is not there. The file is there whole or not at
+        all."""
         part = local.with_name(f"{local.name}.part.{os.getpid()}.{threading.get_ident()}")
         complaint = part.with_name(f"{part.name}.err")
         message = f"cannot be copied to {local}"
@@ -203,6 +207,8 @@ class SshHost(Host):
     async def _run(
         self, argv: Sequence[str], timeout_s: float, stdin: bytes | None
     ) -> CompletedCommand:
+        """Run a command to its end. If time is over or the wait is cancelled, the command is killed
+        on the host."""
         from sfcperf.hosts.ssh.session import Output
 
         out, err = Output(), Output()
@@ -260,7 +266,8 @@ class SshHost(Host):
             ) from error
 
     def _wait_for_copy(self, copying: Process, part: Path) -> int:
-        """As long as something arrives, it goes on."""
+        """Wait for the end of a copy, and return its exit status. There is no limit as long as
+        bytes arrive. Raises MeasurementError when none comes for _COPY_TIMEOUT_S."""
         try:
             seen = -1
             while (size := part.stat().st_size) != seen:
@@ -275,6 +282,6 @@ class SshHost(Host):
 
 
 def _reason(output: bytes) -> str:
-    """What a tool complained about, without its own name and that of the file."""
+    """A tool's last complaint, without its own name and that of the file."""
     lines = output.decode(errors="replace").strip().splitlines()
     return lines[-1].rsplit(": ", 1)[-1] if lines else "it said nothing"

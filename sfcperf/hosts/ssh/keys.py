@@ -1,4 +1,4 @@
-"""The SSH key of a run: made when it is first needed, kept with the run's state."""
+"""Makes the SSH key of a run when it is first needed; it is kept with the run's state."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _NAME = "ssh-key"
 
 
 def make_key(folder: Path) -> tuple[Path, str]:
-    """Path of an Ed25519 private key in `folder` (mode 0600, without passphrase), and its public
-    half as a line of authorized_keys.
+    """Return the path of an Ed25519 private key in `folder` (mode 0600, without passphrase), and
+    its public half as a line of authorized_keys.
 
-    A pair that is there is used again, so that a run that is resumed reaches its VMs. Raises
-    MeasurementError when it cannot be written or read.
+    An existing pair is used again, so that a resumed run reaches its VMs. Raises MeasurementError
+    when the key cannot be written or read.
     """
     import asyncssh
 
@@ -37,7 +37,8 @@ def make_key(folder: Path) -> tuple[Path, str]:
 
 
 def _write(path: Path, text: bytes) -> None:
-    """The whole file or none: who is killed in between leaves no half of a key."""
+    """Write the whole file or nothing: a process that is killed in between leaves no half of a
+    key."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file, part = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
     with os.fdopen(file, "wb") as opened:
@@ -45,7 +46,7 @@ def _write(path: Path, text: bytes) -> None:
         opened.flush()
         os.fsync(opened.fileno())
     try:
-        with suppress(FileExistsError):  # of two that make it at once, the first one's is taken
+        with suppress(FileExistsError):  # another process made it meanwhile: that key is used
             os.link(part, path)
     finally:
         Path(part).unlink()

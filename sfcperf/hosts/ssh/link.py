@@ -1,4 +1,5 @@
-"""One SSH connection to a host, with its guard: commands are started and signalled through it."""
+"""Link: one SSH connection to a host, with its guard. Commands are started and signalled through
+it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-# It takes its time: import this module inside functions only.
+# Importing this module takes long, because of asyncssh: import it inside functions only.
 from asyncssh import ChannelOpenError, Error, SSHClientConnection
 
 from sfcperf.errors import DeploymentError, MeasurementError
@@ -27,7 +28,8 @@ class NoChannel(Exception):
 
 
 class ConnectionLost(Exception):
-    """The connection broke before the command was seen to run; `requested`: it was perhaps sent."""
+    """The connection broke before the command was seen to run. `requested`: it may have been
+    sent."""
 
     def __init__(self, requested: bool) -> None:
         super().__init__("connection lost")
@@ -36,26 +38,28 @@ class ConnectionLost(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A command to be started; `id` tells whether it was when the answer did not arrive."""
+    """A command to be started. If the answer does not arrive, its `id` serves to find out whether
+    it started."""
 
     id: str
     argv: tuple[str, ...]
     stdin: bool
-    """Whether it gets standard input from us."""
+    """Whether the command gets standard input from us."""
     spawned: bool
-    """Whether it runs in the background."""
+    """Whether the command runs in the background."""
     stdout: Output | None
-    """None: discarded on the host."""
+    """Receives the command's standard output. None, here and for `stderr`: it is discarded on the
+    host."""
     stderr: Output | None
 
     def words(self) -> list[str]:
-        """Arguments of the start script."""
+        """Arguments of the start script (guest.py)."""
         pipes = ["pipe" if wanted else "none" for wanted in (self.stdin, self.stdout, self.stderr)]
         return [self.id, "spawn" if self.spawned else "run", *pipes, *self.argv]
 
 
 class Link:
-    """A connection that is logged in and guarded; all methods belong to the event loop."""
+    """An SSH connection that is logged in and has a guard. All methods belong to the event loop."""
 
     def __init__(
         self, name: str, connection: SSHClientConnection, workdir: Path, token: str
@@ -70,7 +74,7 @@ class Link:
         self._is_root = True
         """Whether the login is root's."""
         self._is_posix = False
-        """Whether its shell is a POSIX one."""
+        """Whether the login shell is a POSIX one."""
         self._token = token
         self._guard = ShellChannel(name, token)
         self._reader: ShellChannel | None = None
@@ -80,8 +84,8 @@ class Link:
     async def open(
         cls, name: str, access: SshAccess, workdir: Path, tunnel: SSHClientConnection | None
     ) -> Link:
-        """Log in and set up the guard; errors as `connect`, and DeploymentError when the host
-        lacks what the guard needs."""
+        """Log in and set up the guard. Raises what `connect` raises, and DeploymentError when the
+        host lacks what the guard needs."""
         connection = await connect(access, tunnel)
         link = cls(name, connection, workdir, secrets.token_hex(8))
         try:
@@ -99,29 +103,29 @@ class Link:
 
     @property
     def closed(self) -> bool:
-        """Whether it is of no use any more."""
+        """Whether the connection is of no use any more."""
         return self._guard.closed or self.connection.is_closed()
 
     @property
     def free(self) -> bool:
-        """Whether a command can be started now."""
+        """Whether a command can be started through the connection now."""
         return not (self.closed or self._full or self._taken)
 
     def take(self) -> None:
-        """Reserve it for the next command, where it carries one at a time.
+        """Reserve the connection for the next command, if it carries only one at a time.
 
-        dropbear 2022.83 closes a channel that has just been opened, and then fails an assertion
-        that ends the whole connection, when the command of another channel ends before the new
-        one's command arrives.
+        That is so with dropbear. dropbear 2022.83 closes a channel that has just been opened when
+        the command of another channel ends before the command of the new one arrives. Then it fails
+        an assertion, which ends the whole connection.
         """
         self._taken = self._one_at_a_time
 
     def give_back(self) -> None:
-        """It has room again."""
+        """Note that the connection has room for a command again."""
         self._taken = self._full = False
 
     async def start(self, request: Request) -> Session:
-        """Start a command; returns when it runs, or when it cannot (`Session.started` says why).
+        """Start a command; return when it runs, or when it cannot run (`Session.started` says why).
 
         The connection is given back when the command ends. Raises NoChannel, and ConnectionLost
         when the connection broke.
@@ -134,7 +138,8 @@ class Link:
         return session
 
     async def signal(self, session: Session, number: int) -> None:
-        """Send a signal to the command's process. Raises MeasurementError when the host is mute."""
+        """Send a signal to the command's process. Raises MeasurementError when the host does not
+        answer."""
         try:
             await self._tell(f"signal {number} {session.pid} {session.began}")
         except TimeoutError as error:
@@ -143,25 +148,25 @@ class Link:
             ) from error
 
     async def end(self, session: Session) -> None:
-        """Kill the command and its children, at once; a host that is mute does it later."""
+        """Kill the command and its children at once. A host that does not answer does it later."""
         with suppress(TimeoutError):
             await self._tell(f"drop {session.id}")
 
     async def had_started(self, through: Link, request: Request) -> bool:
-        """Whether a command had been started `through` this connection or another, which is lost;
-        when not, it never will be. True also when that cannot be told any more."""
+        """Whether a command had been started `through` a connection: this one, or another one that
+        is lost. If not, it never will be. True also when that cannot be known any more."""
         line = f"drop {request.id}" if through is self else f"fence {through.life} {request.id}"
         _, status = await asyncio.wait_for(self._guard.ask(line), _GUARD_TIMEOUT_S)
         return status != 1
 
     @property
     def reads(self) -> bool:
-        """Whether there is a shell that reads files."""
+        """Whether this connection has a shell that reads files."""
         return not self.closed and self._reader is not None and not self._reader.closed
 
     async def open_reader(self) -> None:
-        """Start that shell; the connection is to be taken for that. Raises NoChannel and
-        ConnectionLost."""
+        """Start the shell that reads files; reserve the connection for it with `take` first. Raises
+        NoChannel and ConnectionLost."""
         reader = ShellChannel(self.name, self._token)
         line = guest.reader(self._token)
         try:
@@ -174,22 +179,23 @@ class Link:
         self._reader = reader
 
     async def read(self, path: str, timeout_s: float) -> tuple[bytes, int]:
-        """A file's bytes and 0, or what `cat` says about it and its exit status. Raises
-        ConnectionLost, and TimeoutError, after which there is no such shell any more."""
+        """Return a file's bytes and 0, or what `cat` says about it and its exit status. Raises
+        ConnectionLost, and TimeoutError; after that there is no shell that reads any more."""
         reader = self._reader
         if reader is None:
             raise ConnectionLost(False)
         try:
             return await asyncio.wait_for(reader.ask(path), timeout_s)
         except TimeoutError:
-            # What blocks it would block all that follow. It is given up, not ended: see `take`.
+            # What blocks the shell would block all later readings. It is given up, not ended: the
+            # end of a channel can break the connection, see `take`.
             self._reader = None
             raise
         except Unreachable as error:
             raise ConnectionLost(False) from error
 
     async def close(self) -> None:
-        """End everything that was started here, then the connection."""
+        """End everything that was started through the connection, then the connection."""
         if self._beating is not None:
             self._beating.cancel()
         if self._reader is not None:
@@ -198,11 +204,12 @@ class Link:
             if not self.closed:
                 await asyncio.wait_for(self._guard.ask("bye"), _BYE_TIMEOUT_S)
         except (Unreachable, TimeoutError):
-            pass  # it ends them nevertheless, as the connection ends
+            pass  # the guard ends the commands anyway as the connection ends
         self.connection.close()
         self.connection.abort()
 
     async def _set_up_guard(self, workdir: Path) -> None:
+        """Start the guard and wait until it is ready; note what it says about the login."""
         guard = self._guard
         ready = guard.expect()
         line = guest.guard(workdir, self._token)
@@ -226,6 +233,7 @@ class Link:
         self._is_root, self._is_posix = uid == "0", shell in _POSIX_SHELLS
 
     async def _open_session(self, request: Request, line: str) -> Session:
+        """Open a channel for a command, and wait until the command is seen to run or to fail."""
         session = Session(
             request.id, self.name, request.stdout or Output(), request.stderr or Output()
         )
@@ -251,7 +259,8 @@ class Link:
         return guest.command(self.life, words, file, root=self._is_root, posix=self._is_posix)
 
     async def _lay_down(self, request: Request) -> str:
-        """Write the arguments to a file on the host, which is removed as it is read."""
+        """Write a command's arguments to a file on the host, which removes itself when it is read;
+        return its path. For arguments that are too long for a command line."""
         file = f"{self.life}/arguments-{request.id}"
         argv = ("sh", "-c", guest.TAKE, "sh", file)
         writing = Request(f"{request.id}-arguments", argv, True, False, None, Output())
@@ -267,6 +276,7 @@ class Link:
         return file
 
     async def _beat(self) -> None:
+        """Send the guard a sign of life every HEARTBEAT_S, until the connection is lost."""
         while not self.closed:
             await asyncio.sleep(guest.HEARTBEAT_S)
             try:
@@ -275,16 +285,20 @@ class Link:
                 return
 
     async def _tell(self, line: str) -> None:
+        """Send a line to the guard. A lost connection is no error: the command ends with it as
+        well."""
         with suppress(Unreachable):  # with the connection, the command ends as well
             await asyncio.wait_for(self._guard.ask(line), _GUARD_TIMEOUT_S)
 
     def _drop(self, request: Request, session: Session) -> None:
-        """Give up a command that has perhaps not started yet: it never will, or is killed."""
+        """Give up a command that may not have started yet. The guard keeps it from starting, or
+        kills it."""
         if session.requested and not self.closed:
             self._guard.ask(f"drop {request.id}").add_done_callback(_ignore)
         session.abandon()
 
 
 def _ignore(answer: asyncio.Future[tuple[bytes, int]]) -> None:
+    """Take the exception of an answer that nobody waits for, so that asyncio does not report it."""
     if not answer.cancelled():
         answer.exception()

@@ -1,4 +1,4 @@
-"""One event loop, in a thread of its own, for all SSH connections of this process."""
+"""The event loop of all SSH connections of this process, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _loop: asyncio.AbstractEventLoop | None = None
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """The loop; started at the first call. Its thread ends with the process."""
+    """Return the loop; the first call starts it. Its thread ends with the process."""
     global _loop
     with _lock:
         if _loop is None:
@@ -27,9 +27,9 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 
 def call(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in the loop and give its result; called from any other thread.
+    """Run a coroutine in the loop and return its result. Call this from any other thread.
 
-    When the caller's wait is cancelled, so is the coroutine, which cleans up by itself.
+    If the caller's wait is cancelled, so is the coroutine; it has to clean up itself.
     """
     future = asyncio.run_coroutine_threadsafe(work, event_loop())
     try:

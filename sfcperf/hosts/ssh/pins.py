@@ -1,4 +1,5 @@
-"""Host keys of a VM that just booted: read from its console, which only the cloud can write."""
+"""Host keys of a VM that has just booted. They are read from its console, which only the cloud can
+write."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from sfcperf.hosts.ssh.loop import call
 
 _KNOCK_TIMEOUT_S = 1.0
 
-# Ed25519 keys of dropbear end with the 32 bytes of the public key. With `dropbear -R` the file
-# appears as somebody connects for the first time, see `scan`. Each line is printed twice: messages
-# of the kernel may come in between.
+# A key file of dropbear with an Ed25519 key ends with the 32 bytes of the public key. `dropbear -R`
+# makes the file when somebody connects for the first time, see `scan`. Each line is printed twice,
+# since messages of the kernel may be printed into one.
 USER_DATA = r"""#!/bin/sh
 # Prints the public SSH host keys on the console, where they are read by who booted this machine.
 show() {
@@ -57,7 +58,8 @@ dropbear_keys() {
 	done
 } </dev/null >/dev/null 2>&1 &
 """
-"""User data for a VM: cloud-init runs it, and so does an init that knows no more than `#!`."""
+"""User data for a VM, which print its host keys on the console. cloud-init runs them, and so does
+an init that knows no more than `#!`."""
 
 _KEY = r"((?:ssh|ecdsa|sk)-[a-z0-9@.-]+) +(AAAA[A-Za-z0-9+/]+={0,3})"
 _OURS = re.compile(r"sfcperf: host-key " + _KEY + r"(?![A-Za-z0-9+/=])")
@@ -68,10 +70,11 @@ _ANY = re.compile(r"(?<![A-Za-z0-9@.-])" + _KEY + r"(?![A-Za-z0-9+/=])")
 
 
 def pins(console_log: str) -> tuple[str, ...]:
-    """Public host keys that a console shows, each as `ssh-ed25519 AAAA...`, without repetition.
+    """Read the public host keys that a console shows, each as `ssh-ed25519 AAAA...`, without
+    repetition.
 
-    Read are the lines of USER_DATA and the block that cloud-init prints by itself. A key that
-    something else was printed into is left out.
+    The lines of USER_DATA are read, and the block that cloud-init prints by itself. A key that is
+    damaged, because something else was printed into it, is left out.
     """
     seen: dict[str, None] = {}
     for kind, blob in _candidates(console_log):
@@ -84,10 +87,10 @@ def pins(console_log: str) -> tuple[str, ...]:
 def scan(
     address: str, *, port: int = 22, jump: SshHost | None = None, timeout_s: float = 10.0
 ) -> str:
-    """The host key that an address offers, as `ssh-ed25519 AAAA...`, without logging in.
+    """Ask an address for its host key, as `ssh-ed25519 AAAA...`, without logging in.
 
-    Whether it may be trusted, it does not say: compare it with the console's. A server that makes
-    its keys at the first connection has made them afterwards. Raises Unreachable.
+    The answer is no reason to trust the key: compare it with the console's. A server that makes its
+    keys at the first connection has them afterwards. Raises Unreachable.
     """
     return call(_scan(address, port, jump, timeout_s))
 

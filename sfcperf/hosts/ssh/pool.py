@@ -1,4 +1,5 @@
-"""The SSH connections to one host: more than one where the server limits what each carries."""
+"""Pool: the SSH connections to one host. There are several where the server limits what each
+carries."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _MOST_LINKS = 64
 
 
 class Pool:
-    """All methods but the constructor belong to the event loop."""
+    """Opens connections to one host as needed, and starts commands through them. All methods but
+    the constructor belong to the event loop."""
 
     def __init__(self, name: str, access: SshAccess, workdir: Path, jump: Pool | None) -> None:
         self._name = name
@@ -39,7 +41,8 @@ class Pool:
             raise Unreachable(f"{self._access} does not answer by SSH: {words(error)}") from error
 
     async def connect(self, timeout_s: float) -> Link:
-        """A connection; an existing one where there is one."""
+        """Return a connection, an existing one if there is one. Raises Unreachable, also after
+        timeout_s."""
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._any()
@@ -57,10 +60,10 @@ class Pool:
         stdout: Output | None,
         stderr: Output | None,
     ) -> tuple[Link, Session]:
-        """Start a command, on a new connection where the old one broke.
+        """Start a command, on a new connection if the old one broke.
 
-        A command that was not started is sent again. Raises MeasurementError when it cannot be
-        started, and when the connection broke and it was.
+        A command that was not started is sent again. Raises MeasurementError when the command
+        cannot be started, and when the connection broke after it was.
         """
         for _ in range(_TRIES):
             name = secrets.token_hex(6)
@@ -107,13 +110,13 @@ class Pool:
         await asyncio.gather(*(link.close() for link in links))
 
     async def _any(self) -> Link:
-        """A connection that lives, busy or not."""
+        """Return a connection that lives, whether or not it can start a command now."""
         async with self._connecting:
             alive = next((link for link in self._links if not link.closed), None)
             return alive or await self._open()
 
     async def _take(self) -> Link:
-        """A connection that can start a command, reserved."""
+        """Return a connection that can start a command, and reserve it."""
         async with self._connecting:
             free = next((link for link in self._links if link.free), None)
             link = free or await self._open()
@@ -121,6 +124,8 @@ class Pool:
             return link
 
     async def _open(self) -> Link:
+        """Open a further connection, through the jump host if there is one. Raises MeasurementError
+        if there are too many."""
         self._links = [link for link in self._links if not link.closed]
         if len(self._links) >= _MOST_LINKS:
             raise MeasurementError(
@@ -132,15 +137,17 @@ class Pool:
         return link
 
     async def _had_started(self, link: Link, request: Request) -> bool:
+        """Whether a command whose answer is missing had been started; True when nobody can tell."""
         if not link.closed:
-            # A connection that lives: dropbear closes a channel at once when a command of another
-            # one ends between the two messages that open a channel and send its command.
+            # The connection lives, only the channel was closed: dropbear does that when a command
+            # of another channel ends between the two messages that open a channel and send its
+            # command.
             with suppress(Unreachable, TimeoutError):
                 return await link.had_started(link, request)
         try:
             return await (await self._any()).had_started(link, request)
         except (Unreachable, TimeoutError):
-            return True  # it cannot be told; sent again, it could run twice
+            return True  # unknown: if it were sent again, it could run twice
 
     def _given_up(self) -> MeasurementError:
         return MeasurementError(f"{self._name} started no command in {_TRIES} attempts")

@@ -19,8 +19,9 @@ _KILLED_TIMEOUT_S = 10.0
 
 
 class SshProcess(Process):
-    """Ends with the connection through which it was started, at the latest: then its status is that
-    of SIGKILL, and its standard error says why."""
+    """A command in the background on a host that is reached by SSH. It ends at the latest with the
+    connection through which it was started: then its status is that of SIGKILL, and its standard
+    error says why."""
 
     def __init__(self, argv: Sequence[str], link: Link, session: Session) -> None:
         self.argv = tuple(argv)
@@ -33,7 +34,7 @@ class SshProcess(Process):
         return self._session.pid
 
     def poll(self) -> int | None:
-        """Exit status, or None while it runs; costs no round trip."""
+        """Exit status, or None while the command runs; takes no round trip."""
         return self._status() if self._session.over.is_set() else None
 
     def wait(self, timeout_s: float) -> int:
@@ -48,7 +49,7 @@ class SshProcess(Process):
             call(self._link.signal(self._session, number))
 
     def stop(self, grace_s: float = 2.0) -> int:
-        """SIGTERM, SIGKILL after grace_s."""
+        """Send SIGTERM, and SIGKILL after grace_s; return the exit status."""
         with waiting.shielded():
             self.send_signal(signal.SIGTERM)
             if not self._session.over.wait(grace_s):
@@ -56,6 +57,8 @@ class SshProcess(Process):
             return self.wait(_KILLED_TIMEOUT_S)
 
     def _status(self) -> int:
+        """Exit status of the ended command. Raises MeasurementError when its output could not be
+        written."""
         for output in (self._session.stdout, self._session.stderr):
             if output.fault is not None:
                 raise MeasurementError(

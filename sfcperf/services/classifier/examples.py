@@ -1,12 +1,13 @@
-"""Examples: records of a trace whose label is known, in two parts.
+"""Examples: records of a trace whose label is known, in two parts: one trains, one tests.
 
-The chain's windows begin at other times than those of the capture. So the records that train are of
-overlapping windows, which show each flow at several places in a window.
+The chain's windows begin at other times than those of the capture. So the records that train come
+from overlapping windows, which show each flow at several places in a window.
 
 Lengths that train are rounded to the middle of a step, so that a tree divides them only at
-multiples of it. Otherwise it learns the length of a name, which is no property of an attack: the
-requests of an HTTP flood are a byte longer if the server's address has another digit. Times are
-rounded for the same reason: a chain delays packets by some milliseconds, each by another time.
+multiples of the step. Otherwise it would learn the length of a name, which is no property of an
+attack: the requests of an HTTP flood are a byte longer if the server's address has another digit.
+Times are rounded for the same reason: a chain delays packets by some milliseconds, each by another
+time.
 """
 
 from __future__ import annotations
@@ -34,35 +35,36 @@ from sfcperf.vnfs.ids.features import COLUMNS
 from sfcperf.vnfs.ids.function import BINARY
 
 OVERLAP = 8
-"""Windows that a packet is in, if these are not shorter than a pane can be."""
+"""In how many windows a packet is, if the window is long enough for so many panes."""
 _SHORTEST_PANE_MS = 100
 LENGTH_STEP = 8
-"""Of lengths that train, bytes."""
+"""Step to which lengths that train are rounded, bytes."""
 TIME_STEP_US = 20_000
-"""Of times that train."""
+"""Step to which times that train are rounded, microseconds."""
 _LENGTHS = [
     FEATURES.index(column.name)
     for column in COLUMNS
     if column.unit == "bytes" and not column.name.endswith("hlen")
 ]
-"""Places of lengths of packets, and of their sums."""
+"""Places, in the features, of lengths of packets and of their sums; header lengths are left out."""
 _TIMES = [FEATURES.index(column.name) for column in COLUMNS if column.unit == "µs"]
 _NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """How the chain's IDS makes records: its knobs, in milliseconds."""
+    """How the chain's IDS makes records: its parameters, times in milliseconds."""
 
     window_ms: int
     slide_ms: int
-    """0: the window."""
+    """Time between the begins of two windows; 0: the windows do not overlap."""
     early_packets: int
     early_flows: int
 
     @property
     def overlapping(self) -> Extraction:
-        """The same with windows that overlap as often as `OVERLAP`, or nearly."""
+        """The same extraction, with windows that overlap OVERLAP times, or as often as panes of
+        whole milliseconds that are not too short allow."""
         pane_ms = next(
             (
                 self.window_ms // parts
@@ -83,19 +85,19 @@ class Examples:
     features: NDArray[np.int64]
     """A row for each record, the columns being `features.FEATURES`."""
     labels: NDArray[np.str_]
-    """Of each record: `benign`, or the kind of the attack."""
+    """Label of each record: `benign`, or the kind of the attack."""
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Of each record, such that all labels weigh the same: attacks of few flows are not
-        outvoted by floods. The mean is 1."""
+        """Weight of each record. All labels weigh the same together, so attacks of few flows are
+        not outvoted by floods. The mean is 1."""
         kinds, places, counts = np.unique(self.labels, return_inverse=True, return_counts=True)
         weights: NDArray[np.float64] = (len(self.labels) / (len(kinds) * counts))[places]
         return weights
 
 
 def joined(found: Sequence[Examples]) -> Examples:
-    """All of them."""
+    """Join several sets of examples into one."""
     return Examples(
         np.concatenate([each.features for each in found]),
         np.concatenate([each.labels for each in found]),
@@ -108,25 +110,25 @@ class CapturedFrames:
 
     number: int = 0
     left_out: LeftOutCounts = field(default_factory=LeftOutCounts)
-    """Those that are in no record."""
+    """Frames that are in no record, by reason."""
 
 
 @dataclass(frozen=True)
 class ExampleSplit:
-    """The examples of a trace."""
+    """The examples of a trace, split by flow into those that train and those that test."""
 
     training: Examples
     test: Examples
-    """Of flows that do not train, in windows as the chain has them."""
+    """Examples of flows that do not train, in windows as the chain has them."""
     captured: CapturedFrames
-    """The frames of the trace."""
+    """The counted frames of the trace."""
 
 
 def extracted(
     pcap: Path, how: Extraction, captured: CapturedFrames | None = None
 ) -> Iterator[Record]:
-    """The records of a capture; at the end, `captured` is filled. Raises InputError for a file that
-    is no capture or is damaged."""
+    """Yield the records of a capture; at the end, `captured` is filled. Raises InputError for a
+    file that is no capture or is damaged."""
     command = [str(binaries.find(BINARY)), "--pcap", str(pcap)]
     command += ["--window-ms", str(how.window_ms), "--early-packets", str(how.early_packets)]
     command += ["--early-flows", str(how.early_flows)]
@@ -146,8 +148,8 @@ def extracted(
 
 
 def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) -> ExampleSplit:
-    """The examples of a trace, `share` (0 to 1) of its flows being those that train. With a share
-    of 1, the test is empty. Raises InputError for damaged files."""
+    """Make the examples of a trace; `share` (0 to 1) of its flows train. With a share of 1, there
+    is no test. Raises InputError for damaged files."""
     start_ns = next((time_ns for time_ns, _ in frames(pcap)), 0)
     training, captured = _Collected(labels, start_ns), CapturedFrames()
     for record in _that_train(pcap, how, captured):
@@ -163,8 +165,9 @@ def parts(pcap: Path, labels: Labels, how: Extraction, seed: int, share: float) 
 
 
 def _that_train(pcap: Path, how: Extraction, captured: CapturedFrames) -> Iterator[Record]:
-    """Records of overlapping windows. A flow of a burst (`early_flows`) has its early record before
-    it has `early_packets`; alone it would have had another one, which is an example as well."""
+    """Yield the records of overlapping windows. With `early_flows`, a flow of a burst has its early
+    record before it has `early_packets`. Alone, the flow would have had another early record, which
+    is yielded as an example as well."""
     yield from extracted(pcap, how.overlapping, captured)
     if how.early_flows:
         alone = extracted(pcap, replace(how, early_flows=0))
@@ -172,8 +175,8 @@ def _that_train(pcap: Path, how: Extraction, captured: CapturedFrames) -> Iterat
 
 
 def _rounded(found: Examples) -> Examples:
-    """With lengths and times as a tree is to divide them: half-way between two middles, which are
-    whole numbers, is the last value of a step."""
+    """Round lengths and times to the middle of their step. A tree divides half-way between two
+    neighbouring values: with these whole numbers, that is at the last value of a step."""
     features = found.features.copy()
     for places, step in ((_LENGTHS, LENGTH_STEP), (_TIMES, TIME_STEP_US)):
         features[:, places] -= features[:, places] % step - (step // 2 - 1)
@@ -181,12 +184,14 @@ def _rounded(found: Examples) -> Examples:
 
 
 def flow_of(record: Record) -> Flow:
-    """The 5-tuple; the source is the client."""
+    """The 5-tuple of a record's flow; its source is the client."""
     columns = record.features
     return Flow(columns[0], columns[1], columns[2], columns[3], columns[4])
 
 
 class _Collected:
+    """Collects the records of a trace that have a label."""
+
     def __init__(self, labels: Labels, start_ns: int) -> None:
         self._labels = labels
         self._start_ns = start_ns
@@ -194,8 +199,8 @@ class _Collected:
         self._found: list[str] = []
 
     def add(self, record: Record, flow: Flow) -> None:
-        """A record is an example if its first and its last packet have the same label: the time of
-        a label may begin or end between them."""
+        """Add a record if its first and its last packet have the same label: the time of a label
+        may begin or end between them."""
         label = self._label(flow, record.first_ns)
         if label is not None and label == self._label(flow, record.last_ns):
             self._features.append(seen(record.kind, record.features))

@@ -1,7 +1,7 @@
 """Consumers and producers of the classifier's processes.
 
-Partitions are assigned by hand: a consumer that joins a group waits until the broker has given up
-the one that was killed.
+Partitions are assigned by hand. A consumer that joins a group instead would wait until the broker
+has given up the consumer of the process that was killed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from confluent_kafka import (
 from sfcperf.errors import MeasurementError
 
 TIMEOUT_S = 30.0
-"""Of what a process asks the broker at its start."""
+"""Limit for what a process asks the broker at its start."""
 ANSWER_S = 5.0
-"""Of what it is asked later."""
+"""Limit for what the broker is asked later."""
 _COMMON = {
     "log.connection.close": False,
-    # It is back within 10 s when its broker is.
+    # With these, a client is back within 10 s after its broker is.
     "reconnect.backoff.ms": 100,
     "reconnect.backoff.max.ms": 2000,
     "socket.connection.setup.timeout.ms": 5000,
@@ -37,7 +37,7 @@ _COMMON = {
 
 
 def consumer(bootstrap: str, group: str) -> Consumer:
-    """One that commits only what it is told to."""
+    """Make a consumer that commits only what it is told to."""
     return Consumer(
         {
             **_COMMON,
@@ -45,11 +45,11 @@ def consumer(bootstrap: str, group: str) -> Consumer:
             "group.id": group,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
-            # Nobody here uses transactions: one that a stranger leaves open would hold up all that
-            # comes after it.
+            # Nobody here uses transactions. With read_committed, a transaction that a stranger
+            # leaves open would hold up all messages after it.
             "isolation.level": "read_uncommitted",
             "auto.offset.reset": "earliest",
-            "fetch.wait.max.ms": 50,  # newly assigned partitions wait for the request before
+            "fetch.wait.max.ms": 50,  # newly assigned partitions wait until this request ends
             "fetch.queue.backoff.ms": 1,
             "fetch.error.backoff.ms": 100,
         }
@@ -57,7 +57,8 @@ def consumer(bootstrap: str, group: str) -> Consumer:
 
 
 def producer(bootstrap: str) -> Producer:
-    """One that writes nothing twice by itself, and waits for its broker for as long as it takes."""
+    """Make a producer that writes nothing twice by itself, and waits for its broker without a
+    limit."""
     return Producer(
         {
             **_COMMON,
@@ -71,7 +72,7 @@ def producer(bootstrap: str) -> Producer:
 
 
 def partitions(client: Consumer, topic: str, timeout_s: float) -> list[TopicPartition]:
-    """Of a topic. Raises KafkaException if there is no such topic."""
+    """List the partitions of a topic. Raises KafkaException if there is no such topic."""
     found = client.list_topics(topic, timeout=timeout_s).topics[topic]
     if found.error is not None:
         raise KafkaException(found.error)
@@ -79,7 +80,8 @@ def partitions(client: Consumer, topic: str, timeout_s: float) -> list[TopicPart
 
 
 def assigned(client: Consumer, *topics: str) -> None:
-    """Read these topics from what was committed, else from the beginning. Raises KafkaException."""
+    """Let a consumer read these topics from its committed offsets; from the beginning where none
+    is. Raises KafkaException."""
     places = [place for topic in topics for place in partitions(client, topic, TIMEOUT_S)]
     committed = client.committed(places, timeout=TIMEOUT_S)
     for place in committed:
@@ -89,7 +91,7 @@ def assigned(client: Consumer, *topics: str) -> None:
 
 
 class Place(NamedTuple):
-    """Of a message that was read."""
+    """Where a message that was read is."""
 
     topic: str
     partition: int
@@ -97,29 +99,31 @@ class Place(NamedTuple):
 
 
 def place_of(message: Message) -> Place:
-    """Where it is; not of errors, which have no place."""
+    """The place of a message. An error, which a consumer gives as a message too, has none."""
     found = (message.topic(), message.partition(), message.offset())
     return Place(*cast(tuple[str, int, int], found))
 
 
 def position_after(messages: Iterable[Message]) -> list[TopicPartition]:
-    """What to commit once these messages are done."""
+    """Offsets to commit once these messages are done: in each partition, the one after the last
+    message."""
     last = {(at.topic, at.partition): at.offset + 1 for at in map(place_of, messages)}
     return [TopicPartition(topic, number, offset) for (topic, number), offset in last.items()]
 
 
 class TopicEnds:
-    """Asks a broker how far topics go. A client of its own: one that is polled in another thread
-    answers nobody else."""
+    """Asks a broker how many messages topics have. It has a client of its own, because a client
+    that is polled in another thread cannot answer."""
 
     def __init__(self, bootstrap: str) -> None:
-        """Connects at the first question."""
+        """Connects only at the first question."""
         self._bootstrap = bootstrap
         self._client: Consumer | None = None
         self._lock = Lock()
 
     def of(self, topic: str) -> dict[int, int]:
-        """Partition -> offset of its next message. Raises MeasurementError."""
+        """Map each partition of a topic to the offset of its next message. Raises
+        MeasurementError."""
         try:
             with self._lock:
                 self._client = self._client or consumer(self._bootstrap, "sfcperf-ends")
@@ -131,7 +135,7 @@ class TopicEnds:
             raise MeasurementError(f"no broker says how far {topic} goes: {error}") from error
 
     def reaches(self, topic: str, partition: int, offset: int) -> bool | None:
-        """Whether there is a message with this offset, or was; None while no broker says it."""
+        """Whether a message with this offset exists or existed; None while no broker says it."""
         try:
             with self._lock:
                 self._client = self._client or consumer(self._bootstrap, "sfcperf-ends")
@@ -142,7 +146,7 @@ class TopicEnds:
             return None
 
     def close(self) -> None:
-        """Disconnect."""
+        """Disconnect from the broker."""
         if self._client is not None:
             self._client.close()
             self._client = None

@@ -1,4 +1,4 @@
-"""Ledger: whether every record that the functions sent came to a verdict."""
+"""Ledger: compares the records that the functions sent with those that the broker has."""
 
 from __future__ import annotations
 
@@ -15,26 +15,28 @@ _LOOK_S = 0.05
 
 @dataclass(frozen=True)
 class Reading:
-    """At one time."""
+    """Counts of records in functions and broker at one time."""
 
     sent: int
-    """Records that the functions sent since they were started, and the broker acknowledged."""
+    """Records that the functions sent since they were started, and that the broker acknowledged."""
     unconfirmed: int
-    """Records that they sent without an answer: the broker may have them."""
+    """Records that they sent without getting an answer: the broker may or may not have them."""
     ends: Mapping[int, int]
-    """Partition of records -> offset of the next one."""
+    """Partition of the records' topic -> offset of its next record."""
     consistent: bool
-    """Whether nothing was under way between functions and broker."""
+    """Whether nothing was under way between functions and broker, so that the counts belong
+    together."""
 
     @property
     def stored(self) -> int:
-        """Records in the broker."""
+        """Records that the broker has."""
         return sum(self.ends.values())
 
 
 def read(functions: Sequence[ServiceFunction], ends: Callable[[], Mapping[int, int]]) -> Reading:
-    """Counters of the functions and ends of the topic that belong together, if there is a moment
-    of some seconds in which nothing is under way. Raises MeasurementError."""
+    """Read the counters of the functions and the ends of the topic. It tries for some seconds to
+    find a moment in which nothing is under way; `Reading.consistent` says whether it found one.
+    Raises MeasurementError."""
     seen: list[Reading] = []
 
     def look() -> bool:
@@ -57,8 +59,8 @@ def _total(counters: Sequence[Mapping[str, int]], name: str) -> int:
 
 
 def difference(begin: Reading, end: Reading) -> str | None:
-    """What does not agree between what the functions sent and what is in the broker; None when all
-    that was sent is there, and nothing else."""
+    """Say what differs between the records that the functions sent and those in the broker, from
+    `begin` to `end`. None: all that was sent is there, and nothing else."""
     if not (begin.consistent and end.consistent):
         return (
             "records could not be counted: they were sent without a pause of "

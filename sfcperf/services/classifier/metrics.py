@@ -1,4 +1,4 @@
-"""How well a model judges records."""
+"""Metrics of a model: how well it judges records."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sfcperf.traffic.labels import BENIGN
 
 
 def ratio(part: int, whole: int) -> float | None:
-    """None of nothing."""
+    """`part` of `whole`; None if the whole is 0."""
     return part / whole if whole else None
 
 
 def evaluation(
     labels: NDArray[np.str_], predicted: Sequence[str], features: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """What readers should know of predictions of records with known labels: `records`, `mcc`,
-    `recall` and `fpr` of attacks against benign records, `fpr_early` and `fpr_window` of the two
-    kinds of records, and `kinds`: of each kind of attack `records` and `recall` (judged an attack,
-    of whichever kind). Ratios are None where there are no such records."""
+    """Compare predictions with the known labels of records. Returns `records`, `mcc`, `recall` and
+    `fpr` of attacks against benign records, and `fpr_early` and `fpr_window` for the two kinds of
+    records. `kinds` has for each kind of attack `records` and `recall` (judged an attack, of
+    whichever kind). A ratio is None where there are no such records."""
     attack = labels != BENIGN
     alarm = np.array(predicted, dtype=np.str_) != BENIGN if len(labels) else attack
     early = features[:, FEATURES.index(EARLY)] == 1

@@ -1,4 +1,5 @@
-"""The store of models: what was trained once with the same trace, knobs and engine is used again.
+"""The store of models: a model that was trained with the same trace, parameters and engine is used
+again.
 
 A model is a folder with what the engine writes and `model.json`: the hash of the features' schema,
 the SHA-256 of each file, how it was trained, and its metrics.
@@ -30,7 +31,7 @@ from sfcperf.traffic.labels import BENIGN
 
 MANIFEST = "model.json"
 VERSION = 6
-"""Of how examples are made."""
+"""Version of the way in which examples are made."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,11 @@ class Source:
     pcap: Path
     labels: Path
     seed: int
-    """Of the split into flows that train and the rest."""
+    """Seed of the split into flows that train and the rest."""
     share: float
+    """Share of the flows that train, 0 to 1."""
     further: tuple[tuple[Path, Path], ...] = ()
-    """Captures with labels, all flows of which train."""
+    """Captures with their labels; all flows of these train."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,13 @@ class Model:
 
     @property
     def id(self) -> str:
-        """Of what it was trained with."""
+        """Hash of all that it was trained with."""
         return self.folder.name
 
 
 def load(folder: Path) -> Model:
-    """A stored model. Raises InputError if it is damaged, or was trained with other features;
-    EnvironmentLacks if another user could have written it, hashes and all."""
+    """Load a stored model. Raises InputError if it is damaged, or was trained with other features;
+    EnvironmentLacks if another user could have written it, and so also its hashes."""
     try:
         _check_ours(folder)
         manifest = strict_json.loads((folder / MANIFEST).read_bytes())
@@ -84,7 +86,8 @@ def load(folder: Path) -> Model:
 
 
 def _check_ours(folder: Path) -> None:
-    """The folders that lead to a model, and all that is in it."""
+    """Raise EnvironmentLacks if another user could write the model, or a folder that leads to
+    it."""
     for each in (folder.parent.parent.resolve(), folder.parent, folder):
         ownership.check_folder(each)
     for each in folder.rglob("*"):
@@ -92,8 +95,10 @@ def _check_ours(folder: Path) -> None:
 
 
 def trained(engine: Engine, source: Source, how: Extraction, say: Callable[[str], None]) -> Model:
-    """The model of an engine: an earlier one that is whole, or a new one. Raises InputError,
-    MeasurementError for a trace that cannot be used, EnvironmentLacks."""
+    """Return the stored model for these inputs, or train one if none is stored undamaged. The
+    inputs are the engine and its version, the features, the traces with labels, and the extraction.
+    `say` gets lines for the log. Raises InputError or MeasurementError for a trace that cannot be
+    used, and EnvironmentLacks."""
     inputs = {
         "version": VERSION,
         "engine": engine.name,
@@ -128,6 +133,8 @@ def _train(
     folder: Path,
     say: Callable[[str], None],
 ) -> None:
+    """Train and test a model. Its folder gets its name when all is written, so that no half of a
+    model is found."""
     labels = labelling.read(source.labels)
     found = parts(source.pcap, labels, how, source.seed, source.share)
     for line in found.captured.left_out.lines(found.captured.number):
@@ -167,6 +174,6 @@ def _train(
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Of all files but the manifest."""
+    """SHA-256 of each file of the model except the manifest."""
     files = (f for f in sorted(folder.rglob("*")) if f.is_file() and f.name != MANIFEST)
     return {str(file.relative_to(folder)): making.sha256(file) for file in files}

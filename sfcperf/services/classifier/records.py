@@ -11,10 +11,12 @@ from sfcperf.vnfs.ids.features import NAMES
 
 MOST_NUMBER = 2**63 - 1
 LONGEST_NAME = 128
-"""Characters of `source` and `run`, which are in each verdict: `sfc-ids` takes no longer ones."""
+"""Longest `source` and `run`, characters; `sfc-ids` takes no longer ones. The verdict has them too,
+so they are bounded."""
 LARGEST_RECORD_BYTES = 65_536
 _LONGEST_REASON = 200
-"""Characters: the parser quotes names of fields, however long they are."""
+"""Longest reason, characters. It is cut, since the parser quotes names of fields, however long they
+are."""
 _FIRST_TEXT, _SECOND_TEXT = NAMES.index("srcip"), NAMES.index("dstip")
 
 _Name = Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
@@ -36,7 +38,7 @@ else:
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A record."""
+    """A flow record, as the IDS sends it. Decoding checks types and limits."""
 
     version: Literal[1]
     source: _Name
@@ -49,14 +51,14 @@ class Record(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class PoisonedRecord(Exception):
-    """A message that is no record; it says why."""
+    """A message that is no record; the text says why."""
 
 
 _decoder = msgspec.json.Decoder(Record)
 
 
 def parse(message: bytes | None) -> Record:
-    """The record in a message. Raises PoisonedRecord."""
+    """Decode the record in a message. Raises PoisonedRecord."""
     text = message or b""
     if len(text) > LARGEST_RECORD_BYTES:
         raise PoisonedRecord(f"larger than {LARGEST_RECORD_BYTES} bytes")
@@ -71,7 +73,7 @@ def parse(message: bytes | None) -> Record:
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an IPv4 or IPv6 address without a zone."""
+    """Whether the text is an IPv4 or IPv6 address without a zone."""
     try:
         socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
     except (OSError, ValueError):

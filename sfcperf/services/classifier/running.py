@@ -36,12 +36,12 @@ CAUGHT_UP_S = 60.0
 """How long verdicts on the records of a trial are waited for."""
 _LOOK_S = 0.05
 _BEYOND_WINDOW_S = 0.5
-"""After the end of a window, its records are made and sent."""
+"""Time after the end of a window in which the IDS makes its records and sends them."""
 _CLEAR_S = 30.0
 
 
 class RunningClassifier(RunningService):
-    """The engine and the serving layer of a classifier, for one chain at a time."""
+    """The engine and the serving layer of a classifier. They work for one chain at a time."""
 
     def __init__(
         self, context: ServiceContext, parameters: Mapping[str, Any], engine: type[Engine]
@@ -76,22 +76,23 @@ class RunningClassifier(RunningService):
 
     @property
     def address(self) -> str:
-        """Of the REST interface."""
+        """Address of the serving layer's REST interface."""
         return self.serving.address
 
     def start(self) -> None:
-        """Get the traces for training, then start both layers. Raises EnvironmentLacks."""
+        """Make or find the traces for training, then start both layers. Raises EnvironmentLacks."""
         with errors_as(EnvironmentLacks, MeasurementError):
             self._source(self._parameters)
         self.engine.start()
         self.serving.start()
 
     def problem(self) -> str | None:
-        """What is wrong with a layer that cannot be started again."""
+        """Say what is wrong with a layer that has failed and is not started again; None if there is
+        none."""
         return self.engine.problem() or self.serving.process.problem()
 
     def recover(self) -> None:
-        """Start layers that are given up. Raises EnvironmentLacks."""
+        """Start layers again that have failed for good. Raises EnvironmentLacks."""
         if self.serving.process.problem() is not None:
             self.serving.process.stop()
             self.serving.start()
@@ -100,13 +101,15 @@ class RunningClassifier(RunningService):
                 self.engine.classify(self._model.folder)
 
     def counters(self) -> Mapping[str, int]:
-        """`verdicts_malicious`, `verdicts_benign`, `records_poisoned` (dead letters), `rules_sent`,
+        """Counters of both layers, since their start.
+
+        `verdicts_malicious`, `verdicts_benign`, `records_poisoned` (dead letters) and their sum
+        `records_received`; `verdicts_repeated` after a restart of the speed layer;
+        `records_of_before`, verdicts on records from before the trial; `verdicts_malformed` and
+        `dead_letters_malformed`, messages of strangers in these topics; `rules_sent`,
         `rules_refused` and `rules_refused_REASON`, `rules_withheld` (by the policy, for lack of
-        room), `sends_retried`; `verdicts_repeated` after a restart of the speed layer;
-        `records_received`, all that were classified or poisoned; `records_of_before`, verdicts on
-        what came before the trial; `verdicts_malformed` and `dead_letters_malformed`, strangers'
-        messages in these topics; `speed_restarts` and
-        `serving_restarts`. Raises MeasurementError."""
+        room), `sends_retried`; `speed_restarts` and `serving_restarts`. Raises MeasurementError.
+        """
         found: Mapping[str, int] = self.serving.status()["counters"]
         received = ("verdicts_malicious", "verdicts_benign", "records_poisoned")
         return {
@@ -117,14 +120,15 @@ class RunningClassifier(RunningService):
         }
 
     def facts(self) -> Mapping[str, Any]:
-        """Engine and versions; where the REST interface is."""
+        """The engine, its versions, and where the REST interface is."""
         return {"engine": self.engine.name, **self.engine.facts(), "rest": f"http://{self.address}"}
 
     # --- chains ---
 
     def chain_deployed(self, deployment: Deployment, scenario: Scenario) -> Mapping[str, Any]:
-        """Use the model for the knobs of the chain's IDS; gives its id, metrics and the number of
-        rule interfaces. Raises DeploymentError."""
+        """Classify with the model for the parameters of the chain's IDS, which is trained now if it
+        is not stored. Return its id, metrics and the number of rule interfaces; without an IDS, the
+        model is None. Raises DeploymentError."""
         parameters = self._of_chain(scenario)
         specs = self._ids(scenario)
         names = {spec.name for spec in specs}
@@ -156,7 +160,7 @@ class RunningClassifier(RunningService):
         }
 
     def chain_removed(self) -> None:
-        """Set no more rules."""
+        """Let the serving layer set no more rules."""
         self._functions, self._targets, self._begun = (), [], None
         try:
             self.serving.begin({})
@@ -164,11 +168,12 @@ class RunningClassifier(RunningService):
             self._context.log(error.message)
 
     def _of_chain(self, scenario: Scenario) -> Mapping[str, Any]:
+        """The parameters for this scenario, of which some may differ between scenarios."""
         own = (s.parameters for s in scenario.services if s.name == self._context.name)
         return next(own, self._parameters)
 
     def _ids(self, scenario: Scenario) -> list[FunctionSpec]:
-        """The functions whose records come to the broker."""
+        """Functions of the chain that send their records to our broker."""
         return [
             spec
             for spec in scenario.chain.functions
@@ -176,7 +181,8 @@ class RunningClassifier(RunningService):
         ]
 
     def _source(self, parameters: Mapping[str, Any]) -> Source:
-        """Raises EnvironmentLacks, MeasurementError when the trace cannot be made."""
+        """What the model is trained with; traces are made if they are not kept. Raises
+        EnvironmentLacks, or MeasurementError when a trace cannot be made."""
         training, share = parameters["training"], float(parameters["share"])
         seed = int(training["seed"])
         if training["pcap"]:
@@ -190,12 +196,13 @@ class RunningClassifier(RunningService):
         return Source(*first, seed, share, further)
 
     def _kept(self, seed: int, training: Mapping[str, Any]) -> tuple[Path, Path]:
+        """The trace of this seed, and the file of the labels that train."""
         trace = kept(seed, float(training["duration_s"]), self._context.log)
         return self._labelled([trace.pcap, trace.labels], training)
 
     def _labelled(self, files: Sequence[Path], training: Mapping[str, Any]) -> tuple[Path, Path]:
-        """A capture, and the file of the labels that train. `files`: the capture, and those of the
-        user or the true ones."""
+        """A capture, and the file of the labels that train. `files`: the capture, and its labels if
+        there are some; they are used unless Suricata labels."""
         if training["labeller"] == settings.FILE:
             pcap, labels = files
             return pcap, labels
@@ -207,7 +214,7 @@ class RunningClassifier(RunningService):
     # --- trials ---
 
     def begin_trial(self) -> None:
-        """Remove all rules, and forget what was judged before. Raises MeasurementError."""
+        """Remove all rules, and forget all verdicts before. Raises MeasurementError."""
         self._last_status = {}
         if not self._functions:
             return
@@ -229,8 +236,8 @@ class RunningClassifier(RunningService):
         )
 
     def end_trial(self) -> tuple[str, ...]:
-        """Wait for the records of the last window, and for what follows from them. Raises
-        MeasurementError."""
+        """Wait for the records of the last window, and for what follows from them. Return why the
+        trial should not be believed. Raises MeasurementError."""
         if self._begun is None:
             return ()
         waiting.sleep(self._window_s + _BEYOND_WINDOW_S)
@@ -251,6 +258,7 @@ class RunningClassifier(RunningService):
         return tuple(reason for reason in found if reason)
 
     def _unclassified(self, stored: int) -> str | None:
+        """Say why records of the trial still have no verdict; None if all have one."""
         done = self._last_status["records"]
         if done >= stored:
             return None
@@ -282,11 +290,14 @@ class RunningClassifier(RunningService):
                 ) from error
 
     def trial_notes(self) -> Mapping[str, Any]:
-        """Of the trial that ended last: `records_received` and `records_stored`, those that were
-        judged and that the broker has, by their places in its topics (counters of services are
-        read a moment after the trial has begun); `labels`, how many were judged to be what;
-        `verdict` and `in_force`, and where the functions share this machine's clock
-        `first_packet`, latencies, see `session.Status`."""
+        """Notes on the trial that ended last.
+
+        `records_received` and `records_stored` are the records that were judged and that the broker
+        has, counted by their places in its topics; counters of services, in contrast, are read a
+        moment after the trial has begun. `labels` counts verdicts by label. `verdict`, `in_force`
+        and, where the functions share this machine's clock, `first_packet` are latencies, see
+        `session.Status`.
+        """
         names = ["labels", "verdict", "in_force"]
         if self._one_clock:
             names.append("first_packet")
@@ -304,11 +315,12 @@ class RunningClassifier(RunningService):
 
 
 def _in_order(ends: Mapping[int, int]) -> list[int]:
+    """Offsets in the order of their partitions."""
     return [ends[number] for number in sorted(ends)]
 
 
 def _extraction(specs: Sequence[FunctionSpec]) -> Extraction:
-    """How all of them make records. Raises DeploymentError if they differ."""
+    """How all of these functions make records. Raises DeploymentError if they differ."""
     found = {
         Extraction(
             window_ms=round(1000 * float(spec.knobs["window_s"])),
@@ -328,7 +340,7 @@ def _extraction(specs: Sequence[FunctionSpec]) -> Extraction:
 
 
 def _check_ttl(scenario: Scenario, deployment: Deployment, ttl_s: float) -> None:
-    """Raises DeploymentError if a function refuses such rules."""
+    """Raise DeploymentError if a function would refuse rules that last `ttl_s`."""
     takers = {f.name for f in deployment.functions if f.rule_interface is not None}
     for spec in scenario.chain.functions:
         longest_s = float(spec.knobs.get("max_ttl_s", ttl_s))

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 FILE = "tree.npz"
 START_TIMEOUT_S = 60.0
 _LEAF = -1
-"""A child that is none."""
+"""Child of a node that has none, in scikit-learn's arrays."""
 _SEED = 0
-"""Of the order in which the tree tries features that divide equally well."""
+"""Seed for the order in which the tree tries features that divide equally well."""
 
 
 class ScikitEngine(Engine):
-    """Trains in this process; classifies in another."""
+    """Trains a decision tree in this process, and classifies in a process of its own."""
 
     name = "scikit-learn"
 
     @classmethod
     def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:
-        """None of its own: the extra `security` has all."""
+        """Nothing beyond what all engines need: the extra `security` has all."""
         return []
 
     def __init__(
@@ -53,11 +53,12 @@ class ScikitEngine(Engine):
         self._restarts = 0
 
     def version(self) -> str:
-        """scikit-learn's: its files are for one version."""
+        """Version of scikit-learn: the files of a tree are for one version."""
         return version("scikit-learn")
 
     def train(self, examples: Examples, folder: Path) -> Mapping[str, Any]:
-        """Grow a tree in this process, and write it to `tree.npz` in the folder; gives its size."""
+        """Grow a tree in this process, and write it to `tree.npz` in the folder; return its
+        size."""
         from sklearn.tree import DecisionTreeClassifier
 
         tree = DecisionTreeClassifier(random_state=_SEED)
@@ -71,7 +72,8 @@ class ScikitEngine(Engine):
         return Tree(folder).predict(features) if len(features) else []
 
     def classify(self, folder: Path) -> None:
-        """Another model means another process, which goes on where the one before it stopped."""
+        """Start a speed layer with this model. It goes on where the process before it stopped,
+        which is ended first."""
         if folder == self._folder and self.problem() is None:
             return
         self.stop()
@@ -101,11 +103,11 @@ class ScikitEngine(Engine):
 
     @property
     def pid(self) -> int | None:
-        """Of the speed layer."""
+        """Process id of the speed layer."""
         return self._layer.pid if self._layer else None
 
     def facts(self) -> Mapping[str, Any]:
-        """The version."""
+        """Version of scikit-learn."""
         return {"scikit-learn": self.version()}
 
     def stop(self) -> None:
@@ -117,7 +119,8 @@ class ScikitEngine(Engine):
 
 
 def write(tree: DecisionTreeClassifier, folder: Path) -> None:
-    """Write a tree as arrays: to read them executes nothing."""
+    """Write a tree as plain arrays. Unlike a pickle, they can be read without executing
+    anything."""
     state = tree.tree_.__getstate__()
     np.savez(
         folder / FILE,
@@ -128,10 +131,10 @@ def write(tree: DecisionTreeClassifier, folder: Path) -> None:
 
 
 class Tree:
-    """A stored decision tree."""
+    """A stored decision tree, which labels rows of features."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises InputError for a file that is none of this version of scikit-learn."""
+        """Raises InputError for a file that is no tree of this version of scikit-learn."""
         try:
             with np.load(folder / FILE, allow_pickle=False) as found:
                 nodes, values, labels = (found[name] for name in ("nodes", "values", "labels"))
@@ -139,24 +142,25 @@ class Tree:
         except (OSError, ValueError, LookupError, TypeError, BadZipFile) as error:
             raise InputError(f"this is no tree: {error}", where=str(folder / FILE)) from error
         self._labels: list[str] = labels[values[:, 0, :].argmax(axis=1)].tolist()
-        """Of each node."""
+        """Label of each node."""
 
     def predict(self, features: NDArray[np.int64]) -> list[str]:
-        """The label of each row. As the class's `predict`, without its checks, which take longer
-        than the tree for a few rows."""
+        """Label each row as the `predict` of scikit-learn's classifier would. That makes checks
+        which take longer than the tree for a few rows."""
         leaves = self._tree.apply(features.astype(np.float32))
         return [self._labels[leaf] for leaf in leaves.tolist()]
 
 
 def _tree(nodes: NDArray[Any], values: NDArray[Any], labels: NDArray[Any]) -> Any:
-    """scikit-learn's tree of these arrays, whose shapes and types it checks itself. Raises
-    ValueError."""
+    """Make scikit-learn's tree from its arrays. scikit-learn checks their shapes and types itself.
+    Raises ValueError."""
     from sklearn.tree._tree import Tree as ScikitTree
 
     left, right, feature = (nodes[name] for name in ("left_child", "right_child", "feature"))
     inner = left != _LEAF
     numbers = np.arange(len(nodes))[inner]
-    # It follows them without looking, and parents come before their children.
+    # scikit-learn follows children and features without checks, so a damaged file could crash the
+    # process. In a sound tree, children come after their parents.
     children = np.stack([left[inner], right[inner]])
     is_right = (children > numbers).all() and (children < len(nodes)).all()
     if not len(nodes) or not is_right or not np.isin(feature[inner], range(len(FEATURES))).all():

@@ -48,18 +48,19 @@ class Classifier(Service):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """A capture of the user's comes with labels."""
+        """Refuse parameters that contradict each other: for instance, a user's own capture comes
+        with labels."""
         settings.check(parameters)
 
     @classmethod
     def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """The broker."""
+        """The broker's service."""
         return (parameters["kafka"],)
 
     @classmethod
     def start(cls, context: ServiceContext, parameters: Mapping[str, Any]) -> RunningService:
-        """Return when the engine is ready to train and the serving layer answers. The trace is made
-        now if there is none. Raises EnvironmentLacks."""
+        """Start both layers; return when the engine is ready to train and the serving layer
+        answers. The trace is made now if there is none. Raises EnvironmentLacks."""
         from sfcperf.services.classifier.running import RunningClassifier
 
         running = RunningClassifier(context, parameters, engine_class(parameters))
@@ -72,6 +73,6 @@ class Classifier(Service):
 
 
 def engine_class(parameters: Mapping[str, Any]) -> type[Engine]:
-    """Of the parameter `engine`."""
+    """Class of the engine that the parameter `engine` names."""
     found: type[Engine] = resolve_name(settings.ENGINES[parameters["engine"]])
     return found

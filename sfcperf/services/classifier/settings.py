@@ -1,4 +1,4 @@
-"""Parameters of the classifier."""
+"""Parameters of the service `classifier`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENGINES: Mapping[str, str] = {
     "scikit-learn": "sfcperf.services.classifier.scikit:ScikitEngine",
     "spark": "sfcperf.services.classifier.spark.engine:SparkEngine",
 }
-"""Name -> class."""
+"""Name of each engine -> its class."""
 FILE, SURICATA = "file", "suricata"
 FLOWS, FLOWS_AND_SOURCES = "flows", "flows-and-sources"
 _MOST_SEED = 2**53 - 1
@@ -108,15 +108,15 @@ SCHEMA = object_schema(
         "spark": spark.SCHEMA,
     }
 )
-"""JSON Schema."""
+"""JSON Schema of the parameters."""
 PER_CHAIN = frozenset(
     {"share", "rules", "source_after_flows", "source_min_ratio", "ttl_s", "max_flow_rules"}
 )
-"""Those that may differ between scenarios."""
+"""Parameters that may differ between scenarios."""
 
 
 def check(parameters: Mapping[str, Any]) -> None:
-    """Refuse what does not fit together. Raises InputError."""
+    """Refuse parameters that do not fit together. Raises InputError."""
     training = parameters["training"]
     own_labels = training["labeller"] == FILE
     if own_labels or training["labels"]:
@@ -134,7 +134,7 @@ def check(parameters: Mapping[str, Any]) -> None:
 
 
 def limits(parameters: Mapping[str, Any]) -> Limits:
-    """Those of the policy."""
+    """The policy's limits, from the parameters."""
     return Limits(
         sources=parameters["rules"] == FLOWS_AND_SOURCES,
         source_after_flows=int(parameters["source_after_flows"]),

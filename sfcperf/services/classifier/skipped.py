@@ -1,4 +1,4 @@
-"""Messages that a process does not understand: each is said in its log, up to a limit."""
+"""Writes messages that a process does not understand to its log, up to a limit."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from confluent_kafka import Message
 from sfcperf.services.classifier.kafka_client import place_of
 
 MOST_LINES = 100
-"""Strangers may write more; counters count all."""
+"""Most lines in the log. Strangers may write more messages; counters count all."""
 _LONGEST_REASON = 200
 
 
 class SkippedReport:
-    """Writes to stderr."""
+    """Reports skipped messages on stderr."""
 
     def __init__(self) -> None:
         self._lines = 0
 
     def note(self, message: Message, reason: object) -> None:
-        """One more, and why."""
+        """Report a message that is skipped, and why."""
         self._lines += 1
         if self._lines > MOST_LINES:
             return

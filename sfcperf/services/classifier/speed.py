@@ -3,10 +3,10 @@
     python -m sfcperf.services.classifier.speed SETTINGS
 
 SETTINGS is a JSON file: `broker`, the fields of `Broker`; `model`, a folder of the store; `ready`,
-a file that is written when records are read. It works until SIGTERM.
+a file that is written when records are read. The process works until SIGTERM.
 
-It takes what there is, writes all verdicts, waits until the broker has them, and commits its place
-in the records. What is killed in between is done again from there.
+It takes the records that are there, writes all their verdicts, waits until the broker has them, and
+commits its place in the records. If it is killed in between, the next process starts from there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from sfcperf.services.classifier.skipped import SkippedReport
 from sfcperf.services.classifier.verdicts import Verdict
 
 MOST_AT_ONCE = 5000
-"""Records; more make each of them later."""
+"""How many records are taken together; with more, each of them would wait longer for its
+verdict."""
 _IDLE_S = 0.2
 
 
@@ -51,7 +52,7 @@ class NotDelivered(Exception):
 
 
 class SpeedLayer:
-    """Records to verdicts."""
+    """Reads records, and writes a verdict or a dead letter for each."""
 
     def __init__(self, broker: Broker, tree: Tree) -> None:
         self._broker = broker
@@ -63,11 +64,11 @@ class SpeedLayer:
         self.stopping = False
 
     def begin(self) -> None:
-        """Take up the place that was committed."""
+        """Go to the place in the records that was committed."""
         assigned(self._consumer, self._broker.records)
 
     def run(self) -> None:
-        """Until `stopping`."""
+        """Classify records until `stopping`."""
         while not self.stopping:
             first = self._consumer.poll(_IDLE_S)
             if first is None:
@@ -76,6 +77,8 @@ class SpeedLayer:
         self._consumer.close()
 
     def _classify(self, taken: Sequence[Message]) -> None:
+        """Answer a batch of messages, wait until the broker has the answers, and then commit.
+        Raises NotDelivered."""
         messages = [message for message in taken if message.error() is None]
         good: list[tuple[Message, Record]] = []
         for message in messages:
@@ -115,6 +118,7 @@ class SpeedLayer:
         self._produce(self._broker.verdicts, message, verdicts.encode(verdict))
 
     def _bury(self, message: Message, reason: str) -> None:
+        """Write a dead letter for a message that is no record."""
         at = place_of(message)
         letter = message.value() or b""
         if len(letter) > LARGEST_LETTER_BYTES:
@@ -127,6 +131,7 @@ class SpeedLayer:
         self._produce(self._broker.dead_letters, message, letter, headers=headers)
 
     def _produce(self, topic: str, message: Message, value: bytes, **more: Any) -> None:
+        """Write a message to the record's partition; wait while the producer's queue is full."""
         key = message.key()
         if key is not None and len(key) > LARGEST_KEY_BYTES:
             key = None
@@ -144,7 +149,7 @@ class SpeedLayer:
 
 
 def main(settings: Path) -> int:
-    """Gives the exit status."""
+    """Run the process, and return its exit status."""
     values = json.loads(settings.read_text())
     folder = Path(values["model"])
     models.load(folder)

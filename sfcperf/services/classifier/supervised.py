@@ -1,4 +1,4 @@
-"""A process that is started again when it dies."""
+"""SupervisedProcess: a process that is started again when it dies."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from sfcperf.hosts.base import Process
 from sfcperf.services.base import ServiceContext
 
 MOST_RESTARTS = 20
-"""After so many, it stays ended."""
+"""After so many restarts, the process stays ended."""
 _LOOK_S = 0.05
 _READY_LOOK_S = 0.02
 END_S = 10.0
 
 
 class SupervisedProcess:
-    """One process, and a thread that watches it."""
+    """Runs one process, with a thread that watches it and starts it again when it dies."""
 
     def __init__(
         self, context: ServiceContext, name: str, command: Sequence[str], ready: Callable[[], bool]
     ) -> None:
-        """`name` of the process in messages, and of its output; `ready` tells whether the process
+        """`name` names the process in messages, and its output. `ready` tells whether the process
         that was started last can be used."""
         self._context = context
         self._name = name
@@ -37,22 +37,23 @@ class SupervisedProcess:
         self._process: Process | None = None
         self._thread: threading.Thread | None = None
         self._tries = 0
-        """Restarts since `start`."""
+        """Restarts since `start` was called last."""
         self.restarts = 0
-        """In all."""
+        """Restarts in all."""
 
     @property
     def log(self) -> Path:
-        """What it prints."""
+        """File with what the process prints."""
         return self._context.outputs / f"{self._name}.log"
 
     @property
     def pid(self) -> int | None:
-        """Of the process, also of one that has died."""
+        """Id of the process, also after it has died; None before the first start."""
         return None if self._process is None else self._process.pid
 
     def start(self, timeout_s: float) -> None:
-        """Return when it is ready; also after `stop`. Raises EnvironmentLacks, after `stop`."""
+        """Start the process and return when it is ready. It may be called again after `stop`.
+        Raises EnvironmentLacks when the process does not get ready; it is stopped then."""
         self._stopping.clear()
         self._problem, self._tries = None, 0
         self._spawn()
@@ -68,11 +69,12 @@ class SupervisedProcess:
         self._thread.start()
 
     def problem(self) -> str | None:
-        """None while it runs, or is being started again."""
+        """Say why the process has failed and is not started again; None while it runs, or is being
+        started again."""
         return self._problem
 
     def stop(self) -> None:
-        """End it. Harmless when it has ended."""
+        """End the process. Harmless when it has ended."""
         self._stopping.set()
         with self._lock:
             process = self._process
@@ -91,6 +93,7 @@ class SupervisedProcess:
     # --- in the thread ---
 
     def _watch(self) -> None:
+        """Start the process again whenever it has ended, until `stop` or MOST_RESTARTS."""
         try:
             while not self._stopping.wait(_LOOK_S):
                 if self._process is None or self._process.poll() is None:
@@ -99,14 +102,16 @@ class SupervisedProcess:
                 if self._problem is not None:
                     return
         except Exception as error:
-            # Whatever it is: nobody else would notice that this thread has ended.
+            # Catch whatever it is: nobody else would notice that this thread has ended.
             why = error if isinstance(error, SfcperfError) else repr(error)
             self._problem = f"{self._name} cannot be started again: {why}"
 
     def _again(self) -> None:
+        """Start the process again after it has ended; note a problem instead if that was too
+        often."""
         assert self._process is not None
         status = self._process.poll()
-        # What it may have started ends with it.
+        # The process has ended; `stop` also ends processes that it may have started.
         self._process.stop()
         if self._tries == MOST_RESTARTS:
             self._problem = (

@@ -1,4 +1,5 @@
-"""A broker of the run's own: Kafka in KRaft mode on one node (KIP-833), no ZooKeeper."""
+"""Broker: a Kafka broker of the run's own, in KRaft mode on one node (KIP-833), without
+ZooKeeper."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from sfcperf.services.kafka.topics import TopicsClient
 JARS = "kafka"
 HEAP_MIB = 256
 _PORTS = range(20_000, 32_768)
-"""Below those that Linux gives to clients: none takes the port while the broker starts again."""
+"""Ports for the broker, below those that Linux gives to clients: so no client takes the port while
+the broker starts again."""
 _FORMAT_TIMEOUT_S = 60.0
 _START_TIMEOUT_S = 120.0
 _JAR = re.compile(r"kafka_[0-9.]+-(.+)\.jar")
@@ -38,16 +40,18 @@ _PROPERTIES: dict[str, Any] = {
     "transaction.state.log.min.isr": 1,
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.min.isr": 1,
-    # Made at their first use, while somebody waits.
+    # Kafka makes these topics at their first use, while somebody waits: one partition each takes
+    # less time.
     "offsets.topic.num.partitions": 1,
     "transaction.state.log.num.partitions": 1,
     "group.initial.rebalance.delay.ms": 0,
-    # Started again after a crash, it is let in as soon as its former self is given up.
+    # A broker that is started again after a crash can register only when the session of its former
+    # self is over.
     "broker.heartbeat.interval.ms": 500,
     "broker.session.timeout.ms": 3000,
-    # By default, half of the heap.
+    # The default would be half of the heap.
     "log.cleaner.dedupe.buffer.size": 4 << 20,
-    # It shares the machine with what is measured.
+    # The broker shares the machine with what is measured: few threads.
     "num.network.threads": 2,
     "num.io.threads": 2,
     "background.threads": 2,
@@ -64,13 +68,13 @@ _JAVA = [
 
 
 def version() -> str:
-    """Of the installed Kafka; empty when there is none."""
+    """Version of the installed Kafka; empty when there is none."""
     found = [_JAR.fullmatch(path.name) for path in jars.folder(JARS).glob("kafka_*.jar")]
     return next((match[1] for match in found if match), "")
 
 
 class Broker:
-    """One broker, which can be started again with its data on its port."""
+    """One broker, which can be started again on its port and with its data."""
 
     def __init__(self, context: ServiceContext, listen: str, port: int) -> None:
         """`listen` is an IPv4 address of this machine; port 0: any free one. Nothing is created
@@ -83,7 +87,8 @@ class Broker:
         self._process: Process | None = None
 
     def format(self) -> None:
-        """Make its storage, which costs a JVM of its own. Raises EnvironmentLacks."""
+        """Make the broker's storage. A JVM of its own is started for that. Raises
+        EnvironmentLacks."""
         folder = self._context.state_dir / "data"
         settings = {
             **_PROPERTIES,
@@ -112,7 +117,7 @@ class Broker:
             raise _unusable(f"cannot make its storage (status {status})", log)
 
     def start(self, client: TopicsClient) -> None:
-        """Return when it answers `client`. Raises EnvironmentLacks."""
+        """Start the broker, and return when it answers `client`. Raises EnvironmentLacks."""
         process = self._process = self._context.spawn(
             jars.java(JARS, _JAVA, "kafka.Kafka", str(self._settings)), self.log
         )
@@ -126,16 +131,16 @@ class Broker:
             raise _unusable(problem, self.log)
 
     def problem(self) -> str | None:
-        """None while the process runs."""
+        """Say how the process has ended; None while it runs."""
         status = None if self._process is None else self._process.poll()
         return None if status is None else f"has ended with status {status}"
 
     def pids(self) -> tuple[int, ...]:
-        """Its process."""
+        """Id of the broker's process, if it was started."""
         return () if self._process is None else (self._process.pid,)
 
     def stop(self) -> None:
-        """End it at once: it has nothing to lose that its log does not hold."""
+        """Kill the broker at once. Nothing is lost by that: its log holds all."""
         if self._process is not None:
             self._process.stop(0)
             self._process = None
@@ -146,8 +151,8 @@ def _unusable(why: str, log: Path) -> EnvironmentLacks:
 
 
 def _free_port(listen: str, besides: str = "") -> int:
-    """A port that nobody listens on. Two runs that start at once hardly draw the same one. Raises
-    EnvironmentLacks."""
+    """Choose a port that nobody listens on, at random: two runs that start at once hardly draw the
+    same one. Raises EnvironmentLacks."""
     for port in random.sample(_PORTS, 100):
         if f"{listen}:{port}" == besides:
             continue

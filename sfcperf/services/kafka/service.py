@@ -1,4 +1,4 @@
-"""The service `kafka`."""
+"""The service `kafka`: starts a broker or uses a cluster, and makes the run's topics there."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from sfcperf.services.kafka.broker import Broker
 from sfcperf.services.kafka.topics import NAMES, TopicsClient
 
 _TOPIC = "topic"
-"""Kind of a resource in the journal."""
+"""Kind of a topic in the journal."""
 _RECOVERY_S = 60.0
 
 
 class RunningKafka(RunningService):
-    """Topics of the run, on a broker of its own or on a cluster."""
+    """The topics of a run, on a broker of its own or on a cluster."""
 
     def __init__(
         self, bootstrap: str, topics: Mapping[str, str], client: TopicsClient, own: Broker | None
@@ -38,26 +38,27 @@ class RunningKafka(RunningService):
         self._client = client
         self._own = own
         self.topics = topics
-        """What a topic is for (`records`, `verdicts`, `dead-letters`) -> its name."""
+        """Use of each topic (`records`, `verdicts`, `dead-letters`) -> its name."""
 
     @property
     def address(self) -> str:
-        """`ADDRESS:PORT`; of a cluster, all that were given, with commas between."""
+        """`ADDRESS:PORT`. For a cluster, all addresses that were given, separated by commas."""
         return self._bootstrap
 
     @property
     def address_for_functions(self) -> str:
-        """With the topic of records, `ADDRESS:PORT/TOPIC`, where it does not have its usual
-        name."""
+        """The address; with the topic of records, `ADDRESS:PORT/TOPIC`, if that does not have its
+        usual name."""
         records = self.topics["records"]
         return self.address if records == NAMES["records"] else f"{self.address}/{records}"
 
     def problem(self) -> str | None:
-        """When the broker has ended, does not answer, or cannot store records."""
+        """Say whether the broker has ended, does not answer, or cannot store records; None if it
+        works."""
         if ended := self._ended():
             return ended
         problem = self._client.problem(list(self.topics.values()))
-        # A broker that ends meanwhile does not answer either.
+        # A broker that has ended in between does not answer either: then say that it has ended.
         return problem and (self._ended() or problem)
 
     def _ended(self) -> str | None:
@@ -65,7 +66,8 @@ class RunningKafka(RunningService):
         return None if ended is None else f"the broker {ended}"
 
     def recover(self) -> None:
-        """Start a broker of the run's own again. A cluster has a minute to come back."""
+        """Start the run's own broker again. A cluster gets a minute to come back. Raises
+        EnvironmentLacks."""
         if self._own is not None:
             self._own.stop()
             self._own.start(self._client)
@@ -75,18 +77,19 @@ class RunningKafka(RunningService):
             raise EnvironmentLacks(error.message) from error
 
     def counters(self) -> Mapping[str, int]:
-        """Records that were stored in each topic: `records`, `verdicts`, `dead_letters`. Raises
+        """Number of records stored in each topic: `records`, `verdicts`, `dead_letters`. Raises
         MeasurementError."""
         sizes = self._client.sizes(list(self.topics.values()))
         return {use.replace("-", "_"): sizes[name] for use, name in self.topics.items()}
 
     def facts(self) -> Mapping[str, Any]:
-        """Where it is, the names of its topics, and of a broker of the run's own its version."""
+        """Where the broker is, and the names of the topics; for a broker of the run's own also its
+        version."""
         facts = {"bootstrap": self._bootstrap, "topics": dict(self.topics)}
         return {**facts, "version": broker.version()} if self._own is not None else facts
 
     def pids(self) -> tuple[int, ...]:
-        """The broker of the run's own."""
+        """Id of the broker's process, if it is the run's own."""
         return () if self._own is None else self._own.pids()
 
     def stop(self) -> None:
@@ -135,13 +138,14 @@ class Kafka(Service):
 
     @classmethod
     def requirements(cls, parameters: Mapping[str, Any]) -> list[Requirement]:
-        """The client library, and for a broker of the run's own Java and Kafka."""
+        """The client library; for a broker of the run's own also Java and Kafka."""
         client = tools.python_packages(["confluent_kafka"], "security")
         return [client] if parameters["bootstrap"] else [client, *jars.requirements(broker.JARS)]
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """`listen` is an address; a cluster that exists listens where it does."""
+        """Refuse a `listen` that is no IPv4 address, and settings of an own broker together with a
+        cluster."""
         listen = parameters["listen"]
         try:
             _ = listen and ipaddress.IPv4Address(listen)
@@ -156,7 +160,8 @@ class Kafka(Service):
 
     @classmethod
     def start(cls, context: ServiceContext, parameters: Mapping[str, Any]) -> RunningKafka:
-        """Return when records can be stored in the topics. Raises EnvironmentLacks."""
+        """Start a broker or connect to a cluster; return when records can be stored in the topics.
+        Raises EnvironmentLacks."""
         _check_reachable(context, [parameters["listen"], *parameters["bootstrap"]])
         if parameters["bootstrap"]:
             return _on_cluster(context, ",".join(parameters["bootstrap"]), parameters["partitions"])
@@ -169,7 +174,8 @@ class Kafka(Service):
 
     @classmethod
     def undo(cls, resources: Sequence[Resource], *, dry_run: bool) -> list[str]:
-        """Remove topics from clusters. Raises DeploymentError for a cluster that does not do it."""
+        """Remove topics from clusters. Raises DeploymentError for a cluster that does not remove
+        them."""
         lines = []
         for resource in resources:
             bootstrap = str((resource.detail or {}).get("bootstrap"))
@@ -182,7 +188,7 @@ class Kafka(Service):
 
 
 def _check_reachable(context: ServiceContext, addresses: Iterable[str]) -> None:
-    """Refuse this machine's loopback addresses where the chain's hosts are other machines. Raises
+    """Refuse loopback addresses of this machine if the chain's hosts are other machines. Raises
     EnvironmentLacks."""
     loopback = [each for each in addresses if each.startswith(("127.", "[::1]:"))]
     if loopback and not ipaddress.IPv4Address(context.address()).is_loopback:
@@ -193,6 +199,8 @@ def _check_reachable(context: ServiceContext, addresses: Iterable[str]) -> None:
 
 
 def _on_cluster(context: ServiceContext, bootstrap: str, partitions: int) -> RunningKafka:
+    """Make the run's topics on a cluster. The run's tag is in their names, and they are in the
+    journal first."""
     topics = {use: f"{name}-{context.tag}" for use, name in NAMES.items()}
     detail = {"bootstrap": bootstrap}
     context.journal.intend([Resource(_TOPIC, name, detail) for name in topics.values()])
@@ -202,7 +210,7 @@ def _on_cluster(context: ServiceContext, bootstrap: str, partitions: int) -> Run
 
 
 def _create(client: TopicsClient, topics: Mapping[str, str], partitions: int) -> None:
-    """Raises EnvironmentLacks."""
+    """Make the topics. Raises EnvironmentLacks."""
     try:
         client.create(topics.values(), partitions)
     except MeasurementError as error:

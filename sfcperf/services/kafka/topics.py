@@ -1,4 +1,4 @@
-"""Topics of a run: made, looked at and removed through any broker of a cluster."""
+"""TopicsClient: makes, looks at and removes the topics of a run through any broker of a cluster."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ NAMES: Mapping[str, str] = {
     "verdicts": "sfcperf-verdicts",
     "dead-letters": "sfcperf-dead-letters",
 }
-"""What a topic is for -> its name on a broker of the run's own; elsewhere `-TAG` follows."""
+"""Use of each topic -> its name on a broker of the run's own. On a cluster, `-TAG` follows the
+name."""
 
 _ANSWER_S = 5.0
 """How long an answer is waited for by default."""
 _CLUSTER_DEFAULT = -1
-"""Of the protocol: as many replicas as the cluster gives by default."""
+"""Value of Kafka's protocol for as many replicas as the cluster gives by default."""
 _CONFIG = {
-    # By default a message has the time of its sender, which may be a VM with a clock of its own.
+    # The broker sets the time of a message. By default it is the sender's, which may be a VM with a
+    # clock of its own.
     "message.timestamp.type": "LogAppendTime",
-    # The default, whatever that of the cluster is: verdicts and dead letters are made to fit.
+    # Kafka's own default, whatever the cluster's is: verdicts and dead letters are made to fit it.
     "max.message.bytes": "1048588",
 }
-"""Of topics."""
+"""Settings of each topic."""
 
 
 class TopicsClient:
-    """A client of one cluster. Methods raise MeasurementError when it does not do as asked."""
+    """A client of one cluster. Methods raise MeasurementError when the cluster does not do as
+    asked."""
 
     def __init__(self, bootstrap: str) -> None:
-        """`bootstrap`: `ADDRESS:PORT`, or several with commas between."""
+        """`bootstrap` is `ADDRESS:PORT`, or several separated by commas."""
         from confluent_kafka.admin import AdminClient
 
         self._bootstrap = bootstrap
@@ -45,7 +48,7 @@ class TopicsClient:
                 "bootstrap.servers": bootstrap,
                 "socket.timeout.ms": int(_ANSWER_S * 1000),
                 "reconnect.backoff.max.ms": 500,
-                # What is wrong is in the answers; librdkafka prints to stderr.
+                # librdkafka would print to stderr; what is wrong is in its answers anyway.
                 "log_level": 0,
             }
         )
@@ -54,19 +57,19 @@ class TopicsClient:
         """Create topics and return when records can be stored in them."""
         from confluent_kafka.admin import NewTopic
 
-        self._topics()  # says what is wrong sooner, and in other words, than a request for topics
+        self._topics()  # if no broker answers, this fails sooner, and says it more clearly
         wanted = list(names)
         new = [NewTopic(name, partitions, _CLUSTER_DEFAULT, config=_CONFIG) for name in wanted]
         self._finish("create", self._client.create_topics(new, request_timeout=_ANSWER_S))
         self.wait_ready(wanted, timeout_s=_ANSWER_S)
 
     def existing(self, names: Iterable[str]) -> list[str]:
-        """Those of the topics that exist."""
+        """Return those of the topics that exist."""
         topics = self._topics()
         return [name for name in names if name in topics]
 
     def remove(self, names: Iterable[str]) -> list[str]:
-        """Remove those of the topics that exist, and give their names."""
+        """Remove those of the topics that exist; return their names."""
         from confluent_kafka import KafkaError, KafkaException
 
         removed = []
@@ -79,7 +82,7 @@ class TopicsClient:
                 gone = isinstance(cause, KafkaException) and (
                     cause.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
                 )
-                # A broker knows a topic that was removed for a moment longer.
+                # A topic that was just removed is still listed for a moment: it counts as gone.
                 if not gone:
                     raise
         return removed
@@ -105,7 +108,7 @@ class TopicsClient:
             raise MeasurementError(problem or "the broker answers too slowly")
 
     def problem(self, names: Sequence[str], timeout_s: float | None = None) -> str | None:
-        """None when brokers answer for all partitions of these topics, else what is wrong."""
+        """Say what is wrong; None when brokers answer for all partitions of these topics."""
         try:
             self.sizes(names, timeout_s)
         except MeasurementError as error:
@@ -113,7 +116,8 @@ class TopicsClient:
         return None
 
     def sizes(self, names: Sequence[str], timeout_s: float | None = None) -> dict[str, int]:
-        """Topic -> records that were ever stored in it. Only the leader of a partition knows."""
+        """Map each topic to the number of records that were ever stored in it. The leaders of its
+        partitions are asked, since only they know."""
         from confluent_kafka import TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
@@ -134,6 +138,7 @@ class TopicsClient:
         return sizes
 
     def _topics(self, timeout_s: float | None = None) -> Mapping[str, Any]:
+        """Ask for the topics of the cluster, by name."""
         from confluent_kafka import KafkaException
 
         try:
@@ -147,6 +152,7 @@ class TopicsClient:
         return topics
 
     def _finish(self, verb: str, answers: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
+        """Wait for the answers and return them."""
         from confluent_kafka import KafkaException
 
         try:
@@ -158,6 +164,6 @@ class TopicsClient:
 
 
 def _text(error: Exception) -> str:
-    """A KafkaException holds a KafkaError that says it in words."""
+    """What a KafkaException says: it holds a KafkaError, which has the words."""
     text = getattr(error.args[0], "str", None) if error.args else None
     return str(text()) if text else str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""A JSON document that a person wrote: places in it, and all its errors at once."""
+"""Reads a JSON document that a person wrote, and collects all its errors with their places."""
 
 from sfcperf.workflow.document.findings import (
     Findings,

@@ -1,4 +1,4 @@
-"""Findings: all errors of a workflow, collected so that the user can correct them together."""
+"""Findings: collects all errors of a workflow, so that the user can correct them together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfcperf.errors import WorkflowError
 from sfcperf.workflow.document import pointer
 
 MOST = 50
-"""Errors that are kept and shown; others are only counted."""
+"""Most errors that are kept and shown; further ones are only counted."""
 _MOST_NAMES = 30
 
 
@@ -20,14 +20,14 @@ class SchemaViolation:
     """A value that does not fit its schema."""
 
     path: pointer.Path
-    """Relative to the validated value."""
+    """Path of the value, relative to the validated value."""
     message: str
     allowed: str | None = None
     hint: str | None = None
 
 
 class Findings:
-    """Collects errors, each once."""
+    """Collects errors; one that is added twice is kept once."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str | None, str], WorkflowError] = {}
@@ -40,17 +40,18 @@ class Findings:
         allowed: str | None = None,
         hint: str | None = None,
     ) -> None:
-        """Add an error; `where` is a path of the user's document, or a JSON pointer into it."""
+        """Add an error. `where` is a path in the user's document, or a JSON pointer into it."""
         where = where if isinstance(where, str) else pointer.to_pointer(where)
         self.add_error(WorkflowError(message, where=where, allowed=allowed, hint=hint))
 
     def add_misfits(self, found: Iterable[SchemaViolation], at: pointer.Path = ()) -> None:
-        """Add misfits of the value at a path of the user's document (`Validator.misfits`)."""
+        """Add misfits (`Validator.misfits`) of the value that is at path `at` of the user's
+        document."""
         for misfit in found:
             self.add((*at, *misfit.path), misfit.message, misfit.allowed, misfit.hint)
 
     def add_error(self, error: WorkflowError) -> None:
-        """Add an error with its others."""
+        """Add an error together with its `others`."""
         for finding in error.all:
             key = (finding.where, finding.message)
             if key not in self._found and self.are_many:
@@ -61,7 +62,7 @@ class Findings:
 
     @property
     def are_many(self) -> bool:
-        """Whether it makes no sense to look for more."""
+        """Whether so many errors were found that it makes no sense to look for more."""
         return len(self._found) >= MOST
 
     def __iter__(self) -> Iterator[WorkflowError]:
@@ -90,25 +91,25 @@ class Findings:
 
 
 class Choices(TypedDict):
-    """What an error about an unknown name says besides."""
+    """Arguments of an error about an unknown name: the known names, and a hint."""
 
     allowed: str
     hint: str | None
 
 
 def choices(value: object, known: Collection[str]) -> Choices:
-    """The known names, and the one that `value` looks like."""
+    """Name the known names, and the one that `value` is most like."""
     return Choices(allowed=listing(known), hint=did_you_mean(value, known))
 
 
 def did_you_mean(value: object, known: Iterable[str]) -> str | None:
-    """A hint if `value` looks like one of the known names."""
+    """Hint at the known name that `value` is like; None if it is like none."""
     close = get_close_matches(str(value), list(known), n=1)
     return f"did you mean {close[0]!r}?" if close else None
 
 
 def listing(known: Iterable[object]) -> str:
-    """Names as text, shortened if there are many."""
+    """Join names to a text; if there are many, only the first ones and their number."""
     names = [str(name) for name in known]
     shown = ", ".join(names[:_MOST_NAMES])
     return f"{shown}, ... ({len(names)} in all)" if len(names) > _MOST_NAMES else shown or "none"

@@ -1,4 +1,4 @@
-"""Names that differ for SFCPerf, but not for what their values go through."""
+"""Likeness: finds names that differ for SFCPerf, but not for file systems or databases."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ TELL_APART = (
 
 
 def as_file(name: str) -> str:
-    """What a name is on a file system that ignores case, such as that of a reader's laptop."""
+    """Form of a name on a file system that ignores case, such as that of a reader's laptop."""
     return name.casefold()
 
 
 def as_column(name: str) -> str:
-    """What a factor's name is as a column of SQL, which ignores case, and as a field of
+    """Form of a factor's name as a column of SQL, which ignores case, and as a field of
     Elasticsearch, where a dot would make an object."""
     return name.casefold().replace(".", "_")
 
 
 def alike(names: Iterable[str], form: Callable[[str], str] = as_file) -> list[tuple[str, str]]:
-    """Pairs of names of one form: each name with the first one like it."""
+    """Pairs of different names that have the same form: each name with the first one like it."""
     first: dict[str, str] = {}
     pairs = []
     for name in names:
@@ -34,7 +34,8 @@ def alike(names: Iterable[str], form: Callable[[str], str] = as_file) -> list[tu
 
 
 def check_alike(path: Path, names: Iterable[str], report: Callable[..., None]) -> None:
-    """Report names below a path, of which files in the results are named, that are alike."""
+    """Report names below a path that are alike as files, because files in the results have these
+    names."""
     for known, name in alike(names):
         message = f"{known!r} and {name!r} differ only in case"
         report((*path, name), message, allowed=TELL_APART)

@@ -1,4 +1,4 @@
-"""How large a workflow may be, before references are replaced and after it.
+"""Limits for the size of a workflow, before references are replaced and after it.
 
 A reference of four characters can stand for a level of a megabyte, in each of a thousand scenarios.
 Sizes are therefore computed before anything is expanded.
@@ -13,11 +13,11 @@ from typing import Any
 from sfcperf.workflow.document import pointer
 
 MAX_VALUES = 50_000
-"""In a document."""
+"""Most values in a document."""
 MAX_EXPANDED = 100_000
-"""In all forms of the sections that vary, of all variants."""
+"""Most values in all forms of the sections that vary, of all variants together."""
 MAX_TRIALS = 100_000
-"""In the planned rounds, with warm-up."""
+"""Most trials in the planned rounds, with warm-up."""
 _CHARACTERS_PER_VALUE = 100
 
 Levels = Mapping[str, Sequence[Any]]
@@ -25,7 +25,8 @@ Levels = Mapping[str, Sequence[Any]]
 
 
 def size(value: Any, of_text: Callable[[str], int] | None = None) -> int:
-    """Number of values; a string counts as one for each 100 characters, or as `of_text` says."""
+    """Count the values. A string counts as one more for each 100 characters, or as `of_text`
+    says."""
     count, waiting = 0, [value]
     while waiting:
         item = waiting.pop()
@@ -41,7 +42,8 @@ def size(value: Any, of_text: Callable[[str], int] | None = None) -> int:
 
 
 def largest(value: Any, at: pointer.Path = ()) -> pointer.Path:
-    """Path of the smallest part that has most of the values."""
+    """Path of the part that holds most of the values. It leads down as long as one part has more
+    than half of the values around it."""
     parts: dict[Any, Any] = {}
     if isinstance(value, dict):
         parts = value
@@ -55,7 +57,7 @@ def largest(value: Any, at: pointer.Path = ()) -> pointer.Path:
 
 
 def expanded_size(section: Any, levels: Levels, names_in: Callable[[str], list[str]]) -> int:
-    """Upper bound of the size of all forms of a section together."""
+    """Upper bound for the size of all forms of a section together."""
     value_sizes = {
         name: max(max(size(level.value), _characters(level.label)) for level in each)
         for name, each in levels.items()

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 Path = tuple[str | int, ...]
-"""Keys and indices from the document's root."""
+"""Keys and indices that lead from the document's root to a value."""
 
 
 def to_pointer(path: Iterable[str | int]) -> str:
-    """`("chain", "functions", 0)` -> `/chain/functions/0`; the root is `""`."""
+    """Convert a path, `("chain", "functions", 0)`, to a pointer, `/chain/functions/0`; the root is
+    `""`."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def parts(pointer: str) -> tuple[str, ...]:
-    """`/chain/functions/0` -> `("chain", "functions", "0")`.
+    """Convert a pointer, `/chain/functions/0`, to its parts, `("chain", "functions", "0")`.
 
     Raises ValueError for text that is not a JSON pointer.
     """
@@ -26,7 +27,8 @@ def parts(pointer: str) -> tuple[str, ...]:
 
 
 def deepest(document: Any, path: Sequence[str | int]) -> Path:
-    """The longest beginning of `path`, whose indices may be digits, that exists in the document."""
+    """Return the longest beginning of `path` that exists in the document. Indices in `path` may be
+    text."""
     for depth, part in enumerate(path):
         if isinstance(document, dict) and part in document:
             document = document[str(part)]
@@ -38,12 +40,12 @@ def deepest(document: Any, path: Sequence[str | int]) -> Path:
 
 
 def is_index(part: str | int) -> bool:
-    """Whether a part of a path is a number: RFC 6901 has ASCII digits only."""
+    """Whether a part of a path is a number. RFC 6901 has ASCII digits only."""
     return str(part).isascii() and str(part).isdigit()
 
 
 def value_at(document: Any, path: Sequence[str | int]) -> Any:
-    """The value at a path that exists."""
+    """Return the value at a path that exists."""
     for part in path:
         document = document[part]
     return document

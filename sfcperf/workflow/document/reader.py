@@ -33,17 +33,17 @@ _REASONS = {
     "Invalid control character at": "line breaks and tabs in strings are written \\n and \\t",
     "Extra data": "the document ends before this",
 }
-"""What Python says -> in words, at the place that it names."""
+"""Message of Python's json -> the same in the user's words, at the place that it names."""
 
 
 class _Duplicate(dict[str, Any]):
-    """An object with a duplicate key."""
+    """An object with a duplicate key, which `clean` reports with its path."""
 
     key: str
 
 
 def read_document(path: Path, what: str = "workflow") -> dict[str, Any]:
-    """The JSON object in a file; `what` names it in messages.
+    """Read the JSON object in a file; `what` names it in messages.
 
     Raises InputError (`where`: the file, for a syntax error with line and column) or WorkflowError
     (`where`: JSON pointer).
@@ -55,7 +55,8 @@ def read_document(path: Path, what: str = "workflow") -> dict[str, Any]:
 
 
 def parse(text: str, source: str) -> Any:
-    """JSON text as values for `clean`. Raises InputError with line and column."""
+    """Parse JSON text to values that `clean` has to check. Raises InputError with line and
+    column."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except json.JSONDecodeError as error:
@@ -68,6 +69,7 @@ def parse(text: str, source: str) -> Any:
 
 
 def _why(text: str, error: json.JSONDecodeError) -> str:
+    """Say in words why text is not JSON."""
     if not text.strip():
         return "the file is empty"
     if reason := _not_in_json(text, error.pos):
@@ -78,7 +80,7 @@ def _why(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _not_in_json(text: str, at: int) -> str | None:
-    """What other formats have and JSON has not, if that is at this place."""
+    """Name what other formats have and JSON has not, if that is at this place; None otherwise."""
     rest = text[at : at + 2]
     if rest in ("//", "/*") or rest[:1] == "#":
         return "it has no comments; a `description` can take their place"
@@ -90,8 +92,8 @@ def _not_in_json(text: str, at: int) -> str | None:
 
 
 def clean(value: Any) -> Any:
-    """A deep copy in plain JSON types. Raises WorkflowError for values that are not allowed, or if
-    there are too many of them."""
+    """Copy a value in plain JSON types. Raises WorkflowError for values that are not allowed, or if
+    there are too many."""
     findings = Findings()
     copy = _clean(value, (), findings)
     findings.raise_any()
@@ -116,6 +118,8 @@ def _read(path: Path, what: str) -> str:
 
 
 def _object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs. One with a duplicate key is marked, since its path is not known
+    here."""
     result: dict[str, Any] = {}
     repeated: str | None = None
     for key, value in pairs:
@@ -134,6 +138,7 @@ def _integer(literal: str) -> int | float:
 
 
 def _clean(value: Any, at: pointer.Path, findings: Findings) -> Any:
+    """Copy a value in plain JSON types; add what is not allowed to the findings."""
     if len(at) > MAX_DEPTH:
         findings.add(at, "nested too deeply", allowed=f"up to {MAX_DEPTH} levels")
         return None
@@ -173,6 +178,8 @@ def _clean_number(value: int | float, at: pointer.Path, findings: Findings) -> i
 
 
 def _check_text(text: str, at: pointer.Path, findings: Findings, what: str) -> None:
+    """Report control characters and lone surrogates. Only the document's `description` may have
+    line breaks and tabs."""
     lines = at == ("description",) and what == "string"
     bad = [
         character

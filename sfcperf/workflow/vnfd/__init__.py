@@ -1,4 +1,4 @@
-"""VNF descriptors: TOSCA YAML, read with tosca-parser (paper, section IV)."""
+"""VNF descriptors: reads TOSCA YAML with tosca-parser (paper, section IV)."""
 
 from sfcperf.workflow.vnfd.descriptor import VDU_TYPES, Descriptor, descriptor_tree, read_descriptor
 from sfcperf.workflow.vnfd.files import DescriptorFile, descriptor_files

@@ -1,4 +1,4 @@
-"""What tosca-parser would not survive in a VNF descriptor of somebody else."""
+"""Checks a VNF descriptor of somebody else for what tosca-parser would not survive."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _MAX_ANCESTORS = 50
 
 
 def check_ancestry(tree: Mapping[str, Any]) -> None:
-    """Raises InputError for types that are derived from themselves, which the parser would follow
-    for ever, or that have very many ancestors."""
+    """Raise InputError for a type that is derived from itself, which the parser would follow for
+    ever, or that has very many ancestors."""
     from toscaparser.elements.entity_type import EntityType
 
     known: dict[Any, Any] = dict(EntityType.TOSCA_DEF)
@@ -36,9 +36,10 @@ def check_ancestry(tree: Mapping[str, Any]) -> None:
 
 
 def without_patterns(value: Any) -> Any:
-    """A copy without the constraint `pattern`: a regular expression can take years (`(a|aa)+$`).
+    """Copy the descriptor without the constraint `pattern`, whose regular expression can take years
+    (`(a|aa)+$`).
 
-    It restricts values of the same file, which SFCPerf does not change.
+    Nothing is lost: a pattern restricts values of the same file, which SFCPerf does not change.
     """
     if isinstance(value, list):
         return [without_patterns(item) for item in value]

@@ -26,35 +26,35 @@ _SOL001: _Places = {
     "memory_mib": ("virtual_memory", "virtual_mem_size"),
 }
 _SIZES: Mapping[str, _Places] = {"nfv_compute": _TOSCA, "host": _TOSCA, "virtual_compute": _SOL001}
-"""Capability that states sizes, by profile -> field of Descriptor -> path in its properties (ETSI
-GS NFV-SOL 001, 6.3.1: VirtualCompute)."""
+"""For each profile, the capability that states sizes -> field of Descriptor -> path in its
+properties (ETSI GS NFV-SOL 001, 6.3.1: VirtualCompute)."""
 
 
 @dataclass(frozen=True)
 class Descriptor:
-    """The parts of a VNFD that a run needs; None if they are absent."""
+    """The parts of a VNFD that a run needs; None: the descriptor does not state it."""
 
     vcpus: int | None
     """Sum of `num_cpus` or `num_virtual_cpu` of its VDUs."""
     memory_mib: int | None
     """Sum of `mem_size` or `virtual_mem_size` of its VDUs, MiB, rounded up."""
     image: str | None = None
-    """Image that its first VDU is made from: as Tacker's `image` property names it, or the file of
-    its image artifact without its ending, as an image service names it."""
+    """Image of its first VDU. It is Tacker's `image` property, or the file of the image artifact
+    without its ending, as an image service names it."""
     flavor: str | None = None
     """Flavor of its first VDU (Tacker's property)."""
     user_data: str | None = None
-    """Its first VDU's own user data, for cloud-init: Tacker's `user_data`, SOL001's `boot_data`."""
+    """User data of its first VDU for cloud-init: Tacker's `user_data`, or SOL001's `boot_data`."""
     left_open: frozenset[str] = frozenset()
-    """Which of the others have no fixed value, but inputs without a default or files of a
-    package."""
+    """Names of the fields above whose value is not fixed: an input without a default, or a file of
+    a package."""
     unused: tuple[str, ...] = ()
-    """What else it says of resources, which no driver uses: properties of capabilities, and nodes
-    of storage."""
+    """What else it says of resources, and no driver uses: properties of capabilities, and nodes of
+    storage."""
 
 
 def read_descriptor(path: Path) -> Descriptor:
-    """Parse and check a VNFD with its imports. Raises InputError naming the file."""
+    """Parse and check a VNFD with its imports. Raises InputError, which names the file."""
     try:
         changed_ns = path.stat().st_mtime_ns
     except (OSError, ValueError) as error:
@@ -64,7 +64,8 @@ def read_descriptor(path: Path) -> Descriptor:
 
 
 def descriptor_tree(path: Path) -> dict[str, Any]:
-    """The tree of a VNFD with the types that it imports. Raises InputError naming the file."""
+    """Read the tree of a VNFD, with the types that it imports merged in. Raises InputError, which
+    names the file."""
     tree = merged(descriptor_files(path))
     topology = tree.get("topology_template")
     nodes = topology.get("node_templates") if isinstance(topology, dict) else None
@@ -85,6 +86,7 @@ def descriptor_tree(path: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _read(path: Path, _changed_ns: int) -> Descriptor:
+    """Read a VNFD. `_changed_ns` only makes the cache miss after the file has changed."""
     tree = descriptor_tree(path)
     try:
         return _descriptor(tree, _parse(tree))
@@ -95,10 +97,11 @@ def _read(path: Path, _changed_ns: int) -> Descriptor:
 
 
 def _parse(tree: dict[str, Any]) -> Any:
-    template = template_class()  # before anything else imports parts of the parser
+    """Let tosca-parser check the tree; return its template. Raises InputError."""
+    template = template_class()  # first: other imports would load the parts that it leaves out
     from toscaparser.common.exception import ExceptionCollector
 
-    # Its messages, which may contain anything, are in its exceptions.
+    # The parser's messages must not be logged: they may contain anything. Its exceptions have them.
     logging.getLogger("tosca").addHandler(logging.NullHandler())
     check_ancestry(tree)
     try:
@@ -114,6 +117,8 @@ def _parse(tree: dict[str, Any]) -> Any:
 
 
 def _descriptor(tree: Mapping[str, Any], template: Any) -> Descriptor:
+    """Collect what a run needs from the tree and the parser's template. Sizes of all VDUs are added
+    up."""
     stated = [_sizes(node) for node in template.nodetemplates]
     totals, open_sizes = {}, set()
     for field, read in _READ.items():
@@ -137,7 +142,7 @@ def _descriptor(tree: Mapping[str, Any], template: Any) -> Descriptor:
 
 
 def _within(field: str, source: str, value: int) -> int:
-    """The value if a workflow could ask for it, too."""
+    """Return the value if a workflow could ask for it, too. Raises InputError if it could not."""
     limits = own_schema()["$defs"]["resources"]["properties"][field]
     if not limits["minimum"] <= value <= limits["maximum"]:
         unit = " MiB" if field == "memory_mib" else ""
@@ -149,8 +154,8 @@ def _within(field: str, source: str, value: int) -> int:
 
 
 def _sizes(node: Any) -> dict[str, tuple[str, Any]]:
-    """Field of Descriptor -> the name and the value that a node template gives it; None where that
-    is the value of an input without a default."""
+    """Field of Descriptor -> the property's name and its value in a node template. The value is
+    None for an input without a default."""
     capabilities = node.get_capabilities()
     found: dict[str, tuple[str, Any]] = {}
     for name, paths in _SIZES.items():
@@ -167,8 +172,8 @@ def _sizes(node: Any) -> dict[str, tuple[str, Any]]:
 
 
 def _vcpus(source: str, value: Any) -> int | None:
-    """A number of CPUs, which may be quoted; None for a TOSCA function (`get_input`), with a value
-    only at deployment. Raises InputError for values that no machine has."""
+    """Read a number of CPUs, which may be quoted. None for a TOSCA function (`get_input`), which
+    has a value only at deployment. Raises InputError for values that no machine has."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -178,7 +183,8 @@ def _vcpus(source: str, value: Any) -> int | None:
 
 
 def _memory_mib(source: str, value: Any) -> int | None:
-    """The same of an amount of memory."""
+    """Read an amount of memory, MiB. None for a TOSCA function (`get_input`), which has a value
+    only at deployment. Raises InputError for anything else."""
     if isinstance(value, str):
         return _mebibytes(source, value)
     _check_open(source, value, "a number and its unit (2 GiB)")
@@ -189,11 +195,14 @@ _READ = {"vcpus": _vcpus, "memory_mib": _memory_mib}
 
 
 def _check_open(source: str, value: Any, allowed: str) -> None:
+    """Raise InputError for a literal value of the wrong type. A mapping is a TOSCA function, and
+    None an input without a default: both are allowed."""
     if isinstance(value, str | int | float | list):
         raise InputError(f"has {source} of {value!r}", allowed=allowed)
 
 
 def _unused(tree: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the descriptor says of resources and no driver uses."""
     for name, node in tree["topology_template"]["node_templates"].items():
         if "Storage" in str(node["type"]):
             yield f"node {name} of type {node['type']}"
@@ -205,14 +214,15 @@ def _unused(tree: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _paths(properties: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Of properties, and of the properties of their data types."""
+    """Yield the paths of properties, down to those of their data types."""
     for key, value in properties.items():
         inner = _paths(value) if isinstance(value, dict) and value else [()]
         yield from ((str(key), *path) for path in inner)
 
 
 def _image(tree: Mapping[str, Any]) -> str | None:
-    """The first artifact that is an image; the parser has no model of artifacts of a VDU."""
+    """Name of the first artifact that is an image. It is read from the tree, since the parser has
+    no model of a VDU's artifacts."""
     for node in tree["topology_template"]["node_templates"].values():
         for artifact in _mapping(node, "artifacts").values():
             if isinstance(artifact, dict) and "Image" in str(artifact.get("type", "")):
@@ -222,7 +232,8 @@ def _image(tree: Mapping[str, Any]) -> str | None:
 
 
 def _mapping(node: Any, key: str) -> Mapping[str, Any]:
-    """A part of a node template that the parser does not check."""
+    """Return a part of a node template, which the parser does not check; empty if it is absent.
+    Raises InputError if it is no mapping."""
     value = (node.get(key) if isinstance(node, dict) else None) or {}
     if not isinstance(value, dict):
         raise InputError(f"has {key} that are no mapping", allowed=f"{key}: {{NAME: ...}}")
@@ -236,12 +247,13 @@ _PROPERTIES = {
     "user_data": "user_data",
     "boot_data": "user_data",
 }
-"""Property -> field of Descriptor."""
+"""Property of a VDU -> field of Descriptor."""
 
 
 def _properties(tree: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
-    """The first VDU's properties in _PROPERTIES, and the names of those that are not literal
-    strings. The parser would only give properties that the type declares."""
+    """Read the first VDU's properties in _PROPERTIES. Returns those that are literal strings, and
+    the fields of those that are not. They are read from the tree: the parser gives only properties
+    that the type declares."""
     nodes = tree["topology_template"]["node_templates"].values()
     vdus = (node for node in nodes if node.get("type") in VDU_TYPES)
     first: dict[str, Any] = next(vdus, {})
@@ -256,7 +268,7 @@ def _properties(tree: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]
 
 
 def _content(value: Any) -> Any:
-    """The content of a value, which SOL001's BootData (7.1.12) nests."""
+    """Unwrap a value: SOL001's BootData (7.1.12) nests its content."""
     for key in ("content_or_file_data", "content"):
         if isinstance(value, dict) and key in value:
             value = value[key]
@@ -264,6 +276,7 @@ def _content(value: Any) -> Any:
 
 
 def _mebibytes(source: str, size: str) -> int:
+    """Convert a size with its unit to MiB, rounded up. Raises InputError if it is too large."""
     from toscaparser.elements.scalarunit import ScalarUnit_Size
 
     mib: float = ScalarUnit_Size(size).get_num_from_scalar_unit("MiB")

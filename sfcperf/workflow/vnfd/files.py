@@ -1,7 +1,7 @@
-"""The files of a VNF descriptor: itself and what it imports, all in its folder.
+"""Files of a VNF descriptor: itself and what it imports, all in its folder.
 
-tosca-parser would import any file of the machine, and any URL. It is therefore given one tree,
-into which the types of all imports are merged, and opens nothing.
+tosca-parser would import any file of the machine, and any URL. So it is given one tree, into which
+the types of all imports are merged, and opens nothing itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sfcperf.errors import InputError
 from sfcperf.input_file import read_input
 
 MAX_BYTES = 1 << 20
-"""Of a descriptor and its imports."""
+"""Most bytes of a descriptor and its imports together."""
 MAX_FILES = 64
 _WHAT = "the VNF descriptor"
 _TYPES = (
@@ -31,26 +31,27 @@ _TYPES = (
     "policy_types",
     "relationship_types",
 )
-"""Sections that a descriptor can import."""
+"""Sections of types, which a descriptor can import."""
 
 
 @dataclass(frozen=True)
 class DescriptorFile:
-    """A descriptor, or a file that it imports."""
+    """A descriptor, or a file that it imports, with its parsed content."""
 
     path: Path
-    """Relative to the descriptor's folder, without `..`."""
+    """Path relative to the descriptor's folder, without `..`."""
     content: bytes
     tree: Mapping[str, Any]
     imports: Mapping[Path, str]
-    """Files that it imports, like `path` -> prefix of the names of their types, or empty."""
+    """Files that it imports, with paths like `path` -> prefix of the names of their types, which
+    may be empty."""
 
 
 def descriptor_files(descriptor: Path) -> tuple[DescriptorFile, ...]:
-    """The descriptor, and after it all that it imports, each once.
+    """Read the descriptor, and after it all files that it imports, each once.
 
-    Raises InputError: one cannot be read, is not TOSCA, imports something that is not in the
-    descriptor's folder, or together they are too large.
+    Raises InputError if a file cannot be read, is not TOSCA or imports something outside of the
+    descriptor's folder, or if together they are too large.
     """
     folder = descriptor.parent
     found: dict[Path, DescriptorFile] = {}
@@ -76,12 +77,12 @@ def descriptor_files(descriptor: Path) -> tuple[DescriptorFile, ...]:
 
 
 def merged(files: tuple[DescriptorFile, ...]) -> dict[str, Any]:
-    """The descriptor's tree with the types that it imports. A file's own types take precedence over
-    those that it imports."""
+    """Merge the types that are imported into the descriptor's tree. The descriptor's own types take
+    precedence over those that it imports, and nearer imports over those behind them."""
     by_path = {file.path: file for file in files}
     descriptor = files[0]
     types: dict[str, dict[str, Any]] = {}
-    # The nearest imports last, so that they replace those of the same name.
+    # Nearest imports come last, so that they replace types of the same name.
     for path, prefix in reversed(list(_imported(descriptor, by_path))):
         for section in _TYPES:
             for name, kind in (by_path[path].tree.get(section) or {}).items():
@@ -95,7 +96,7 @@ def merged(files: tuple[DescriptorFile, ...]) -> dict[str, Any]:
 def _imported(
     descriptor: DescriptorFile, by_path: Mapping[Path, DescriptorFile]
 ) -> Iterator[tuple[Path, str]]:
-    """All imports with their prefixes, nearest first, each once."""
+    """Yield all imports with their prefixes, nearest first, each once."""
     seen = {descriptor.path}
     waiting = deque([descriptor])
     while waiting:
@@ -117,6 +118,7 @@ def _read(file: Path, left: int) -> bytes:
 
 
 def _file(folder: Path, path: Path, max_bytes: int, max_values: int) -> DescriptorFile:
+    """Read one file, and check its sections and imports. Raises InputError."""
     file = folder / path
     content = _read(file, max_bytes)
     tree = yaml_input.loads(content, f"{_WHAT} {file}", max_values=max_values)
@@ -142,10 +144,11 @@ _ALLOWED = "imports of files in the descriptor's folder, by relative paths"
 
 
 def _inside(folder: Path, importer: Path, name: str) -> Path:
-    """The path of an import relative to the folder, in which it must be."""
+    """Path of an import relative to the descriptor's folder. Raises InputError if it leads out of
+    the folder."""
     path = Path(os.path.normpath(importer.parent / name))
     outside = path.is_absolute() or path.parts[:1] == ("..",)
-    # A link is followed only to a place in the folder.
+    # The same holds for the target of a link: it must be in the folder.
     if outside or not _resolved(folder / path).is_relative_to(_resolved(folder)):
         raise _error(folder / importer, f"imports {name!r}, which is not in its folder", _ALLOWED)
     return path
@@ -159,8 +162,9 @@ def _resolved(path: Path) -> Path:
 
 
 def _imports(file: Path, entries: Any) -> Iterator[tuple[str, str]]:
-    """Files in `imports` with the prefixes of their types: strings, `NAME: FILE`,
-    `NAME: {file: FILE}` or `file: FILE` (TOSCA Simple Profile in YAML 1.3, section 3.6.8)."""
+    """Yield the files in `imports` with the prefixes of their types. An entry is a string, `NAME:
+    FILE`, `NAME: {file: FILE}` or `file: FILE` (TOSCA Simple Profile in YAML 1.3, section
+    3.6.8)."""
     if entries is not None and not isinstance(entries, list):
         raise _error(file, "has imports that are no list", "imports: [FILE, ...]")
     for entry in entries or ():
@@ -177,7 +181,7 @@ def _imports(file: Path, entries: Any) -> Iterator[tuple[str, str]]:
 
 
 def _count(tree: Any) -> int:
-    """Keys and values, as yaml_input counts them."""
+    """Count keys and values as yaml_input does."""
     count, waiting = 0, [tree]
     while waiting:
         value = waiting.pop()

@@ -1,7 +1,8 @@
-"""Requirements that a descriptor's `substitution_mappings` meet.
+"""Fulfils requirements that a descriptor's `substitution_mappings` map.
 
-Packages of SOL001 leave them open in the node templates: what the VNF is connected to is known only
-where it is used. tosca-parser counts the assignments in node templates alone.
+Packages of SOL001 leave these open in the node templates, since what the VNF is connected to is
+known only where it is used. tosca-parser sees only assignments in node templates, and would refuse
+the descriptor.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any
 
 
 def with_mapped_requirements(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The descriptor with an assignment, of no node, of each requirement that is mapped and has
-    none (TOSCA Simple Profile in YAML 1.3, sections 2.11 and 3.8.10)."""
+    """Copy the descriptor, and add an assignment to no node for each requirement that is mapped and
+    has none (TOSCA Simple Profile in YAML 1.3, sections 2.11 and 3.8.10)."""
     topology = tree["topology_template"]
     nodes = dict(topology["node_templates"])
     for node_name, requirement in _mapped(topology.get("substitution_mappings"), nodes):
@@ -20,7 +21,7 @@ def with_mapped_requirements(tree: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(node, dict):
             continue
         requirements = node.get("requirements") or []
-        # The parser says what is wrong with anything else.
+        # Anything that is no list is left for the parser to refuse.
         if isinstance(requirements, list) and not any(
             isinstance(each, dict) and requirement in each for each in requirements
         ):
@@ -29,8 +30,9 @@ def with_mapped_requirements(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mapped(mappings: Any, nodes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Node template and requirement: of the substituted type, and what each is mapped to, which is
-    `NAME: [NODE, REQUIREMENT]` or `NAME: {mapping: [NODE, REQUIREMENT]}`."""
+    """Yield node template and requirement for each mapping: of all nodes of the substituted type,
+    and of the node that it is mapped to. That is `NAME: [NODE, REQUIREMENT]` or `NAME: {mapping:
+    [NODE, REQUIREMENT]}`."""
     requirements = mappings.get("requirements") if isinstance(mappings, dict) else None
     for each in requirements if isinstance(requirements, list) else [requirements]:
         for name, target in each.items() if isinstance(each, dict) else ():

@@ -7,6 +7,7 @@ from typing import Any
 
 
 def _optional(**types: str) -> dict[str, Any]:
+    """Definitions of optional properties, from their types."""
     return {name: {"type": type_, "required": False} for name, type_ in types.items()}
 
 
@@ -33,7 +34,7 @@ _NODE_TYPES: Mapping[str, Any] = {
         },
     },
     "tosca.nodes.nfv.CP.Tacker": {
-        # Not from nfv.CP: a port of the simple profile would need two links.
+        # Not derived from nfv.CP, whose ports would need two links in the simple profile.
         "derived_from": "tosca.nodes.Root",
         "requirements": [
             {
@@ -61,7 +62,8 @@ _NODE_TYPES: Mapping[str, Any] = {
 
 
 def with_tacker_types(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The descriptor with these types if it uses one of them; its own take precedence."""
+    """Copy the descriptor and add Tacker's types if it uses one of them. Its own types take
+    precedence."""
     if ".Tacker" not in str(tree["topology_template"]):
         return dict(tree)
     return {

@@ -19,7 +19,8 @@ from typing import Any
 
 @cache
 def template_class() -> Any:
-    """toscaparser.tosca_template.ToscaTemplate; for documents, not for files."""
+    """Import toscaparser.tosca_template.ToscaTemplate. Use it for documents, not for files: its
+    reader of archives is left out."""
     with (
         _instead("toscaparser.prereq.csar", CSAR=None),
         _instead("stevedore", extension=_Stevedore),
@@ -30,7 +31,8 @@ def template_class() -> Any:
 
 @contextmanager
 def _instead(name: str, **contents: Any) -> Iterator[None]:
-    """Who imports this module gets one with these contents."""
+    """Replace a module by one with these contents while the block lasts: imports inside get
+    that."""
     known = sys.modules.get(name)
     sys.modules[name] = ModuleType(name)
     vars(sys.modules[name]).update(contents)
@@ -44,15 +46,18 @@ def _instead(name: str, **contents: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Extension:
+    """An entry point's name and what it loads, as stevedore gives them."""
+
     name: str
     plugin: type
 
 
 class _Stevedore:
-    """What tosca-parser uses of stevedore.extension."""
+    """Stands in for stevedore.extension: it has the one class that tosca-parser uses."""
 
     class ExtensionManager:
-        """All extensions of a group of entry points."""
+        """Finds the extensions without stevedore's cache. `invoke_on_load` is accepted because
+        tosca-parser passes it; nothing is invoked."""
 
         def __init__(self, namespace: str, invoke_on_load: bool) -> None:
             self.extensions = _extensions(namespace)

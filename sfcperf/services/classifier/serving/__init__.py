@@ -1,4 +1,4 @@
-"""The serving layer: a process from verdicts to rules, with a REST interface.
+"""The serving layer: a process that makes rules from verdicts and sets them, with a REST interface.
 
-Modules are imported directly: those of the process need the extra `security`.
+Import its modules directly: those of the process need the extra `security`.
 """

@@ -20,8 +20,8 @@ calls it before and after each trial."""
 
 
 def application(worker: Worker, begin: Callable[[Session], None], token: str) -> FastAPI:
-    """The app. `begin` returns when a session goes on; `token`: what each request must have (RFC
-    6750)."""
+    """Make the app. `begin` begins a session, and returns when it goes on. `token` is what each
+    request must have (RFC 6750)."""
     app = interface(
         "Flow classifier",
         _DESCRIPTION,

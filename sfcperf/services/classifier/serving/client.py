@@ -1,4 +1,4 @@
-"""The serving layer as sfcperf sees it: its process, and requests to it."""
+"""ServingLayer: starts the process of the serving layer, and makes requests to it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ START_TIMEOUT_S = 60.0
 _MODULE = "sfcperf.services.classifier.serving.process"
 _ANSWER_S = 60.0
 _AGAIN_S = 15.0
-"""It is started again within that time."""
+"""How long a request is repeated: a process that died is started again within that time."""
 
 
 class ServingLayer:
-    """One process, started again when it dies; its port and token stay."""
+    """The process of the serving layer, which is started again when it dies. Its port and token
+    stay."""
 
     def __init__(self, context: ServiceContext, broker: Broker) -> None:
-        """Starts nothing."""
+        """Writes the files that the process reads; starts nothing."""
         self.token = secrets.token_urlsafe(32)
         self._place = context.state_dir / "serving.port"
         settings = context.state_dir / "serving.json"
@@ -51,16 +52,16 @@ class ServingLayer:
         )
 
     def start(self) -> None:
-        """Return when it answers. Raises EnvironmentLacks."""
+        """Start the process, and return when it answers. Raises EnvironmentLacks."""
         self.process.start(START_TIMEOUT_S)
 
     @property
     def address(self) -> str:
-        """ADDRESS:PORT."""
+        """Address of the REST interface, ADDRESS:PORT."""
         return f"127.0.0.1:{self._place.read_text()}"
 
     def status(self) -> Mapping[str, Any]:
-        """As `session.Status`. Raises MeasurementError."""
+        """Ask for the status, with the keys of `session.Status`. Raises MeasurementError."""
         status: Mapping[str, Any] = self._ask("GET", "/status")
         return status
 
@@ -69,6 +70,8 @@ class ServingLayer:
         self._ask("PUT", "/session", session)
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request. It is repeated while the process cannot be reached, which may be starting
+        again."""
         import requests
 
         def ask() -> Any:

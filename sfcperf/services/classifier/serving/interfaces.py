@@ -16,15 +16,15 @@ from sfcperf.vnfs.rule_interface.rules import Flow, Rule
 _ANSWER_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 _LONGEST_REASON = 500
-"""Characters: answers may quote whole requests."""
+"""Longest quotation of an answer, characters: answers may quote whole requests."""
 INVALID = "invalid"
-"""Why a rule is refused that is none."""
+"""Reason for which a rule is refused that the interface does not take for a rule."""
 _WRONG_BODY = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class RequestRefused(Exception):
-    """A request that is wrong whenever it is made; says what the interface said."""
+    """A request is refused, and would be again. The text has what the interface said."""
 
     def __init__(self, words: str, status: int) -> None:
         super().__init__(words)
@@ -32,23 +32,24 @@ class RequestRefused(Exception):
 
 
 class RuleSetter:
-    """One client of all rule interfaces of a deployment."""
+    """Sets rules at all rule interfaces of a deployment, and tries again while one does not
+    answer."""
 
     def __init__(
         self, targets: Sequence[Target], ttl_s: float, wait: Callable[[float], bool]
     ) -> None:
-        """`wait` pauses for so many seconds; True: give up."""
+        """`wait` pauses for so many seconds; if it returns True, the request is given up."""
         self._targets = targets
         self._ttl_s = ttl_s
         self._wait = wait
         self._client = local_session()
         self.retrying: str | None = None
-        """Why a request is tried again."""
+        """Why a request is being tried again; None while all are answered."""
         self.retries = 0
 
     def put(self, rules: Sequence[Rule]) -> list[tuple[Rule, str]] | None:
-        """Set rules everywhere; gives those that an interface refused, and why. None: given up.
-        Raises RequestRefused when an interface takes no request at all."""
+        """Set rules at all interfaces; return those that an interface refused, and why. None:
+        `wait` said to give up. Raises RequestRefused when an interface takes no request at all."""
         refused: list[tuple[Rule, str]] = []
         for at in range(0, len(rules), RULES_AT_ONCE):
             for target in self._targets:
@@ -59,8 +60,8 @@ class RuleSetter:
         return refused
 
     def _put(self, target: Target, rules: Sequence[Rule]) -> list[tuple[Rule, str]] | None:
-        """As `put`. Of rules that are refused together, the halves are set by themselves: one that
-        is none costs no other."""
+        """Set rules at one interface, as `put`. If they are refused as a whole, each half is set by
+        itself, and so on: a rule that is invalid does not cost the others."""
         body = {"rules": [self._described(rule) for rule in rules]}
         try:
             outcome = self._until_answered(target, body)
@@ -89,7 +90,8 @@ class RuleSetter:
         return {"flow": {"protocol": rule.protocol, **fields}, "ttl_s": self._ttl_s}
 
     def _until_answered(self, target: Target, body: Any) -> Any:
-        """The answer; None: given up. What was done already is done again: it is idempotent."""
+        """Send the request until it is answered; return the answer. None: `wait` said to give up. A
+        repeated request does no harm, since it is idempotent."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Latencies of many records, exact to a millisecond."""
+"""Latencies: percentiles of many latencies, exact to a millisecond."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from itertools import accumulate
 
 
 class Latencies:
-    """Counts of whole milliseconds. Clocks of two machines may make some negative."""
+    """Counts latencies by whole milliseconds. Some are negative if they are taken from clocks of
+    two machines."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
 
     def add(self, latency_ms: int) -> None:
-        """One more."""
+        """Count one more latency."""
         self._counts[latency_ms] += 1
 
     def percentile(self, percent: float) -> int | None:
-        """The least that at least so many percent do not exceed; None of nothing."""
+        """The least latency that at least `percent` of all do not exceed; None if there are
+        none."""
         total = self._counts.total()
         values = sorted(self._counts)
         sums = accumulate(self._counts[value] for value in values)

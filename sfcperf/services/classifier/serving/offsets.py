@@ -1,4 +1,5 @@
-"""Offsets of a partition, as runs without gaps: nearly all come in order."""
+"""Offsets: a set of offsets of a partition. It is kept as runs without gaps, since nearly all come
+in order."""
 
 from __future__ import annotations
 
@@ -6,20 +7,20 @@ from bisect import bisect_right
 
 
 class Offsets:
-    """A set. Its size is that of its gaps, whatever is in it."""
+    """A set of offsets. Its memory grows with the number of gaps, not with that of offsets."""
 
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._ends: list[int] = []
-        """After the last of each run. Runs are in order, and there is a gap between two."""
+        """Offset after the last one of each run. Runs are in order, with a gap between any two."""
 
     @property
     def next(self) -> int:
-        """After the greatest; 0 of none."""
+        """Offset after the greatest one; 0 if the set is empty."""
         return self._ends[-1] if self._ends else 0
 
     def add(self, offset: int) -> bool:
-        """Gives whether it is new."""
+        """Add an offset; return whether it is new."""
         begins, ends = self._begins, self._ends
         at = bisect_right(begins, offset)
         if at and offset < ends[at - 1]:

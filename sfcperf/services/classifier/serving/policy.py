@@ -1,16 +1,16 @@
-"""Which rules follow from verdicts.
+"""Policy: decides which rules follow from verdicts.
 
-- Each flow that is judged an attack is blocked by its 5-tuple. A verdict on a flow is renewed by
-  its later records: the last one counts. A rule that was set is not withdrawn when a later verdict
-  is benign, because that saw what the rule had left of the flow; it ends with its time.
-- A client is blocked by its address when enough of its flows are attacks, and nearly all: an attack
-  comes from new ports, or to new ones, faster than rules by 5-tuple follow. Flows from a blocked
-  address need no rules of their own.
-- An address that as many flows go to as come from, or more, serves, and is never blocked as a
-  source: of a flow that was silent for a window, a packet of the server may be the first again. For
-  the same reason the client of a flow stays the one that was seen first.
-- Spoofed sources have a flow each. Rules by flow for such sources take at most half of the rules by
-  flow, so that there is always room for those against flows of others.
+- Each flow that is judged an attack is blocked by its 5-tuple. Later records of a flow bring new
+  verdicts, of which the last one counts. A rule that was set is not withdrawn when a later verdict
+  is benign, because that saw only what the rule had left of the flow; the rule ends with its time.
+- A client is blocked by its address when enough of its flows are attacks, and nearly all. An attack
+  comes from new ports, or goes to new ones, faster than rules by 5-tuple can follow. Flows from a
+  blocked address need no rules of their own.
+- An address that serves is never blocked as a source: one that as many flows go to as come from, or
+  more. A flow that was silent for a window may seem to begin with a packet of the server. For the
+  same reason the client of a flow stays the one that was seen first.
+- Spoofed sources have one flow each. Rules for flows of such sources take at most half of the rules
+  by flow, so there is always room for rules against other flows.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ if TYPE_CHECKING:
     from sfcperf.services.classifier.verdicts import Verdict
 
 REMEMBERED_FLOWS = 200_000
-"""Flows whose last verdict is known, in the order of these verdicts; older ones are forgotten."""
+"""How many flows are remembered with their last verdict, in the order of these verdicts; the oldest
+are forgotten."""
 _canonical = lru_cache(1 << 16)(canonical)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the user may choose."""
+    """When rules are set: parameters that the user may choose."""
 
     sources: bool
     """Whether there are rules by source."""
     source_after_flows: int
-    """The least flows of a source that are attacks."""
+    """Least number of attacks among the flows of a source that is blocked."""
     source_min_ratio: float
-    """The least share of its flows that these are."""
+    """Least share of attacks among the flows of a source that is blocked."""
     ttl_s: float
-    """Of each rule."""
+    """How long each rule lasts, seconds."""
     max_flow_rules: int
-    """By flow, in force at a time."""
+    """Most rules by flow in force at a time."""
 
 
 @dataclass
 class _FlowState:
-    """A flow."""
+    """A remembered flow: its client, and whether its last verdict was an attack."""
 
     source: str
     bad: bool
@@ -57,16 +58,16 @@ class _FlowState:
 
 @dataclass
 class _Address:
-    """How many known flows it has."""
+    """How many remembered flows an address has."""
 
     attacks: int = 0
-    """Of those from it."""
+    """Attacks among the flows that come from it."""
     outgoing: int = 0
     incoming: int = 0
 
 
 class Policy:
-    """The state of one trial. Times are seconds of a clock that is never set back."""
+    """Decides on rules in one trial. Times are seconds of a clock that is never set back."""
 
     def __init__(self, limits: Limits, remembered_flows: int = REMEMBERED_FLOWS) -> None:
         self._limits = limits
@@ -74,15 +75,15 @@ class Policy:
         self._flows: OrderedDict[Flow, _FlowState] = OrderedDict()
         self._addresses: dict[str, _Address] = {}
         self._in_force: OrderedDict[Rule, tuple[float, bool]] = OrderedDict()
-        """Until when, and whether it is by flow of a source with one flow; in the order of
-        expiry."""
+        """Rule -> when it ends, and whether it is a rule by flow for a source with one flow. Rules
+        are in the order in which they end."""
         self._flow_rules = self._lone_rules = 0
         self.withheld = 0
-        """Rules that were not set for lack of room."""
+        """Number of rules that were not set for lack of room."""
 
     def rules_for(self, verdict: Verdict, now_s: float) -> list[Rule]:
-        """Those to set now because of a verdict; the same, later, are to be renewed. Raises
-        ValueError for a flow that cannot be."""
+        """Return the rules to set now because of a verdict. A rule that is returned again later is
+        to be renewed. Raises ValueError for a flow whose addresses cannot be."""
         src, dst = _canonical(verdict.src), _canonical(verdict.dst)
         key = flow(verdict.protocol, (src, verdict.src_port), (dst, verdict.dst_port))
         bad = verdict.label != BENIGN
@@ -96,12 +97,13 @@ class Policy:
         return [rule] if self._set(rule, now_s) else []
 
     def refused(self, rule: Rule) -> None:
-        """A rule was not set: it is tried again with the next verdict."""
+        """Note that a rule was not set: it is tried again with the next verdict."""
         self._drop(rule)
 
     # --- flows ---
 
     def _note(self, key: Flow, src: str, bad: bool) -> _FlowState:
+        """Remember a flow's verdict, and count it for its addresses."""
         known = self._flows.get(key)
         if known is None:
             known = self._flows[key] = _FlowState(src, False)
@@ -116,6 +118,8 @@ class Policy:
         return known
 
     def _forget_oldest(self) -> None:
+        """Forget the flow with the oldest verdict, and take it out of the counts of its
+        addresses."""
         key, known = self._flows.popitem(last=False)
         source, other = known.source, _other(key, known.source)
         self._addresses[source].attacks -= known.bad
@@ -140,7 +144,8 @@ class Policy:
     # --- rules ---
 
     def _set(self, rule: Rule, now_s: float) -> bool:
-        """Whether it is to be set, or renewed."""
+        """Whether the rule is to be set, or renewed because half of its time is over; if so, count
+        it as in force."""
         before = self._in_force.get(rule)
         if before is not None:
             if before[0] - now_s > self._limits.ttl_s / 2:
@@ -155,6 +160,7 @@ class Policy:
         return True
 
     def _is_lone(self, rule: Flow) -> bool:
+        """Whether the flow's source has no other flow, as a spoofed one."""
         return self._addresses[self._flows[rule].source].outgoing == 1
 
     def _has_room(self, lone: bool) -> bool:
@@ -181,4 +187,5 @@ class Policy:
 
 
 def _other(key: Flow, address: str) -> str:
+    """Address at the other end of a flow."""
     return key.high[0] if key.low[0] == address else key.low[0]

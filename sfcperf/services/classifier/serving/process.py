@@ -1,10 +1,10 @@
-"""The serving layer: a process from verdicts to rules, with a REST interface.
+"""The process of the serving layer: makes rules from verdicts and sets them, with a REST interface.
 
     python -m sfcperf.services.classifier.serving.process SETTINGS
 
-SETTINGS is a JSON file, see `Settings`. It works until SIGTERM. Its state is what the topics hold:
-after a restart, it reads the session's verdicts again, and sets rules from the first one on whose
-effect was not committed.
+SETTINGS is a JSON file, see `Settings`. The process works until SIGTERM. Its state is what the
+topics hold: after a restart, it reads the session's verdicts again, and sets rules from the first
+verdict on whose effect was not committed.
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ _BACKLOG = 128
 
 @dataclass(frozen=True)
 class Settings:
-    """The file."""
+    """Content of the settings file."""
 
     broker: dict[str, Any]
     """Fields of `Broker`."""
     token: str
-    """A file with the token that requests must have."""
+    """File with the token that requests must have."""
     place: str
-    """A file with the port, which is written when it answers; the port stays the same."""
+    """File to which the port is written when the process answers. A restarted process takes the
+    same port."""
     kept: str
-    """A file where the session is kept, and the counters at its beginning."""
+    """File in which the session is kept, and the counters at its beginning."""
 
 
 class Process:
-    """One serving layer."""
+    """The serving layer's worker and server in one process."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -61,6 +62,7 @@ class Process:
         self._socket = socket.create_server((ADDRESS, self._port()), backlog=_BACKLOG)
 
     def _port(self) -> int:
+        """The port of the process before this one; 0, any free one, if there was none."""
         place = Path(self._settings.place)
         return int(place.read_text()) if place.exists() else 0
 
@@ -68,7 +70,8 @@ class Process:
         replace_file(Path(self._settings.place), str(self._socket.getsockname()[1]))
 
     def _begin(self, session: Session) -> None:
-        """Kept first: a process that dies then begins with it."""
+        """Begin a session. It is written to the file first, so that a process that follows a crash
+        begins with it."""
         kept = {"session": session.model_dump(), "counters": self._worker.counters()}
         replace_file(self._kept, json.dumps(kept))
         self._worker.begin(session)
@@ -80,7 +83,7 @@ class Process:
             self._worker.stop()
 
     async def serve(self) -> int:
-        """Gives the exit status."""
+        """Work until the end; return the exit status."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._end)
         thread = self._watch.thread("the worker", self._work)
         await self._server.serve([self._socket])
@@ -98,7 +101,7 @@ class Process:
 
 
 def main(settings: Path) -> int:
-    """Gives the exit status."""
+    """Run the process, and return its exit status."""
     os.umask(0o077)  # tokens are kept
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return asyncio.run(Process(Settings(**json.loads(settings.read_text()))).serve())

@@ -44,7 +44,7 @@ class PolicyLimits(_DescribedAnswer):
     """By flow, in force at a time."""
 
     def limits(self) -> Limits:
-        """As the policy has them."""
+        """Return the same limits as the policy's own type."""
         return Limits(**self.model_dump())
 
 

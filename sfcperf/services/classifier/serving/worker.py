@@ -1,4 +1,4 @@
-"""The part of the serving layer that reads verdicts and sets rules."""
+"""Worker: the part of the serving layer that reads verdicts and sets rules."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from sfcperf.vnfs.rule_interface.rules import Rule
 from sfcperf.vnfs.rule_interface.store import Reason
 
 MOST_AT_ONCE = 1000
-"""Verdicts: at the end of a window many come, and the rules of the first wait for the last of
-these. A request costs about as much as a hundred rules."""
+"""How many verdicts are handled together. At the end of a window many come, and the rules of the
+first wait for the last of these. A request costs about as much as a hundred rules."""
 MOST_LABELS = 1000
-"""In a session; a verdict with yet another one is nobody's."""
+"""How many labels a session may have; a verdict with a further one is taken for a stranger's."""
 _IDLE_S = 0.05
 _MS_PER_S = 1000
 _NS_PER_MS = 1_000_000
@@ -59,20 +59,20 @@ COUNTERS = (
 
 
 class Malformed(Exception):
-    """A message that is neither a verdict nor a dead letter; it says why."""
+    """A message that is neither a verdict nor a dead letter; the text says why."""
 
 
 class _Progress:
-    """What was done in a session."""
+    """What has been done in one session."""
 
     def __init__(self, session: Session) -> None:
         partitions = len(session.records_from)
         self.judged = [Offsets() for _ in range(partitions)]
-        """Of each partition of records: those whose verdict is known."""
+        """For each partition of records: offsets of those whose verdict is known."""
         self.buried = [Offsets() for _ in range(partitions)]
-        """Those whose dead letter is."""
+        """For each partition of records: offsets of those whose dead letter is known."""
         self.records = 0
-        """Whose verdict or dead letter has had its effect."""
+        """Number of records whose verdict or dead letter has had its effect."""
         self.labels: Counter[str] = Counter()
         self.poisoned = 0
         self.verdict, self.in_force, self.first_packet = Latencies(), Latencies(), Latencies()
@@ -80,17 +80,17 @@ class _Progress:
 
 
 class Worker:
-    """Reads in one thread (`run`), is asked in others."""
+    """Reads verdicts and sets rules in one thread (`run`). Other threads may ask it meanwhile."""
 
     def __init__(self, broker: Broker, session: Session, counters: Mapping[str, int]) -> None:
-        """`session` goes on from its beginning; `counters` are those of that time."""
+        """`session` is read from its beginning; `counters` are those of that time."""
         self._broker = broker
         self._consumer = consumer(broker.bootstrap, f"{broker.group}-serving")
         self._ends = TopicEnds(broker.bootstrap)
         self._skipped = SkippedReport()
         self._next: Session | None = None
         self._changed = threading.Event()
-        """Wakes a pause: there is another session, or the end."""
+        """Wakes a pause: there is another session, or the worker is to end."""
         self._taken = threading.Condition()
         self._stopping = False
         self._counters: Counter[str] = Counter(counters)
@@ -99,14 +99,15 @@ class Worker:
     # --- asked by other threads ---
 
     def begin(self, session: Session) -> None:
-        """Return when the session goes on, and nothing of the one before it."""
+        """Begin a session; return when it goes on, and nothing of the one before has an effect any
+        more."""
         with self._taken:
             self._next = session
             self._changed.set()
             self._taken.wait_for(lambda: self._next is not session or self._stopping)
 
     def stop(self) -> None:
-        """End `run`."""
+        """Let `run` end."""
         self._stopping = True
         self._changed.set()
         with self._taken:
@@ -130,15 +131,17 @@ class Worker:
 
     @property
     def session(self) -> Session:
-        """The one that goes on."""
+        """The session that goes on."""
         return self._session
 
     def counters(self) -> dict[str, int]:
-        """Counter -> value, cumulated."""
+        """Counter -> its value, counted since the process was first started."""
         now = {"rules_withheld": self._policy.withheld, "sends_retried": self._setter.retries}
         return {name: self._counters[name] + now.get(name, 0) for name in COUNTERS}
 
     def _lag(self) -> int | None:
+        """Records of the session that have had no effect yet; None while the broker does not
+        answer."""
         progress, session = self._progress, self._session
         if not session.records_from:
             return 0
@@ -151,7 +154,7 @@ class Worker:
     # --- in the thread ---
 
     def run(self) -> None:
-        """Until `stop`. Raises KafkaException."""
+        """Read and handle messages until `stop`. Raises KafkaException."""
         self._assign()
         while not self._stopping:
             self._adopt()
@@ -161,13 +164,14 @@ class Worker:
         self._consumer.close()
 
     def _take(self, session: Session) -> None:
+        """Make the state of a new session."""
         self._session = session
         self._progress = _Progress(session)
         self._policy = Policy(session.limits.limits())
         self._setter = RuleSetter(session.targets, session.limits.ttl_s, self._pause)
 
     def _adopt(self) -> None:
-        """Begin the next session, if there is one."""
+        """Begin the next session, if one was given to `begin`."""
         with self._taken:
             if self._next is None:
                 return
@@ -179,7 +183,8 @@ class Worker:
             self._taken.notify_all()
 
     def _assign(self) -> None:
-        """Read from where the session says; nothing has an effect twice that was committed."""
+        """Read messages from where the session says. What was committed before is read again after
+        a restart, and `_committed` keeps its rules from being set again."""
         places = [
             TopicPartition(topic, number, offset)
             for topic, offsets in (
@@ -198,6 +203,7 @@ class Worker:
         return self._changed.wait(seconds)
 
     def _handle(self, taken: Sequence[Message]) -> None:
+        """Judge a batch of messages, set the rules that follow, and commit."""
         messages = [message for message in taken if message.error() is None]
         rules: dict[Rule, None] = {}
         causes: list[Verdict] = []
@@ -214,7 +220,7 @@ class Worker:
                         rules |= dict.fromkeys(found)
                         causes.append(verdict)
                     else:
-                        # Set before the process was started again.
+                        # These rules were set before the process was started again.
                         self._counters["rules_sent"] += len(found) * len(self._session.targets)
             except Exception as error:
                 # Anybody who reaches the broker can write anything. It costs this message.
@@ -229,8 +235,8 @@ class Worker:
             self._consumer.commit(offsets=position_after(messages), asynchronous=True)
 
     def _bury(self, letter: Message) -> bool:
-        """Whether it is a new one. Raises Malformed, and what a client raises that cannot read the
-        headers."""
+        """Note a dead letter; return whether it is a new one. Raises Malformed, and what the client
+        raises when it cannot read the headers."""
         headers: dict[str, Any] = dict(letter.headers() or ())
         record = (_position(headers.get("partition")), _position(headers.get("offset")))
         new = self._is_new(record, self._progress.buried)
@@ -239,7 +245,8 @@ class Worker:
         return new
 
     def _new_verdict(self, message: Message) -> Verdict | None:
-        """Raises Malformed, and what decoding raises."""
+        """Decode a verdict; None if it is not of this session or is known. Raises Malformed, and
+        what decoding raises."""
         verdict = verdicts.decode(message.value() or b"")
         labels = self._progress.labels
         if verdict.label not in labels and len(labels) >= MOST_LABELS:
@@ -247,13 +254,14 @@ class Worker:
         return verdict if self._is_new(verdict.record, self._progress.judged) else None
 
     def _is_new(self, record: tuple[int, int], known: Sequence[Offsets]) -> bool:
-        """Whether a record is of this session, and not among the known ones: after a restart of
+        """Whether a record is of this session and not yet among the known ones. After a restart of
         the speed layer some come again. Raises Malformed for a record that nobody has sent."""
         partition, offset = record
         if partition >= len(known) or offset < self._session.records_from[partition]:
             self._counters["records_of_before"] += 1
             return False
-        # Most follow on what is known: the broker is asked only after a gap.
+        # Most records follow directly on what is known. Only after a gap is the broker asked
+        # whether the record exists.
         ahead = offset > max(
             self._progress.judged[partition].next, self._progress.buried[partition].next
         )
@@ -265,11 +273,12 @@ class Worker:
         return True
 
     def _is_ahead(self, message: Message) -> bool:
-        """Whether its effect was not committed."""
+        """Whether the message's effect was not committed yet."""
         at = place_of(message)
         return at.offset >= self._committed.get((at.topic, at.partition), -1)
 
     def _judge(self, message: Message, verdict: Verdict) -> list[Rule]:
+        """Count a verdict, and return the rules that follow from it."""
         written_ms: int = message.timestamp()[1]
         self._progress.labels[verdict.label] += 1
         self._progress.verdict.add(written_ms - verdict.recorded_ms)
@@ -281,10 +290,11 @@ class Worker:
             return []
 
     def _seconds(self, message: Message) -> float:
-        """When a verdict has its effect, by the monotonic clock: now, or, if its rules were set
-        before the process was started again, when it was written. That is known by the wall clock
-        alone, which may have been set meanwhile: of more than the life of a rule nothing is left to
-        renew, and a verdict of the future is one of now."""
+        """When a verdict has its effect, by the monotonic clock. That is now; for a verdict whose
+        rules were set before the process was started again, it is when the verdict was written.
+        Only the wall clock tells that, and it may have been set meanwhile. The error is bounded: a
+        verdict older than the life of a rule has nothing left to renew, and one from the future
+        counts as one of now."""
         now_s = time.monotonic()
         if self._is_ahead(message):
             return now_s
@@ -292,7 +302,7 @@ class Worker:
         return now_s - max(0.0, time.time() - written_ms / _MS_PER_S)
 
     def _set(self, rules: list[Rule]) -> bool:
-        """False: given up."""
+        """Set rules. False: given up, since another session begins or the worker ends."""
         if not self._session.targets:
             return True
         try:
@@ -315,7 +325,7 @@ class Worker:
         return True
 
     def _measure(self, causes: Sequence[Verdict]) -> None:
-        """Latencies of verdicts whose rules are in force now."""
+        """Note the latencies of verdicts whose rules are in force now."""
         if not self._session.targets:
             return
         now_ms = time.time_ns() // _NS_PER_MS
@@ -326,7 +336,7 @@ class Worker:
 
 
 def _position(text: bytes | None) -> int:
-    """In a header. Raises Malformed."""
+    """Read a number from a header. Raises Malformed."""
     if text is None or not _POSITION.fullmatch(text):
         raise Malformed("its headers do not say which record it is")
     return int(text)

@@ -1,4 +1,4 @@
-"""The batch layer: a decision tree of MLlib (Meng et al. 2016)."""
+"""The batch layer of the engine `spark`: a decision tree of MLlib (Meng et al. 2016)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MAX_BINS = 1024
-"""As in the paper (section VI)."""
+"""Most bins for a feature, as in the SFCPerf paper (section VI)."""
 MAX_DEPTH = 30
-"""The most that MLlib can."""
+"""Greatest depth of the tree; MLlib allows no more."""
 _SEED = 0
 _TREE = "tree"
 _LABELS = "labels.json"
 
 
 class Model(NamedTuple):
-    """A tree, and what its predictions mean."""
+    """A tree, and the label for each number that it predicts."""
 
     tree: DecisionTreeClassificationModel
     labels: Sequence[str]
@@ -40,36 +40,37 @@ def train(
     weights: NDArray[np.float64],
     folder: Path,
 ) -> Mapping[str, Any]:
-    """Write a model to the folder; gives its depth and its number of leaves."""
+    """Train a tree and write it to the folder; return its depth and its number of leaves."""
     from pyspark.ml.classification import DecisionTreeClassifier
 
     kinds, places = np.unique(labels, return_inverse=True)
     more = {"label": pa.array(places.astype(float)), "weight": pa.array(weights)}
-    # Sums of weights depend on their order: one partition gives the same tree each time.
+    # Rounded sums of weights depend on their order. With one partition the order, and so the tree,
+    # is the same each time.
     examples = _vectors(spark, features, more).coalesce(1).cache()
     tree = DecisionTreeClassifier(
         featuresCol=VECTOR, weightCol="weight", maxBins=MAX_BINS, maxDepth=MAX_DEPTH, seed=_SEED
     ).fit(examples)
     examples.unpersist()
-    # Not `save`, by which each executor writes to the disk of its own machine.
+    # Not `save`: with it each executor would write to the disk of its own machine.
     tree._java_obj.write().saveToLocal(str(folder / _TREE))
     (folder / _LABELS).write_text(json.dumps(kinds.tolist()))
     return {"depth": tree.depth, "leaves": (tree.numNodes + 1) // 2}
 
 
 def load(spark: SparkSession, folder: Path) -> Model:
-    """What `train` wrote."""
+    """Load the model that `train` wrote."""
     from pyspark.ml.classification import DecisionTreeClassificationModel
 
     java = _machine(spark).org.apache.spark.ml.classification.DecisionTreeClassificationModel
     tree = DecisionTreeClassificationModel(java.read().loadFromLocal(str(folder / _TREE)))
-    # Columns that nobody reads, and that cost more than the prediction.
+    # Two columns are switched off: nobody reads them, and they cost more than the prediction.
     tree.setRawPredictionCol("").setProbabilityCol("").setPredictionCol(PREDICTION)
     return Model(tree.setFeaturesCol(VECTOR), json.loads((folder / _LABELS).read_text()))
 
 
 def predict(spark: SparkSession, model: Model, features: NDArray[np.int64]) -> list[str]:
-    """The label of each row."""
+    """Label each row."""
     judged = model.tree.transform(_vectors(spark, features, {})).select(PREDICTION)
     return [model.labels[int(place)] for place in judged.toArrow()[PREDICTION].to_numpy()]
 
@@ -77,10 +78,11 @@ def predict(spark: SparkSession, model: Model, features: NDArray[np.int64]) -> l
 def _vectors(
     spark: SparkSession, features: NDArray[np.int64], more: Mapping[str, pa.Array]
 ) -> DataFrame:
+    """Make a DataFrame with a vector for each row, and the columns `more`."""
     from pyspark.ml.functions import array_to_vector
     from pyspark.sql import functions as f
 
-    # Doubles, as the speed layer has them.
+    # The values are doubles, as in the speed layer.
     values = pa.array(features.astype(np.float64).ravel())
     lists = pa.FixedSizeListArray.from_arrays(values, features.shape[1]).cast(
         pa.list_(pa.float64())
@@ -90,5 +92,5 @@ def _vectors(
 
 
 def _machine(spark: SparkSession) -> Any:
-    """What Python reaches the JVM's classes by."""
+    """The object by which Python reaches the JVM's classes."""
     return spark._jvm

@@ -1,6 +1,6 @@
-"""Spark SQL from a Kafka message to a verdict or a dead letter.
+"""Steps in Spark SQL that lead from a Kafka message to a verdict or a dead letter.
 
-Each step takes and gives a DataFrame, of a stream as of a batch.
+Each step takes and returns a DataFrame, which may be a stream or a batch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 VERSION = 1
-"""Of verdicts."""
+"""Version of verdicts."""
 VECTOR = "seen"
 PREDICTION = "prediction"
 _FIELDS = "source STRING, sequence BIGINT, kind STRING, first_ns BIGINT, features STRING"
@@ -32,7 +32,8 @@ _REASON = "no flow record (schemas/flow-record.schema.json)"
 
 
 def made(spark: SparkSession, count: int) -> DataFrame:
-    """Messages as Kafka has them, with records of nothing."""
+    """Make messages with empty records, in the columns that Kafka gives. They serve to warm up the
+    JVM."""
     from pyspark.sql import functions as f
 
     features = [{"srcip": "::", "dstip": "::", "class": None}.get(name, 0) for name in NAMES]
@@ -48,8 +49,8 @@ def made(spark: SparkSession, count: int) -> DataFrame:
 
 
 def parsed(messages: DataFrame) -> DataFrame:
-    """Adds to Kafka's columns `record` (null if poisoned), `columns`, its features as an array of
-    text, and `VECTOR`, what the model sees."""
+    """Add three columns to Kafka's: `record` (null if poisoned), `columns`, its features as an
+    array of text, and `VECTOR`, what the model sees."""
     from pyspark.ml.functions import array_to_vector
     from pyspark.sql import functions as f
 
@@ -66,14 +67,14 @@ def parsed(messages: DataFrame) -> DataFrame:
 
 
 def _canonical() -> Column:
-    """The text of a record without spaces, null if it is none. A record as the IDS writes it is
-    not parsed for that."""
+    """The text of a record without spaces; null if it is no record. A text as the IDS writes it is
+    taken as it is, without being parsed."""
     from pyspark.sql import functions as f
 
     short = f.when(f.octet_length("value") <= LARGEST_RECORD_BYTES, f.col("value"))
     text = f.try_validate_utf8(short.cast("string"))
-    # Variants keep each value's type, and their fields in alphabetic order. In an array, what
-    # follows a value is an error.
+    # Other texts are parsed as a variant, which keeps each value's type and puts fields in
+    # alphabetic order. The brackets make text after the record an error.
     ordered = f.to_json(f.try_parse_json(f.concat(f.lit("["), text, f.lit("]"))))
     ordered = f.substring(ordered, 2, LARGEST_RECORD_BYTES)
     return f.when(text.rlike(AS_EXPORTED), text).when(ordered.rlike(IN_ORDER), ordered)
@@ -92,8 +93,8 @@ def _seen() -> list[Column]:
 
 
 def answered(judged: DataFrame, labels: Sequence[str], broker: Broker) -> DataFrame:
-    """What goes to Kafka, of parsed messages with `PREDICTION`, the place of the label in
-    `labels`."""
+    """Make the messages that go to Kafka from parsed ones. `PREDICTION` is the place of the label
+    in `labels`."""
     from pyspark.sql import functions as f
 
     good = f.col("record").isNotNull()
@@ -111,7 +112,8 @@ def answered(judged: DataFrame, labels: Sequence[str], broker: Broker) -> DataFr
 
 def _verdict(labels: Sequence[str]) -> Column:
     """The text of a verdict, with the fields of `verdicts.Verdict` in its order. `to_json` takes
-    longer than all else that happens to a record, so it writes only what may need escapes."""
+    longer than all else that happens to a record, so it writes only the source, which may need
+    escapes."""
     from pyspark.sql import functions as f
 
     record = f.col("record")
@@ -142,6 +144,7 @@ def _column(name: str) -> Column:
 
 
 def _headers() -> list[Column]:
+    """Headers of a dead letter: which record it was, and why it is none."""
     from pyspark.sql import functions as f
 
     cut = f.octet_length("value") > LARGEST_LETTER_BYTES

@@ -1,4 +1,5 @@
-"""Where Spark's process takes commands: a socket in the state folder, which nobody else enters."""
+"""Where Spark's process takes commands: a socket in the state folder, which no other user can
+enter."""
 
 from __future__ import annotations
 
@@ -8,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SOCKET = "spark.socket"
-"""Name of its file."""
+"""Name of the socket's file."""
 
 
 @contextmanager
 def short_path(place: Path) -> Iterator[str]:
-    """A name of a socket's file while the block lasts, however long its path is: addresses have 107
-    bytes."""
+    """Yield a short name for a socket's file, which holds while the block lasts. An address has at
+    most 107 bytes, and the path may be longer."""
     folder = os.open(place.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{folder}/{place.name}"

@@ -36,13 +36,15 @@ from sfcperf.services.classifier.supervised import SupervisedProcess
 
 START_TIMEOUT_S = 180.0
 ANSWER_TIMEOUT_S = 3600.0
-"""Of training with a long trace."""
+"""Longest time for an answer: training with a long trace takes long."""
 _LONGEST_FAILURE_S = 60.0
-"""A query that fails for longer has a problem: it finds no workers, for example."""
+"""A query that has been failing for longer counts as a problem; it may find no workers, for
+example."""
 
 
 class SparkEngine(Engine):
-    """One process with Spark's driver, which trains and classifies for as long as the run lasts."""
+    """Trains and classifies in one process with Spark's driver, which runs for as long as the run
+    lasts."""
 
     name = "spark"
 
@@ -63,14 +65,15 @@ class SparkEngine(Engine):
         self._process: SupervisedProcess | None = None
         self._folder: Path | None = None
         self._restarts = 0
-        """Of processes before the one that runs."""
+        """Restarts of processes before the one that runs."""
 
     def version(self) -> str:
-        """Of Spark, and what trees it grows."""
+        """Version of Spark, and the limits of the trees that it grows."""
         return f"{version('pyspark')}, {MAX_BINS} bins, depth {MAX_DEPTH}"
 
     def start(self) -> None:
-        """Takes half a minute: the JVM, and Spark in it. Raises EnvironmentLacks."""
+        """Start the process: the JVM, and Spark in it, which takes half a minute. Raises
+        EnvironmentLacks."""
         self._set(None)
         self._begin()
 
@@ -85,7 +88,8 @@ class SparkEngine(Engine):
         self._process.start(START_TIMEOUT_S)
 
     def _set(self, model: Path | None) -> None:
-        """What the process, and one that follows it, does from the start."""
+        """Write the settings for the process, and for one that is started again after a crash: that
+        one classifies with `model` from the start."""
         replace_file(
             self._settings,
             json.dumps(
@@ -113,7 +117,7 @@ class SparkEngine(Engine):
             return self._ask("train", examples=str(file), model=str(folder))
 
     def predict(self, folder: Path, features: NDArray[np.int64]) -> Sequence[str]:
-        """Hand the rows to the process in a file; gives its labels. Raises EnvironmentLacks."""
+        """Hand the rows to the process in a file; return its labels. Raises EnvironmentLacks."""
         if not len(features):
             return []
         with tempfile.TemporaryDirectory(dir=self._context.state_dir) as work:
@@ -137,7 +141,8 @@ class SparkEngine(Engine):
         self._folder = folder
 
     def _check_slots(self) -> None:
-        """Raises EnvironmentLacks, MeasurementError."""
+        """Raise EnvironmentLacks if Spark has too few threads for real-time mode: each partition
+        needs one. Raises MeasurementError when no broker answers."""
         threads = settings.threads(self._parameters)
         if threads is None or self._parameters["trigger"] != settings.REAL_TIME:
             return
@@ -153,14 +158,14 @@ class SparkEngine(Engine):
             )
 
     def _ask(self, command: str, **arguments: str) -> dict[str, Any]:
-        """What the process answers. Raises EnvironmentLacks."""
+        """Send a command to the process and return its answer. Raises EnvironmentLacks."""
         process = self._process
         if process is None:
             raise EnvironmentLacks("Spark has not been started")
         try:
             with self._connected(process) as connection:
                 connection.send_bytes(json.dumps({"command": command, **arguments}).encode())
-                # Not `recv_bytes` alone: a signal to the run takes effect while it waits here.
+                # `recv_bytes` alone would block; in this wait, a signal to the run takes effect.
                 retry.until(connection.poll, timeout_s=ANSWER_TIMEOUT_S, period_s=0.02)
                 if not connection.poll():
                     raise TimeoutError
@@ -177,8 +182,8 @@ class SparkEngine(Engine):
         return found
 
     def _connected(self, process: SupervisedProcess) -> Connection:
-        """It may be on its way back after a crash. Raises OSError, ValueError, EOFError,
-        AuthenticationError."""
+        """Connect to the process, which may be coming back after a crash. Raises OSError,
+        ValueError, EOFError, AuthenticationError."""
 
         def connect() -> Connection:
             with short_path(self._ready.parent / SOCKET) as address:
@@ -192,7 +197,8 @@ class SparkEngine(Engine):
         )
 
     def problem(self) -> str | None:
-        """Of the process, or when its query has been failing for a minute."""
+        """Say what is wrong with the process, or with its query if that has been failing for a
+        minute."""
         if self._process is None:
             return None
         if (problem := self._process.problem()) is not None:
@@ -205,7 +211,7 @@ class SparkEngine(Engine):
         return f"Spark's query fails: {state['failure'].splitlines()[0]}; see {self._process.log}"
 
     def _state(self) -> Mapping[str, Any]:
-        """What the process wrote last."""
+        """State of the query as the process wrote it last."""
         try:
             state: Mapping[str, Any] = json.loads((self._context.state_dir / STATE).read_text())
         except OSError:
@@ -214,17 +220,17 @@ class SparkEngine(Engine):
 
     @property
     def restarts(self) -> int:
-        """Of the process and of its query."""
+        """Restarts of the process and of its query."""
         own = self._process.restarts if self._process else 0
         return self._restarts + own + int(self._state()["restarts"])
 
     @property
     def pid(self) -> int | None:
-        """Of the process, whose child is the JVM."""
+        """Process id of the process; its child is the JVM."""
         return self._process.pid if self._process else None
 
     def facts(self) -> Mapping[str, Any]:
-        """Version, master and trigger."""
+        """Version, master and trigger of Spark."""
         known = ("master", "trigger")
         return {"spark": version("pyspark"), **{name: self._parameters[name] for name in known}}
 

@@ -1,8 +1,9 @@
-"""Regular expressions of flow records, in the syntax of Java: what `records.parse` accepts.
+"""Regular expressions of flow records, in the syntax of Java. They match what `records.parse`
+accepts.
 
-Spark has no parser of JSON that is strict about types, so the text of a record is compared with
-all texts that are allowed. No expression backtracks into a string or recurses over it: a hostile
-message costs its length.
+Spark has no parser of JSON that is strict about types, so the text of a record is matched instead.
+No expression backtracks into a string or recurses over it: the time for a hostile message grows
+only with its length.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ _H = "[0-9A-Fa-f]{1,4}"
 
 
 def at_most(limit: int) -> str:
-    """Whole numbers from 0 to the limit, as JSON writes them."""
+    """Pattern of the whole numbers from 0 to the limit, as JSON writes them."""
     digits = str(limit)
-    # The usual ones first: each number of a record is compared.
+    # Shorter numbers come first, since they are the usual ones: the match takes less time.
     found = ["0", f"[1-9][0-9]{{0,{len(digits) - 2}}}"] if len(digits) > 1 else []
     for place, digit in enumerate(digits):
         low, high = (1 if place == 0 and len(digits) > 1 else 0), int(digit) - 1
@@ -32,7 +33,7 @@ def _ipv4() -> str:
 
 
 def _ipv6() -> str:
-    """As inet_pton(3) reads it: `::` stands for one group or more."""
+    """Pattern of an IPv6 address as inet_pton(3) reads it: `::` stands for one group or more."""
     found = [f"(?:{_H}:){{7}}{_H}", f"(?:{_H}:){{6}}{_ipv4()}"]
     for before in range(8):
         head = f"(?:{_H}:){{{before}}}:" if before else "::"
@@ -44,12 +45,13 @@ def _ipv6() -> str:
 
 ADDRESS = f'"(?:{_ipv4()}|{_ipv6()})"'
 _PLAIN = r'"[^"\\\x00-\x1f]*+"'
-"""A JSON string without escapes."""
+"""Pattern of a JSON string without escapes."""
 _ESCAPED = r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+){0,100}+"'
-"""The same with some: bounded, since Java recurses over groups."""
+"""Pattern of a JSON string with escapes. Their number is bounded, since Java recurses over
+groups."""
 _PLAIN_NAME = rf'"[^"\\\x00-\x1f]{{0,{LONGEST_NAME}}}+"'
 _PAIR = r"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
-"""One character, by its two surrogates."""
+"""Pattern of one character that is written as its two surrogates."""
 _ESCAPED_NAME = rf'"(?:[^"\\\x00-\x1f]|{_PAIR}|\\u[0-9A-Fa-f]{{4}}|\\[^u]){{0,{LONGEST_NAME}}}+"'
 _NUMBER = at_most(MOST_NUMBER)
 _LIMITED = {
@@ -68,6 +70,8 @@ def _features(string: str) -> str:
 
 
 def _fields(string: str, name: str) -> dict[str, str]:
+    """Pattern of each field of a record. `string` and `name` are patterns of strings: with or
+    without escapes."""
     return {
         "version": "1",
         "source": name,
@@ -85,6 +89,6 @@ def _object(fields: dict[str, str]) -> str:
 
 
 AS_EXPORTED = rf"\A{_object(_fields(_PLAIN, _PLAIN_NAME))}\s*+\z"
-"""A record as `sfc-ids` writes it."""
+"""Pattern of a record as `sfc-ids` writes it."""
 IN_ORDER = rf"\A{_object(dict(sorted(_fields(_ESCAPED, _ESCAPED_NAME).items())))}\]\z"
-"""One without spaces, whose fields are in alphabetic order; `]` follows."""
+"""Pattern of a record without spaces whose fields are in alphabetic order; a `]` follows it."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Commands:
-    """What a client can ask for; each takes paths and gives what JSON has."""
+    """The commands that a client can give. Each takes paths and returns an object for JSON."""
 
     def __init__(self, settings: Mapping[str, Any], watch: Watch) -> None:
         work = Path(settings["work"])
@@ -44,34 +44,34 @@ class Commands:
         self._stream = Stream(self.spark, broker, settings["parameters"], work, watch)
 
     def train(self, examples: str, model: str) -> Mapping[str, Any]:
-        """Facts of the model."""
+        """Train a model; return facts of it."""
         with np.load(examples) as found:
             arrays = (found["features"], found["labels"], found["weights"])
         with self._stream.paused():
             return batch.train(self.spark, *arrays, Path(model))
 
     def predict(self, rows: str, model: str) -> Mapping[str, Any]:
-        """Labels."""
+        """Label the rows with a model; return the labels."""
         with self._stream.paused():
             loaded = batch.load(self.spark, Path(model))
             return {"labels": batch.predict(self.spark, loaded, np.load(rows))}
 
     def classify(self, model: str, at_once: bool = False) -> Mapping[str, Any]:
-        """Returns when records are read."""
+        """Classify with a model from now on; return when records are read."""
         self._stream.classify(Path(model), at_once=at_once)
         return {}
 
 
 def _wait_for(spark: SparkSession) -> None:
-    """Until the JVM has ended."""
+    """Wait until the JVM has ended."""
     gateway: Any = spark.sparkContext._gateway
     gateway.proc.wait()
 
 
 def serve(listener: Listener, commands: Commands) -> None:
-    """One command after the other, one connection for each, for ever."""
+    """Carry out commands for ever, one after the other, each with a connection of its own."""
     while True:
-        # Whoever does not know the key, or is gone before the answer, is none of our business.
+        # A client that does not know the key, or is gone before the answer, is ignored.
         with suppress(OSError, EOFError, AuthenticationError), listener.accept() as connection:
             answer(connection, commands)
 
@@ -88,14 +88,14 @@ def answer(connection: Connection, commands: Commands) -> None:
 
 
 def main(path: Path) -> None:
-    """Until SIGTERM."""
+    """Take commands until SIGTERM."""
     settings = json.loads(path.read_text())
     ready = Path(settings["ready"])
     ready.unlink(missing_ok=True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def give_up() -> None:
-        """Another process takes over."""
+        """End this process; another one takes over."""
         print(watch.problem, flush=True)
         os._exit(1)
 
@@ -103,7 +103,8 @@ def main(path: Path) -> None:
     commands = Commands(settings, watch)
 
     def stop(*_: object) -> None:
-        # Of this machine, all is in processes that end with this one; a cluster is told.
+        # On this machine, all of Spark is in processes that end with this one. A cluster must be
+        # told.
         if not local(settings["parameters"]):
             commands.spark.stop()
         os._exit(0)
@@ -112,7 +113,8 @@ def main(path: Path) -> None:
     watch.thread("the JVM", lambda: _wait_for(commands.spark))
     if settings["model"]:
         commands.classify(settings["model"], at_once=True)
-    # In a folder that nobody else enters: one client that says nothing would keep others out.
+    # The socket is in a folder that no other user can enter: a client that connects and says
+    # nothing would keep others out.
     place = ready.parent / SOCKET
     place.unlink(missing_ok=True)
     with (

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JARS = "spark"
-"""Name of the folder of jars: Spark's connector for Kafka."""
+"""Name of the folder of jars for Spark: its connector for Kafka."""
 _FOREIGN = ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_REMOTE", "SPARK_LOCAL_DIRS")
-"""Environment variables that would make it another Spark than the one that was installed."""
+"""Environment variables that could make it another Spark than the one that is installed here."""
 
 
 def session(parameters: Mapping[str, Any], work: Path) -> SparkSession:
-    """Start it; all of its files are in `work`."""
+    """Start Spark; all of its files are in `work`."""
     import pyspark
     from pyspark.sql import SparkSession
 
@@ -36,11 +36,12 @@ def session(parameters: Mapping[str, Any], work: Path) -> SparkSession:
 
 
 def _settings(parameters: Mapping[str, Any], work: Path) -> Mapping[str, str]:
+    """Spark's configuration; properties that the user gives come last, and so take precedence."""
     here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return {
         "spark.jars": ",".join(str(jar) for jar in sorted(jars.folder(JARS).glob("*.jar"))),
         "spark.driver.memory": f"{parameters['memory_mib']}m",
-        # No perf data: it would be in /tmp, whatever the temporary folder is.
+        # No perf data: the JVM writes it to /tmp, whatever the temporary folder is.
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work} -XX:-UsePerfData",
         "spark.local.dir": str(work),
         "spark.sql.warehouse.dir": str(work / "warehouse"),

@@ -51,17 +51,17 @@ SCHEMA = object_schema(
     description="Settings of the engine `spark`.",
     default={},
 )
-"""JSON Schema."""
+"""JSON Schema of the parameters."""
 _LOCAL = re.compile(r"local\[(\*|[0-9]+)\]")
 
 
 def local(parameters: Mapping[str, Any]) -> bool:
-    """Whether Spark works in this machine's one JVM."""
+    """Whether Spark works within one JVM of this machine."""
     return _LOCAL.fullmatch(parameters["master"]) is not None
 
 
 def threads(parameters: Mapping[str, Any]) -> int | None:
-    """How many tasks can run at a time; None where a cluster decides."""
+    """How many tasks Spark can run at a time; None where a cluster decides."""
     found = _LOCAL.fullmatch(parameters["master"])
     if found is None:
         return None

@@ -1,7 +1,7 @@
-"""The speed layer: a streaming query from records to verdicts.
+"""The speed layer of the engine `spark`: a streaming query from records to verdicts.
 
-Its checkpoint holds its place in the records. A query with another model goes on from there, as
-does one that failed: what was under way then is classified again.
+The query's checkpoint holds its place in the records. A query with another model goes on from
+there, and so does one that is started again: it classifies what was under way once more.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 STATE = "query.json"
-"""File in the work folder: how often the query was started again, and since when it fails."""
+"""File in the work folder that tells how often the query was started again, and since when it
+fails."""
 UNTROUBLED: Mapping[str, Any] = {"restarts": 0, "failing_since_s": None, "failure": None}
 _AGAIN_S = 0.5
-"""Between two starts of a query that fails."""
+"""Pause between two starts of a query that fails."""
 _START_TIMEOUT_S = 60.0
 _WARM_UP_RECORDS = 20_000
 _CLIENT = {
-    # It is back soon when its broker is, and gives up only when the run does.
+    # With these, a client is back soon after its broker is, and never gives up by itself.
     "kafka.reconnect.backoff.ms": "100",
     "kafka.reconnect.backoff.max.ms": "1000",
     "kafka.delivery.timeout.ms": "2147483647",
@@ -43,7 +44,7 @@ _CLIENT = {
 
 
 class Stream:
-    """One query at a time, started again when it fails."""
+    """Runs one query at a time, and starts it again when it fails."""
 
     def __init__(
         self,
@@ -68,9 +69,9 @@ class Stream:
         self._thread: threading.Thread | None = None
 
     def classify(self, folder: Path, *, at_once: bool = False) -> None:
-        """Classify with the model in the folder from now on, in a JVM that was warmed up for it
-        unless it is to be `at_once`. Raises what Spark raises, TimeoutError when the query does
-        not start."""
+        """Classify with the model in the folder from now on. The JVM is warmed up for the model
+        first, unless `at_once`. Raises what Spark raises, and TimeoutError when the query does not
+        start."""
         with self.paused():
             model = batch.load(self._spark, folder)
             if not at_once:
@@ -81,8 +82,8 @@ class Stream:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Without the query, whose tasks leave no room for others in real-time mode; it goes on
-        afterwards, if there is a model. Raises as `classify`."""
+        """Stop the query while the block lasts: in real-time mode its tasks leave no room for
+        others. It goes on afterwards, if there is a model. Raises what `classify` raises."""
         with self._lock:
             if self._query is not None:
                 self._query.stop()
@@ -93,6 +94,7 @@ class Stream:
                     self._start()
 
     def _start(self) -> None:
+        """Start the query, and return when it reads. Raises its error, or TimeoutError."""
         query = self._query = self._written(self._judged(self._messages()))
 
         def reads() -> bool:
@@ -106,10 +108,13 @@ class Stream:
         self._note(failing_since_s=None, failure=None)
 
     def _note(self, **changes: Any) -> None:
+        """Change the state, and write it to the file STATE."""
         self._state |= changes
         replace_file(self._file, json.dumps(self._state))
 
     def _messages(self) -> DataFrame:
+        """Read the topic of records as a stream, from the checkpoint's place or else from the
+        beginning."""
         reader = self._spark.readStream.format("kafka").options(
             **_CLIENT,
             **{
@@ -128,6 +133,7 @@ class Stream:
         return columns.answered(judged, self._model.labels, self._broker)
 
     def _written(self, answers: DataFrame) -> StreamingQuery:
+        """Start the query that writes the answers to Kafka."""
         writer = (
             answers.writeStream.format("kafka")
             .options(**_CLIENT)
@@ -143,12 +149,13 @@ class Stream:
         return writer.trigger(**trigger).start()
 
     def _warm_up(self, model: Model) -> None:
-        """Have the JVM compile what judges records, before the first of them comes."""
+        """Let the JVM compile the code that judges records before the first record comes."""
         judged = model.tree.transform(columns.parsed(columns.made(self._spark, _WARM_UP_RECORDS)))
         answers = columns.answered(judged, model.labels, self._broker)
         answers.write.format("noop").mode("overwrite").save()
 
     def _attend(self) -> None:
+        """Start the query again whenever it has failed, for ever."""
         pause = threading.Event()
         while True:
             pause.wait(_AGAIN_S)
@@ -157,6 +164,7 @@ class Stream:
                     self._again()
 
     def _again(self) -> None:
+        """Note that the query has failed, and start it again."""
         assert self._query is not None
         self._failed(self._query.exception())
         self._note(restarts=self._state["restarts"] + 1)
