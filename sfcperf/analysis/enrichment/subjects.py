@@ -100,7 +100,7 @@ def _value(
 
 def _text(value: Any) -> str | None:
     """Return a value as the text that keys are compared with; None for a missing value, and for
-    lists and objects, which no cell can equal."""
+    lists and objects, which cannot be part of a key."""
     if value is None or isinstance(value, Mapping | list | tuple):
         return None
     return value if isinstance(value, str) else json.dumps(value)
