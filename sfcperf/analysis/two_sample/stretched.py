@@ -8,7 +8,7 @@ from sfcperf.analysis.two_sample.shift import ShiftTest
 SUFFIX = ", corrected for autocorrelation"
 """Suffix of the name of a corrected test."""
 _CONFIDENCE = 0.95
-"""Confidence of the interval from which the standard error is derived; any would do."""
+"""Confidence of the interval from which the standard error is derived."""
 
 
 class InflatedTest(ShiftTest):
