@@ -87,6 +87,7 @@ def fit_lines(
 
 
 def _r_squared_of_means(x: list[float], y: list[float], confidence: float) -> float | None:
+    """Return R^2 of the line through the mean of y at each x; None if it is undefined."""
     levels = sorted(set(x))
     means = [fmean(b for a, b in zip(x, y, strict=True) if a == level) for level in levels]
     line = fit_line(levels, means, confidence)

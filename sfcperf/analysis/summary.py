@@ -68,6 +68,8 @@ class _Rows:
     def _row(
         self, metric: Metric, means: Sequence[tuple[TrialRecord, Mapping[str, float]]]
     ) -> Summary:
+        """Make the row of a metric. `means`: valid trials with their numbers by metric. The row is
+        not valid if a round has no valid trial, or a valid trial has no sample of the metric."""
         having = [(record, found[metric.name]) for record, found in means if metric.name in found]
         having.sort(key=lambda pair: pair[0].started_at)
         records, values = [record for record, _ in having], [value for _, value in having]

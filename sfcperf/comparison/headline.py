@@ -1,4 +1,4 @@
-"""What a comparison found, in one plain sentence: for those who read nothing else."""
+"""What a comparison found, in one plain sentence for those who read nothing else."""
 
 from __future__ import annotations
 

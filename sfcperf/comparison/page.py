@@ -243,6 +243,8 @@ def _plain(estimate: Estimate | None) -> str:
 
 
 def _side(index: int, side: Side, comparison: Comparison, target: Path) -> SideView:
+    """Collect the runs of a side and the trials that rows rest on or exclude. `index`: place of the
+    side, 0 for the baseline, whose trials are `a` in every row."""
     rows = comparison.rows
     samples = [row.b for row in rows if row.candidate == side.name]
     if index == 0:

@@ -25,7 +25,7 @@ class Time:
 
     value_us: float
     low_us: float | None = None
-    """None without an interval, like `high_us`."""
+    """Ends of the interval; both are None without one."""
     high_us: float | None = None
 
     def text(self, scale: units.Scale) -> str:
@@ -151,6 +151,8 @@ def bar_groups(document: Document) -> Iterator[BarGroup]:
 
 
 def _bar(path: Document) -> Bar:
+    """Lay the parts of a scenario end to end, and then the residual up to the end-to-end time; if
+    the parts are longer than that, the residual goes back over them (`over`)."""
     parts, at_us = [], 0.0
     for name, found in _timed(path):
         end_us = at_us + found["mean_us"]

@@ -92,6 +92,8 @@ def _csv(paths: Sequence[Document]) -> str:
 
 
 def _entries(path: Document) -> Iterator[tuple[str, str, Document | None]]:
+    """Yield name, kind and time of what a scenario's rows are about; the kind of a VNF is its
+    type."""
     for function in path["functions"]:
         kind = function["type"] if function["seen"] else f"{function['type']} (not seen)"
         yield function["name"], kind, function["time"]
@@ -153,6 +155,7 @@ def _bars(axes: Axes, group: BarGroup) -> None:
 
 
 def _whisker(axes: Axes, part: Part, place: float, factor: float) -> None:
+    """Draw the interval of a part at its right end; nothing without an interval."""
     if part.interval_us is not None:
         low, high = (end * factor for end in part.interval_us)
         at = part.end_us * factor

@@ -68,6 +68,8 @@ def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Fi
 
 
 def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
+    """Draw the marks of all series and label the axes. A fitted line replaces the lines that
+    connect points."""
     if plot.is_distribution:
         distribution_marks(axes, plot)
         axes.set_xlabel(printable(plot.spec.y_label))
@@ -125,7 +127,7 @@ def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
     kept = _fitting(places, widths, per_unit)
     turned = categories and len(kept) < len(places)
     if turned:
-        # Turned by 35 degrees, lines of text need about 1.6 times their height beside each other.
+        # Beside each other, labels turned by 35 degrees need about 1.6 times their height.
         kept = _fitting(places, [1.7 * size_pt] * len(places), per_unit)
     axes.set_xticks([places[i] for i in kept], [labels[i] for i in kept])
     for label in axes.get_xticklabels() if turned else ():
@@ -152,6 +154,8 @@ def _middle_cut(label: str) -> str:
 
 
 def _handles(plot: Plot, fits: Mapping[str, LineFit]) -> list[Artist]:
+    """Make the entries of the legend, a curve's name and how well its line fits; none for a single
+    curve without a name."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

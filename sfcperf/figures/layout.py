@@ -29,7 +29,7 @@ _COMMON: dict[RcKeyType, Any] = {
     "ytick.major.width": 0.6,
     "legend.frameon": False,
     "hatch.linewidth": 0.5,
-    # TrueType, not Type 3, which IEEE PDF eXpress refuses; letters as paths in SVG.
+    # PDF has TrueType fonts, because IEEE PDF eXpress refuses Type 3; SVG has letters as paths.
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "sfcperf",

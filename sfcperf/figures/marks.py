@@ -120,6 +120,7 @@ def drawn_values(plot: Plot) -> list[float]:
 
 
 def _line(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -> None:
+    """Draw the points of a series with their intervals; untrusted points are hollow."""
     look = palette.style(index)
     shown = [point for point in series.points if point.state != "missing"]
     if joined:
@@ -140,6 +141,7 @@ def _line(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -
 
 
 def _bars(axes: Axes, plot: Plot, series: Series, index: int) -> None:
+    """Draw the bars of a series with their intervals; untrusted bars are hollow."""
     look = palette.style(index)
     for point in series.points:
         if point.state == "missing":

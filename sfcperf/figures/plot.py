@@ -45,7 +45,7 @@ class Point:
     """Level of the factor on the x axis."""
     scenario: Levels
     summary: Summary | None
-    """None when the run has no row for this scenario."""
+    """Row with the numbers; None if the run has no row for this scenario."""
     trials: tuple[TrialValue, ...] = ()
     """Trials that have a number, also those that do not count; empty if the figure was resolved
     without trials."""

@@ -121,6 +121,8 @@ def _derived(
 def _record(
     spec: FigureSpec, line: FigureLine, record: TrialRecord, observed: _Observed
 ) -> TrialRecord:
+    """Return a trial as one of the made-up probe: its only sample is the number that the line
+    shows. A metric of a probe keeps its series, a monitor's has none."""
     unit, value = _number(line, record, observed)
     samples = [] if value is None else [{"metric": spec.metric, "unit": unit, "value": value}]
     return replace(

@@ -141,6 +141,7 @@ def letter_of(number: int) -> str:
 
 
 def _automatic_labels(stores: Sequence[RunStore]) -> list[str]:
+    """Label the runs by workflow, by workflow and start, or by run id: the first that is unique."""
     manifests = [store.manifest() for store in stores]
     names = [str(m["name"]) for m in manifests]
     if len(set(names)) == len(names):

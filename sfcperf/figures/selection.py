@@ -117,6 +117,8 @@ def _named(
 def _requested(
     rows: Sequence[Summary], defaults: Sequence[FigureSpec], request: FigureRequest
 ) -> FigureSpec:
+    """Find the automatic figure of the requested metric; of a probe alone, that of its first
+    primary metric. Raises InputError if several probes have the metric."""
     of_probe = _rows_of("--probe", request.probe, rows, lambda row: row.label)
     found = _rows_of("--metric", request.metric, of_probe, lambda row: row.metric)
     metric = request.metric or next((r.metric for r in found if r.primary), found[0].metric)
@@ -204,6 +206,7 @@ def _name(figure: FigureSpec, request: FigureRequest) -> str:
 
 
 def _check(figure: FigureSpec) -> None:
+    """Refuse a figure whose kind cannot show what it asks for. Raises InputError."""
     if figure.centre is not None and figure.kind not in CENTRED:
         raise InputError(
             f"a figure of kind {figure.kind!r} draws the trials, not their {figure.centre}",

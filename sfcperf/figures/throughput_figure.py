@@ -162,6 +162,8 @@ def _names(members: Sequence[SearchGroup]) -> list[str]:
 
 
 def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
+    """Draw the loss ratio of each load near the bounds, hollow where the endpoints were the limit,
+    and a vertical line at the median lower bound of each goal."""
     for index, (group, name) in enumerate(zip(members, _names(members), strict=True)):
         look = palette.style(index)
         near = [load for _, load in group.loads_near()]
@@ -187,6 +189,7 @@ def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> Non
 
 
 def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
+    """Draw median and 99th percentile of the latency against load, medians over the searches."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     for index, (group, name) in enumerate(zip(members, _names(members), strict=True)):
@@ -201,7 +204,7 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
                 label=name if name and percentile == "p50" else None,
             )  # fmt: skip
     axes.set_yscale("log")
-    # Within one decade, too, there are ticks with numbers.
+    # Ticks at 1, 2 and 5 give an axis of less than a decade numbers too.
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -210,7 +213,7 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
 
 
 def _latencies(group: SearchGroup, percentile: str) -> Iterator[tuple[list[float], list[float]]]:
-    """Loads and latencies of all searches, at each share of the NDR."""
+    """Yield for each share of the NDR the loads and latencies of all searches that measured it."""
     searches = [
         [load for load in search.offered if load.purpose == "latency"] for _, search in group.found
     ]

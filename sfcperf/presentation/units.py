@@ -191,6 +191,8 @@ def _exponent(value: float) -> int:
 
 
 def _fixed(value: float, decimals: int) -> str:
+    """Format a value with a number of decimal places (negative: rounded before the point), in
+    plain notation where that is readable, else as 1.23e-200."""
     # Near the largest float, round() would overflow.
     rounded = value if abs(value) > _NEAR_LARGEST else round(value, decimals)
     magnitude = _exponent(rounded)

@@ -111,6 +111,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) 
 
 
 def _table_cell(value: Any) -> str:
+    """Return a value as a cell for people: floats have six digits, null is empty."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -121,6 +122,8 @@ def _table_cell(value: Any) -> str:
 
 
 def _csv_cell(value: Any) -> Any:
+    """Return a value as CSV has it: lists and objects as JSON, moments in ISO 8601, bytes as
+    hexadecimal digits."""
     if isinstance(value, Mapping | list | tuple):
         return json.dumps(_json_value(value), ensure_ascii=False)
     if isinstance(value, bool):

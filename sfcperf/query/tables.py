@@ -136,6 +136,7 @@ def _summary(row: Summary) -> Row:
 
 
 def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
+    """Return the row of a run; the column `manifest` has all of run.json as JSON text."""
     design = manifest["design"]
     return {
         **manifest,
@@ -169,6 +170,7 @@ def _record_columns(record: type[Any]) -> dict[str, str]:
 def _table(
     columns: Mapping[str, str], rows: Sequence[Row], factors: Sequence[str]
 ) -> pyarrow.Table:
+    """Make a table of rows, with the levels of `factors` in further columns."""
     import pyarrow
 
     arrays = {name: _array(name, kind, rows) for name, kind in columns.items()}

@@ -72,7 +72,7 @@ class PathTimes:
     """The trials of one probe in one scenario, along one path."""
 
     path: str
-    """`forward`, `reverse`, ROUND_TRIP."""
+    """`forward`, `reverse` or ROUND_TRIP."""
     trials: tuple[TrialTimes, ...]
     unobserved: tuple[str, ...] = ()
     """Ids of the valid trials in which no monitor observed a packet."""

@@ -49,6 +49,7 @@ def remarks(
 
 
 def _of_residual(residual: Estimate | None) -> Iterator[str]:
+    """Warn of a residual that is negative, which it cannot truly be, or not different from 0."""
     if residual is None:
         return
     low, high = residual.ci_low_us, residual.ci_high_us
@@ -69,6 +70,7 @@ _NEGATIVE = (
 
 
 def _of_samples(times: PathTimes) -> Iterator[str]:
+    """Warn of samples of pptmon that do not cover the whole path, and of trials without samples."""
     total = {
         name: sum(trial.counts[name] for trial in times.trials) for name in times.trials[0].counts
     }

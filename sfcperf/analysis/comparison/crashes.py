@@ -35,6 +35,8 @@ def crashes_of(
 
 
 def _crashes(baseline: SideFacts, other: SideFacts) -> Crashes:
+    """Test one candidate, by runs if a side has several. Verdict and correction are filled in
+    later."""
     from scipy.stats import fisher_exact
 
     several = max(len(side.runs) for side in (baseline, other)) > 1

@@ -101,6 +101,8 @@ def _is_selected(match: Match, options: Options) -> bool:
 
 
 def _case(base: MeasuredSide, other: MeasuredSide, match: Match, known: _KnownFloors) -> Case:
+    """Collect what the evaluation of a match needs. Trials are paired by round if both sides are
+    variants of one run, and no factor is pooled."""
     paired = base.is_same_run(other) and not match.pooled
     a, b = _samples(match, paired, [len(side.side.stores) > 1 for side in (base, other)])
     several = len(base.side.stores) > 1 or len(other.side.stores) > 1
@@ -199,6 +201,10 @@ def _by_round(values: Sequence[_Value], rounds: set[tuple[int, int]]) -> list[_V
 
 
 def _sample(values: Sequence[_Value], trials: _Trials, out_of: str, several: bool) -> Sample:
+    """Make the sample of a side. `values`: those that count; `trials`: all of the match, of which
+    the others are excluded; `out_of`: the note with the total of a share, empty for other
+    metrics."""
+
     def name(run: int, record: TrialRecord) -> str:
         return f"{run + 1}/{record.trial_id}" if several else record.trial_id
 

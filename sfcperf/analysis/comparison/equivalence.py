@@ -74,6 +74,7 @@ def why_withheld(
 
 
 def _resolution(a: Sample, b: Sample, metric: Metric, bounds: tuple[float, float]) -> Iterator[str]:
+    """Object if the resolution is unknown, or so coarse that it leaves nothing of the margin."""
     coarse = coarseness(a.values, b.values, metric)
     if coarse == inf and a.total is None:
         yield "every trial gave the same value, and the resolution of the metric is not known"
@@ -82,6 +83,7 @@ def _resolution(a: Sample, b: Sample, metric: Metric, bounds: tuple[float, float
 
 
 def _zeros(a: Sample, b: Sample, metric: Metric) -> Iterator[str]:
+    """Object if many trials gave 0 and others did not. Shares are judged by their packets."""
     shares = [sample.values.count(0) / len(sample.values) for sample in (a, b)]
     if max(shares) >= _ZEROS and any((*a.values, *b.values)) and a.total is None:
         yield (
@@ -210,6 +212,7 @@ def _spread(what: str, a: Sequence[float], b: Sequence[float]) -> Iterator[str]:
 
 
 def _rarity(a: Sample, b: Sample, options: Options) -> Iterator[str]:
+    """Object if the trials are too few to show a mode that occurs as often as `options.rarest`."""
     few, least = min(len(a.values), len(b.values)), least_to_see(options.rarest)
     if few < least:
         misses = "misses" if few == 1 else "miss"

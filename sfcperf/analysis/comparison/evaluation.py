@@ -70,6 +70,8 @@ def evaluate(cases: Sequence[Case], options: Options, *, sizes: bool = True) -> 
 
 
 def _test(case: Case, options: Options) -> _CaseTests:
+    """Test a case for a difference and for equivalence. Equivalence is tested against the margin
+    less what rounding may hide."""
     a, b = case.a, case.b
     centre = a.median if options.test == "rank" else a.mean
     scale = scale_of(a.values, b.values, centre or 0.0)
@@ -123,6 +125,8 @@ def _family(tested: Sequence[_CaseTests], options: Options, sizes: bool) -> list
 def _row(
     tests: _CaseTests, options: Options, p_holm: float | None, family: int, step: float | None
 ) -> Row:
+    """Make the row of a case. `p_holm`: its corrected p, None if it is not in the family of
+    `family` rows; `step`: level at which sample sizes are planned, None to leave them out."""
     case, test, alpha = tests.case, tests.test, options.alpha
     a, b = case.a.values, case.b.values
     found = verdict_of(test, tests.tost, tests.withheld, p_holm, case.metric.better, alpha)
@@ -240,6 +244,7 @@ def _relative(tests: _CaseTests, confidence: float, ranks: bool) -> Estimate | N
 
 
 def _mean_ratio(tests: _CaseTests, confidence: float) -> Estimate | None:
+    """Estimate the difference of the means as a ratio of the baseline; None without an interval."""
     if tests.means is None or (ends := tests.means.interval(confidence)) is None:
         return None
     low, high = _wider(tests, tests.scale, ends)

@@ -27,7 +27,7 @@ class Match:
     """Factor by which the sides are matched -> its level."""
     label: str
     metric: Metric
-    """As the baseline's probe declared it."""
+    """The metric as the baseline's probe declared it."""
     a: tuple[tuple[int, TrialRecord], ...]
     """Trials of the baseline, each with the number of its run in the side, from 0."""
     b: tuple[tuple[int, TrialRecord], ...]
@@ -177,6 +177,7 @@ def _unmatched(
 def _reason(
     levels: Mapping[str, Any], side: MeasuredSide, other: MeasuredSide, factors: Sequence[str]
 ) -> str:
+    """Say why the other side has no scenario with these levels: the first factor that differs."""
     for name in factors:
         other_levels = other.levels_of(name)
         if name not in levels:

@@ -33,7 +33,7 @@ class Sample:
     """A number per trial, in the metric's unit."""
     median: float | None
     mean: float | None
-    """Both in the metric's unit; None without a trial."""
+    """Median and mean are in the metric's unit; both are None without a trial."""
     excluded: tuple[str, ...]
     """Ids of trials that do not count: untrusted, failed, without a pair, without a sample of the
     metric, or replaced by a rerun."""

@@ -27,7 +27,7 @@ class Side:
     store: RunStore
     """The first run."""
     variant: str | None = None
-    """Only trials whose scenario has this `variant`, which is then left out of the scenario."""
+    """Name of a variant: only its trials are of this side. None: all trials are."""
     more: tuple[RunStore, ...] = ()
     """Further runs of the same thing."""
     labelled: bool = False
@@ -115,6 +115,8 @@ def read_side(side: Side) -> MeasuredSide:
 def _read_run(
     store: RunStore, variant: str | None
 ) -> tuple[Mapping[str, Any], RunFacts, list[PlannedMeasurement]]:
+    """Read a run: its manifest, facts and measurements. Those of a `variant` are only its own, and
+    lack the factor `variant`, so that variants of a run match each other."""
     manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
     if variant is not None:
         known = variants_of(manifest)

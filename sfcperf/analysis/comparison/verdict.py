@@ -77,6 +77,7 @@ def why_undecidable(case: Case, test: ShiftTest | None, options: Options) -> tup
 
 
 def _runs_undecidable(case: Case, test: ShiftTest | None) -> tuple[str, ...]:
+    """Return the reason why a row of several runs cannot be decided, or is hard to decide."""
     if test is None:
         return ("only one run has valid trials of both variants: a test needs two",)
     if test.p is None:

@@ -87,6 +87,7 @@ def _addresses(run: RunStore) -> dict[tuple[str, str], str | None]:
 def _value(
     record: TrialRecord, column: str, addresses: Mapping[tuple[str, str], str | None]
 ) -> Any:
+    """Return what a trial has in a column (COLUMNS_TEXT names them); None if it has nothing."""
     if column in ENDPOINTS:
         return addresses.get((record.scenario_id, column))
     if column.startswith(PREFIX):

@@ -127,6 +127,7 @@ def _exact_p(x: numpy.ndarray, y: numpy.ndarray) -> float:
 
 @cache
 def _orders(n: int) -> numpy.ndarray:
+    """Return all permutations of 0 ... n - 1, one per row; cached, because pairs share them."""
     from itertools import permutations
 
     import numpy as np

@@ -85,6 +85,8 @@ def _lag_one(rows: NDArray[float64]) -> NDArray[float64]:
 
 
 def _drift(values: Sequence[float]) -> float | None:
+    """Return the median of the last third over that of the first, minus 1; None if the first is 0
+    or so small that the ratio is not finite."""
     third = max(1, len(values) // 3)
     first, last = float(median(values[:third])), float(median(values[-third:]))
     ratio = last / first - 1 if first else None

@@ -101,7 +101,7 @@ def confidence_per_look(confidence: float, first_look: int) -> float:
 
 
 def median_interval(values: Sequence[float], confidence: float) -> Interval | None:
-    """Interval of the median between order statistics; it assumes no distribution.
+    """Return an interval of the median between order statistics, which assumes no distribution.
 
     The values of ranks r and n+1-r cover the median with a probability that the binomial
     distribution gives, and that is seldom the confidence. Hettmansperger & Sheather (Statistics &

@@ -32,7 +32,8 @@ class Line:
     """Share of the variance of y that the line explains; None if y does not vary or if there are
     only two points, which always lie on a line."""
     slope_interval: Interval | None
-    """None for n < 3, and if a single round or trial decides whether there is a slope at all."""
+    """Confidence interval of the slope; None for n < 3, and if a single round or trial decides
+    whether there is a slope at all."""
     n: int
     """Number of points."""
 

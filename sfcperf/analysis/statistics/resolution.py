@@ -1,4 +1,4 @@
-"""What n trials, read in ticks, cannot see: rare modes, and differences below the resolution."""
+"""What a number of trials cannot show: rare modes, and differences below the resolution."""
 
 from __future__ import annotations
 

@@ -94,6 +94,7 @@ class CorrelateAnalysis(Analysis):
         return document
 
     def _selection(self, run: RunStore) -> Selection:
+        """Resolve the parameters: without `metrics`, the primary metrics of the chosen probes."""
         selection = self.parameters.get("metrics")
         metrics: dict[str, list[str]] = {}
         for planned in planned_measurements(run.manifest(), run.trials()):

@@ -200,6 +200,8 @@ _NAMES = "select distinct metric from telemetry order by metric"
 
 
 def _register_telemetry(connection: Any, store: RunStore, opened: ExitStack) -> None:
+    """Give the query the run's telemetry as the table `telemetry`; it is empty if the run has
+    none."""
     import pyarrow
 
     if not store.telemetry_path.is_file():
@@ -224,6 +226,8 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pya
 
 
 def _trials(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.Table:
+    """Return a row per trial: its start and end (ns since the epoch), and the time at the start
+    that its probe leaves out."""
     omitted = _omitted(store)
     rows = [
         {

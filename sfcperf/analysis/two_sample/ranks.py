@@ -91,7 +91,7 @@ class RankSum(_RankTest):
 
     @cached_property
     def _shifts(self) -> NDArray[Any]:
-        """All differences between a trial of b and one of a."""
+        """All differences between a trial of b and one of a, ascending."""
         import numpy as np
 
         return np.sort(np.subtract.outer(np.asarray(self._b), np.asarray(self._a)).ravel())
