@@ -20,7 +20,8 @@ NO_PARAMETERS: Mapping[str, Any] = {
 
 
 def list_of_names(description: str, **more: Any) -> Mapping[str, Any]:
-    """JSON Schema of a parameter that lists different names."""
+    """Return the JSON Schema of a parameter that is a list of distinct names. `more`: further
+    keywords of the schema, which replace these."""
     return {
         "description": description,
         "type": "array",
@@ -47,7 +48,7 @@ class Analysis(Plugin, ABC):
     """Name in the workflow's `analyses` and in the entry point."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        """`parameters`: validated, with defaults."""
+        """Keep `parameters`, which are validated and have defaults filled in."""
         # The class attribute is the schema, the object's attribute its values.
         self.parameters = parameters  # type: ignore[misc]
 

@@ -1,9 +1,9 @@
-"""What more CPU cores would do: a model, from what one and more cores were measured to do.
+"""What rate more CPU cores would reach: a model, based on rates measured with one and more cores.
 
-Cores share nothing (each has its own sketch and its own flows), so that n cores take n times the
-packets of one, but for what they disturb each other by in caches and memory. The model takes the
-efficiency of the most cores that were measured for that of any number, and the flows for evenly
-spread; a link carries no more than its bits (frames with 20 bytes of preamble and gap, IEEE 802.3).
+Cores share nothing (each has its own sketch and its own flows), so n cores process n times the
+packets of one, except that they disturb each other in caches and memory. The model assumes that
+any number of cores has the rate per core of the largest number that was measured, and that flows
+are spread evenly. A link limits the rate (frames with 20 bytes of preamble and gap, IEEE 802.3).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scipy.stats import t
 GAP_BYTES = 20
 """Preamble, start of frame and gap between frames."""
 LEAST_ROUNDS = 3
+"""Fewest rounds with the most cores that an interval can be based on."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,13 @@ class ModelledRate:
     pps: float
     low_pps: float
     high_pps: float
-    """Interval of the measured rates on which it is based, at the confidence asked for."""
+    """End of the interval that the measured rates give, at the confidence asked for."""
     of_link: bool
-    """Whether the link is the limit."""
+    """Whether the link limits the rate, not the cores."""
 
 
 def line_rate_pps(link_bps: float, frame_bytes: int) -> float:
-    """Frames that a link carries in a second."""
+    """Return how many frames of this size a link carries in a second."""
     return link_bps / ((frame_bytes + GAP_BYTES) * 8)
 
 
@@ -46,9 +47,9 @@ def modelled(
     link_bps: float,
     confidence: float = 0.95,
 ) -> ModelledRate:
-    """The rate of so many cores. `rates_pps`: cores -> rate of each round, of all cores together.
-    The interval is that of the mean of logarithms of the rate per core of the most cores measured
-    (Student's t). Raises ValueError for fewer rounds than LEAST_ROUNDS."""
+    """Model the rate of so many cores. `rates_pps`: number of cores -> rate of each round, of all
+    cores together. The interval is Student's t of the mean logarithm of the rate per core, with the
+    most cores measured. Raises ValueError for fewer rounds than LEAST_ROUNDS."""
     most = max(rates_pps)
     logs = [math.log(rate / most) for rate in rates_pps[most]]
     if len(logs) < LEAST_ROUNDS:
@@ -67,7 +68,7 @@ def modelled(
 def cores_for_link(
     rates_pps: Mapping[int, Sequence[float]], *, frame_bytes: int, link_bps: float
 ) -> int:
-    """The least number of cores that the model takes for a full link."""
+    """Return the least number of cores that fill the link, by the model."""
     most = max(rates_pps)
     per_core = math.exp(fmean(math.log(rate / most) for rate in rates_pps[most]))
     return math.ceil(line_rate_pps(link_bps, frame_bytes) / per_core)

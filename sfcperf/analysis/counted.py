@@ -1,4 +1,4 @@
-"""The packets or requests behind trials whose number is a share of them."""
+"""The packets or requests behind a metric that is a share of them, such as a loss ratio."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from sfcperf.results.records import TrialRecord
 def counted(
     records: Sequence[TrialRecord], values: Sequence[float], out_of: str
 ) -> EventCounts | None:
-    """`values`: the share of each trial; `out_of`: the note with its total (Metric.out_of). None
-    for a metric that is no share, without trials, or if a trial lacks the total."""
+    """Return how many packets or requests each trial had, and how many of them its share counts.
+    `values`: the share of each trial; `out_of`: the note with its total (Metric.out_of). None for a
+    metric that is no share, without trials, or if a trial lacks the total."""
     totals = [record.notes.get(out_of) for record in records]
     known = [total for total in totals if isinstance(total, int) and total > 0]
     if not out_of or not known or len(known) < len(totals):

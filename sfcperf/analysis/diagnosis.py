@@ -26,31 +26,36 @@ SAMPLE_PERCENTILES = (5, 25, 50, 75, 90, 95, 99)
 LEAST_BIAS = 0.01
 """Smallest share of the mean for which a warm-up is reported."""
 _MOST_NAMED = 5
+"""Outliers that a warning names; it counts the others."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Diagnosis of one metric of the trials that count."""
+    """What one metric of the valid trials of a scenario shows about their independence."""
 
     outliers: tuple[str, ...]
-    """Ids of trials, by round."""
+    """Ids of the trials that are outliers."""
     outlier_method: str
     """Empty if there were too few trials to look for outliers."""
     order: Dependence
+    """Whether the order of the trials matters."""
     within: Steadiness
+    """Whether the samples within the trials become steady."""
     samples_n: int
+    """Number of samples of all trials."""
     samples: dict[int, float | None]
-    """SAMPLE_PERCENTILES of the samples of all trials."""
+    """SAMPLE_PERCENTILES -> the percentile of the samples of all trials."""
     typical: dict[int, Estimate]
-    """TYPICAL_PERCENTILES of the samples within a typical trial; without values if trials have no
-    samples within them."""
+    """TYPICAL_PERCENTILES -> the percentile within a typical trial; estimates without a value if
+    the trials have no series of samples."""
     warnings: tuple[str, ...]
 
 
 def diagnose(
     records: Sequence[TrialRecord], values: Sequence[float], metric: Metric, rules: Rules
 ) -> Diagnosis:
-    """`values`: the number of each trial, in the order of `records`."""
+    """Diagnose one metric of the trials `records`. `values`: the number of each trial, in their
+    order."""
     by_time = sorted(range(len(records)), key=lambda i: (records[i].started_at, records[i].round))
     order = dependence([values[i] for i in by_time])
     all_series = [trial_series(records[i], metric.name) for i in by_time]
@@ -75,7 +80,7 @@ def diagnose(
 def _warnings(
     trials: int, outlying: Sequence[str], order: Dependence, within: Steadiness
 ) -> Iterator[str]:
-    """What a reader must know about the numbers of a row, in sentences."""
+    """Yield what a reader must know about the numbers of a row, in sentences."""
     if order.has_trend:
         yield f"The trials drift with time{_drift(order)} (Mann-Kendall p = {order.trend_p:.2g})."
     elif order.is_autocorrelated:
@@ -106,6 +111,8 @@ def _warnings(
 
 
 def _drift(order: Dependence) -> str:
+    """Return how far the last rounds are from the first, as the end of a clause; empty if they do
+    not differ, or if the ratio is undefined."""
     if not order.drift_ratio:
         return ""
     where = "above" if order.drift_ratio > 0 else "below"

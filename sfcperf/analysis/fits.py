@@ -32,29 +32,30 @@ class LineFit:
     intercept: float
     """Metric's unit."""
     r_squared: float | None
-    """Of the trials; None if it is undefined: y does not vary, or there are only two points."""
+    """R^2 of the line through the trials. None if it is undefined: y does not vary, or there are
+    only two points."""
     r_squared_means: float | None
-    """Of a line through the means at each x, as papers draw it. It shows whether the relation is
-    linear; that of the trials also shows how much single trials scatter around the line."""
+    """R^2 of a line through the means at each x, as papers draw it. It shows whether the relation
+    is linear; that of the trials also shows how much single trials scatter around the line."""
     slope_low: float | None
-    """Confidence interval of the slope; None for n < 3, and if a single round or trial decides
-    whether there is a slope."""
+    """Low end of the slope's confidence interval; None, like `slope_high`, for n < 3, and if a
+    single round or trial decides whether there is a slope."""
     slope_high: float | None
     confidence: float
     n: int
-    """Trials; each valid trial is one point."""
+    """Number of trials; each valid trial is one point."""
 
 
 def fit_lines(
     store: RunStore, figure: FigureSpec, trials: Iterable[TrialRecord] | None = None
 ) -> list[LineFit]:
-    """A fit per series, in the order in which scenarios were expanded; `trials` are those of the
-    store if they were read already.
+    """Fit a line to the trials of each series, in the order in which scenarios were expanded.
+    `trials`: those of the store, if they have been read already.
 
-    Empty if the figure requests none. A series whose valid trials have fewer than two values of x
-    is left out. Levels of factors that are neither x nor series are pooled. Fitting trials instead
-    of means keeps the dispersion in R^2, which that of the means, given too, overstates.
-    Trials of one round may share a disturbance: the slope's interval takes rounds as its units.
+    Empty if the figure requests no fit. A series whose valid trials have fewer than two values of x
+    is left out. Levels of factors that are neither x nor series are pooled. The line goes through
+    trials, because a fit of means leaves out their dispersion and overstates R^2; both are given.
+    Trials of one round may share a disturbance, so the slope's interval takes rounds as its units.
     Raises InputError if the factor on the x axis has levels that are not numbers.
     """
     if figure.fit != "linear":
@@ -86,6 +87,7 @@ def fit_lines(
 
 
 def _r_squared_of_means(x: list[float], y: list[float], confidence: float) -> float | None:
+    """Return R^2 of the line through the mean of y at each x; None if it is undefined."""
     levels = sorted(set(x))
     means = [fmean(b for a, b in zip(x, y, strict=True) if a == level) for level in levels]
     line = fit_line(levels, means, confidence)
@@ -95,7 +97,8 @@ def _r_squared_of_means(x: list[float], y: list[float], confidence: float) -> fl
 def _points_by_series(
     trials: Iterable[TrialRecord], figure: FigureSpec
 ) -> list[tuple[Any, list[float], list[float], list[int]]]:
-    """(level; x, y and round of each trial) per series."""
+    """Return for each series its level, and x, y and the round of each trial. Series and trials are
+    in the order of scenarios, then of rounds."""
     series: dict[str, tuple[Any, list[float], list[float], list[int]]] = {}
     records = [r for r in trials if r.label == figure.probe and r.status == "valid"]
     for record in sorted(records, key=lambda r: (r.scenario_id, r.round)):
@@ -103,7 +106,7 @@ def _points_by_series(
         if value is None:
             continue
         level = record.scenario.get(figure.series) if figure.series else None
-        # As JSON, because 1, 1.0 and True are one key to Python but different levels.
+        # The key is JSON text, because 1, 1.0 and True are one key to Python but different levels.
         key = json.dumps(level, sort_keys=True)
         _, x, y, rounds = series.setdefault(key, (level, [], [], []))
         x.append(_number(record.scenario.get(figure.x), figure))

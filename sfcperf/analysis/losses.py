@@ -1,4 +1,4 @@
-"""What the trials of a probe lost, and what their numbers describe then."""
+"""What the trials of a probe lost, and what their numbers then describe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfcperf.results.values import Loss
 
 
 def loss_of(records: Iterable[TrialRecord]) -> Loss | None:
-    """The losses of these trials together; None unless each counts its own."""
+    """Add up the losses of these trials; None without trials, and unless each counted its own."""
     found = [record.loss for record in records]
     known = [loss for loss in found if loss is not None]
     if not known or len(known) < len(found):
@@ -20,7 +20,7 @@ def loss_of(records: Iterable[TrialRecord]) -> Loss | None:
 
 
 def loss_text(loss: Loss) -> str:
-    """`8 % of the echo requests got no reply (9 of 120): the round-trip times are those of the
-    others`."""
+    """Describe a loss, for instance `8 % of the echo requests got no reply (9 of 120): the
+    round-trip times are those of the others`."""
     counts = f"{loss.lost} of {loss.total}"
     return f"{100 * loss.ratio:.2g} % of the {loss.text} ({counts}): {loss.effect}"

@@ -1,7 +1,7 @@
 """The plan of a run: scenarios, probes, their metrics, rounds, and the confidence of intervals.
 
-Read from the manifest (the control module copies there what the plug-ins declare) and completed
-by the trials themselves, so that a run folder can be analysed where its plug-ins are not installed.
+It is read from the manifest, to which the control module copies what the plug-ins declare, and
+completed by the trials. A run folder can thus be analysed where its plug-ins are not installed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class PlannedMeasurement:
     probe: str
     label: str
     metrics: tuple[Metric, ...]
-    """Those that the probe declares, then those that only samples name."""
+    """Metrics that the probe declares, then those that only samples name."""
     rounds: int
-    """Planned rounds, or more if the scenario got more."""
+    """Number of planned rounds, or the highest round of a trial if that is larger."""
     trials: tuple[TrialRecord, ...]
-    """Finished ones, by round."""
+    """Finished trials, by round."""
 
     @cached_property
     def missing_rounds(self) -> tuple[int, ...]:
-        """Rounds without a finished trial."""
+        """Numbers of the rounds without a finished trial."""
         done = {record.round for record in self.trials}
         return tuple(number for number in range(1, self.rounds + 1) if number not in done)
 
@@ -54,8 +54,9 @@ class PlannedMeasurement:
 def planned_measurements(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord]
 ) -> list[PlannedMeasurement]:
-    """In the order of the plan: scenarios as expanded, probes as in the workflow. Raises InputError
-    for a sample in another unit than its metric."""
+    """Group the trials of a run by scenario and probe, in the order of the plan: scenarios as
+    expanded, probes as in the workflow. Raises InputError if a sample has another unit than its
+    metric, or if the manifest names an unknown scenario."""
     scenarios = _scenarios(manifest, trials)
     probes = _probes(manifest, trials)
     declared = _declared_metrics(manifest)
@@ -88,41 +89,43 @@ def planned_measurements(
 
 
 def rules_of(store: RunStore) -> Rules:
-    """What the run declared about its intervals."""
+    """Return what the run declared about its confidence intervals."""
     design = store.manifest()["design"]
     options = {name: design[name] for name in ("confidence", "centre", "rarest_mode")}
     return Rules(**options, first_look=first_look_in(design))
 
 
 def first_look_in(design: Mapping[str, Any]) -> int | None:
-    """Rounds after which sequential stopping first looked, by a design as in run.json; None for a
-    fixed number of rounds."""
+    """Return the number of rounds after which sequential stopping first looked at the results; None
+    for a fixed number of rounds. `design`: as in run.json."""
     stop_when = design["stop_when"]
     return None if stop_when is None else first_look(design["rounds"], stop_when["max_rounds"])
 
 
 def first_look(rounds: int, max_rounds: int) -> int | None:
-    """The first of repeated looks; None if there is only one."""
+    """Return the number of rounds before the first look; None if there is only one look, which
+    needs no correction for repeated looks."""
     return rounds if max_rounds > rounds else None
 
 
 def _scenarios(
     manifest: Mapping[str, Any], trials: Sequence[TrialRecord]
 ) -> dict[str, Mapping[str, Any]]:
-    """Scenario id -> levels."""
+    """Map scenario id -> its levels. Planned scenarios come first; a scenario that only trials name
+    follows."""
     planned = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
     found = {r.scenario_id: r.scenario for r in sorted(trials, key=lambda r: r.scenario_id)}
     return {**planned, **found}
 
 
 def _probes(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> dict[str, str]:
-    """Label -> name of the probe plug-in."""
+    """Map the label of each probe to the name of its plug-in."""
     declared = {entry["label"]: entry["probe"] for entry in manifest["probes"]}
     return {**declared, **{record.label: record.probe for record in trials}}
 
 
 def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Metric, ...]]:
-    """(Scenario id, label) -> metrics."""
+    """Map (scenario id, label of the probe) to the metrics that the probe declares."""
     return {
         (scenario_id, entry["label"]): tuple(Metric(**metric) for metric in entry["metrics"])
         for entry in manifest["probes"]
@@ -131,6 +134,7 @@ def _declared_metrics(manifest: Mapping[str, Any]) -> dict[tuple[str, str], tupl
 
 
 def _metrics(declared: Sequence[Metric], trials: Sequence[TrialRecord]) -> tuple[Metric, ...]:
+    """Return the declared metrics, then those that only samples of these trials name."""
     known = {metric.name: metric for metric in declared}
     for record in trials:
         for sample in record.samples:

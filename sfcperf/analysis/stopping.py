@@ -29,9 +29,9 @@ def stop_reason(
     in order of time; a metric without a valid trial has an empty sequence. Without `stop_when`, or
     without primary metrics, only the planned rounds are run.
 
-    A constant metric, 0 included, has a half-width of 0. A metric has none, so that its scenario
-    may go on until `max_rounds`, with fewer valid trials than `design.rounds`, around 0, or while
-    its interval is withheld.
+    A constant metric, also one that is always 0, has a half-width of 0. A metric has no half-width
+    with fewer valid trials than `design.rounds`, if its centre is 0, or while its interval is
+    withheld; its scenario may then go on until `max_rounds`.
     """
     if rounds_done < design.rounds:
         return None
@@ -40,7 +40,8 @@ def stop_reason(
     looks = first_look(design.rounds, design.stop_when.max_rounds)
     rules = Rules(design.confidence, design.centre, design.rarest_mode, looks)
     widths = {
-        # The share of alpha for each look is that of looks at `design.rounds` trials and more.
+        # The confidence per look is computed for looks at `design.rounds` trials and more, so fewer
+        # valid trials are not looked at.
         key: None
         if looks is not None and len(numbers) < design.rounds
         else _relative(numbers, rules)
@@ -52,6 +53,8 @@ def stop_reason(
 def _reason(
     stop_when: StopWhen, rounds_done: int, widths: Mapping[tuple[str, str], float | None]
 ) -> str | None:
+    """Say why a scenario stops, by the relative half-width of each metric (None: it has none);
+    None if it goes on."""
     # The least precise metric decides; one without a half-width is less precise than any other.
     (label, metric), width = max(
         widths.items(), key=lambda item: inf if item[1] is None else item[1]

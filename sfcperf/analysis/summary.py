@@ -34,15 +34,15 @@ class SummaryAnalysis(Analysis):
     parameters: ClassVar[Mapping[str, Any]] = NO_PARAMETERS
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
-        """The document of summary.json, which is written too."""
+        """Write summary.json and summary.csv, and return the document of the former."""
         rows = summarise(run, planned_measurements(run.manifest(), run.trials()))
         run.write_summary(rows)
         return {"run_id": run.run_id, "summaries": [summary_row(row) for row in rows]}
 
 
 def summarise(run: RunStore, measurements: Sequence[PlannedMeasurement]) -> list[Summary]:
-    """A row per measurement of a run and metric. Raises InputError if the run folder is
-    damaged."""
+    """Return a row for each metric of each measurement of a run. Raises InputError if the run
+    folder is damaged."""
     manifest, rules = run.manifest(), rules_of(run)
     return [
         row
@@ -53,14 +53,14 @@ def summarise(run: RunStore, measurements: Sequence[PlannedMeasurement]) -> list
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of one probe in one scenario."""
+    """Makes the rows of one probe in one scenario."""
 
     measurement: PlannedMeasurement
     rules: Rules
     stop_reason: str
 
     def all(self) -> list[Summary]:
-        """A row per metric."""
+        """Return a row for each metric, from the valid trials."""
         counted = [record for record in self.measurement.trials if record.status == "valid"]
         means = [(record, trial_means(record)) for record in counted]
         return [self._row(metric, means) for metric in self.measurement.metrics]
@@ -68,6 +68,8 @@ class _Rows:
     def _row(
         self, metric: Metric, means: Sequence[tuple[TrialRecord, Mapping[str, float]]]
     ) -> Summary:
+        """Make the row of a metric. `means`: valid trials with their numbers by metric. The row is
+        not valid if a round has no valid trial, or a valid trial has no sample of the metric."""
         having = [(record, found[metric.name]) for record, found in means if metric.name in found]
         having.sort(key=lambda pair: pair[0].started_at)
         records, values = [record for record, _ in having], [value for _, value in having]
@@ -115,7 +117,8 @@ class _Rows:
 
 
 def _beside(attempts: AttemptCounts, loss: Loss | None, metric: Metric) -> Iterator[str]:
-    """What readers must know of the trials beside their numbers, in sentences."""
+    """Yield what readers must know about the trials besides their numbers: crashes, failed attempts
+    and losses, in sentences."""
     made = count_text(attempts.made, "attempt")
     if attempts.crashes:
         names = ", ".join(f"{name} in {count}" for name, count in attempts.crashed.items())
@@ -131,7 +134,7 @@ def _beside(attempts: AttemptCounts, loss: Loss | None, metric: Metric) -> Itera
 
 
 def _described(found: Description) -> dict[str, Any]:
-    """Attributes of a Summary."""
+    """Return a description as attributes of a Summary."""
     return {
         **{name: getattr(found, name) for name in ("n", "stdev", "min", "max")},
         "relative_half_width": found.relative_half_width,
@@ -142,6 +145,8 @@ def _described(found: Description) -> dict[str, Any]:
 
 
 def _estimated(found: Estimate, name: str, prefix: str, method: str) -> dict[str, Any]:
+    """Return an estimate as attributes of a Summary: `name` for its value, `method` for its method,
+    and `prefix` for those of its interval."""
     interval = found.interval
     return {
         name: found.value,
@@ -153,7 +158,7 @@ def _estimated(found: Estimate, name: str, prefix: str, method: str) -> dict[str
 
 
 def _diagnosed(found: Diagnosis) -> dict[str, Any]:
-    """Attributes of a Summary."""
+    """Return a diagnosis as attributes of a Summary."""
     return {
         "samples_n": found.samples_n,
         **{f"samples_p{percent}": value for percent, value in found.samples.items()},
@@ -170,7 +175,7 @@ def _diagnosed(found: Diagnosis) -> dict[str, Any]:
 
 
 def _typical(found: Diagnosis) -> dict[str, Any]:
-    """Attributes of a Summary."""
+    """Return the percentiles within a typical trial as attributes of a Summary."""
     known: dict[str, Any] = {}
     for percent, estimate in found.typical.items():
         known[f"typical_p{percent}"] = estimate.value
@@ -184,7 +189,8 @@ def _typical(found: Diagnosis) -> dict[str, Any]:
 
 
 def _stop_reason(manifest: Mapping[str, Any], measurement: PlannedMeasurement) -> str:
-    """As recorded in the manifest, or for a run that ended early by its trials."""
+    """Return why a scenario got no more rounds: as the manifest records it, or, for a run that
+    ended before it was recorded, by the number of rounds done."""
     recorded = manifest["stopping"].get(measurement.scenario_id)
     if recorded is not None:
         return str(recorded)

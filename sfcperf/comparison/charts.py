@@ -19,29 +19,32 @@ from sfcperf.presentation.pages import Chart
 from sfcperf.results.tables import factor_names
 
 _APART = 0.7
-"""Of the distance between two scenarios: what the sides share."""
+"""Share of the distance between two scenarios over which the sides are spread."""
 
 
 @dataclass(frozen=True)
 class TrialsChart(Chart):
-    """The trials of a metric, scenario by scenario."""
+    """A chart of the trials of one metric, scenario by scenario."""
 
     description: str
-    """For those who cannot see it."""
+    """Text for those who cannot see the chart."""
 
 
 def charts(comparison: Comparison) -> list[TrialsChart]:
-    """One per probe and metric, primary metrics first."""
+    """Return a chart per probe and metric, those of primary metrics first."""
     groups = sorted(by_metric(comparison.rows).values(), key=lambda group: not group[0].primary)
     return [_chart(f"trials-{i}", comparison, group) for i, group in enumerate(groups)]
 
 
 def side_anchor(side: int, trial: str) -> str:
-    """What a trial's row is called; ids are unique within a side only."""
+    """Return the name of a trial's row on the page. It has the number of the side, because trial
+    ids are unique within a side only."""
     return f"{side}-{trial}"
 
 
 def _chart(identity: str, comparison: Comparison, group: Sequence[Row]) -> TrialsChart:
+    """Make the chart of the rows of one metric. It is relative to the baseline unless the baseline
+    of a row is 0."""
     first = group[0]
     places: dict[str, int] = {}
     for row in group:
@@ -88,7 +91,7 @@ def _series(
     scale: units.Scale,
     relative: bool,
 ) -> list[dict[str, Any]]:
-    """The baseline, then each candidate."""
+    """Return the chart's series: one of the baseline, then one of each candidate."""
     names = [comparison.baseline.name, *(side.name for side in comparison.candidates)]
     titles = wording.side_titles(comparison)
     found = []
@@ -122,7 +125,7 @@ def _series(
 
 @dataclass(frozen=True)
 class _Drawing:
-    """Values of one side as drawn."""
+    """Converts the values of one side to points of a chart."""
 
     side: int
     scale: units.Scale
@@ -130,15 +133,16 @@ class _Drawing:
     confidence: float
 
     def y(self, row: Row, value: float) -> float:
-        """Per cent above the baseline's number, or the value in the chart's unit."""
+        """Return the height of a value: per cent above the baseline's number in a relative chart,
+        else the value in the chart's unit."""
         baseline, _ = wording.numbers_of(row)
         if self.relative and baseline:
             return 100 * (value - baseline) / abs(baseline)
         return value * self.scale.factor
 
     def point(self, place: float, row: Row, sample: Sample) -> dict[str, Any]:
-        """The median with its interval; of several runs, the mean of their means: so few give an
-        interval that is wider than the chart."""
+        """Return the large mark of a sample: the median with its interval. Of several runs it is
+        the mean of their means without an interval: that of so few runs is wider than the chart."""
         assert sample.median is not None
         runs = sample.by_run()
         if row.replication is not None:
@@ -157,7 +161,7 @@ class _Drawing:
         }
 
     def trials(self, place: float, row: Row, sample: Sample, side: str) -> list[dict[str, Any]]:
-        """Each trial that counts."""
+        """Return the small mark of each trial that counts."""
         return [
             {
                 "x": place,
@@ -171,5 +175,5 @@ class _Drawing:
 
 
 def _levels_text(scenario: Mapping[str, Any]) -> str:
-    """Levels alone, for an axis."""
+    """Name a scenario at an axis by its levels alone: the axis' label names the factors."""
     return ", ".join(level_text(level) for level in scenario.values()) or scenario_name(scenario)

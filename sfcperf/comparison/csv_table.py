@@ -1,4 +1,4 @@
-"""A comparison as a flat table."""
+"""A comparison as a flat CSV table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _PLAIN = (
 
 
 def comparison_csv(comparison: Comparison) -> str:
-    """A line per row; factors as in `sfcperf export`, empty cells for what there is not."""
+    """Return the CSV text with a line per row of the comparison. Factors have columns as in
+    `sfcperf export`; a number that does not exist is an empty cell."""
     factors = factor_names(row.scenario for row in comparison.rows)
     lines = (_line(comparison, row, factors) for row in comparison.rows)
     return csv_text([_header(factors), *lines])
@@ -47,7 +48,8 @@ def _line(comparison: Comparison, row: Row, factors: list[str]) -> list[object]:
 
 
 def _of_runs(row: Row) -> list[object]:
-    """Numbers of runs, and dispersions: ratios where all values are positive, else in the unit."""
+    """Return the numbers of runs and the dispersions of both sides: ratios where all values are
+    positive, else in the unit; empty for one run per side."""
     if row.replication is None:
         return [1, 1, None, None, None, None]
     a, b = row.replication.a, row.replication.b

@@ -1,4 +1,4 @@
-"""The noise floor that A/A runs tell, for the terminal."""
+"""The noise floor that A/A runs show, as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def floor_table(stores: Sequence[RunStore]) -> Table:
-    """A row per scenario and metric: how these runs of one thing differ."""
+    """Return a table of how these runs of the same thing differ, a row per scenario and metric."""
     from rich.text import Text
 
     number = {"justify": "right", "no_wrap": True}
@@ -24,14 +24,14 @@ def floor_table(stores: Sequence[RunStore]) -> Table:
     confidence = f"{100 * rows[0].confidence:g} %" if rows else ""
 
     def cells(row: FloorRow) -> list[Text]:
-        """Of all columns but the first."""
+        """Return the cells of a row, except that of the first column."""
         scale = units.scale_for([row.mean], row.unit, row.metric)
         sizes = [
             percent_text(value) if row.ratios else scale.quantity(value)
             for value in (row.between, row.limit)
         ]
         if not row.between:
-            # Runs that agree do not say that all will.
+            # That these runs agree does not show that two others differ by 0 at most.
             sizes[1] = "–"
         return [Text(scale.quantity(row.mean)), Text(f"{row.runs}"), *map(Text, sizes)]
 

@@ -1,7 +1,7 @@
 """The forest plot of a comparison: where each interval lies against 0 and the margin.
 
-Drawn on the server as one small SVG per table row, x in per cent of its width: it stands beside
-its numbers, prints, scales to a phone, and needs no script.
+It is drawn when the page is made, as one small SVG per table row, with x in per cent of its width.
+So it stands beside its numbers, prints, scales to a phone, and needs no script.
 """
 
 from __future__ import annotations
@@ -14,29 +14,31 @@ from sfcperf.analysis.comparison import Row
 from sfcperf.comparison import wording
 
 _MARGINS_SHOWN = 3.0
-"""The axis reaches at least so many margins ..."""
+"""Margins that the axis shows on either side of 0, if an interval reaches so far."""
 _TYPICAL = 0.8
-"""... and this share of the rows' ends; what is farther out ends in an arrow."""
+"""Share of the intervals' ends that the axis shows; an interval beyond it ends in an arrow."""
 _LONG = 5.0
-"""From here on, ends are as long as +500 %, or longer."""
+"""Ratio from which on tick texts are so long (`+500 %`) that fewer ticks are drawn."""
 _USED = 42.0
-"""Per cent of the width on either side of 0; the rest is for the outermost ticks' texts."""
+"""Per cent of the width that the axis has on either side of 0; the rest is for the texts of the
+outermost ticks."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """From -limit to limit, ratios."""
+    """The axis of the forest plot, from -limit to limit; values are ratios of the baseline."""
 
     limit: float
 
     def x(self, ratio: float) -> float:
-        """Per cent of the width; within it."""
+        """Return the place of a ratio in per cent of the width. A ratio beyond the axis is placed
+        at its end."""
         inside = max(-self.limit, min(self.limit, ratio))
         return round(50 + _USED * inside / self.limit, 2)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """(x, text)."""
+        """Place and text of each tick."""
         # Long numbers have no room beside each other.
         shares = [-1.0, -0.5, 0.0, 0.5, 1.0] if self.limit < _LONG else [-1.0, 0.0, 1.0]
         return [
@@ -46,23 +48,25 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """One row's drawing; x in per cent of the width."""
+    """What is drawn of one row; all places are in per cent of the width."""
 
     x: float
+    """Place of the relative difference."""
     low: float | None
-    """None without an interval."""
+    """Left end of its interval; None, like `high`, without an interval."""
     high: float | None
     below: bool
-    """The interval goes on to the left of the axis."""
+    """Whether the interval goes on to the left of the axis."""
     above: bool
+    """Whether the interval goes on to the right of the axis."""
     band: tuple[float, float] | None
-    """Left end and width of the margin."""
+    """Left end and width of the margin; None without a margin."""
     means: tuple[float, float, float] | None
-    """The ratio of means with both ends of its interval."""
+    """The ratio of means and both ends of its interval; None without an interval."""
 
 
 def axis_of(rows: Sequence[Row]) -> Axis:
-    """One for all rows, so that they can be compared by eye."""
+    """Return the one axis of all rows, which makes them comparable by eye."""
     ends = sorted(
         abs(end)
         for row in rows
@@ -83,7 +87,7 @@ def axis_of(rows: Sequence[Row]) -> Axis:
 
 
 def mark(row: Row, axis: Axis) -> Mark | None:
-    """None for a baseline of 0, which nothing can be drawn relative to."""
+    """Return what is drawn of a row; None for a baseline of 0, which has no ratios."""
     if row.relative is None:
         return None
     low, high, margin = row.relative.low, row.relative.high, relative_margin(row)
@@ -110,7 +114,8 @@ def _means(row: Row, axis: Axis) -> tuple[float, float, float] | None:
 
 
 def relative_margin(row: Row) -> float | None:
-    """The margin as a ratio of the baseline."""
+    """Return the margin of a row as a ratio of the baseline; None without a margin, or if an
+    absolute margin has a baseline of 0."""
     if row.margin is None or not row.margin_absolute:
         return row.margin
     baseline, _ = wording.numbers_of(row)
@@ -118,7 +123,8 @@ def relative_margin(row: Row) -> float | None:
 
 
 def _round_up(value: float) -> float:
-    """1, 2, 4, 5 or 10 times a power of ten: half of it is a round number as well."""
+    """Round up to 1, 2, 4, 5, 6, 8 or 10 times a power of ten. Half of such a number, where there
+    is a tick as well, is short too."""
     power = 10.0 ** floor(log10(value))
     step = next((s for s in (1, 2, 4, 5, 6, 8, 10) if s * power >= value * 0.999), 10)
     return float(f"{step * power:.6g}")

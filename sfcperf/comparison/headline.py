@@ -1,4 +1,4 @@
-"""What a comparison found, in one plain sentence: for those who read nothing else."""
+"""What a comparison found, in one plain sentence for those who read nothing else."""
 
 from __future__ import annotations
 
@@ -20,21 +20,24 @@ _OFTEN = {"worse": "more", "better": "less"}
 
 @dataclass(frozen=True)
 class _Change:
-    """A metric of a candidate that changed in one direction: its rows, and all of the metric."""
+    """A metric of a candidate that changed in one direction, with one verdict."""
 
     rows: tuple[Row, ...]
+    """Rows (scenarios) in which it changed so."""
     of: int
-    """Scenarios in which the metric was compared."""
+    """Number of scenarios in which the metric was compared."""
 
     @property
     def size(self) -> float:
-        """To find the largest: logarithm of the ratio; infinite from a baseline of 0."""
+        """Size of the largest change, by which changes are ordered: logarithm of the ratio of the
+        sides; infinite from a baseline of 0."""
         return max(map(_size, self.rows))
 
 
 def headline(comparison: Comparison) -> str:
-    """`Within these two runs, tcp rate about doubled (+104 % [+82, +130], better); no change shown
-    elsewhere`: the largest changes are named, the others counted."""
+    """Return the sentence. It names the largest changes and counts the others, for instance `Within
+    these two runs, tcp rate about doubled (+104 % [+82, +130], better); no change shown
+    elsewhere`."""
     changes = sorted(_changes(comparison), key=lambda change: -change.size)
     rest = [row for row in comparison.rows if row.verdict not in CHANGED]
     parts = [_text(change, comparison) for change in changes[:_MOST_NAMED]]
@@ -57,11 +60,12 @@ def headline(comparison: Comparison) -> str:
         )
     )
     text = f"{wording.scope(comparison)}{found}"
-    # A label is the user's word: no capital.
+    # A label is the user's own word, and keeps its first letter.
     return text if text.startswith(tuple(parts) or "\0") else text[:1].upper() + text[1:]
 
 
 def _changes(comparison: Comparison) -> Iterator[_Change]:
+    """Group the rows that changed by candidate, metric, verdict and direction."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in comparison.rows:
         groups.setdefault((row.candidate, row.label, row.metric), []).append(row)
@@ -75,7 +79,8 @@ def _changes(comparison: Comparison) -> Iterator[_Change]:
 
 
 def _text(change: _Change, comparison: Comparison) -> str:
-    """`with ebpf, ping rtt fell in 2 of 3 scenarios (-10 to -24 %, better)`."""
+    """Describe a change, for instance `with ebpf, ping rtt fell in 2 of 3 scenarios (-10 to -24 %,
+    better)`."""
     rows = sorted(change.rows, key=_size)
     last = rows[-1]
     name = f"{last.label} {metric_title(last.metric)}"
@@ -95,7 +100,7 @@ def _text(change: _Change, comparison: Comparison) -> str:
 
 
 def _verb(row: Row) -> str:
-    """`about doubled`, `rose`: what a reader remembers."""
+    """Return the verb of a change in words that a reader remembers: `about doubled`, `rose`."""
     ratio = None if row.relative is None else 1 + row.relative.value
     if ratio is None or ratio <= 0:
         return "rose" if _shift(row) > 0 else "fell"
@@ -111,7 +116,8 @@ def _verb(row: Row) -> str:
 
 
 def _amount(row: Row, comparison: Comparison) -> str:
-    """`+104 % [+82, +130]`; from a baseline of 0, in the metric's unit."""
+    """Return the size of a change, for instance `+104 % [+82, +130]`; from a baseline of 0 both
+    numbers in the metric's unit."""
     if row.relative is not None:
         interval = wording.interval_text(row.relative)
         return wording.relative_text(row.relative) + ("" if interval == "–" else f" {interval}")
@@ -123,7 +129,8 @@ def _percent(row: Row) -> str:
 
 
 def _rest(rows: Sequence[Row], *, elsewhere: bool) -> str:
-    """Of the rows that did not change: equal is a finding, undecided is none."""
+    """Describe the rows that did not change. Equal is a finding, undecided is none, so the text
+    tells the two apart. `elsewhere`: whether a change was named before."""
     if not rows:
         return ""
     equal = sum(row.verdict == "equivalent" for row in rows)
@@ -141,7 +148,8 @@ def _rest(rows: Sequence[Row], *, elsewhere: bool) -> str:
 
 
 def _losses(comparison: Comparison) -> Iterator[str]:
-    """`packets or requests were lost (ping of B)`: the numbers describe the others."""
+    """Warn of notable losses: `packets or requests were lost (ping of B)`. All numbers describe
+    only what was not lost."""
     titles = wording.side_titles(comparison)
     lossy = dict.fromkeys(
         f"{row.label} of {titles[name]}" for row in comparison.rows for name in row.lossy
@@ -151,7 +159,8 @@ def _losses(comparison: Comparison) -> Iterator[str]:
 
 
 def _crashes(comparison: Comparison) -> Iterator[str]:
-    """`functions crashed (B more often)`: of the runs, not of a row."""
+    """Say that functions crashed, which is a finding about runs and has no row: `functions crashed
+    (B more often)`."""
     if comparison.crashes:
         titles = wording.side_titles(comparison)
         often = [
@@ -163,24 +172,27 @@ def _crashes(comparison: Comparison) -> Iterator[str]:
 
 
 def _all(number: int, noun: str) -> str:
-    """`the only result`, `both results`, `all 3 results`."""
+    """Return `the only result`, `both results` or `all 3 results`."""
     if number == 1:
         return f"the only {noun}"
     return f"both {noun}s" if number == 2 else f"all {number} {noun}s"
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`; with semicolons, as parts have commas."""
+    """Join parts to `a`, `a and b` or `a; b and c`: with semicolons, because parts have commas."""
     return " and ".join(filter(None, ["; ".join(parts[:-1]), *parts[-1:]]))
 
 
 def _shift(row: Row) -> float:
-    """Sign of a change."""
+    """Return a number with the sign of the row's change: the relative difference, or where the
+    baseline is 0 the difference; 0 without either."""
     found = row.relative or row.difference
     return found.value if found is not None else 0.0
 
 
 def _size(row: Row) -> float:
+    """Return |log(candidate / baseline)|, which makes doubling as large as halving; infinite where
+    there is no positive ratio."""
     if row.relative is None:
         return inf
     ratio = 1 + row.relative.value

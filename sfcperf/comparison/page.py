@@ -26,26 +26,27 @@ from sfcperf.presentation.pages import relative_link, render
 from sfcperf.results.records import TrialRecord
 
 _ORDER: tuple[Verdict, ...] = ("worse", "different", "better", "undecided", "equivalent")
-"""What a reader looks for first."""
+"""Verdicts in the order in which a reader looks for them."""
 LEVELS: tuple[Literal["between", "within"], ...] = ("between", "within")
 
 
 @dataclass(frozen=True)
 class RowView:
-    """A row, and what of it the template cannot tell."""
+    """A row of the page's table, with the texts and places that the template cannot compute."""
 
     row: Row
     side: int
-    """Place of the candidate among the sides."""
+    """Place of the candidate among the sides; the baseline's is 0."""
     mark: Mark | None
+    """Drawing of the row in the forest plot; None for a baseline of 0."""
     medians: tuple[str, str]
-    """Of baseline and candidate."""
+    """Number of baseline and of candidate: medians of trials, or means of runs."""
     dispersions: tuple[str, str]
-    """Between runs and within them."""
+    """Dispersion between runs and within them; `–` without several runs."""
     pays: str
-    """What would decide a row of several runs."""
+    """What would decide a row of several runs; empty for other rows."""
     numbers: tuple[tuple[str, str], ...]
-    """Name and text of what has no column in the table."""
+    """Name and text of each number that has no column in the table."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,12 @@ class TrialView:
     """A trial of a side."""
 
     id: str
-    """As rows name it: unique in its side."""
+    """Id of the trial as rows have it, which is unique in its side."""
     record: TrialRecord
     scenario: Mapping[str, Any]
+    """Levels of its scenario, without `variant` if the side is one."""
     counted: bool
+    """Whether a row rests on it; otherwise rows exclude it."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,12 @@ class RunView:
     """A run of a side with its trials."""
 
     number: int
-    """From 1."""
+    """Number of the run in its side, from 1."""
     run_id: str
     report: str | None
-    """Path of the run's report from this page; None when there is none."""
+    """Path of the run's report from this page; None if the run has none."""
     trials: tuple[TrialView, ...]
-    """All that rows rest on or exclude."""
+    """All trials that rows rest on or exclude."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,13 @@ class SideView:
 
     @property
     def trials(self) -> int:
-        """Their number."""
+        """Number of trials of all runs."""
         return sum(len(run.trials) for run in self.runs)
 
 
 def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path) -> str:
-    """HTML to be written to `target`, which decides where links to the runs' reports lead;
-    `sides` are those that were compared, the baseline first."""
+    """Return the HTML of the page. `target` is where it will be written, from where links lead to
+    the runs' reports; `sides` are those that were compared, the baseline first."""
     drawn = charts(comparison)
     axis = axis_of(comparison.rows)
     counts = comparison.counts()
@@ -118,7 +121,8 @@ def comparison_page(comparison: Comparison, sides: Sequence[Side], target: Path)
 
 
 def _level(comparison: Comparison) -> Literal["trustworthy", "care", "not"]:
-    """Colour of the verdict."""
+    """Return the colour class of the headline: `not` if something got worse, `care` if a reader has
+    to look closer, `trustworthy` otherwise."""
     counts = comparison.counts()
     if counts["worse"] or any(each.verdict == "worse" for each in comparison.crashes):
         return "not"
@@ -144,7 +148,7 @@ def _view(row: Row, comparison: Comparison, axis: Axis) -> RowView:
 
 
 def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
-    """Name and text of every number that the table has no column for."""
+    """Return the name and the text of each number that the table has no column for."""
     family = (
         f"over {count_text(row.family, 'row')}"
         if row.family
@@ -176,7 +180,8 @@ def _numbers(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
 
 
 def _of_runs(row: Row, scale: units.Scale) -> list[tuple[str, str]]:
-    """Of a row of several runs; of one run per side, the noise floor."""
+    """Return name and text of what runs tell: the noise floor of a row of one run per side, or the
+    dispersions and costs of a row of several runs. Empty if nothing is known of runs."""
     if row.floor is not None:
         size, spread = (
             percent_text(value) if row.floor.ratios else scale.quantity(value)
@@ -224,7 +229,7 @@ def _relative(estimate: Estimate | None) -> str:
 
 
 def _tost(estimate: Estimate | None) -> str:
-    """With the interval's confidence, which is not that of the table."""
+    """Return a ratio with its interval and the confidence of that, which is not the table's."""
     if estimate is None:
         return "none: the baseline is 0"
     return (
@@ -238,6 +243,8 @@ def _plain(estimate: Estimate | None) -> str:
 
 
 def _side(index: int, side: Side, comparison: Comparison, target: Path) -> SideView:
+    """Collect the runs of a side and the trials that rows rest on or exclude. `index`: place of the
+    side, 0 for the baseline, whose trials are `a` in every row."""
     rows = comparison.rows
     samples = [row.b for row in rows if row.candidate == side.name]
     if index == 0:

@@ -1,4 +1,4 @@
-"""A comparison for the terminal."""
+"""A comparison as tables and texts for the terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GIVE_WAY = (
     (_RUNS, "trials"),
     ("baseline", "candidate"),
 )
-"""Columns that a narrow terminal does without, those that are missed least first."""
+"""Groups of columns that a narrow terminal leaves out, those first that are missed least."""
 _GAP = 2
 """Characters between columns."""
 _MOST_LISTED = 6
@@ -40,8 +40,8 @@ _MOST_LISTED = 6
 
 
 def comparison_tables(comparison: Comparison, width: int) -> Iterator[Table | str]:
-    """One table per candidate, and below it which columns have no room in so many characters. The
-    scenario, the metric, the change and the verdict always have."""
+    """Yield a table per candidate, and after it a text that names the columns that do not fit into
+    `width` characters. Scenario, metric, change and verdict are never left out."""
     titles = wording.side_titles(comparison)
     for side in comparison.candidates:
         rows = [row for row in comparison.rows if row.candidate == side.name]
@@ -53,6 +53,7 @@ def comparison_tables(comparison: Comparison, width: int) -> Iterator[Table | st
 def _fitting(
     comparison: Comparison, title: str, rows: list[Row], width: int
 ) -> Iterator[Table | str]:
+    """Yield the table with as many columns as fit, and a text that names the others."""
     columns, left_out = _columns(comparison, rows), []
     table = _table(comparison, title, rows, columns)
     for names in _GIVE_WAY:
@@ -68,8 +69,8 @@ def _fitting(
 
 
 def _spread(table: Table, spare: int) -> None:
-    """Give the columns that wrap what the others leave; rich would break words in some of them
-    before it wraps others between words."""
+    """Give the `spare` characters to the columns that may wrap, from the left. Left to itself, rich
+    breaks words in some columns before it wraps others between words."""
     for column in table.columns:
         if spare >= 0 and not column.no_wrap:
             least, most = _widths(column)
@@ -78,12 +79,12 @@ def _spread(table: Table, spare: int) -> None:
 
 
 def _least_width(table: Table) -> int:
-    """In which no word is broken, and no number is cut."""
+    """Return the least width of a table in which no word is broken and no number is cut."""
     return sum(_widths(column)[0] for column in table.columns) + _GAP * (len(table.columns) - 1)
 
 
 def _widths(column: Column) -> tuple[int, int]:
-    """Least and largest that are of use."""
+    """Return the least width of a column that breaks no word, and the width that wraps no line."""
     from rich.cells import cell_len
 
     text = "\n".join(map(str, (column.header, *column.cells)))
@@ -92,7 +93,7 @@ def _widths(column: Column) -> tuple[int, int]:
 
 
 def _columns(comparison: Comparison, rows: list[Row]) -> dict[str, dict[str, Any]]:
-    """Header -> options of rich's add_column."""
+    """Map the header of each column to its options for rich's add_column."""
     number = {"justify": "right", "no_wrap": True}
     by_runs = any(row.replication for row in rows)
     trials = _RUNS if by_runs else "trials"
@@ -122,14 +123,14 @@ def _table(
         rows,
         columns,
         lambda row: [cell for name, cell in _cells(row, comparison).items() if name in columns],
-        # Names are the user's words: Text, so that `[red]` is shown, not obeyed.
+        # Names are the user's words. Text makes rich show `[red]` and not obey it.
         title=Text(title),
         title_justify="left",
     )
 
 
 def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
-    """By column, in their order."""
+    """Map each column to the cell of a row, in the order of columns."""
     from rich.text import Text
 
     scale = wording.scale_of(row, comparison.rows)
@@ -141,7 +142,7 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
         "change": wording.change_text(row),
         wording.interval_title(comparison): wording.interval_text(row.relative),
         "p (Holm)": wording.p_text(row.p_holm),
-        # A table has one of the two.
+        # A table has one of these two columns.
         "trials": wording.number_text(row),
         _RUNS: wording.number_text(row),
         "verdict": verdict,
@@ -156,7 +157,7 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, Text]:
 
 
 def comparison_texts(comparison: Comparison) -> Iterator[str]:
-    """Below the tables: counts, warnings, circumstances, method."""
+    """Yield the lines below the tables: counts, warnings, circumstances, method."""
     yield wording.counts_text(comparison)
     if any(map(wording.unlike_medians, comparison.rows)):
         yield f"* {wording.UNLIKE_MEDIANS}"
@@ -197,7 +198,7 @@ def comparison_texts(comparison: Comparison) -> Iterator[str]:
 
 
 def _row_warnings(comparison: Comparison) -> Iterator[str]:
-    """Each text once, with the number of rows that it is about."""
+    """Yield each warning of rows once, with the number of rows that it is about."""
     for text, number in Counter(text for row in comparison.rows for text in row.warnings).items():
         many = f" ({count_text(number, 'row')})" if number > 1 else ""
         yield f"warning: {text}{many}"

@@ -14,18 +14,19 @@ from sfcperf.presentation.levels import level_text
 from sfcperf.presentation.wording import duration_text, shortened
 
 MARKS = {"better": "▲", "worse": "▼", "different": "≠", "equivalent": "=", "undecided": "?"}
-"""So that colour is never the only cue."""
+"""Sign of each verdict, so that colour is never the only cue."""
 
 
 def counts_text(comparison: Comparison) -> str:
-    """`12 rows: 1 better, 2 worse, 9 undecided`."""
+    """Count the rows by verdict: `12 rows: 1 better, 2 worse, 9 undecided`."""
     found = [f"{number} {name}" for name, number in comparison.counts().items() if number]
     return f"{scope(comparison)}{count_text(len(comparison.rows), 'row')}: {', '.join(found)}"
 
 
 def scope(comparison: Comparison) -> str:
-    """What the verdicts are about: rounds repeat the trial, not the run, so two runs do not tell
-    how runs of one thing differ. Empty for variants, which share a run."""
+    """Return the start of a sentence that says what the verdicts hold for: several runs, or only
+    these runs, because one run per side does not show how runs of the same thing differ. Empty for
+    variants, which share a run."""
     if any(row.replication for row in comparison.rows):
         sides = [comparison.baseline, *comparison.candidates]
         counts = [len(side.runs) for side in sides]
@@ -42,7 +43,8 @@ def scope(comparison: Comparison) -> str:
 
 
 def percent(value: float | None, half: float | None = None, *, sign: bool = True) -> str:
-    """A ratio as per cent, with digits as the half-width (a ratio) justifies."""
+    """Return a ratio as per cent, with as many digits as the half-width `half` (a ratio) of its
+    interval justifies; `–` for None."""
     if value is None:
         return "–"
     text = units.number(100 * value, None if half is None else 100 * half)
@@ -53,14 +55,14 @@ def percent(value: float | None, half: float | None = None, *, sign: bool = True
 
 
 def relative_text(estimate: Estimate | None) -> str:
-    """`+3.2 %`."""
+    """Return a relative difference, for instance `+3.2 %`; `–` for None."""
     if estimate is None:
         return "–"
     return f"{percent(estimate.value, units.half_width(estimate.low, estimate.high))} %"
 
 
 def interval_text(estimate: Estimate | None) -> str:
-    """`[+1.1, +5.3]`, per cent."""
+    """Return the interval of a ratio in per cent, for instance `[+1.1, +5.3]`; `–` without one."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return "–"
     half = units.half_width(estimate.low, estimate.high)
@@ -68,14 +70,14 @@ def interval_text(estimate: Estimate | None) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """Two digits; `<0.0001` below."""
+    """Return p with two digits; `<0.0001` for less, `–` for None."""
     if p is None:
         return "–"
     return "<0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def margin_text(row: Row) -> str:
-    """`5 %`, or the margin in the metric's unit."""
+    """Return the margin of a row: `5 %`, or a number in the metric's unit; `none` without one."""
     if row.margin is None:
         return "none"
     if row.margin_absolute:
@@ -84,14 +86,16 @@ def margin_text(row: Row) -> str:
 
 
 def reasons(row: Row) -> tuple[str, ...]:
-    """Why an undecided row is undecided although its numbers may look otherwise."""
+    """Return why an undecided row is undecided although its numbers may look otherwise; empty for
+    other rows."""
     if row.verdict != "undecided":
         return ()
     return (*row.withheld, *filter(None, [row.floor.reason if row.floor else ""]))
 
 
 def needed_text(row: Row) -> str:
-    """`12 rounds (different)`: what would decide, and what it would show."""
+    """Return how much would decide an undecided row, and what that would show, for instance `12
+    rounds (different)`; empty if the row is decided or the number unknown."""
     if row.verdict != "undecided" or row.n_needed is None:
         return ""
     what = "different" if row.n_needed_for == "difference" else "equal"
@@ -106,8 +110,8 @@ INTERVALS = (
 
 
 def unlike_medians(row: Row) -> bool:
-    """Whether the two medians that are shown differ otherwise than the change that is: they have
-    the other sign, or their ratio is outside of its interval."""
+    """Whether the two medians that are shown contradict the change that is shown: their difference
+    has the other sign, or their ratio is outside of the change's interval."""
     baseline, candidate = row.a.median, row.b.median
     if row.replication or row.relative is None or not baseline or candidate is None:
         return False
@@ -118,7 +122,7 @@ def unlike_medians(row: Row) -> bool:
 
 
 def change_text(row: Row) -> str:
-    """The change, marked where the medians beside it would say something else."""
+    """Return the relative change, with an asterisk if the medians beside it contradict it."""
     return relative_text(row.relative) + (" *" if unlike_medians(row) else "")
 
 
@@ -129,7 +133,8 @@ UNLIKE_MEDIANS = (
 
 
 def interval_title(comparison: Comparison) -> str:
-    """Title of the column of intervals, which are not adjusted for the number of rows as p is."""
+    """Return the title of the column of intervals. Unlike p, these are not adjusted for the number
+    of rows."""
     return f"{100 * (1 - comparison.options.alpha):g} % interval"
 
 
@@ -140,7 +145,8 @@ TRIALS_NEEDED = (
 
 
 def number_text(row: Row) -> str:
-    """Trials per side, `10` or `10/8`; of several runs `3×5`: 3 runs of 5 rounds."""
+    """Return the number of trials per side: `10`, or `10/8` if they differ. Several runs give
+    `3×5` for 3 runs of 5 rounds."""
     if row.replication is None:
         return f"{row.n_a}" if row.paired or row.n_a == row.n_b else f"{row.n_a}/{row.n_b}"
     a, b = (f"{side.runs}×{side.rounds:.0f}" for side in (row.replication.a, row.replication.b))
@@ -154,8 +160,8 @@ DISPERSIONS = (
 
 
 def dispersion_text(row: Row, level: Literal["between", "within"], scale: units.Scale) -> str:
-    """Standard deviation between the runs of a side, or between the rounds of a run: of both sides
-    together."""
+    """Return the standard deviation between the runs of a side, or between the rounds of a run: the
+    root mean square of both sides. `–` if it is not known."""
     if row.replication is None:
         return "–"
     sides = (row.replication.a, row.replication.b)
@@ -169,8 +175,8 @@ def dispersion_text(row: Row, level: Literal["between", "within"], scale: units.
 
 
 def what_pays(row: Row) -> str:
-    """What would decide an undecided row of several runs, and what is cheaper: runs or rounds.
-    Empty for others."""
+    """Say what would decide an undecided row of several runs, and whether another number of rounds
+    per run is cheaper. Empty for other rows."""
     found = row.replication
     if found is None or row.verdict != "undecided":
         return ""
@@ -195,7 +201,7 @@ def _cost(found: Replication, runs: int, rounds: int) -> str:
 
 
 def replication_text(comparison: Comparison) -> str | None:
-    """That the run is the unit; None where it is not."""
+    """Explain that the run is the unit of replication; None if the trial is."""
     if not any(row.replication for row in comparison.rows):
         return None
     return (
@@ -206,8 +212,9 @@ def replication_text(comparison: Comparison) -> str | None:
 
 
 def numbers_of(row: Row) -> tuple[float | None, float | None]:
-    """What stands for baseline and candidate, in the unit: the median of the trials; of several
-    runs, which count once each, the mean of their means."""
+    """Return the numbers that stand for baseline and candidate, in the unit: the median of the
+    trials; if the row has several runs, which count once each, the mean of their means. None for a
+    side without trials."""
     if row.replication is None:
         return row.a.median, row.b.median
     a, b = (side.means for side in (row.replication.a, row.replication.b))
@@ -215,13 +222,13 @@ def numbers_of(row: Row) -> tuple[float | None, float | None]:
 
 
 def side_texts(row: Row, scale: units.Scale) -> tuple[str, str]:
-    """The same in words."""
+    """Return the numbers that stand for baseline and candidate as text, with unit."""
     a, b = numbers_of(row)
     return _side_text(a, scale, b), _side_text(b, scale, a)
 
 
 def _side_text(value: float | None, scale: units.Scale, other: float | None) -> str:
-    """To the digits that tell it from the other side's."""
+    """Return a side's number with as many digits as tell it from the other side's number."""
     if value is None:
         return "–"
     apart = abs(value - other) if other is not None else 0.0
@@ -229,14 +236,14 @@ def _side_text(value: float | None, scale: units.Scale, other: float | None) -> 
 
 
 def scale_of(row: Row, rows: Sequence[Row]) -> units.Scale:
-    """One unit for all rows of a metric."""
+    """Return the unit in which all rows of this row's metric are shown."""
     same = [r for r in rows if (r.label, r.metric) == (row.label, row.metric)]
     values = [v for r in same for v in (r.a.median, r.b.median) if v is not None]
     return units.scale_for(values, row.unit, row.metric)
 
 
 def method_text(comparison: Comparison) -> str:
-    """How verdicts were made."""
+    """Describe the method by which verdicts were made."""
     options = comparison.options
     names = sorted({row.test for row in comparison.rows if row.test})
     families = sorted({row.family for row in comparison.rows if row.family}, reverse=True)
@@ -255,7 +262,7 @@ def method_text(comparison: Comparison) -> str:
 
 
 def caveat(comparison: Comparison) -> str | None:
-    """The limits of a comparison of separate runs; None when all rows are paired."""
+    """State the limits of a comparison of separate runs; None if all rows are paired."""
     if all(row.paired for row in comparison.rows):
         return None
     if all(row.paired or row.replication for row in comparison.rows):
@@ -281,8 +288,9 @@ def caveat(comparison: Comparison) -> str | None:
 
 
 def side_titles(comparison: Comparison) -> dict[str, str]:
-    """Name of each side -> how headings and charts call it: as the user does; by its value of that
-    which alone was changed in the workflow (`dataplane ebpf`); otherwise by its name."""
+    """Map the name of each side to its title in headings and charts. That is the user's label; or,
+    if exactly one setting of the workflow was changed, the setting and its value (`dataplane
+    ebpf`); otherwise the name."""
     base = comparison.baseline.name
     sides = [comparison.baseline, *comparison.candidates]
     names = [side.name for side in sides]
@@ -300,7 +308,8 @@ def side_titles(comparison: Comparison) -> dict[str, str]:
 
 
 def grouped_differences(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
-    """(candidate and kind, `name: baseline -> candidate`)."""
+    """Yield the differences in conditions, grouped by kind (and candidate, if there are several):
+    the title of a group, and its lines `name: baseline -> candidate`."""
     groups: dict[str, list[str]] = {}
     for item in comparison.differences:
         many = len(comparison.candidates) > 1

@@ -1,5 +1,5 @@
-"""The bars of an attribution, as figures and reports draw them: a bar per scenario, its parts from
-left to right, their colours; all times in us."""
+"""The bars of an attribution, as figures and reports draw them: one per scenario, with its parts
+from left to right and their colours. All times are in us."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from typing import Any, Literal
 from sfcperf.presentation import palette, units
 
 TIME_LABEL = "Packet processing time"
-"""Of the axis."""
+"""Label of the time axis."""
 _MOST_BARS = 40
+"""Most bars that a figure has room for."""
 
 Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Time:
-    """A time and its interval, us."""
+    """A time with its interval, in us."""
 
     value_us: float
     low_us: float | None = None
-    """None without an interval, like `high_us`."""
+    """Ends of the interval; both are None without one."""
     high_us: float | None = None
 
     def text(self, scale: units.Scale) -> str:
-        """`12.3 ± 0.4 µs`."""
+        """Return the time as text, for instance `12.3 ± 0.4 µs`."""
         half_width = units.half_width(self.low_us, self.high_us)
         return scale.with_unit(scale.estimate(self.value_us, half_width))
 
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a bar."""
+    """A stretch of a bar: the time of a VNF, of SFFs or links, or the residual."""
 
     name: str
     kind: Literal["part", "residual", "over"]
@@ -46,8 +47,8 @@ class Part:
 
     @property
     def interval_us(self) -> tuple[float, float] | None:
-        """Where the interval of its time begins and ends along the bar; None if it has none, and
-        for a residual, which lies between two ends that have theirs."""
+        """Where the interval of the part's time begins and ends along the bar; None if it has none,
+        and for a residual: that lies between two ends which have intervals of their own."""
         low, high = self.time.low_us, self.time.high_us
         if self.kind != "part" or low is None or high is None:
             return None
@@ -56,21 +57,22 @@ class Part:
 
 @dataclass(frozen=True)
 class Bar:
-    """One scenario."""
+    """The bar of one scenario."""
 
     path: Document
     """The scenario's entry in attribution.json."""
     parts: tuple[Part, ...]
     """VNFs in chaining order, then SFFs and links where they are known, then the residual."""
     sum: Time | None
-    """Of the VNFs."""
+    """Sum of the VNFs; None if it is not known."""
     end: Time | None
-    """End to end."""
+    """End-to-end time; None if it was not measured."""
     residual: Time | None
+    """None if the end-to-end time or the sum is not known."""
 
     @property
     def extent_us(self) -> float:
-        """Its right end, with intervals."""
+        """Right end of the bar, with intervals."""
         ends = [part.end_us for part in self.parts]
         ends += [part.interval_us[1] for part in self.parts if part.interval_us]
         if self.end is not None:
@@ -78,7 +80,8 @@ class Bar:
         return max(ends, default=0.0)
 
     def percent(self, time: Time) -> float | None:
-        """Share of a time in the end-to-end time; None if that is not known, or not positive."""
+        """Return a time in per cent of the end-to-end time; None if that is not known, or not
+        positive."""
         if self.end is None or self.end.value_us <= 0:
             return None
         return 100 * time.value_us / self.end.value_us
@@ -86,44 +89,45 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarGroup:
-    """Scenarios of one probe and direction."""
+    """The bars of all scenarios for one probe and direction, which make up one figure."""
 
     label: str
-    """Of the probe."""
+    """Label of the probe."""
     direction: str
+    """`forward`, `reverse` or `round trip`."""
     bars: tuple[Bar, ...]
-    """Of all scenarios."""
+    """One bar per scenario."""
     styles: Mapping[str, palette.Style]
-    """By names of parts, in the order of the legend."""
+    """Name of a part -> its colour and hatch, in the order of the legend."""
 
     @property
     def title(self) -> str:
-        """The probe; with the direction unless it is forward."""
+        """Label of the probe, and the direction unless it is forward."""
         return self.label if self.direction == "forward" else f"{self.label}, {self.direction}"
 
     @property
     def file_name(self) -> str:
-        """Of its figure, without ending."""
+        """Name of the group's figure, without the ending of a format."""
         stem = self.label if self.direction == "forward" else f"{self.label}-{self.direction}"
         return f"attribution-{re.sub(r'[^A-Za-z0-9_.-]+', '-', stem)}"
 
     @property
     def drawn(self) -> tuple[Bar, ...]:
-        """The bars that have room; tables have the others as well."""
+        """Bars that the figure has room for; tables have the others as well."""
         return self.bars[:_MOST_BARS]
 
     @property
     def extent_us(self) -> float:
-        """Of the longest bar."""
+        """Right end of the longest bar."""
         return max(bar.extent_us for bar in self.bars)
 
     @property
     def scale(self) -> units.Scale:
-        """In which its longest bar is read best."""
+        """Unit in which the longest bar is read best."""
         return units.scale_for([self.extent_us], "us")
 
     def legend(self) -> list[tuple[str, palette.Style]]:
-        """The parts that are drawn, without residuals."""
+        """List names and styles of the parts that are drawn, without residuals."""
         names = {part.name for bar in self.drawn for part in bar.parts if part.kind == "part"}
         return [(name, style) for name, style in self.styles.items() if name in names]
 
@@ -133,7 +137,8 @@ class BarGroup:
 
 
 def bar_groups(document: Document) -> Iterator[BarGroup]:
-    """Of attribution.json, by probe and direction."""
+    """Group the paths of attribution.json (`document`) by probe and direction, and make their
+    bars."""
 
     def key(path: Document) -> tuple[str, str]:
         return path["label"], path["path"]
@@ -146,6 +151,8 @@ def bar_groups(document: Document) -> Iterator[BarGroup]:
 
 
 def _bar(path: Document) -> Bar:
+    """Lay the parts of a scenario end to end, and then the residual up to the end-to-end time; if
+    the parts are longer than that, the residual goes back over them (`over`)."""
     parts, at_us = [], 0.0
     for name, found in _timed(path):
         end_us = at_us + found["mean_us"]
@@ -163,8 +170,8 @@ def _bar(path: Document) -> Bar:
 
 
 def _timed(path: Document) -> Iterator[tuple[str, Document]]:
-    """Names and times of the VNFs whose time is known, and then of the other parts; these times add
-    up to the end-to-end time less the residual."""
+    """Yield names and times of the VNFs whose time is known, then of the other parts. These times
+    add up to the end-to-end time minus the residual."""
     for function in path["functions"]:
         if function["time"] is not None:
             yield function["name"], function["time"]

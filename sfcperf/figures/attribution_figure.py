@@ -40,7 +40,8 @@ _COLUMNS = ("trials", "mean_us", "ci_low_us", "ci_high_us", "samples", "median_u
 
 
 def attribution_names(run: RunStore) -> list[str]:
-    """Of the figures that `write_attribution` makes. Raises InputError."""
+    """List the names of the figures that `write_attribution` makes. Raises InputError if the run
+    folder is damaged."""
     document = run.document(RunFile.ATTRIBUTION)
     return [] if document is None else [group.file_name for group in bar_groups(document)]
 
@@ -51,9 +52,9 @@ def write_attribution(
     layout: FigureLayout = PAPER,
     only: Collection[str] | None = None,
 ) -> list[Path]:
-    """A figure for each probe and direction, `attribution-PROBE`, or those of the names in `only`;
-    none without attribution.json. Gives the files. Raises InputError when the run folder is
-    damaged."""
+    """Write a figure `attribution-PROBE` for each probe and direction, with a CSV table, and return
+    the files. `only`: names of the figures to write, None: all. Nothing is written without
+    attribution.json. Raises InputError if the run folder is damaged."""
     document = run.document(RunFile.ATTRIBUTION)
     if document is None:
         return []
@@ -72,15 +73,15 @@ def write_attribution(
 
 
 def _note(document: Document, group: BarGroup) -> str:
-    """What bars and whiskers are."""
+    """Return the note of a figure, which says what bars and whiskers are."""
     if not any(part.interval_us for bar in group.bars for part in bar.parts):
         return "Means of trials, without intervals (the report says why)."
     return f"Means of trials, {100 * document['confidence']:g} % CI ({document['method']})."
 
 
 def _csv(paths: Sequence[Document]) -> str:
-    """A row per scenario and VNF or other part, and for sum, end to end and residual; all times in
-    us."""
+    """Return the CSV table: for each scenario a row per VNF and other part, and one each for sum,
+    end-to-end time and residual. All times are in us."""
     factors = factor_names(path["scenario"] for path in paths)
     rows: list[list[object]] = [[*factors, "what", "kind", *_COLUMNS]]
     for path in paths:
@@ -91,6 +92,8 @@ def _csv(paths: Sequence[Document]) -> str:
 
 
 def _entries(path: Document) -> Iterator[tuple[str, str, Document | None]]:
+    """Yield name, kind and time of what a scenario's rows are about; the kind of a VNF is its
+    type."""
     for function in path["functions"]:
         kind = function["type"] if function["seen"] else f"{function['type']} (not seen)"
         yield function["name"], kind, function["time"]
@@ -114,7 +117,7 @@ def _figure(group: BarGroup, note: str, layout: FigureLayout) -> Figure:
 
 
 def _handles(group: BarGroup) -> Iterator[Artist]:
-    """For the legend: the parts, and what lies beside them."""
+    """Yield the entries of the legend: parts, then residuals and the end-to-end mark if drawn."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -152,6 +155,7 @@ def _bars(axes: Axes, group: BarGroup) -> None:
 
 
 def _whisker(axes: Axes, part: Part, place: float, factor: float) -> None:
+    """Draw the interval of a part at its right end; nothing without an interval."""
     if part.interval_us is not None:
         low, high = (end * factor for end in part.interval_us)
         at = part.end_us * factor

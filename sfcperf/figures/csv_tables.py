@@ -12,13 +12,14 @@ from sfcperf.workflow.model import FigureSpec
 
 _STATISTICS = ("n", "mean", "median", "stdev", "ci_low", "ci_high", "confidence", "method")
 _OF_MEDIAN = ("median_ci_low", "median_ci_high", "median_method")
-"""`ci_low`, `ci_high` and `method` are the mean's."""
+"""Columns of the median's interval; `ci_low`, `ci_high` and `method` are those of the mean."""
 _DRAWN = ("y", "y_low", "y_high")
+"""Columns of a value and its interval in the unit that is drawn."""
 
 
 def data_csv(plot: Plot) -> str:
-    """The points of a figure: factor levels, statistics in the unit of the files, trial ids, and
-    `y`, `y_low`, `y_high` as drawn."""
+    """Return a row per point of a figure: factor levels, statistics in the unit of the files,
+    trial ids, and `y`, `y_low`, `y_high` as drawn."""
     factors = _factors(plot)
     statistics = (*_STATISTICS, *_OF_MEDIAN)
     head = ["series", *factors, "probe", "metric", "unit", *statistics, *_DRAWN]
@@ -40,8 +41,8 @@ def data_csv(plot: Plot) -> str:
 
 
 def trials_csv(plot: Plot) -> str:
-    """Every trial behind a figure, also those that do not count: its `value` (mean of its samples)
-    in the unit of the files, and `y` as drawn."""
+    """Return a row per trial behind a figure, also for those that do not count: its `value` (mean
+    of its samples) in the unit of the files, and `y` as drawn."""
     factors = _factors(plot)
     head = ["series", *factors, "probe", "metric", "unit", "trial", "round", "status", "samples"]
     rows = [[*head, "value", "y"]]
@@ -58,7 +59,8 @@ def trials_csv(plot: Plot) -> str:
 
 
 def samples_csv(plot: Plot) -> str:
-    """Every sample of the valid trials of a distribution, in the order of measurement."""
+    """Return a row per sample of the valid trials of a distribution, in the order of
+    measurement."""
     factors = _factors(plot)
     rows = [["series", *factors, "probe", "metric", "unit", "trial", "sample", "value", "y"]]
     for series in plot.series:
@@ -72,8 +74,8 @@ def samples_csv(plot: Plot) -> str:
 
 
 def band_csv(plot: Plot) -> str:
-    """The bands of a distribution: each percentile of a typical trial with its interval, in the
-    unit of the files, and the interval as drawn."""
+    """Return a row per point of a distribution's bands: a percentile of a typical trial with its
+    interval, in the unit of the files, and the interval as drawn."""
     factors = _factors(plot)
     head = ["series", *factors, "probe", "metric", "unit", "percent", "value", "low", "high"]
     rows = [[*head, "confidence", "y_low", "y_high"]]
@@ -92,8 +94,8 @@ def band_csv(plot: Plot) -> str:
 
 
 def time_csv(plot: Plot) -> str:
-    """The curves over time: each step with its value and interval, in the unit of the files and as
-    drawn."""
+    """Return a row per step of the curves over time: its value and interval, in the unit of the
+    files and as drawn."""
     factors = _factors(plot)
     head = ["series", *factors, "probe", "metric", "unit", "start_s", "end_s", "centre", "value"]
     rows = [[*head, "low", "high", "confidence", *_DRAWN]]
@@ -112,7 +114,8 @@ def time_csv(plot: Plot) -> str:
 
 
 def _source(plot: Plot, point: Point) -> tuple[str, str]:
-    """Label of the probe, and the metric; of a line of telemetry with its source."""
+    """Return the label of the probe and the metric of a point. A line of telemetry has the metric
+    of a monitor, with its source before it."""
     for line in plot.spec.lines:
         if point.scenario[LINE] == line.name:
             return line.probe, f"{line.source}: {line.metric}" if line.source else line.metric

@@ -9,7 +9,7 @@ from sfcperf.analysis.statistics import Rules
 from sfcperf.analysis.statistics.typical import typical_percentiles
 
 MIN_TRIALS_FOR_BOX = 5
-"""A box draws five numbers: fewer trials are shown as points alone."""
+"""Fewest trials that get a box, which draws five numbers; fewer are shown as points alone."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,10 @@ class BandPoint:
 
 
 def band(trials: Sequence[Sequence[float]], rules: Rules) -> list[BandPoint]:
-    """Pointwise band of the distribution within a typical trial, over trials; without the
-    percentiles that the trials are too short for (see `typical_percentiles`). Empty if another one
-    has no interval, as with few trials: a band with a gap would be drawn across it."""
+    """Return the pointwise band of the distribution within a typical trial, by intervals over
+    trials. Percentiles that the trials are too short for are left out (see `typical_percentiles`).
+    Empty if any other percentile has no interval, as with few trials: the band would be drawn
+    across the gap."""
     found = typical_percentiles(trials, range(1, 100), rules)
     known = {percent: estimate for percent, estimate in found.items() if estimate.value is not None}
     points = [
@@ -37,8 +38,8 @@ def band(trials: Sequence[Sequence[float]], rules: Rules) -> list[BandPoint]:
 
 
 def steps(values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Corners of the empirical distribution function of `values`: x in their unit, ascending, and
-    the share of values that are not above x, from 0 to 1. Empty for no values."""
+    """Return the corners of the empirical distribution function of `values`: x in their unit,
+    ascending, and the share of values that are not above x, from 0 to 1. Empty without values."""
     ordered = sorted(values)
     if not ordered:
         return [], []
@@ -47,8 +48,8 @@ def steps(values: Sequence[float]) -> tuple[list[float], list[float]]:
 
 
 def thinned(values: Sequence[float], most: int) -> list[float]:
-    """At most `most` of the values, at even ranks, with the smallest and the largest: their
-    distribution differs from that of all by at most 1 / (`most` - 1)."""
+    """Return at most `most` of the values, at even ranks, with the smallest and the largest. Their
+    distribution differs from that of all values by at most 1 / (`most` - 1)."""
     ordered = sorted(values)
     if len(ordered) <= most:
         return ordered

@@ -1,4 +1,4 @@
-"""From a plot to its files: SVG, PDF and PNG."""
+"""Draws a plot by matplotlib and writes its files: SVG, PDF and PNG."""
 
 from __future__ import annotations
 
@@ -33,15 +33,18 @@ if TYPE_CHECKING:
     from sfcperf.analysis.fits import LineFit
 
 _AXES_SHARE = 0.82
-"""Of the figure's width, roughly: the rest is the y axis."""
+"""Share of the figure's width that the plot takes, roughly; the rest is the y axis."""
 _GAP_EM = 0.8
+"""Least distance between labels of ticks, in type sizes."""
 _LONGEST = 28
+"""Most letters of a tick's label; longer ones are cut in the middle."""
 
 
 def draw(
     plot: Plot, fits: Mapping[str, LineFit], target: Path, layout: FigureLayout = PAPER
 ) -> list[Path]:
-    """Write `target` with the ending of each format; `fits`: name of a series -> its line."""
+    """Draw a plot, and write `target` with the ending of each format; return these files. `fits`:
+    name of a series -> its fitted line."""
     with settings(layout):
         return save(_figure(plot, fits, layout), target, layout)
 
@@ -55,7 +58,7 @@ def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Fi
         _say_empty(axes)
     wrap_labels(axes, layout)
     if handles:
-        # Above the axes: never over the data.
+        # The legend is above the axes, so that it never covers data.
         figure.legend(
             handles=handles, loc="outside upper left", ncols=columns, handlelength=2.6,
             columnspacing=1.2, borderaxespad=0.0, labelspacing=0.2,
@@ -65,6 +68,8 @@ def _figure(plot: Plot, fits: Mapping[str, LineFit], layout: FigureLayout) -> Fi
 
 
 def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
+    """Draw the marks of all series and label the axes. A fitted line replaces the lines that
+    connect points."""
     if plot.is_distribution:
         distribution_marks(axes, plot)
         axes.set_xlabel(printable(plot.spec.y_label))
@@ -90,21 +95,23 @@ def _draw_series(axes: Axes, plot: Plot, fits: Mapping[str, LineFit]) -> None:
     if is_grouped(plot):
         axes.grid(False, axis="x")
     values = drawn_values(plot)
-    # From zero, so that lengths compare as the numbers do; boxes show a spread, not a length.
+    # The axis begins at zero, so that lengths compare as the numbers do. Boxes show a spread, not a
+    # length, and need no zero.
     if min(values, default=0) >= 0 and plot.spec.kind != "box":
         axes.set_ylim(bottom=0, top=1.08 * max(values, default=0) or 1)
 
 
 def _say_empty(axes: Axes) -> None:
-    """Numbers on axes without a curve would look like results."""
+    """Replace the ticks by the words `nothing to draw`: numbers on axes without a curve would look
+    like results."""
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(0.5, 0.5, "nothing to draw", transform=axes.transAxes, ha="center", color="#444444")
 
 
 def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
-    """Ticks at every level of the x axis where there is room, turned or thinned where there is not;
-    and the axis' limits."""
+    """Set the limits of the x axis, and a tick at each level. Labels without room are turned
+    (categories), and left out if that is not enough."""
     size_pt = layout.style.font_pt - 1
     if plot.is_per_scenario or not plot.levels:
         return
@@ -120,7 +127,7 @@ def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
     kept = _fitting(places, widths, per_unit)
     turned = categories and len(kept) < len(places)
     if turned:
-        # Turned by 35 degrees, lines of text need about 1.6 times their height beside each other.
+        # Beside each other, labels turned by 35 degrees need about 1.6 times their height.
         kept = _fitting(places, [1.7 * size_pt] * len(places), per_unit)
     axes.set_xticks([places[i] for i in kept], [labels[i] for i in kept])
     for label in axes.get_xticklabels() if turned else ():
@@ -128,7 +135,8 @@ def _set_ticks(axes: Axes, plot: Plot, layout: FigureLayout) -> None:
 
 
 def _fitting(places: list[float], widths: list[float], per_unit: float) -> list[int]:
-    """Indices of the labels that fit beside each other, from the left."""
+    """Return the indices of the labels that fit beside each other, chosen from the left. `places`:
+    in units of the axis, which are `per_unit` points each; `widths`: in points."""
     kept: list[int] = []
     for index, place in enumerate(places):
         if kept:
@@ -140,12 +148,14 @@ def _fitting(places: list[float], widths: list[float], per_unit: float) -> list[
 
 
 def _middle_cut(label: str) -> str:
-    """Long names differ at their ends as often as at their beginnings."""
+    """Cut a long label in the middle: names differ at their ends as often as at their starts."""
     half = _LONGEST // 2
     return label if len(label) <= _LONGEST else f"{label[:half]}…{label[-half + 1 :]}"
 
 
 def _handles(plot: Plot, fits: Mapping[str, LineFit]) -> list[Artist]:
+    """Make the entries of the legend, a curve's name and how well its line fits; none for a single
+    curve without a name."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

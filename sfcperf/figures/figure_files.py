@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from sfcperf.analysis.fits import LineFit
 
 ResolvedFigure = tuple[Plot, Mapping[str, "LineFit"]]
-"""Its points, and its fitted lines by the names of their series."""
+"""A figure's points, and name of a series -> its fitted line."""
 
 
 def resolve_figures(
     runs: Sequence[RunData], specs: Sequence[FigureSpec], index: TrialIndex | None = None
 ) -> list[ResolvedFigure]:
-    """Figures over one run or many, with their fitted lines; `index` knows the trials of the runs,
-    and learns those of figures with lines. Raises InputError when a run folder is damaged."""
+    """Resolve figures over one run or many into points and fitted lines. `index` has the trials of
+    the runs (None: it is built here), and the derived trials of figures with lines are added to it.
+    Raises InputError if a run folder is damaged."""
     results = side_by_side(runs)
     index = index or TrialIndex(results.trials)
     plots = [resolve_figure(runs, results, spec, index) for spec in specs]
@@ -52,10 +53,10 @@ def write_figures(
     folder: Path,
 ) -> list[Path]:
     """Draw the chosen figures (see `chosen_figures`) into `folder`, each with its data as CSV and
-    its LaTeX; of one run also its attribution and its searches, when nothing or they are chosen.
-    Gives the files.
+    its LaTeX. For one run the figures of its attribution and its searches are drawn as well, if the
+    request chooses them or nothing at all. Returns the files.
 
-    Raises InputError; nothing is written when a figure cannot be chosen or named.
+    Raises InputError; nothing is written if a figure cannot be chosen or named.
     """
     made = _made_names(runs)
     wanted = set(made) if request == FigureRequest() else set(made) & set(request.figures)
@@ -92,7 +93,8 @@ def write_figures(
 
 
 def _made_names(runs: Sequence[RunData]) -> list[str]:
-    """Of figures that are not of one metric; of many runs there are none."""
+    """List the names of a run's figures that are not of one metric: attribution and searches. Many
+    runs have none."""
     if len(runs) != 1:
         return []
     return [*attribution_names(runs[0].store), *throughput_names(runs[0].store)]
@@ -104,9 +106,9 @@ def write_figure(
     folder: Path,
     layout: FigureLayout = PAPER,
 ) -> list[Path]:
-    """Draw a figure into a folder, with the CSV files of its points and trials (of a distribution
-    also of its samples and bands, of curves over time of their steps) beside it; gives the files.
-    Raises InputError when its name leaves the folder."""
+    """Draw a figure into a folder, and write CSV files of its points and trials beside it; for a
+    distribution also of samples and bands, for curves over time also of their steps. Returns the
+    files. Raises InputError if the figure's name is not a plain file name."""
     _check_name(plot.spec)
     target = folder / plot.spec.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,14 +125,15 @@ def write_figure(
 
 
 def written_files(run: RunStore, figure: str, *tables: str) -> tuple[str, ...]:
-    """Files of a figure that are in the run folder, relative to it; `tables` are their endings."""
+    """List the files of a figure that exist in the run folder, relative to it. `tables`: endings of
+    CSV files, which are looked for besides the drawn formats."""
     names = [f"{figure}.{ending}" for ending in (*FORMATS, *tables)]
     return tuple(f"figures/{name}" for name in names if (run.figures / name).is_file())
 
 
 def _check_curves(plot: Plot, runs: Sequence[RunData]) -> None:
-    """Raises InputError for a figure over time without a curve; one of the workflow says so in the
-    figure, because the run is over when it is known."""
+    """Refuse a requested figure over time that has no curve. Raises InputError. A figure of the
+    workflow is not refused: it is drawn and says so, because the run is over when that is known."""
     spec = plot.spec
     if any(point.curve(spec.metric, plot.centre) for point in plot.points):
         return
@@ -146,7 +149,7 @@ def _check_curves(plot: Plot, runs: Sequence[RunData]) -> None:
 
 
 def _check_name(spec: FigureSpec) -> None:
-    # It is a file name, also in LaTeX.
+    # The name becomes a file name, also in LaTeX.
     if not re.fullmatch(r"\w[\w .+,=-]*", spec.name):
         raise InputError(
             f"the figure name {spec.name!r} is not a plain file name",
@@ -156,6 +159,7 @@ def _check_name(spec: FigureSpec) -> None:
 
 
 def _included(name: str, layout: FigureLayout) -> str:
-    """The file that LaTeX includes: it reads PDF and PNG, and SVG once that is converted."""
+    """Return the file that LaTeX includes: PDF, or PNG if only that is written. LaTeX does not read
+    SVG, so for SVG alone it is the name of the PDF that the user converts it to."""
     ending = next((known for known in ("pdf", "png") if known in layout.formats), "pdf")
     return f"{name}.{ending}"

@@ -1,4 +1,4 @@
-"""Lines fitted to the trials of a figure, the series that each belongs to, and their words."""
+"""Lines fitted to the trials of a figure, the series that each belongs to, and their legends."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def fitted_lines(runs: Sequence[RunData], plot: Plot) -> dict[str, LineFit]:
-    """Name of a series -> its line; each run is fitted by itself. Empty when the figure asks for
-    none."""
+    """Map the name of each series to its fitted line. Each run is fitted by itself. Empty if the
+    figure asks for no fit."""
     if plot.spec.fit == "none":
         return {}
     if len(runs) == 1:
@@ -34,11 +34,12 @@ def fitted_lines(runs: Sequence[RunData], plot: Plot) -> dict[str, LineFit]:
 def fits_by_series(
     plot: Plot, fits: Sequence[LineFit], factor: str | None = None, run: str | None = None
 ) -> dict[str, LineFit]:
-    """Name of a series -> its fitted line.
+    """Map the name of a series to its fitted line.
 
-    A fit pools the factors that neither axis nor series names: the first of the series that share
-    it stands for it. `factor` is the one that the fits were made by (None: the figure's `series`;
-    empty: none), and `run` the label of the run that they are of, in a figure over many.
+    A fit pools the levels of factors that neither axis nor series names. If several series share
+    one, it is given to the first of them. `factor` is the factor by which the fits were made (None:
+    the figure's `series`; empty: no factor). `run` is the label of the fits' run in a figure over
+    many runs, else None.
     """
     if factor is None:
         factor = plot.spec.series
@@ -54,7 +55,7 @@ def fits_by_series(
 
 
 def fit_text(fit: LineFit) -> str:
-    """How well the line fits, for a legend."""
+    """Say how well the line fits, for a legend."""
     if fit.r_squared is None:
         return f"fit over {fit.n} trials, R² undefined"
     of_trials = f"R² = {_three_digits(fit.r_squared)}"
@@ -70,7 +71,8 @@ def _fits(run: RunData, spec: FigureSpec) -> list[LineFit]:
 
 
 def _second_factor(plot: Plot) -> str | None:
-    """The factor that distinguishes the lines of one run."""
+    """Return the first factor that varies besides the x axis and the run, which distinguishes the
+    lines of one run; None if there is none."""
     scenarios = [point.scenario for point in plot.points]
     return next((f for f in varying(scenarios) if f not in (RUN, plot.spec.x)), None)
 

@@ -1,8 +1,8 @@
 """Frame of a figure: axes with the legend above and the note below; its files.
 
-The same results give the same bytes, on another day, in another folder, for another user: no
-dates, fixed hash salts, and matplotlib's own defaults below the style, whatever `matplotlibrc`
-says.
+The same results give the same bytes, on another day, in another folder, for another user: files
+have no dates and fixed hash salts, and the style changes matplotlib's own defaults, not those of
+the user's `matplotlibrc`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LINE = 1.25
-"""Height of a line of text over its size."""
+"""Height of a line of text over its type size."""
 _USED = 0.96
 """Share of the width that text may take."""
 _NO_DATES: dict[str, dict[str, None]] = {
@@ -33,7 +33,8 @@ _NO_DATES: dict[str, dict[str, None]] = {
 
 @contextmanager
 def settings(layout: FigureLayout) -> Iterator[None]:
-    """matplotlib's settings for a style, and nothing of the user's."""
+    """Apply matplotlib's defaults and the settings of the style, and none of the user's, as long as
+    the context lasts."""
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():
@@ -47,8 +48,9 @@ def settings(layout: FigureLayout) -> Iterator[None]:
 def framed(
     layout: FigureLayout, axes_mm: float, note: str, labels: Sequence[str]
 ) -> tuple[Figure, Axes, int]:
-    """A figure with its note, axes of this height, and room for a legend of these labels; the last
-    value is the number of columns of that legend. Call it within `settings`."""
+    """Make a figure with its note, with axes of this height, and with room for a legend of these
+    labels. Returns figure, axes and the number of columns of the legend. Call it within
+    `settings`."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -68,7 +70,8 @@ def framed(
 
 
 def wrap_labels(axes: Axes, layout: FigureLayout) -> None:
-    """Break long labels of axes into lines: the layout makes room for lines, and not for length."""
+    """Break long labels of axes into lines, because the layout makes room for more lines but not
+    for longer ones."""
     size_pt = layout.style.font_pt
     across_pt, up_pt = 0.8 * layout.width_pt, 0.7 * 72 * inches(layout.style.axes_mm)
     axes.set_xlabel("\n".join(wrapped(axes.get_xlabel(), size_pt, across_pt)))
@@ -76,8 +79,10 @@ def wrap_labels(axes: Axes, layout: FigureLayout) -> None:
 
 
 def save(figure: Figure, target: Path, layout: FigureLayout) -> list[Path]:
-    """Write `target` with the ending of each format; gives the files. Call it within `settings`."""
-    # Lay out once, not once for each format.
+    """Write `target` with the ending of each format; return the files. Call it within `settings`.
+    Each file is written beside its place and then moved there, so that none is ever half
+    written."""
+    # The figure is laid out once, and not again for each format.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     files = []
@@ -90,5 +95,5 @@ def save(figure: Figure, target: Path, layout: FigureLayout) -> list[Path]:
 
 
 def visible_label(text: str) -> str:
-    """matplotlib hides labels that start with an underscore."""
+    """Put a space before a label that starts with an underscore: matplotlib hides such labels."""
     return f" {text}" if text.startswith("_") else text

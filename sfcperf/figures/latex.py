@@ -34,8 +34,8 @@ _SPECIAL = {
 
 
 def latex(file: str, title: str, note: str, layout: FigureLayout) -> str:
-    """A `figure` environment, `figure*` when it is wider than a column; `file` is what is
-    included."""
+    """Return the LaTeX of a figure: a `figure` environment, or `figure*` if it is wider than a
+    column. `file`: the file that it includes."""
     name = file.rpartition(".")[0]
     star = "*" if layout.width_mm > layout.style.column_mm + 1 else ""
     title = title.rstrip(".")
@@ -54,6 +54,7 @@ def latex(file: str, title: str, note: str, layout: FigureLayout) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as LaTeX prints it, word for word; a number and its percent sign stay together."""
+    """Escape text so that LaTeX prints it as it is. A number and its percent sign stay on one
+    line."""
     escaped = "".join(_SPECIAL.get(c, c) for c in printable(text))
     return escaped.replace(" \\%", "\\,\\%")

@@ -29,7 +29,7 @@ _COMMON: dict[RcKeyType, Any] = {
     "ytick.major.width": 0.6,
     "legend.frameon": False,
     "hatch.linewidth": 0.5,
-    # TrueType, not Type 3, which IEEE PDF eXpress refuses; letters as paths in SVG.
+    # PDF has TrueType fonts, because IEEE PDF eXpress refuses Type 3; SVG has letters as paths.
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "sfcperf",
@@ -40,7 +40,7 @@ _COMMON: dict[RcKeyType, Any] = {
 
 @dataclass(frozen=True)
 class PageStyle:
-    """A kind of page."""
+    """A kind of page that figures are made for: its sizes and its type."""
 
     name: str
     title: str
@@ -52,11 +52,12 @@ class PageStyle:
     note_pt: float
     png_dpi: int
     scale: float
-    """Lines and markers, relative to those of a printed column."""
+    """Size of lines and markers, relative to those of a printed column."""
     family: Mapping[RcKeyType, Any] = field(default_factory=dict)
 
     def width_mm(self, width: str) -> float:
-        """`column`, `page`, or a number of millimetres. Raises InputError."""
+        """Return a width in millimetres; `width` is `column`, `page`, or a number of millimetres.
+        Raises InputError for anything else."""
         if width in ("column", "page"):
             return self.column_mm if width == "column" else self.page_mm
         try:
@@ -73,10 +74,10 @@ class PageStyle:
         return millimetres
 
     def settings(self) -> dict[RcKeyType, Any]:
-        """Settings of matplotlib, on top of its defaults."""
+        """Return the settings of matplotlib that differ from its defaults."""
         return {
             **_COMMON,
-            # Both families come with matplotlib: the same figure on every machine.
+            # Both families come with matplotlib, so a figure is the same on every machine.
             "font.family": ["STIXGeneral", "DejaVu Sans"],
             "font.size": self.font_pt,
             "axes.labelsize": self.font_pt,
@@ -105,17 +106,18 @@ STYLES = {
 
 @dataclass(frozen=True)
 class FigureLayout:
-    """How figures are set."""
+    """Size, style and formats of figures."""
 
     style: PageStyle = STYLES["paper"]
     width_mm: float = STYLES["paper"].column_mm
     formats: Sequence[str] = FORMATS
     with_note: bool = True
-    """Whether the figure says below what its error bars are; else its caption has to."""
+    """Whether a note below the figure says what its error bars are; else its caption has to."""
 
     @property
     def folder_name(self) -> str:
-        """Folder for figures that are not set as those of the run folder are; empty for those."""
+        """Name of the folder for figures of this layout; empty for the layout of figures in the run
+        folder, whatever the formats."""
         if self == replace(PAPER, formats=self.formats):
             return ""
         note = "" if self.with_note else "-no-note"
@@ -128,16 +130,16 @@ class FigureLayout:
 
 
 PAPER = FigureLayout()
-"""As figures in the run folder are set."""
+"""Layout of the figures in a run folder."""
 
 
 def page_style(name: str) -> PageStyle:
-    """The style of this name. Raises InputError."""
+    """Return the style of this name. Raises InputError if there is none."""
     if name not in STYLES:
         raise InputError(f"there is no style {name!r}", where="--style", allowed=", ".join(STYLES))
     return STYLES[name]
 
 
 def inches(millimetres: float) -> float:
-    """matplotlib's unit of length."""
+    """Convert millimetres to inches, which are matplotlib's unit of length."""
     return millimetres / _MM_PER_IN

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from sfcperf.analysis.fits import LineFit
 
 _JITTER = (0.0, 0.5, -0.5, 0.25, -0.25, 0.75, -0.75)
-"""Places of successive trials beside the middle of a box, shares of its half-width: fixed, so that
-the same results give the same figure."""
+"""Offsets of successive trials from the middle of a box, as shares of its half-width. They are
+fixed, so that the same results give the same figure."""
 _ASIDE, _MOST_ASIDE = 0.012, 0.05
-"""Between neighbouring series, and between the outermost: shares of the x axis."""
+"""Distance between neighbouring series, and most between the outermost: shares of the x axis."""
 _GROUPED = ("bar", "box")
 
 
 def series_marks(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -> None:
-    """Draw a series; `joined`: its means are connected."""
+    """Draw a series as the figure's kind says. `joined`: whether a line connects its points."""
     if plot.spec.kind == "bar":
         _bars(axes, plot, series, index)
     elif plot.spec.kind == "box":
@@ -34,8 +34,9 @@ def series_marks(axes: Axes, plot: Plot, series: Series, index: int, *, joined: 
 
 
 def fit_mark(axes: Axes, plot: Plot, series: Series, fit: LineFit, index: int) -> None:
-    """The fitted line over the levels that were measured, not beyond them. Bars stand in equal
-    steps whatever their levels are: there it bends where the steps of the levels change."""
+    """Draw the fitted line over the levels that were measured, and not beyond them. Bars stand in
+    equal steps whatever their levels are; over bars the line bends where the distance of levels
+    changes."""
     look = palette.style(index)
     grouped = is_grouped(plot)
     points = sorted(series.points, key=lambda point: plot.position(point.level))
@@ -46,14 +47,14 @@ def fit_mark(axes: Axes, plot: Plot, series: Series, fit: LineFit, index: int) -
         [(fit.intercept + fit.slope * level) * plot.spec.y_scale for level in levels],
         linestyle=look.line,
         linewidth=_thin(),
-        # Over the bars, and not in their colour.
+        # Over bars the line needs another colour than theirs to be seen.
         color="black" if grouped else look.colour,
         zorder=3 if grouped else None,
     )
 
 
 def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:
-    """A cross at the foot of the plot for each scenario without a number."""
+    """Draw a cross at the foot of the plot for each scenario without a number."""
     look = palette.style(index)
     for point in series.points:
         if point.state == "missing":
@@ -64,8 +65,8 @@ def missing_marks(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 
 
 def distribution_marks(axes: Axes, plot: Plot) -> None:
-    """Empirical distributions: a thick line over all samples of a scenario's valid trials, behind
-    it a thin one for each trial, and the band of a typical trial."""
+    """Draw empirical distributions, for each scenario: a thick line over all samples of its valid
+    trials, behind it a thin line for each trial, and the band of a typical trial."""
     for index, point in enumerate(plot.points):
         look = palette.style(index)
         trials = plot.samples(point)
@@ -90,8 +91,8 @@ def distribution_marks(axes: Axes, plot: Plot) -> None:
 
 
 def time_marks(axes: Axes, plot: Plot) -> None:
-    """A curve per scenario: the centre of its trials in each step of time, with the interval as a
-    band."""
+    """Draw a curve per scenario: the centre of its trials in each step of time, with the interval
+    as a band."""
     scale = plot.spec.y_scale
     for index, point in enumerate(plot.points):
         look = palette.style(index)
@@ -110,7 +111,7 @@ def is_grouped(plot: Plot) -> bool:
 
 
 def drawn_values(plot: Plot) -> list[float]:
-    """Every value that a mark reaches, in the unit that is drawn; an axis must hold them."""
+    """List the values that marks reach, in the unit that is drawn: the axis must contain them."""
     estimates = [plot.estimate(row) for row in plot.summaries]
     values = [v for e in estimates for v in (e.value, e.low, e.high)]
     if plot.spec.kind == "box":
@@ -119,6 +120,7 @@ def drawn_values(plot: Plot) -> list[float]:
 
 
 def _line(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -> None:
+    """Draw the points of a series with their intervals; untrusted points are hollow."""
     look = palette.style(index)
     shown = [point for point in series.points if point.state != "missing"]
     if joined:
@@ -139,6 +141,7 @@ def _line(axes: Axes, plot: Plot, series: Series, index: int, *, joined: bool) -
 
 
 def _bars(axes: Axes, plot: Plot, series: Series, index: int) -> None:
+    """Draw the bars of a series with their intervals; untrusted bars are hollow."""
     look = palette.style(index)
     for point in series.points:
         if point.state == "missing":
@@ -157,8 +160,8 @@ def _bars(axes: Axes, plot: Plot, series: Series, index: int) -> None:
 
 
 def _boxes(axes: Axes, plot: Plot, series: Series, index: int) -> None:
-    """Box over the valid trials with each of them as a point, others as crosses, and the mean with
-    its interval."""
+    """Draw a box over the valid trials, each of these as a point, other trials as crosses, and the
+    centre with its interval."""
     look = palette.style(index)
     width = _group_width(plot)
     for point in series.points:
@@ -211,7 +214,8 @@ def _grouped_position(plot: Plot, point: Point, index: int) -> float:
 
 
 def _x(plot: Plot, point: Point, index: int) -> float:
-    """The level's place, a little aside where series would hide each other."""
+    """Return the place of a point on the x axis. Series are moved a little aside of each other,
+    because their marks would hide each other."""
     places = [plot.position(level) for level in plot.levels]
     count = len(plot.series)
     aside = min(_ASIDE, _MOST_ASIDE / max(count - 1, 1)) * (max(places) - min(places))
@@ -219,7 +223,7 @@ def _x(plot: Plot, point: Point, index: int) -> float:
 
 
 def _thin() -> float:
-    """Width of error bars, boxes and fitted lines in the current style, in points."""
+    """Return the width of error bars, boxes and fitted lines in the current style, in points."""
     import matplotlib
 
     return 0.8 * float(matplotlib.rcParams["lines.linewidth"])
@@ -231,18 +235,20 @@ def _y(point: Point, plot: Plot) -> float:
 
 
 def _errors(points: Sequence[Point], plot: Plot) -> list[list[float]]:
-    """Distances from the values down and up to the ends of the intervals."""
+    """Return the distances from the values down and up to the ends of their intervals, as
+    matplotlib's `yerr` takes them."""
     ends = [_error(point, plot) for point in points]
     return [[below for below, _ in ends], [above for _, above in ends]]
 
 
 def _error(point: Point, plot: Plot) -> tuple[float, float]:
-    """Not a number (nothing is drawn) without an interval."""
+    """Return the distances from a point's value to the ends of its interval; NaN, for which nothing
+    is drawn, without an interval."""
     row = point.summary
     found = None if row is None else plot.estimate(row)
     if found is None or found.value is None or found.low is None or found.high is None:
         return float("nan"), float("nan")
     scale = plot.spec.y_scale
-    # A file may say anything: its interval need not hold the value.
+    # The numbers may come from a file, whose interval need not contain the value.
     below, above = found.value - found.low, found.high - found.value
     return max(below, 0.0) * scale, max(above, 0.0) * scale

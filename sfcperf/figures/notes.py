@@ -1,4 +1,4 @@
-"""What a figure says of itself: the meaning of its error bars, boxes and marks; its curves."""
+"""What a figure says about itself: the meaning of its error bars, boxes, marks and curves."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _BOX = (
 
 
 def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
-    """The note under a figure, also its caption's; on the screen (not `printed`), nothing is drawn
-    where there is no number."""
+    """Return the note under a figure, which is also part of its caption. `printed`: whether the
+    figure is a file; on the screen no cross is drawn where there is no number."""
     parts = [interval_note(plot)]
     if plot.spec.kind == "box" and plot.summaries:
         enough = all(len(p.valid_trials) >= MIN_TRIALS_FOR_BOX for p in plot.points)
@@ -37,7 +37,8 @@ def note(plot: Plot, fits: Collection[object], *, printed: bool = True) -> str:
 
 
 def interval_note(plot: Plot) -> str:
-    """What the error bars are, and over how many trials."""
+    """Say what the error bars are, over how many trials, and why they are missing where they
+    are."""
     rows = plot.summaries
     if not rows:
         return "No valid trial."
@@ -61,7 +62,8 @@ def interval_note(plot: Plot) -> str:
 
 
 def _distributions(plot: Plot, trials: str) -> str:
-    """What the lines of a distribution are, and its bands, if there are any."""
+    """Say what the lines of a distribution are, and its bands. `trials`: number of trials, as
+    `n = 5`."""
     if plot.is_of_trials:
         what = "means" if plot.spec.kind == "ecdf-trials" else "values, of which each has one"
         return f"Distribution of the valid trials' {what} ({trials})."
@@ -77,7 +79,7 @@ def _distributions(plot: Plot, trials: str) -> str:
 
 
 def _curves(plot: Plot, trials: str) -> str:
-    """What curves over time are, and their bands, if there are any."""
+    """Say what curves over time are, and their bands. `trials`: number of trials, as `n = 5`."""
     what = f"{plot.centre.capitalize()} of the valid trials in each step of time ({trials})."
     shown = [point for point in plot.points if point.state != "missing"]
     curves = [point.curve(plot.spec.metric, plot.centre) for point in shown]
@@ -97,7 +99,7 @@ def _levels(plot: Plot) -> str:
 
 
 def _bands(plot: Plot) -> str:
-    """What the band of a distribution is, or why there is none."""
+    """Say what the bands of a distribution are, or why there are none."""
     points = [point for point in plot.points if point.state != "missing"]
     bare = sum(not plot.band(point) for point in points)
     if bare == len(points):
@@ -113,8 +115,8 @@ def _bands(plot: Plot) -> str:
 
 
 def curve_names(plot: Plot) -> list[str]:
-    """Names in the legend, one per series; of distributions and of curves over time, one per
-    scenario."""
+    """List the names in the legend: one per series, or, for distributions and curves over time, one
+    per scenario."""
     if not plot.is_per_scenario:
         return [series.name for series in plot.series]
     x = plot.spec.x.replace("_", " ")

@@ -1,7 +1,7 @@
-"""Figures as data: which point of which line stands where, drawn by matplotlib or by plotly.
+"""Figures as data, which matplotlib or plotly draw: which point of which line stands where.
 
-Nothing is left out silently: a scenario of the workflow without a number is a `missing` point, one
-with untrusted or failed trials an `untrusted` point, and both renderers mark them.
+Nothing is left out silently. A scenario of the workflow without a number is a `missing` point, one
+with untrusted or failed trials is an `untrusted` point, and both renderers mark them.
 """
 
 from __future__ import annotations
@@ -39,20 +39,21 @@ VARIANT = "variant"
 
 @dataclass(frozen=True)
 class Point:
-    """A scenario in a figure."""
+    """A scenario in a figure, with the number and the trials that it shows there."""
 
     level: Any
     """Level of the factor on the x axis."""
     scenario: Levels
     summary: Summary | None
-    """None when the run has no row for this scenario."""
+    """Row with the numbers; None if the run has no row for this scenario."""
     trials: tuple[TrialValue, ...] = ()
-    """Trials that have a number, also those that do not count; empty when the figure was resolved
+    """Trials that have a number, also those that do not count; empty if the figure was resolved
     without trials."""
 
     @property
     def state(self) -> PointState:
-        """Whether the number can be believed, and whether there is one."""
+        """`missing` without a number, `untrusted` if trials are untrusted, failed or missing, else
+        `trusted`."""
         if self.summary is None or self.summary.mean is None:
             return "missing"
         return "trusted" if self.summary.valid else "untrusted"
@@ -63,14 +64,15 @@ class Point:
         return [trial for trial in self.trials if trial.record.status == "valid"]
 
     def band(self, metric: str) -> list[BandPoint]:
-        """Of the distribution of a metric's samples within a typical trial."""
+        """Return the band of the distribution of a metric's samples within a typical trial."""
         row = self.summary
         if row is None:
             return []
         return band([trial.series(metric) for trial in self._by_time], _rules(row))
 
     def curve(self, metric: str, centre: str) -> list[TimeStep]:
-        """Of a metric within the trials that count; empty if their series have no even steps."""
+        """Return the curve over time of a metric within the trials that count; empty if their
+        series have no even steps."""
         row = self.summary
         if row is None:
             return []
@@ -92,16 +94,17 @@ class Series:
     """A line (or a colour of bars) of a figure."""
 
     name: str
-    """Levels that tell it apart, e.g. `T1`; empty when it is the only one."""
+    """Levels that tell the series apart, e.g. `T1`; empty if it is the only one."""
     level: Any
-    """Level of the figure's `series` factor; None when the figure names none."""
+    """Level of the figure's `series` factor; None if the figure names none."""
     points: tuple[Point, ...]
-    """In the order of the x axis."""
+    """Points in the order of the x axis."""
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure resolved against the results of a run."""
+    """A figure with its points: a specification, resolved against the results of one run or
+    several."""
 
     spec: FigureSpec
     series: tuple[Series, ...]
@@ -112,18 +115,18 @@ class Plot:
 
     @property
     def is_per_scenario(self) -> bool:
-        """Whether it has a curve per scenario, and no factor on the x axis."""
+        """Whether the figure has a curve per scenario, and no factor on the x axis."""
         return self.spec.kind in (*DISTRIBUTIONS, "time")
 
     @property
     def is_distribution(self) -> bool:
-        """Whether its curves are empirical distributions."""
+        """Whether the curves of the figure are empirical distributions."""
         return self.spec.kind in DISTRIBUTIONS
 
     @property
     def is_of_trials(self) -> bool:
-        """Whether its distributions are of one number per trial: of the trials' means, or of a
-        metric of which a trial has one value."""
+        """Whether the distributions are of one number per trial: its mean, or the only value that
+        it has of the metric."""
         return self.spec.kind == "ecdf-trials" or not any(
             len(trial) > 1 for point in self.points for trial in self.samples(point)
         )
@@ -134,27 +137,31 @@ class Plot:
         return units.axis_label(f"Share of {'trials' if self.is_of_trials else 'samples'}", "")
 
     def samples(self, point: Point) -> list[list[float]]:
-        """Of each valid trial, its samples (`ecdf`) or its mean (`ecdf-trials`), as drawn."""
+        """Return for each valid trial its samples (`ecdf`) or its mean (`ecdf-trials`), in the unit
+        that is drawn."""
         scale, metric = self.spec.y_scale, self.spec.metric
         if self.spec.kind == "ecdf-trials":
             return [[trial.value * scale] for trial in point.valid_trials]
         return [[v * scale for v in trial.series(metric)] for trial in point.valid_trials]
 
     def band(self, point: Point) -> list[BandPoint]:
-        """Of the samples within a typical trial; none for a distribution of trials."""
+        """Return the band of the samples within a typical trial, in the unit of the files; empty
+        for a distribution of trials, which has none."""
         return [] if self.is_of_trials else point.band(self.spec.metric)
 
     def position(self, level: Any) -> float:
-        """Where a level stands on the x axis."""
+        """Return the place of a level on the x axis: its number, or its index if levels are
+        categories."""
         return float(level) if self.numeric else float(self.place(level))
 
     @staticmethod
     def tick_text(level: Any) -> str:
-        """A level at the axis; empty for scenarios without the factor."""
+        """Return the text of a level at the axis; empty for None, the level of scenarios without
+        the factor."""
         return "" if level is None else level_text(level)
 
     def place(self, level: Any) -> int:
-        """Index of a level among those on the x axis."""
+        """Return the index of a level among those on the x axis."""
         return [level_key(known) for known in self.levels].index(level_key(level))
 
     @property
@@ -169,16 +176,18 @@ class Plot:
 
     @property
     def centre(self) -> str:
-        """What the points stand for; boxes and distributions mark what the run declares."""
+        """Centre that the points stand for, `mean` or `median`: the figure's own choice, else what
+        the run declares. Boxes and distributions have no choice."""
         centre = self.spec.centre if self.spec.kind in ("line", "bar", "time") else None
         return centre or next((row.centre for row in self.summaries), "median")
 
     def estimate(self, row: Summary) -> Estimate:
-        """What the point of a row stands for: never a mean with the interval of a median."""
+        """Return the number and interval that the point of a row stands for, both of the figure's
+        centre: never a mean with the interval of a median."""
         return row.estimate(self.centre)
 
     def count(self, state: PointState) -> int:
-        """Points in a state."""
+        """Count the points in a state."""
         return sum(point.state == state for point in self.points)
 
 
@@ -188,11 +197,12 @@ def resolve(
     scenarios: Sequence[Levels],
     trials: TrialIndex | None = None,
 ) -> Plot:
-    """The points of a figure.
+    """Resolve a figure into its points.
 
     `scenarios` are the level mappings of all scenarios that the workflow planned. Factors that
-    neither axis nor series name become part of the series' name when they vary, so that two
-    scenarios never share a point. `trials` adds to each point the trials behind it.
+    vary, and that neither axis nor series name, become part of the series' name, so that two
+    scenarios never share a point. `trials` gives each point the trials behind it; None: points have
+    no trials.
     """
     rows = {
         level_key(row.scenario): row
@@ -228,7 +238,7 @@ def resolve(
 
 
 def _labelled(spec: FigureSpec, unit: str) -> FigureSpec:
-    """With labels for axes that have none."""
+    """Fill in the label of the y axis if the figure has none."""
     title = units.metric_title(spec.metric)
     shown = units.scaled_unit(spec.y_scale, unit, spec.metric)
     return replace(
@@ -245,7 +255,8 @@ def _x_label(factor: str, scenarios: Sequence[Levels]) -> str:
 
 def _series_part(factor: str, scenario: Levels, distinguishing: Sequence[str]) -> str:
     level = level_text(scenario[factor])
-    # `T1` speaks for itself, `2` does not; and a name that the user gave to a run, variant or line.
+    # `T1` speaks for itself, and so does a name that the user gave to a run, variant or line; `2`
+    # needs the name of its factor.
     named = factor in (RUN, VARIANT, LINE) or len(distinguishing) == 1
     if named and isinstance(scenario[factor], str):
         return level

@@ -1,9 +1,9 @@
-"""Results that figures are made from: those of a run, and those that the lines of a figure derive.
+"""Results that figures are made from: those of a run, and those derived for the lines of a figure.
 
 A figure of several quantities has a line for each: a metric of a probe, or what a monitor observed.
-What a line shows becomes results of the same form as those of probes, with its name as the level of
-one more factor; so a figure with lines is resolved, drawn and tabled as any other. The unit of
-replication stays the trial: the mean of what a monitor observed in it is one number.
+What a line shows is turned into results like those of a probe, with the name of the line as the
+level of one more factor. A figure with lines can thus be resolved, drawn and tabled as any other.
+The unit of replication stays the trial: the mean of what a monitor observed in it is one number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUN = "run"
 """Factor whose levels are the labels of runs, in figures over many runs."""
 
 _Observed = Mapping[tuple[str, str, str], tuple[str, float]]
-"""(Trial, source, metric) -> unit and mean."""
+"""(Trial id, source, metric) -> unit and mean of what was observed."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Results:
 
     summaries: list[Summary]
     scenarios: list[Levels]
-    """All that were planned."""
+    """Levels of all planned scenarios."""
     trials: list[TrialRecord]
     runs: tuple[str, ...] = ()
-    """Labels, when there are many."""
+    """Labels of the runs; empty for a single run, which needs none."""
 
     def labelled(self, run: str) -> Results:
-        """With the label of their run as the factor `run`."""
+        """Return these results with the label of their run as the level of a factor `run`."""
 
         def with_run(levels: Levels) -> Levels:
             return {RUN: run, **levels}
@@ -54,12 +54,12 @@ class Results:
         )
 
     def scenarios_of(self, spec: FigureSpec) -> list[Levels]:
-        """Scenarios of the runs that measured what a figure shows."""
+        """List the scenarios of the runs that measured what a figure shows."""
         without = self.runs_without(spec)
         return [levels for levels in self.scenarios if levels.get(RUN) not in without]
 
     def runs_without(self, spec: FigureSpec) -> list[str]:
-        """Labels of the runs that measured nothing of what a figure shows."""
+        """List the labels of the runs that measured nothing of what a figure shows."""
         probes = {line.probe for line in spec.lines}
         have = {
             row.scenario.get(RUN)
@@ -70,7 +70,7 @@ class Results:
 
 
 def joined(parts: Sequence[Results]) -> Results:
-    """Results of many runs, as one."""
+    """Join the results of many runs."""
     return Results(
         [row for part in parts for row in part.summaries],
         [levels for part in parts for levels in part.scenarios],
@@ -80,10 +80,10 @@ def joined(parts: Sequence[Results]) -> Results:
 
 
 def line_results(run: RunStore, spec: FigureSpec, planned: Results) -> Results:
-    """What the lines of a figure show, as results of a probe that is labelled as the figure:
-    each planned scenario with each line.
+    """Derive results from what the lines of a figure show. They are those of a made-up probe, which
+    is labelled as the figure, and whose scenarios are each planned scenario with each line.
 
-    Raises InputError when the run folder is damaged.
+    Raises InputError if the run folder is damaged.
     """
     observed = _observed(run, spec.lines)
     measurements = planned_measurements(run.manifest(), planned.trials)
@@ -103,7 +103,7 @@ def line_results(run: RunStore, spec: FigureSpec, planned: Results) -> Results:
 def _derived(
     spec: FigureSpec, line: FigureLine, measurement: PlannedMeasurement, observed: _Observed
 ) -> PlannedMeasurement:
-    """A measurement with nothing but what a line shows."""
+    """Return a measurement as that of the made-up probe, with only what the line shows."""
     records = [_record(spec, line, record, observed) for record in measurement.trials]
     units = [sample["unit"] for record in records for sample in record.samples]
     if line.source is None:
@@ -121,6 +121,8 @@ def _derived(
 def _record(
     spec: FigureSpec, line: FigureLine, record: TrialRecord, observed: _Observed
 ) -> TrialRecord:
+    """Return a trial as one of the made-up probe: its only sample is the number that the line
+    shows. A metric of a probe keeps its series, a monitor's has none."""
     unit, value = _number(line, record, observed)
     samples = [] if value is None else [{"metric": spec.metric, "unit": unit, "value": value}]
     return replace(
@@ -144,7 +146,8 @@ def _number(line: FigureLine, record: TrialRecord, observed: _Observed) -> tuple
 
 
 def _observed(run: RunStore, lines: Iterable[FigureLine]) -> _Observed:
-    """Means of what was observed in each trial, of the series that lines show."""
+    """Return the mean in each trial of the telemetry series that lines show; empty if no line shows
+    any, or the run has no telemetry."""
     wanted = {(line.source, line.metric) for line in lines if line.source is not None}
     if not wanted or not run.telemetry_path.is_file():
         return {}

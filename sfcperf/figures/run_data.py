@@ -1,7 +1,7 @@
 """Runs to be shown: one, or many put side by side.
 
-Many runs become one by a factor more, `run`, whose levels are their labels: then a run is a series
-(or a place on the x axis) as any level is.
+The results of many runs become those of one by one more factor, `run`, whose levels are the labels
+of the runs. A run is then a series (or a place on the x axis) like any other level.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from sfcperf.workflow.model import FigureSpec, Workflow
 
 @dataclass(frozen=True)
 class RunData:
-    """A run with the name under which it is shown."""
+    """A run with the label under which it is shown. Its files are read when they are needed, and
+    once."""
 
     store: RunStore
     label: str
     loads_workflow: bool = True
-    """False for a run whose plug-ins may be missing: its manifest names the scenarios as well."""
+    """Whether to load the workflow. False for a run whose plug-ins may be missing here: its
+    manifest names the scenarios as well."""
 
     @cached_property
     def _loaded(self) -> tuple[Workflow | None, str | None]:
@@ -44,12 +46,12 @@ class RunData:
 
     @property
     def workflow(self) -> Workflow | None:
-        """None when it cannot be loaded here."""
+        """The run's workflow; None if it cannot be loaded here, or is not to be loaded."""
         return self._loaded[0]
 
     @property
     def workflow_problem(self) -> str | None:
-        """Why the workflow cannot be loaded here."""
+        """Why the workflow cannot be loaded here; None if it was loaded, or is not to be loaded."""
         return self._loaded[1]
 
     @cached_property
@@ -64,26 +66,27 @@ class RunData:
 
     @cached_property
     def scenarios(self) -> list[Levels]:
-        """Levels of all planned scenarios, of the workflow, else the manifest."""
+        """Levels of all planned scenarios, from the workflow, or from the manifest without one."""
         if self.workflow is not None:
             return [scenario.levels for scenario in self.workflow.scenarios]
         return [entry["levels"] for entry in self.store.manifest()["scenarios"]]
 
     @property
     def figures(self) -> tuple[FigureSpec, ...]:
-        """The workflow's figures."""
+        """Figures of the workflow; empty without one."""
         return self.workflow.figures if self.workflow is not None else ()
 
     @property
     def results(self) -> Results:
-        """What its figures are made from."""
+        """Results that the run's figures are made from."""
         return Results(self.summaries, self.scenarios, self.trials)
 
 
 def side_by_side(runs: Sequence[RunData]) -> Results:
-    """Results of one run as they are; of many, each with its label as the factor `run`.
+    """Return the results of one run as they are, or those of many runs joined, each with its label
+    as the factor `run`.
 
-    Raises InputError when a workflow has a factor of that name.
+    Raises InputError if one of many runs has a factor of that name.
     """
     if len(runs) == 1:
         return runs[0].results
@@ -98,8 +101,9 @@ def side_by_side(runs: Sequence[RunData]) -> Results:
 
 
 def label_runs(stores: Sequence[RunStore], by_run: Mapping[str, str]) -> list[RunData]:
-    """Runs with their labels: those given (by letter, A for the first run, or by run id), else the
-    workflow's name, with the time of its start where names meet, else the run id.
+    """Give each run a label: the one in `by_run`, whose keys are letters (A for the first run) or
+    run ids; else the workflow's name; with the time of its start if names are not unique; else the
+    run id.
 
     Raises InputError for a label of a run that is not there, and for labels that are not unique.
     """
@@ -127,7 +131,7 @@ def label_runs(stores: Sequence[RunStore], by_run: Mapping[str, str]) -> list[Ru
 
 
 def letter_of(number: int) -> str:
-    """A for 0, B for 1, ..., Z, AA."""
+    """Return the letter of a run: A for 0, B for 1, ... Z, then AA."""
     letters = ""
     number += 1
     while number:
@@ -137,6 +141,7 @@ def letter_of(number: int) -> str:
 
 
 def _automatic_labels(stores: Sequence[RunStore]) -> list[str]:
+    """Label the runs by workflow, by workflow and start, or by run id: the first that is unique."""
     manifests = [store.manifest() for store in stores]
     names = [str(m["name"]) for m in manifests]
     if len(set(names)) == len(names):
@@ -148,8 +153,9 @@ def _automatic_labels(stores: Sequence[RunStore]) -> list[str]:
 def resolve_figure(
     runs: Sequence[RunData], results: Results, spec: FigureSpec, index: TrialIndex
 ) -> Plot:
-    """The points of a figure over one run or many; `results` are those of the runs side by side,
-    and `index` knows their trials. Raises InputError when a run folder is damaged."""
+    """Resolve a figure over one run or many into its points. `results` are those of the runs side
+    by side; `index` has their trials, and gets those that the lines of a figure derive. Raises
+    InputError if a run folder is damaged."""
     if not spec.lines:
         return resolve(spec, results.summaries, results.scenarios_of(spec), index)
     found = [line_results(run.store, spec, run.results) for run in runs]

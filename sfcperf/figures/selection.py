@@ -26,7 +26,8 @@ CENTRED = (*FITTED, "time")
 
 @dataclass(frozen=True)
 class FigureRequest:
-    """A figure as asked for on the command line; None: as it is, or automatic."""
+    """Figures as requested on the command line. None leaves an attribute as the figure has it, or
+    to the automatic choice."""
 
     figures: tuple[str, ...] = ()
     """Names of figures of the workflow, or of automatic ones (PROBE-METRIC)."""
@@ -35,7 +36,7 @@ class FigureRequest:
     x: str | None = None
     series: str | None = None
     kind: str | None = None
-    """As in the workflow's figures."""
+    """Kind of figure, named as in the workflow's figures."""
     centre: str | None = None
 
 
@@ -45,10 +46,10 @@ def chosen_figures(
     request: FigureRequest,
     others: Sequence[str] = (),
 ) -> list[FigureSpec]:
-    """The figures to draw: one of `request.metric` when that is given; else those of
-    `request.figures`; else
-    the workflow's (of many runs the first that has any); else an automatic one per primary metric.
-    What else the request says changes each of them. `others` are names that the caller draws.
+    """Choose the figures to draw: one of `request.metric` or `request.probe` if either is given;
+    else those of `request.figures`; else the workflow's (of many runs those of the first run that
+    has any); else an automatic one per primary metric. The other attributes of the request change
+    each of them. `others`: names of figures that the caller draws, which messages list as well.
 
     Raises InputError, naming what there is.
     """
@@ -71,9 +72,9 @@ def chosen_figures(
 
 
 def automatic(summaries: Sequence[Summary], scenarios: Sequence[Levels]) -> list[FigureSpec]:
-    """A figure for each metric of each probe: the first numeric factor that varies on the x axis
-    (else the first that varies), the other factors as series. Runs and variants are what is
-    compared: they are the series unless nothing else varies."""
+    """Make a figure for each metric of each probe. On the x axis is the first numeric factor that
+    varies (else the first that varies); another one makes the series. Runs and variants are what is
+    compared, so they are the series unless nothing else varies."""
     changing = varying(scenarios)
     compared = [name for name in (RUN, VARIANT) if name in changing]
     free = [name for name in changing if name not in compared]
@@ -84,8 +85,8 @@ def automatic(summaries: Sequence[Summary], scenarios: Sequence[Levels]) -> list
 
 
 def _of_metric(rows: Sequence[Summary], x: str, series: str | None) -> FigureSpec:
-    """The figure of a metric against a factor, in a unit in which its largest value reads between
-    1 and 1000."""
+    """Make the figure of a metric against a factor, in a unit in which its largest value reads
+    between 1 and 1000."""
     row = rows[-1]
     shown = [found for r in rows for found in (r.estimate().value, r.estimate().high)]
     values = [value for value in shown if value is not None]
@@ -116,6 +117,8 @@ def _named(
 def _requested(
     rows: Sequence[Summary], defaults: Sequence[FigureSpec], request: FigureRequest
 ) -> FigureSpec:
+    """Find the automatic figure of the requested metric; of a probe alone, that of its first
+    primary metric. Raises InputError if several probes have the metric."""
     of_probe = _rows_of("--probe", request.probe, rows, lambda row: row.label)
     found = _rows_of("--metric", request.metric, of_probe, lambda row: row.metric)
     metric = request.metric or next((r.metric for r in found if r.primary), found[0].metric)
@@ -132,13 +135,15 @@ def _requested(
 def _rows_of(
     option: str, value: str | None, rows: Sequence[Summary], of: Callable[[Summary], str]
 ) -> list[Summary]:
-    """Rows of a value; all without one."""
+    """Return the rows for which `of` gives `value`, all rows for None. Raises InputError, naming
+    the option, if there are none."""
     _check_known(option, "there are no results of", value, dict.fromkeys(map(of, rows)))
     return [row for row in rows if value in (None, of(row))]
 
 
 def _check_known(option: str, problem: str, name: str | None, known: Collection[str]) -> None:
-    """Raises InputError for a name that is not among those known; None is."""
+    """Refuse a name that is not among those known; None, for an option that was not given, passes.
+    Raises InputError."""
     if name is not None and name not in known:
         raise InputError(
             f"{problem} {name!r}",
@@ -151,6 +156,8 @@ def _check_known(option: str, problem: str, name: str | None, known: Collection[
 def _changed(
     figure: FigureSpec, request: FigureRequest, results: Results, *, many: bool
 ) -> FigureSpec:
+    """Change a figure as the request says. A fitted line is kept only if the kind shows one and the
+    x axis stays the same and is numeric. A figure that was changed gets another name."""
     factors = factor_names(results.scenarios)
     for option, name in (("--x", request.x), ("--series", request.series)):
         _check_known(option, "there is no factor", name, factors)
@@ -180,13 +187,14 @@ def _changed(
 
 
 def _axis(figure: FigureSpec, results: Results) -> str:
-    """The figure's own axis; runs that differ in nothing else stand on it themselves."""
+    """Return the factor on the x axis: the figure's own, or the run if runs differ in nothing
+    else."""
     changing = varying(results.scenarios)
     return RUN if changing == [RUN] else figure.x
 
 
 def _name(figure: FigureSpec, request: FigureRequest) -> str:
-    """A file name that does not take that of the figure as it is."""
+    """Return a file name that differs from that of the unchanged figure, which may exist too."""
     parts = [
         figure.name,
         request.kind,
@@ -198,6 +206,7 @@ def _name(figure: FigureSpec, request: FigureRequest) -> str:
 
 
 def _check(figure: FigureSpec) -> None:
+    """Refuse a figure whose kind cannot show what it asks for. Raises InputError."""
     if figure.centre is not None and figure.kind not in CENTRED:
         raise InputError(
             f"a figure of kind {figure.kind!r} draws the trials, not their {figure.centre}",

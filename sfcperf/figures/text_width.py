@@ -1,4 +1,4 @@
-"""Text that fits: words broken by their real width, legends in as many columns as there is room."""
+"""Text that fits: lines broken by the real width of words, legends in as many columns as fit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from sfcperf.presentation.wording import printable
 
 _HANDLE_EM = 2.6 + 0.8 + 1.2
-"""Handle of a legend's entry, its distance to the text and to the next column, in type sizes."""
+"""Width of a legend's entry besides its text, in type sizes: the handle, its distance to the text,
+and the distance to the next column."""
 
 
 def width_pt(text: str, size_pt: float) -> float:
-    """Width of a line of text in the current font, in points."""
+    """Return the width of a line of text in the current font, in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -21,7 +22,7 @@ def width_pt(text: str, size_pt: float) -> float:
 
 
 def wrapped(text: str, size_pt: float, most_pt: float) -> list[str]:
-    """`text` in lines of at most `most_pt` points; a longer word stands alone."""
+    """Break `text` into lines of at most `most_pt` points. A longer word is a line of its own."""
     lines: list[str] = []
     for word in printable(text).split():
         if lines and width_pt(f"{lines[-1]} {word}", size_pt) <= most_pt:
@@ -32,12 +33,12 @@ def wrapped(text: str, size_pt: float, most_pt: float) -> list[str]:
 
 
 def legend_columns(labels: Sequence[str], size_pt: float, most_pt: float) -> int:
-    """The most columns in which a legend fits into a width; at least 1."""
+    """Return the most columns in which a legend fits into `most_pt` points; at least 1."""
     widths = [width_pt(label, size_pt) + _HANDLE_EM * size_pt for label in labels]
     for columns in range(len(labels), 1, -1):
         rows = -(-len(labels) // columns)
-        # A legend fills column by column; as many columns as these rows need, so that they are
-        # of one length.
+        # matplotlib fills a legend column by column. Fewer columns may do for the same number of
+        # rows, and are then of more even length.
         if sum(max(widths[i : i + rows]) for i in range(0, len(widths), rows)) <= most_pt:
             return -(-len(labels) // rows)
     return 1

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_SERIES = 8
-"""More lines are not told apart."""
+"""Most lines in a figure; more cannot be told apart."""
 _MOST_LETTERS = 28
 _LINEAR_UP_TO = 0.1
-"""Percent: the axis of the loss is linear up to here, since there is no logarithm of 0."""
+"""Percent up to which the logarithmic axis of the loss is linear, since 0 has no logarithm."""
 _LOAD_COLUMNS = (
     "rate_pps", "duration_s", "purpose", "sent", "received", "withheld", "loss_ratio", "limited",
 )  # fmt: skip
@@ -45,7 +45,8 @@ _Draw = Callable[["Axes", Sequence[SearchGroup], units.Scale], None]
 
 
 def throughput_names(run: RunStore) -> list[str]:
-    """Of the figures that `write_throughput` makes. Raises InputError."""
+    """List the names of the figures that `write_throughput` makes. Raises InputError if the run
+    folder is damaged."""
     groups, _ = search_groups(run, run.trials())
     return [
         f"{_stem(label)}-{name}"
@@ -60,9 +61,10 @@ def write_throughput(
     layout: FigureLayout = PAPER,
     only: Collection[str] | None = None,
 ) -> list[Path]:
-    """Figures `throughput-PROBE-loss` and, where it was measured, `throughput-PROBE-latency` of
-    each search probe, over all scenarios, or those of the names in `only`, and the table
-    `throughput-PROBE.csv` of every load; none for a run without searches. Gives the files."""
+    """Write the figures of each search probe over all scenarios, `throughput-PROBE-loss` and, where
+    latency was measured, `throughput-PROBE-latency`, and the table `throughput-PROBE.csv` of all
+    loads. `only`: names of the figures to write, None: all. Returns the files; none for a run
+    without searches."""
     groups, _ = search_groups(run, run.trials())
     files = []
     for label, members in _by_label(groups):
@@ -83,7 +85,8 @@ def write_throughput(
 
 
 def throughput_files(run: RunStore, label: str) -> tuple[str, ...]:
-    """Those that are in the run folder, relative to it."""
+    """List the figures and the table of a probe's searches that exist in the run folder, relative
+    to it."""
     stem = _stem(label)
     names = [f"{stem}-{kind}.{ending}" for kind in ("loss", "latency") for ending in FORMATS]
     return tuple(
@@ -92,7 +95,7 @@ def throughput_files(run: RunStore, label: str) -> tuple[str, ...]:
 
 
 def _stem(label: str) -> str:
-    """File name of the figures and the table of a probe, without what comes after it."""
+    """Return how the file names of a probe's figures and table begin."""
     return f"throughput-{re.sub(r'[^A-Za-z0-9_.-]+', '-', label)}"
 
 
@@ -105,7 +108,8 @@ def _by_label(groups: Sequence[SearchGroup]) -> Iterator[tuple[str, list[SearchG
 
 
 def _kinds(members: Sequence[SearchGroup]) -> Iterator[tuple[str, _Draw, str]]:
-    """Name, what draws it, and its note."""
+    """Yield for each figure of a probe the end of its name, the function that draws it, and its
+    note."""
     note = (
         "A point per load; open: the endpoints were the limit. Lines: medians of the lower bounds, "
         "NDR solid, PDR dashed."
@@ -142,7 +146,8 @@ def _write(
 
 
 def _names(members: Sequence[SearchGroup]) -> list[str]:
-    """What tells the scenarios apart; empty for the only one."""
+    """Return the names of scenarios in the legend: the levels that tell them apart; empty for the
+    only one."""
     factors = varying([group.scenario for group in members])
 
     def name(group: SearchGroup) -> str:
@@ -157,6 +162,8 @@ def _names(members: Sequence[SearchGroup]) -> list[str]:
 
 
 def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
+    """Draw the loss ratio of each load near the bounds, hollow where the endpoints were the limit,
+    and a vertical line at the median lower bound of each goal."""
     for index, (group, name) in enumerate(zip(members, _names(members), strict=True)):
         look = palette.style(index)
         near = [load for _, load in group.loads_near()]
@@ -175,13 +182,14 @@ def _loss(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> Non
                 axes.axvline(lower_pps * scale.factor, color=look.colour, linestyle=line, lw=0.7)
     axes.set_yscale("symlog", linthresh=_LINEAR_UP_TO)
     axes.yaxis.set_major_formatter("{x:g}")
-    # Below zero, so that the points at zero are whole; above, to the next power of ten.
+    # The axis begins below zero, so that points at zero are not cut.
     highest = max((100 * load.loss_ratio for g in members for _, load in g.loads_near()), default=0)
     axes.set_ylim(-_LINEAR_UP_TO / 10, max(2 * highest, 10 * _LINEAR_UP_TO))
     axes.set_ylabel(LOSS_LABEL)
 
 
 def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> None:
+    """Draw median and 99th percentile of the latency against load, medians over the searches."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     for index, (group, name) in enumerate(zip(members, _names(members), strict=True)):
@@ -196,7 +204,7 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
                 label=name if name and percentile == "p50" else None,
             )  # fmt: skip
     axes.set_yscale("log")
-    # Within one decade, too, there are ticks with numbers.
+    # Ticks at 1, 2 and 5 give an axis of less than a decade numbers too.
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -205,7 +213,7 @@ def _latency(axes: Axes, members: Sequence[SearchGroup], scale: units.Scale) -> 
 
 
 def _latencies(group: SearchGroup, percentile: str) -> Iterator[tuple[list[float], list[float]]]:
-    """Loads and latencies of all searches, at each share of the NDR."""
+    """Yield for each share of the NDR the loads and latencies of all searches that measured it."""
     searches = [
         [load for load in search.offered if load.purpose == "latency"] for _, search in group.found
     ]
@@ -218,7 +226,7 @@ def _latencies(group: SearchGroup, percentile: str) -> Iterator[tuple[list[float
 
 
 def _csv(members: Sequence[SearchGroup]) -> str:
-    """A row per load."""
+    """Return the CSV table with a row per load of each search."""
     factors = factor_names(group.scenario for group in members)
     latencies = [f"latency_{name}_us" for name in _LATENCIES]
     rows: list[list[object]] = [[*factors, "trial_id", *_LOAD_COLUMNS, *latencies]]

@@ -1,4 +1,4 @@
-"""A metric within the trials of a scenario: its centre over trials, step by step."""
+"""How a metric develops within the trials of a scenario: its centre over trials, step by step."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ class TimeStep:
     """Mean or median of the trials in a step of time, with its interval, in the metric's unit."""
 
     start_s: float
-    """From the first value of the series on."""
+    """Start of the step, from the first value of the series on."""
     end_s: float
     value: float
     low: float | None
-    """None without an interval."""
+    """None, like `high`, without an interval."""
     high: float | None
 
 
 def time_curve(
     records: Iterable[TrialRecord], metric: str, rules: Rules, centre: Centre
 ) -> list[TimeStep]:
-    """Steps that all trials have, in order; `records`: those that count, in order of time. Empty
-    if a trial does not say how long its steps are, or if theirs differ."""
+    """Return the steps of time that all trials have, in order. `records`: trials that count, in
+    order of time. Empty if a trial does not say how long its steps are, or if these lengths
+    differ."""
     series: list[Sequence[float]] = []
     lengths_s: set[float] = set()
     for record in records:
@@ -55,13 +56,14 @@ def _step(
 
 
 def corners(steps: Sequence[TimeStep]) -> tuple[list[float], list[float]]:
-    """The curve as a polygon [s, unit]: level in each step."""
+    """Return the curve as a polygon that is level in each step: times in seconds, and values."""
     times = [time for step in steps for time in (step.start_s, step.end_s)]
     return times, [value for step in steps for value in (step.value, step.value)]
 
 
 def bands(steps: Sequence[TimeStep]) -> list[tuple[list[float], list[float], list[float]]]:
-    """Times [s], lower and upper ends of each stretch of steps that have intervals."""
+    """Return the bands of a curve, one per stretch of successive steps that have intervals: times
+    in seconds, and lower and upper ends."""
     found: list[tuple[list[float], list[float], list[float]]] = []
     before: TimeStep | None = None
     for step in steps:

@@ -1,1 +1,1 @@
-"""What figures, reports, comparisons, dashboards share: units, colours, words, parts of pages."""
+"""What figures, reports, comparisons and dashboards share: units, colours, wording, pages."""

@@ -18,8 +18,8 @@ _CAUSES: Mapping[FailureKind, str] = {
 
 
 def attempts_text(counts: AttemptCounts) -> str:
-    """`3 of 75 attempts failed: a function crashed in 2 (fwd-1 in 2), the measurement failed in 1`;
-    empty if none failed."""
+    """Say how many attempts failed, and why: `3 of 75 attempts failed: a function crashed in 2
+    (fwd-1 in 2), the measurement failed in 1`. Empty if none failed."""
     if not counts.failed:
         return ""
     names = first_names([f"{name} in {number}" for name, number in counts.crashed.items()])

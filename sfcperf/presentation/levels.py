@@ -1,4 +1,4 @@
-"""Factor levels as positions, keys and words; rows by probe and metric."""
+"""Factor levels as places on an axis, as dictionary keys and as words; rows by probe and metric."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfcperf.results.tables import factor_names
 from sfcperf.workflow.references import level_text as level_text
 
 Levels = Mapping[str, Any]
-"""Factor -> level: a scenario."""
+"""A scenario: factor -> level."""
 
 
 class _HasMetric(Protocol):
@@ -25,25 +25,26 @@ Row = TypeVar("Row", bound=_HasMetric)
 
 
 def axis_levels(factor: str, scenarios: Sequence[Levels]) -> tuple[Any, ...]:
-    """Levels of a factor, numbers in ascending order, others in the order of the workflow; the
-    level of a scenario without the factor is None."""
+    """List the levels of a factor, each once: in ascending order if all are numbers, otherwise in
+    the order of the workflow. The level of a scenario without the factor is None."""
     levels = {level_key(levels.get(factor)): levels.get(factor) for levels in scenarios}
     values = list(levels.values())
     return tuple(sorted(values)) if all(is_number(v) for v in values) else tuple(values)
 
 
 def varying(scenarios: Sequence[Levels]) -> list[str]:
-    """Factors with more than one level, in the order of the workflow."""
+    """List the factors with more than one level, in the order of the workflow."""
     return [factor for factor in factor_names(scenarios) if len(axis_levels(factor, scenarios)) > 1]
 
 
 def scenario_text(scenario: Levels) -> str:
-    """A scenario in one line, `topology T1, chain_length 2`."""
+    """Return a scenario in one line: `topology T1, chain_length 2`; empty without factors."""
     return ", ".join(f"{name} {level_text(value)}" for name, value in scenario.items())
 
 
 def scenario_name(scenario: Levels) -> str:
-    """The same for headings and sentences, which a scenario without factors must not leave bare."""
+    """Return a scenario in one line for headings and sentences, which need a word also for a
+    scenario without factors."""
     return scenario_text(scenario) or "the only scenario"
 
 
@@ -53,12 +54,13 @@ def is_number(level: Any) -> bool:
 
 
 def level_key(level: Any) -> str:
-    """A level, or a scenario, as a dictionary key; 1, 1.0, True and "1" differ."""
+    """Return a level, or a scenario, as a dictionary key. 1, 1.0, True and "1" have different
+    keys, while Python takes the first three for one."""
     return json.dumps(level, sort_keys=True)
 
 
 def by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
-    """(Label of the probe, metric) -> its rows, in the order in which they are first met."""
+    """Group rows by (label of the probe, metric), in the order in which these first occur."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.label, row.metric), []).append(row)

@@ -1,7 +1,7 @@
 """Results of a run for Prometheus: OpenMetrics text 1.0.
 
-Every family is a gauge, whose text is the same in Prometheus' own format (version 0.0.4): servers
-and node_exporter's textfile collector, which knows only that one, read it too.
+Every family is a gauge, because its text is the same in Prometheus' older format (version 0.0.4).
+So servers can read it, and node_exporter's textfile collector, which knows only the older format.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ _BASE_UNITS = {
     "%": ("ratio", 100.0),
 }
 """Unit -> base unit of Prometheus, which counts in seconds and bytes
-(https://prometheus.io/docs/practices/naming/), and how many of the unit it is."""
+(https://prometheus.io/docs/practices/naming/), and how many of the unit make one base unit."""
 _SUFFIXES = ("_per_s", "_ns", "_us", "_ms", "_s", "_bps", "_pps", "_bytes", "_ratio", "_percent")
-"""Units at the end of metrics' names; the longer of two that fit comes first."""
+"""Units at the end of metrics' names. Of two that fit a name the longer one comes first, because
+the first that fits is taken."""
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 _NO_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
 @dataclass
 class _Family:
-    """Samples of one name: labels -> value."""
+    """A metric family of OpenMetrics: the samples of one name, labels -> value."""
 
     help: str
     unit: str
@@ -59,7 +60,7 @@ class _Family:
 
 @dataclass
 class _Exposition:
-    """Families by name, whose samples all have the labels `common`."""
+    """The families of one OpenMetrics text, by name. All samples have the labels `common`."""
 
     common: Mapping[str, str]
     families: dict[str, _Family] = field(default_factory=dict)
@@ -76,10 +77,11 @@ class _Exposition:
 
 
 def openmetrics(store: RunStore) -> str:
-    """The summaries of a run, in base units. A metric has three families: `sfcperf_NAME_UNIT` is
-    the declared centre of the trials, `..._ci_low_UNIT` and `..._ci_high_UNIT` are the bounds of
-    its interval, where there is one. `sfcperf_row_trials` is how many trials count. Labels:
-    `workflow`, `scenario`, `probe` (its label), `metric` (its name in summary.json), `factor_NAME`.
+    """Return the summaries of a run as OpenMetrics text, in base units. A metric has three
+    families: `sfcperf_NAME_UNIT` is the declared centre of the trials; `..._ci_low_UNIT` and
+    `..._ci_high_UNIT` are the bounds of its interval, where there is one. `sfcperf_row_trials` is
+    how many trials count. Labels: `workflow`, `scenario`, `probe` (its label), `metric` (its name
+    in summary.json), `factor_NAME`.
 
     `sfcperf_run_info` has the run id, `sfcperf_run_trials` the number of trials by status,
     `sfcperf_run_ended_timestamp_seconds` the time of the end (Unix time).
@@ -142,8 +144,8 @@ def _labels(row: Summary) -> dict[str, str]:
 
 
 def _name(row: Summary) -> tuple[str, str, float]:
-    """The family's name without its unit, the base unit, and how many of the row's unit that is:
-    `sfcperf_rtt`, `seconds`, 1e6 for `rtt_us`."""
+    """Return a family's name without its unit, the base unit, and how many of the row's unit make
+    one base unit: `sfcperf_rtt`, `seconds` and 1e6 for `rtt_us`."""
     suffix = next((end for end in _SUFFIXES if row.metric.endswith(end)), "")
     if row.unit in _BASE_UNITS:
         unit, divisor = _BASE_UNITS[row.unit]

@@ -1,4 +1,5 @@
-"""HTML pages: one file each, that opens offline and fetches nothing (templates/page.html.j2)."""
+"""Makes HTML pages of one file each, which opens offline and fetches nothing
+(templates/page.html.j2)."""
 
 from __future__ import annotations
 
@@ -37,12 +38,13 @@ _FILTERS = (
     time_of_day,
 )
 LONGEST_PLAIN = 500_000
-"""Characters of JSON beyond which chart data is compressed, to about a tenth."""
+"""Characters of chart data (JSON) beyond which it is compressed, to about a tenth."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What templates/page.js draws into the element `id`, and the words around it."""
+    """A chart of a page: data that templates/page.js draws into the element `id`, and the words
+    around it."""
 
     id: str
     title: str
@@ -53,10 +55,12 @@ class Chart:
 def render(
     package: str, template: str, drawn: Iterable[Chart], *, version: str = "", **context: Any
 ) -> str:
-    """A page from a template of `package`, with the data of the charts that are drawn in it.
+    """Return the HTML of a page from a template of `package`, with the data of the charts that are
+    drawn in it.
 
-    A style sheet of the template's name (`report.css` for `report.html.j2`) is added when there is
-    one. A page with a `version` asks its server for another one, by the header ETag.
+    A style sheet of the template's name (`report.css` for `report.html.j2`) is added if there is
+    one. A page with a `version` is live: it asks its server whether there is another version, by
+    the header ETag.
     """
     page = _environment(package).get_template(template)
     script, library, live = _asset("page.js"), _plotly(), _asset("live.js")
@@ -66,7 +70,7 @@ def render(
         script=script,
         live_script=live,
         version=version,
-        # The page's content security policy allows these and no other script.
+        # The page's content security policy allows the scripts with these hashes, and no others.
         script_hashes=[_hash(code) for code in (script, library, *([live] if version else []))],
         plotly=_packed_plotly(),
         chart_data=_chart_data({chart.id: chart.data for chart in drawn}),
@@ -75,17 +79,17 @@ def render(
 
 
 def trial_anchor(trial_id: str) -> str:
-    """Anchor of a trial's row in the report."""
+    """Return the anchor of a trial's row in the report."""
     return "trial-" + re.sub(r"[^A-Za-z0-9_.-]", "_", trial_id)
 
 
 def relative_link(path: Path, folder: Path) -> str:
-    """Link from a page in `folder` to a file."""
+    """Return the link from a page in `folder` to a file."""
     return _link(Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
 
 
 def _chart_data(data: Mapping[str, Any]) -> Markup:
-    """The element with what the browser draws: JSON, and compressed when that is long."""
+    """Return the element with the data that the browser draws: JSON, compressed if it is long."""
     from jinja2.utils import htmlsafe_json_dumps
     from markupsafe import Markup
 
@@ -97,8 +101,9 @@ def _chart_data(data: Mapping[str, Any]) -> Markup:
 
 @cache
 def _environment(package: str) -> jinja2.Environment:
-    """The user's words are escaped; a name that is missing is an error. Kept, since it takes longer
-    to compile the templates than to fill them in."""
+    """Return the template environment of a package. It escapes the user's words, and a name that a
+    template lacks is an error. It is cached, because compiling the templates takes longer than
+    filling them in."""
     import jinja2
 
     found = jinja2.Environment(
@@ -119,14 +124,16 @@ def _environment(package: str) -> jinja2.Environment:
 
 
 def _words(text: str) -> Markup:
-    """A sentence that a terminal may print as well: what stands between back-ticks is code."""
+    """Convert a sentence that a terminal prints as well to HTML: text between back-ticks becomes
+    code."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _link(path: object) -> str:
-    """`./` and quoting keep a link relative whatever a record says (`javascript:...`)."""
+    """Return a relative link to a path. `./` and quoting keep it relative, also if a record has a
+    path like `javascript:...`."""
     return f"./{quote(os.fsencode(str(path)))}"
 
 
@@ -144,7 +151,8 @@ def _plotly() -> str:
 
 @cache
 def _packed_plotly() -> str:
-    """Compressed: the browser unpacks it, and a page is 2 MB instead of 5 MB."""
+    """Return the plotly library compressed, which the browser unpacks: a page has 2 MB instead of
+    5 MB."""
     return _packed(_plotly().encode())
 
 

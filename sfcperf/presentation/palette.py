@@ -15,14 +15,14 @@ Dashes = str | tuple[int, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Style:
-    """Looks of one series."""
+    """How one series looks."""
 
     colour: str
-    """On a light ground; contrast to white at least 3:1 (WCAG 2.2, 1.4.11)."""
+    """Colour on a light ground; its contrast to white is at least 3:1 (WCAG 2.2, 1.4.11)."""
     dark: str
-    """The same hue on a dark ground, at least 3:1 as well."""
+    """The same hue on a dark ground, with a contrast of at least 3:1 as well."""
     marker: str
-    """matplotlib's name."""
+    """matplotlib's name of the marker."""
     symbol: str
     """plotly's name of the same marker."""
     line: Dashes
@@ -33,7 +33,7 @@ class Style:
     """matplotlib's hatch for bars; plotly knows the same patterns."""
 
     def plotly(self) -> dict[str, str]:
-        """What templates/page.js draws with."""
+        """Return the attributes that templates/page.js draws with."""
         names = ("colour", "dark", "symbol", "dash", "hatch")
         return {name: getattr(self, name) for name in names}
 
@@ -50,8 +50,9 @@ _STYLES = (
 
 
 def style(index: int) -> Style:
-    """Style of the series with this index; after the last colour they repeat, with the marker,
-    dashes and hatch of another, so that the first 49 all differ."""
+    """Return the style of the series with this index. After the last colour the colours repeat,
+    each with the marker, dashes and hatch of another one, so that the first 49 styles all
+    differ."""
     turn, colour = divmod(index, len(_STYLES))
     if not turn:
         return _STYLES[colour]

@@ -1,4 +1,4 @@
-"""Searches for the throughput, as the report and figures show them."""
+"""Searches for the throughput, prepared for reports and figures."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ PERCENTILES: Mapping[str, str] = {
 LOSS_LABEL = units.axis_label("Loss ratio", "%")
 LATENCY_LABEL = units.axis_label("One-way latency", "µs")
 _NEAR = 1.25
-"""Loads up to so many times the highest bound, and down to the lowest one by as much, are drawn."""
+"""Loads are drawn up to the highest bound times this, and down to the lowest bound over this."""
 
 
 def packets_unit(scale: units.Scale) -> str:
-    """`kpackets/s`."""
+    """Return the unit of a scale of loads with the word packets: `kpackets/s` for `k/s`."""
     return scale.unit.replace("/s", "packets/s")
 
 
 def load_label(scale: units.Scale) -> str:
-    """Label of the axis of loads."""
+    """Return the label of the axis of loads."""
     return units.axis_label("Load", packets_unit(scale))
 
 
@@ -44,21 +44,22 @@ class SearchGroup:
     label: str
     scenario: Levels
     found: tuple[tuple[TrialRecord, Search], ...]
-    """In order of the trials."""
+    """Each search with its trial, in the order of trials."""
 
     @property
     def bounds(self) -> list[float]:
-        """Bounds of all goals, packets per second."""
+        """Lower and upper bounds of all goals, in packets per second, as far as they were found."""
         goals = [goal for _, search in self.found for goal in search.goals]
         return [rate for goal in goals for rate in (goal.lower_pps, goal.upper_pps) if rate]
 
     @property
     def highest_pps(self) -> float:
-        """The highest load that was offered."""
+        """Highest load that the searches offered, in packets per second; 0 without one."""
         return max((o.rate_pps for _, o in self.loads("search")), default=0.0)
 
     def loads(self, purpose: str) -> list[tuple[TrialRecord, OfferedLoad]]:
-        """Loads that were offered for `search` or for `latency`."""
+        """List the loads that were offered for a purpose, `search` or `latency`, each with its
+        trial."""
         return [
             (record, load)
             for record, search in self.found
@@ -67,7 +68,8 @@ class SearchGroup:
         ]
 
     def loads_near(self) -> list[tuple[TrialRecord, OfferedLoad]]:
-        """Those of the search that are near the bounds; all where there are none."""
+        """List the loads of the searches that are near the bounds, each with its trial; all loads
+        if no bound was found."""
         bounds = self.bounds
         offered = self.loads("search")
         if not bounds:
@@ -76,7 +78,7 @@ class SearchGroup:
         return [(record, load) for record, load in offered if low <= load.rate_pps <= high]
 
     def goals(self) -> Iterator[tuple[str, list[GoalResult]]]:
-        """Results of each goal, by its name."""
+        """Yield the name of each goal with its results in all searches."""
         found = sorted((goal for _, search in self.found for goal in search.goals), key=_name)
         for name, group in groupby(found, key=_name):
             yield name, list(group)
@@ -87,7 +89,7 @@ def _name(goal: GoalResult) -> str:
 
 
 def typical_lower_pps(goals: Sequence[GoalResult]) -> float | None:
-    """Median of the lower bounds; None without one."""
+    """Return the median of the goals' lower bounds; None if none was found."""
     lower = [goal.lower_pps for goal in goals if goal.lower_pps is not None]
     return median(lower) if lower else None
 
@@ -95,8 +97,8 @@ def typical_lower_pps(goals: Sequence[GoalResult]) -> float | None:
 def search_groups(
     store: RunStore, trials: Sequence[TrialRecord]
 ) -> tuple[list[SearchGroup], list[tuple[str, str]]]:
-    """Searches of a run by scenario and probe, and the trials whose search cannot be read, each
-    with the reason."""
+    """Group the searches of a run by scenario and probe. Returns also the trials whose search
+    cannot be read, each with the reason."""
     found: dict[tuple[str, str], list[tuple[TrialRecord, Search]]] = {}
     unreadable = []
     for record in trials:

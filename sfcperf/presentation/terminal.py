@@ -34,9 +34,10 @@ def scenario_table(
     cells: Callable[[Row], Iterable[Text]],
     **options: Any,
 ) -> Table:
-    """A row per scenario, probe and metric: the levels, then `columns` (header -> options of
-    rich's add_column), of which the first is the metric and the others hold the `cells` of the
-    row. `options` are rich's for the table."""
+    """Make a table with a line for each row, which is about a scenario, a probe and a metric. It
+    has a column for each factor, then `columns` (header -> options of rich's add_column): the first
+    of these is the metric, the others hold the `cells` of the row. `options` are rich's for the
+    table."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -45,7 +46,7 @@ def scenario_table(
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, **options
     )
-    # Factor names and labels are the user's words: Text, so that `[red]` is shown, not obeyed.
+    # Factor names and labels are the user's words. Text makes rich show `[red]` and not obey it.
     for name in factors:
         table.add_column(Text(name.replace("_", " ")), overflow="fold")
     for header, of_column in columns.items():

@@ -1,4 +1,4 @@
-"""RemainingTime: how long a run still takes, and how far off the plan's estimate was so far."""
+"""How long a run still takes, and how far off the plan's estimate has been so far."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from sfcperf.workflow.model import Workflow
 from sfcperf.workflow.plan import deploy_s, trial_groups, trial_s
 
 _FEWEST = 3
-"""Trials whose scatter says something."""
+"""Fewest trials whose scatter says something."""
 _CLOSE = 0.1
-"""Relative error of an estimate below which it is not worth a word."""
+"""Relative error of the plan below which it is not worth a word."""
 _Z95 = 1.96
+"""Quantile of the normal distribution for a two-sided interval of 95 %."""
 _ROUNDING_S = 1e-3
-"""Below it, what is left of a sum of durations is nothing."""
+"""Seconds below which the rest of a sum of durations is a rounding error, and counts as 0."""
 
 
 class RemainingTime:
-    """The plan's estimate, times the ratio by which trials took longer until now.
+    """Estimates how long a run still takes: the planned time of the trials to come, times the ratio
+    by which trials have taken longer than planned until now.
 
-    All durations are seconds. A trial took what passed since the one before it ended, so that
+    All durations are seconds. A trial's duration is the time since the one before it ended, so that
     deployments, retries and pauses of the noise gate count.
     """
 
@@ -35,16 +37,16 @@ class RemainingTime:
         self._ended_at = clock()
         self._left_s = 0.0
         self._trials: list[tuple[float, float]] = []
-        """Of each that ended, in order: as planned, and as it was."""
+        """Planned and actual duration of each trial that ended, in order."""
 
     def add(self, planned_s: float) -> None:
-        """Further trials of so long are to be run."""
+        """Add trials to be run, which together take `planned_s`."""
         if not self._trials:
             self._ended_at = self._clock()
         self._left_s += planned_s
 
     def trial_ended(self, planned_s: float) -> None:
-        """A trial ended that was planned to take so long."""
+        """Note that a trial has ended that was planned to take `planned_s`."""
         now = self._clock()
         self._trials.append((planned_s, now - self._ended_at))
         self._left_s -= planned_s
@@ -54,31 +56,33 @@ class RemainingTime:
 
     @property
     def took_s(self) -> float:
-        """Of the trials that are over."""
+        """Time that the trials that are over took."""
         return sum(took for _, took in self._trials)
 
     @property
     def planned_s(self) -> float:
-        """What was planned for them."""
+        """Time that was planned for the trials that are over."""
         return sum(planned for planned, _ in self._trials)
 
     @property
     def ratio(self) -> float:
-        """Time of the trials over what was planned for them; 1 before the first one."""
+        """Time that trials took over the time that was planned for them; 1 before the first one
+        has ended."""
         return self.took_s / self.planned_s if self.planned_s else 1.0
 
     @property
     def left_s(self) -> float:
-        """Of the trials that are not over."""
+        """Time that the trials that are not over still take, without what the current one has
+        taken already."""
         return max(0.0, self.ratio * self._left_s - (self._clock() - self._ended_at))
 
     @property
     def relative_error(self) -> float | None:
-        """Half-width of the 95 % interval of the time left over that time; None when too few trials
-        are over.
+        """Half-width of the 95 % interval of the time left, over that time; None if too few trials
+        are over, or none is left.
 
-        That of the ratio estimator of a total (Cochran, Sampling Techniques, 1977, section 6.4):
-        trials scatter about the ratio, those to come as those that are over.
+        It is that of the ratio estimator of a total (Cochran, Sampling Techniques, 1977, section
+        6.4), which assumes that trials to come scatter about the ratio as those that are over.
         """
         number, ratio = len(self._trials), self.ratio
         if number < _FEWEST or not self._left_s or not ratio:
@@ -107,10 +111,11 @@ class RemainingTime:
 
 
 def time_left_of(live: LiveRun, workflow: Workflow) -> RemainingTime | None:
-    """Of a run that another process executes, by its records since the last session began. None
-    without trials to come, and for a run that nobody executes.
+    """Estimate the time left of a run that another process executes, from its records since its
+    last session began. None without trials to come, and for a run that nobody executes.
 
-    A round that sequential stopping adds is known from its first record on, reruns are not.
+    Rounds that sequential stopping adds count from their first record on. Reruns to come do not
+    count, because nothing tells of them.
     """
     ended = sorted(
         (r for r in [*live.warmups, *live.trials] if _s(r.ended_at) > live.began.timestamp()),
@@ -132,8 +137,8 @@ def time_left_of(live: LiveRun, workflow: Workflow) -> RemainingTime | None:
 
 
 def _planned_s(ended: Sequence[TrialRecord], workflow: Workflow) -> list[float]:
-    """Of each trial, the first of a deployment with it; that of the first trial of all was over
-    when the trial started."""
+    """Return the planned duration of each trial. The first trial of a deployment includes the
+    deployment, except the first trial of all: time is counted from its start."""
     of_trial = {
         (group.scenario.id, trial.probe.label): trial_s(trial)
         for group in trial_groups(workflow, 1)
@@ -148,12 +153,13 @@ def _planned_s(ended: Sequence[TrialRecord], workflow: Workflow) -> list[float]:
 
 
 def _group(record: TrialRecord) -> tuple[str, str]:
-    """`r001` or `w001` or, of a rerun, `r001.2`, and the scenario."""
+    """Return what trials of one deployment share: the round in their ids (`r001`, `w001`, or
+    `r001.2` for a rerun), and the scenario."""
     return record.trial_id.partition("-")[0], record.scenario_id
 
 
 def _to_come_s(live: LiveRun, workflow: Workflow, ended: Sequence[TrialRecord]) -> Iterator[float]:
-    """Of each trial group that is not over."""
+    """Yield the planned duration of what is left of each trial group that is not over."""
     recorded = {record.trial_id for record in [*ended, *live.trials]}
     last = max([workflow.design.rounds, *(record.round for record in live.trials)])
     warmups = range(1, workflow.design.warmup_rounds + 1)

@@ -20,11 +20,14 @@ _RATE_UNITS = {"bit/s", "B/s", "byte/s"}
 _UNIT_SUFFIXES = ("_per_s", "_us", "_ms", "_ns", "_s", "_bps", "_bytes", "_ratio")
 
 _DIGITS_WITHOUT_INTERVAL = 4
+"""Significant digits of a number whose uncertainty is not known."""
 _MOST_DIGITS = 6
 _LEAST_PLAIN, _MOST_PLAIN = -9, 15
-_MOST_COUNT = 1e15
-_NEAR_LARGEST = 1e307
 """Powers of ten beyond which a number is shown as 1.23e-200."""
+_MOST_COUNT = 1e15
+"""Counts below this are shown with all digits."""
+_NEAR_LARGEST = 1e307
+"""Magnitude from which on a number is not rounded, because round() would overflow."""
 
 
 @dataclass(frozen=True)
@@ -39,27 +42,29 @@ class Scale:
     """Empty for a pure number."""
 
     def number(self, value: float | None, half_width: float | None = None) -> str:
-        """As `number`, without the unit."""
+        """Format a value on this scale like the function `number`, without the unit."""
         return number(self._scaled(value), self._scaled(half_width))
 
     def estimate(self, mean: float | None, half_width: float | None) -> str:
-        """As `estimate`, without the unit."""
+        """Format a mean with its half-width on this scale like the function `estimate`, without the
+        unit."""
         return estimate(self._scaled(mean), self._scaled(half_width))
 
     def interval(self, low: float | None, high: float | None) -> str:
-        """`[low, high]`, to the place that its half-width justifies; `–` without an interval."""
+        """Format an interval as `[low, high]`, to the decimal place that its half-width justifies;
+        `–` without an interval."""
         half = half_width(low, high)
         if half is None:
             return "–"
         return f"[{self.number(low, half)}, {self.number(high, half)}]"
 
     def with_unit(self, text: str) -> str:
-        """`text unit`."""
+        """Append the unit to a text; a pure number has none."""
         return f"{text} {self.unit}" if self.unit else text
 
     def quantity(self, value: float | None) -> str:
-        """A number with its unit; `–` for None. Of a pure number that is whole (a count), all
-        digits."""
+        """Format a number with its unit; `–` for None. A pure number that is whole is a count, and
+        is shown with all digits."""
         if value is None:
             return "–"
         is_count = self == Scale(1.0, "") and value % 1 == 0 and abs(value) < _MOST_COUNT
@@ -70,7 +75,7 @@ class Scale:
 
 
 def scale_for(values: Iterable[float], unit: str, metric: str = "") -> Scale:
-    """The scale at which the largest of `values` (in `unit`) reads between 1 and 1000.
+    """Choose the scale at which the largest of `values` (in `unit`) reads between 1 and 1000.
 
     A ratio (unit `1`, metric `..._ratio`) becomes percent; a unit that is not known stays as it is.
     """
@@ -96,7 +101,8 @@ def scale_for(values: Iterable[float], unit: str, metric: str = "") -> Scale:
 
 
 def scaled_unit(factor: float, unit: str, metric: str = "") -> str:
-    """Unit of values in `unit` that were multiplied by `factor`: `ms` for 0.001 and `us`."""
+    """Return the unit of values in `unit` that were multiplied by `factor`: `ms` for 0.001 and
+    `us`. A factor that belongs to no unit is named in the text."""
     known = (scale_for([10.0**power], unit, metric) for power in range(-12, 16))
     for scale in known:
         if math.isclose(scale.factor, factor):
@@ -105,13 +111,15 @@ def scaled_unit(factor: float, unit: str, metric: str = "") -> str:
 
 
 def axis_label(title: str, unit: str) -> str:
-    """`rtt (µs)`; `(1)` for a pure number. The same in reports and in figures for papers."""
+    """Return the label of an axis, for reports and for figures in papers: `rtt (µs)`; a pure number
+    has the unit `1`."""
     return f"{title} ({unit or '1'})"
 
 
 def entry_text(value: object, key: str = "") -> str:
-    """A value of a document as people read it: fractions to five digits, and sizes (`key` ends
-    in `_bytes`) in a unit in which they read below 1024. Other values as they are."""
+    """Format a value of a document for people: fractions have five digits, truth values become yes
+    or no, and sizes (`key` ends in `_bytes`) get a unit in which they read below 1024. Other values
+    stay as they are."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -122,7 +130,8 @@ def entry_text(value: object, key: str = "") -> str:
 
 
 def metric_title(metric: str) -> str:
-    """A metric's name for people, without the unit that its values may no longer have."""
+    """Return a metric's name for people, without the unit at its end: values may be shown in
+    another one."""
     for suffix in _UNIT_SUFFIXES:
         if metric.endswith(suffix) and metric != suffix:
             metric = metric.removesuffix(suffix)
@@ -131,12 +140,13 @@ def metric_title(metric: str) -> str:
 
 
 def half_width(low: float | None, high: float | None) -> float | None:
-    """Of an interval; None without one."""
+    """Return half the width of an interval; None without one."""
     return None if low is None or high is None else (high - low) / 2
 
 
 def number(value: float | None, half_width: float | None = None) -> str:
-    """A value to the decimal place that its half-width (same unit) justifies; `–` for None."""
+    """Format a value to the decimal place that its half-width (in the same unit) justifies, with
+    four digits without a half-width; `–` for None."""
     if value is None or not math.isfinite(value):
         return "–"
     if not value and not half_width:
@@ -145,7 +155,8 @@ def number(value: float | None, half_width: float | None = None) -> str:
 
 
 def estimate(mean: float | None, half_width: float | None) -> str:
-    """`mean ± half-width`, both to the same decimal place; the mean alone without a half-width."""
+    """Format `mean ± half-width`, both to the same decimal place; the mean alone without a
+    half-width."""
     if mean is None or half_width is None or not math.isfinite(mean + half_width):
         return number(mean)
     if not mean and not half_width:
@@ -155,17 +166,19 @@ def estimate(mean: float | None, half_width: float | None) -> str:
 
 
 def _step(magnitude: float, steps: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    """The largest step that is not above the magnitude; the smallest when all are."""
+    """Return the largest step (size, name of the unit) that is not above the magnitude; the
+    smallest step if all are."""
     chosen = steps[0]
     for step in steps:
-        # 0.9995 would be printed as 1000 of the unit below with three digits.
+        # From 0.9995 of a unit on, rounding would print 1000 of the unit below.
         if magnitude >= step[0] * 0.9995:
             chosen = step
     return chosen
 
 
 def _decimals(value: float, half_width: float | None) -> int:
-    """Decimal places to show; negative rounds before the decimal point."""
+    """Return the number of decimal places to show. It is negative to round before the decimal
+    point."""
     magnitude = _exponent(value)
     if not half_width or not math.isfinite(half_width):
         return _DIGITS_WITHOUT_INTERVAL - 1 - magnitude
@@ -178,7 +191,9 @@ def _exponent(value: float) -> int:
 
 
 def _fixed(value: float, decimals: int) -> str:
-    # Near the largest number, round() would leave the range.
+    """Format a value with a number of decimal places (negative: rounded before the point), in
+    plain notation where that is readable, else as 1.23e-200."""
+    # Near the largest float, round() would overflow.
     rounded = value if abs(value) > _NEAR_LARGEST else round(value, decimals)
     magnitude = _exponent(rounded)
     if not rounded and decimals > -_LEAST_PLAIN:

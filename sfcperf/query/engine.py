@@ -1,7 +1,7 @@
 """SQL over run folders, by DuckDB, which can read only these runs and write nothing.
 
-The type of a statement does not show whether it only reads (DuckDB's `with` and `explain analyze`
-may contain others). The files are safe because DuckDB opens none of them.
+The type of a statement does not show whether it only reads: DuckDB's `with` and `explain analyze`
+may contain statements that write. The files are safe because DuckDB itself opens none of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ VIEWS: Mapping[str, str] = {
     "warmup": "warm-up trials, which are not analysed",
     "gate": "readings of the noise gate, and the trials that it marked",
 }
-"""Name -> content."""
+"""Name of a view -> what it contains."""
 
 BATCH_ROWS = 10_000
 _SQL = {"string": "varchar", "int64": "bigint", "float64": "double"}
@@ -57,17 +57,17 @@ class View:
     about: str
     rows: int
     columns: Mapping[str, str]
-    """Name -> SQL type."""
+    """Name of a column -> its SQL type."""
 
 
 class RunDatabase:
-    """Run folders as the views of `VIEWS`."""
+    """Answers queries over run folders, whose records are the views of `VIEWS`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
     def views(self) -> list[View]:
-        """The views in the order of `VIEWS`."""
+        """Describe the views, in the order of `VIEWS`."""
         return [
             View(
                 name,
@@ -80,7 +80,7 @@ class RunDatabase:
 
     @contextmanager
     def ask(self, sql: str) -> Iterator[pyarrow.RecordBatchReader]:
-        """The rows of one query, in batches that are read on demand.
+        """Give the rows of one query, in batches that are read on demand.
 
         Raises InputError, also while the rows are read, for SQL that is wrong, is not a single
         query, or reads anything but the runs.
@@ -108,9 +108,8 @@ class RunDatabase:
 
 @contextmanager
 def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
-    """The runs as a database in memory; telemetry and flows stay in their files, and are read on
-    demand.
-    Raises InputError if a run is damaged or given twice."""
+    """Open the runs as a database in memory. Telemetry, flows and joined rows stay in their files,
+    and are read on demand. Raises InputError if a run is damaged or given twice."""
     import duckdb
 
     runs = [read_run(store) for store in stores]
@@ -126,7 +125,7 @@ def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
             config={
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
-                # For what does not fit into memory, e.g. a sort of all telemetry.
+                # DuckDB puts here what does not fit into memory, e.g. a sort of all telemetry.
                 "temp_directory": spill,
             }
         )
@@ -143,7 +142,7 @@ def opened(stores: Sequence[RunStore]) -> Iterator[RunDatabase]:
 
 
 def _parquet_views(connection: Any, stores: Sequence[RunStore]) -> None:
-    """Views `telemetry`, `flows` and `joined`."""
+    """Create the views `telemetry`, `flows` and `joined`, whose rows stay in Parquet files."""
     from sfcperf.analysis.telemetry import JOINED_COLUMNS
 
     kinds = {
@@ -168,10 +167,11 @@ def _create_view(
     files: Sequence[tuple[str, Path]],
     extra: str = "",
 ) -> None:
-    """A view of files, with `run_id` and the levels of the factors; without files it is empty.
+    """Create a view of files, with `run_id` and the levels of the factors; without files it is
+    empty.
 
-    pyarrow reads the files. DuckDB would have to be allowed to open them by name, and what it may
-    open it may also overwrite: `explain analyze copy ...` and `with a as (copy ...) select ...` do.
+    pyarrow reads the files. DuckDB would need permission to open them by name, and with that a
+    query could also overwrite them, by `explain analyze copy ...` or `with a as (copy ...) ...`.
     """
     listed = ", ".join(columns)
     typed = ", ".join(f"null::{kind} as {column}" for column, kind in columns.items())
@@ -187,7 +187,8 @@ def _create_view(
 
 
 def _close_in(connection: Any) -> None:
-    """From now on no file, no network, no variable of this program, and no way back."""
+    """Forbid DuckDB, from now on, to open files, to use the network and to see variables of this
+    program. The lock makes that irreversible for the connection."""
     connection.execute("set python_enable_replacements = false")
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
@@ -198,5 +199,5 @@ def _quoted(text: str) -> str:
 
 
 def _text(error: Exception) -> str:
-    """Without the name of the error's class, which DuckDB puts before some."""
+    """Return DuckDB's message."""
     return str(error).strip()

@@ -1,4 +1,4 @@
-"""Rows of a query as a table, CSV, JSON or Parquet, a batch at a time."""
+"""Writes the rows of a query as a table, CSV, JSON or Parquet, a batch at a time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 
 def write_text(rows: pyarrow.RecordBatchReader, format: str, out: TextIO) -> None:
-    """As a `table` for people, `csv` with a header, or a `json` array of objects."""
+    """Write rows as text. `format`: `table` for people, `csv` with a header, or `json`, which is an
+    array of objects."""
     _WRITERS[format](rows, out)
 
 
 def write_parquet(rows: pyarrow.RecordBatchReader, path: Path) -> None:
-    """With the columns' own types."""
+    """Write rows into a Parquet file, in which columns keep their types."""
     import pyarrow.parquet
 
     with arrow_output(path) as file, pyarrow.parquet.ParquetWriter(file, rows.schema) as writer:
@@ -50,11 +51,12 @@ def _write_json(rows: pyarrow.RecordBatchReader, out: TextIO) -> None:
 
 
 def _write_table(rows: pyarrow.RecordBatchReader, out: TextIO) -> None:
-    """Columns as wide as the rows of the first batch need; later rows may be wider."""
+    """Write a table. Columns are as wide as the rows of the first batch need, because only one
+    batch is in memory; cells of later rows may be wider."""
     import pyarrow
 
     if rows.schema.names == ["explain_key", "explain_value"]:
-        # A drawing over several lines.
+        # The answer to EXPLAIN is a drawing over several lines, which no table could hold.
         out.writelines(f"{value}\n" for batch in rows for _, value in _rows(batch))
         return
     numeric = [
@@ -87,11 +89,11 @@ _WRITERS: Mapping[str, Callable[[Any, TextIO], None]] = {
 
 
 def _rows(batch: pyarrow.RecordBatch) -> Iterable[tuple[Any, ...]]:
-    # By place, not by name: two columns of a query may have the same name.
+    # Columns are taken by place, because two columns of a query may have the same name.
     try:
         columns = [column.to_pylist() for column in batch.columns]
     except (OverflowError, ValueError) as error:
-        # DuckDB's infinity, and its years up to 5,881,580.
+        # DuckDB has infinite dates and years up to 5,881,580, which Python has not.
         raise InputError(
             "a date or time of the answer is beyond the years 1 to 9999",
             where="SQL",
@@ -109,16 +111,19 @@ def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) 
 
 
 def _table_cell(value: Any) -> str:
+    """Return a value as a cell for people: floats have six digits, null is empty."""
     if value is None:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}"
-    # One row, one line; and nothing that a terminal would obey.
+    # A row stays on one line, and a terminal gets no control characters that it would obey.
     text = _csv_cell(value)
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
 
 
 def _csv_cell(value: Any) -> Any:
+    """Return a value as CSV has it: lists and objects as JSON, moments in ISO 8601, bytes as
+    hexadecimal digits."""
     if isinstance(value, Mapping | list | tuple):
         return json.dumps(_json_value(value), ensure_ascii=False)
     if isinstance(value, bool):
@@ -129,7 +134,7 @@ def _csv_cell(value: Any) -> Any:
 
 
 def _json_value(value: Any) -> Any:
-    """What JSON can say: NaN and infinities are null."""
+    """Convert a value to one that JSON has: NaN and infinities become null."""
     if isinstance(value, bool):
         return value
     if isinstance(value, float):

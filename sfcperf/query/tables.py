@@ -1,4 +1,4 @@
-"""The documents of run folders as tables for SQL, with a type for each column whatever is there."""
+"""The documents of run folders as tables for SQL. A column has its type also without values."""
 
 from __future__ import annotations
 
@@ -25,22 +25,25 @@ Row = Mapping[str, Any]
 
 _TIMES = ("started_at", "ended_at")
 _KINDS = {"str": "string", "TrialStatus": "string", "int": "int64", "bool": "bool_"}
-"""Annotation of a record's field -> Arrow type; floats are `float64`, all else is JSON text."""
+"""Annotation of a record's field -> Arrow type. Floats are `float64`; any other type becomes JSON
+text."""
 
 _OF_TRIAL = ("scenario_id", "trial_id", "round", "probe", "label", "status")
-"""Columns of a sample that are its trial's."""
+"""Columns that rows about a trial, such as samples, have of it."""
 _ESTIMATE = {
     "estimate": "float64",
     "estimate_low": "float64",
     "estimate_high": "float64",
     "estimate_withheld": "string",
 }
-"""Of a summary: its declared centre (`centre`), the interval of that, and why there is none."""
+"""Columns of a summary: its declared centre (which `centre` names), the ends of its interval, and
+why there is none."""
 _WITH_FACTORS = ("trials", "warmup", "samples", "failed_attempts", "summaries", "scenarios")
 
 
 def read_run(store: RunStore) -> dict[str, list[Row]]:
-    """Name of a table -> its rows of a run. Raises InputError when the run folder is damaged."""
+    """Read a run: name of a table -> the rows that the run has in it. Raises InputError if the run
+    folder is damaged."""
     manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
     scenarios = {entry["id"]: entry["levels"] for entry in manifest["scenarios"]}
     scenarios |= {record.scenario_id: record.scenario for record in trials}
@@ -65,7 +68,7 @@ def read_run(store: RunStore) -> dict[str, list[Row]]:
 
 
 def tables(runs: Sequence[Mapping[str, list[Row]]]) -> dict[str, pyarrow.Table]:
-    """Name -> table, of all runs together; `run_id` is the first column of each.
+    """Make the tables of all runs together, by name; `run_id` is the first column of each.
 
     A level of a factor has the type that fits it in all runs; a run without that factor has null.
     Raises InputError if factors of different runs have one name in SQL.
@@ -87,7 +90,8 @@ def tables(runs: Sequence[Mapping[str, list[Row]]]) -> dict[str, pyarrow.Table]:
 
 
 def _columns() -> dict[str, dict[str, str]]:
-    """Name of a table -> its columns, without `run_id` and the levels of factors."""
+    """Map the name of each table to its columns and their types, without `run_id` and the levels of
+    factors."""
     trials = _record_columns(TrialRecord)
     del trials["samples"]
     attempts = {name: trials[name] for name in _OF_TRIAL} | _record_columns(FailedAttempt)
@@ -124,13 +128,15 @@ def _columns() -> dict[str, dict[str, str]]:
 
 
 def _summary(row: Summary) -> Row:
-    """With the centre that the workflow declares, for those who must not choose between columns."""
+    """Return the row of a summary, with the centre that the workflow declares in columns of its
+    own: queries need not choose between the columns of mean and median."""
     found = row.estimate()
     values = (found.value, found.low, found.high, found.withheld)
     return {**vars(row), **dict(zip(_ESTIMATE, values, strict=True))}
 
 
 def _run(store: RunStore, manifest: Mapping[str, Any]) -> Row:
+    """Return the row of a run; the column `manifest` has all of run.json as JSON text."""
     design = manifest["design"]
     return {
         **manifest,
@@ -146,11 +152,13 @@ def _samples(trial: TrialRecord) -> Iterator[Row]:
 
 
 def _common(trial: TrialRecord) -> dict[str, Any]:
-    """What rows about a trial have of it."""
+    """Return the columns that rows about a trial have of it, and its scenario."""
     return {name: getattr(trial, name) for name in (*_OF_TRIAL, "scenario")}
 
 
 def _record_columns(record: type[Any]) -> dict[str, str]:
+    """Derive the columns of a table from a record class: name of a field -> Arrow type, by its
+    annotation; `time` for moments."""
     columns = {}
     for field in fields(record):
         annotation = str(field.type).removesuffix(" | None")
@@ -162,6 +170,7 @@ def _record_columns(record: type[Any]) -> dict[str, str]:
 def _table(
     columns: Mapping[str, str], rows: Sequence[Row], factors: Sequence[str]
 ) -> pyarrow.Table:
+    """Make a table of rows, with the levels of `factors` in further columns."""
     import pyarrow
 
     arrays = {name: _array(name, kind, rows) for name, kind in columns.items()}
@@ -185,7 +194,7 @@ def _plain(value: Any) -> Any:
 
 
 def _time(text: Any) -> datetime | None:
-    """UTC, without a zone: SQL compares it with plain literals."""
+    """Convert a moment to UTC without a zone, because SQL compares that with plain literals."""
     if text is None:
         return None
     try:

@@ -1,8 +1,8 @@
 """The analysis `attribution`: attribution.json.
 
-The trial is the unit of replication: samples within a trial are averaged first, intervals are over
-the means of trials. The residual is taken per trial (end-to-end minus the sum of the VNFs), so that
-variation that both share does not widen it.
+The trial is the unit of replication: samples within a trial are averaged first, and intervals are
+over the means of trials. The residual (end-to-end time minus the sum of the VNFs) is computed per
+trial, so that its interval is not widened by variation that both terms share.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ _FROM_PROBE = f"{RTT} of the probe"
 
 @dataclass(frozen=True)
 class FunctionShare:
-    """Time of one VNF."""
+    """Mean processing time of one VNF in a scenario, along one path."""
 
     name: str
     type: str
-    """Empty if the run folder does not say it."""
+    """Type of the VNF; empty if the run folder does not say it."""
     seen: bool
-    """Whether pptmon can observe it; if not, its time is in the residual."""
+    """Whether pptmon can observe the VNF. If not, its time is in the residual, or with the monitor
+    sff in the part that is the VNF with its links."""
     time: DescribedEstimate | None
     """None for a VNF without samples."""
     captured: Estimate | None
     """Mean time of all packets by captures; None without the monitor `transit-time`."""
     difference: Estimate | None
-    """Reported minus captured, per trial."""
+    """Time by pptmon minus time by captures, in trials that have both; None without such trials."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +61,20 @@ class PathAttribution:
     label: str
     path: str
     functions: tuple[FunctionShare, ...]
-    """In chaining order."""
+    """VNFs in chaining order."""
     ranking: Ranking | None
-    """Of the VNFs with samples; None if no trial has samples of all of them."""
+    """Order of the VNFs with samples; None if no trial has samples of all of them."""
     sum: Estimate | None
-    """Of the VNFs that are seen; None if no trial has samples of all of them."""
+    """Sum of the times of all VNFs that pptmon sees; None if no trial has samples of all of
+    them."""
     end_to_end: DescribedEstimate | None
+    """None if no trial measured it."""
     end_to_end_source: str
-    """How it was measured; empty without it."""
+    """How the end-to-end time was measured; empty if it was not."""
     parts: tuple[PathPart, ...]
-    """Of the end-to-end time, besides the VNFs; empty without the monitor sff."""
+    """Parts of the end-to-end time besides the VNFs; empty without the monitor sff."""
     residual: Estimate | None
-    """End-to-end minus sum and other parts."""
+    """End-to-end time minus the sum and the other parts; None if no trial has all of them."""
     remarks: tuple[str, ...]
 
 
@@ -88,7 +91,7 @@ class AttributionAnalysis(Analysis):
     parameters: ClassVar[Mapping[str, Any]] = NO_PARAMETERS
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
-        """The document of attribution.json, which is written unless it has no paths."""
+        """Return the document of attribution.json, and write it unless it has no paths."""
         rules = rules_of(run)
         estimator = Estimator(rules)
         times = list(path_times(run))
@@ -107,7 +110,8 @@ class AttributionAnalysis(Analysis):
 def _attribution(
     times: PathTimes, chains: Mapping[str, Mapping[str, str]], estimator: Estimator
 ) -> PathAttribution:
-    """`chains`: scenario id -> VNFs in order, with their types."""
+    """Attribute the time of one scenario along one path. `chains`: scenario id -> VNF -> its type,
+    in chaining order."""
     record = times.trials[0].record
     functions = tuple(_functions(times, chains.get(record.scenario_id, {}), estimator))
     seen = [function.name for function in functions if function.seen]
@@ -124,7 +128,7 @@ def _attribution(
         [trial.end_to_end for trial in known if trial.end_to_end is not None],
         [value for trial in known for value in trial.end_to_end_samples],
     )
-    # The first VNF stands for all: their trials are the same.
+    # Why means have no interval is asked for the first VNF only: the others have the same trials.
     first = [t.functions[seen[0]] for t in times.trials if seen and seen[0] in t.functions]
     withheld = estimator.why_bare(first) if first else ""
     crossed = any(trial.crossing is not None for trial in times.trials)
@@ -146,6 +150,7 @@ def _attribution(
 
 
 def _parts(times: PathTimes, estimator: Estimator) -> Iterator[PathPart]:
+    """Estimate each part that is not a VNF, over the trials that have it."""
     for name in dict.fromkeys(name for trial in times.trials for name in trial.parts):
         values = [trial.parts[name] for trial in times.trials if name in trial.parts]
         if (time := estimator.described(values, [])) is not None:
@@ -155,6 +160,7 @@ def _parts(times: PathTimes, estimator: Estimator) -> Iterator[PathPart]:
 def _functions(
     times: PathTimes, chain: Mapping[str, str], estimator: Estimator
 ) -> Iterator[FunctionShare]:
+    """Yield the VNFs of the chain in their order, then others that a monitor names."""
     observed = {name for trial in times.trials for name in trial.functions}
     unseen = {name for trial in times.trials for name in trial.unseen}
     for name in [*chain, *sorted((observed | unseen) - chain.keys())]:
@@ -178,7 +184,7 @@ def _functions(
 
 
 def _chains(run: RunStore) -> dict[str, dict[str, str]]:
-    """Scenario id -> VNF -> its type, in chaining order, from plan.json."""
+    """Map scenario id -> VNF -> its type, in chaining order, as plan.json has them."""
     return {
         scenario_id: {f["name"]: f["type"] for f in scenario["chain"]["functions"]}
         for scenario_id, scenario in run.resolved().items()

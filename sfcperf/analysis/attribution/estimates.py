@@ -12,33 +12,37 @@ from sfcperf.results.percentiles import percentiles
 
 @dataclass(frozen=True)
 class Estimate:
-    """Mean of the trials' means, in us."""
+    """Mean of the means of trials with its confidence interval, in us."""
 
     trials: int
     mean_us: float
     ci_low_us: float | None
-    """None where the mean has no interval (analysis.statistics.estimates)."""
+    """None, like `ci_high_us`, where the mean has no interval (analysis.statistics.estimates)."""
     ci_high_us: float | None
 
 
 @dataclass(frozen=True)
 class DescribedEstimate(Estimate):
-    """With a description of the samples of all trials, which are not independent."""
+    """An estimate, and what describes the samples of all trials together. Samples of one trial are
+    not independent, so their median and percentile have no interval."""
 
     samples: int
+    """Number of samples."""
     median_us: float | None
+    """None without samples."""
     p99_us: float | None
-    """None for fewer than 99 samples."""
+    """99th percentile; None for fewer than 99 samples."""
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """Makes estimates by the rules of one run: of means, because only means add up."""
+    """Estimates times over trials by the rules of one run. It always takes the mean, whichever
+    centre the run declares, because only means of parts add up to that of the whole."""
 
     rules: Rules
 
     def estimate(self, means: Sequence[float]) -> Estimate | None:
-        """From the means of trials; None without any."""
+        """Estimate a time from its means in the trials; None without trials."""
         if not means:
             return None
         found = estimate_of(means, self.rules, "mean").interval
@@ -46,13 +50,14 @@ class Estimator:
         return Estimate(len(means), fmean(means), low, high)
 
     def why_bare(self, means: Sequence[float]) -> str:
-        """Why these have no interval, as a clause; empty if they have one."""
+        """Say why the estimate from these means has no interval, as a clause; empty if it has."""
         return estimate_of(means, self.rules, "mean").withheld
 
     def described(
         self, means: Sequence[float], samples: Sequence[float]
     ) -> DescribedEstimate | None:
-        """The same with a description of the samples of all trials."""
+        """Estimate a time from its means in the trials, and describe `samples`, those of all
+        trials; None without trials."""
         found = self.estimate(means)
         if found is None:
             return None

@@ -28,7 +28,7 @@ SFFS = "SFFs"
 LINKS = "links"
 ENDPOINTS = "endpoints"
 WITH_LINKS = " and its links"
-"""Behind the name of a VNF whose own time is not known."""
+"""Suffix of a part's name: the part is a VNF whose own time is not known, with its links."""
 
 Values = Mapping[tuple[str, str], Sequence[float]]
 """(Source, metric) -> observations of one trial."""
@@ -42,18 +42,19 @@ class TrialTimes:
     functions: Mapping[str, float]
     """Mean processing time of each VNF that was in a sample."""
     samples: Mapping[str, Sequence[float]]
-    """The samples of these means; empty on the round trip, which adds two means."""
+    """VNF -> the samples behind `functions`; empty on the round trip, which adds two means."""
     end_to_end: float | None
-    """Mean; None if it was not measured."""
+    """Mean end-to-end time; None if it was not measured."""
     end_to_end_samples: Sequence[float]
+    """Empty where the monitor sff measured it, which reports means only."""
     captured: Mapping[str, float]
-    """Mean over all packets, by captures on both sides of a VNF."""
+    """VNF -> mean over all packets, by captures on both sides of it."""
     parts: Mapping[str, float]
-    """Other parts of the end-to-end time -> their means; empty without the monitor sff."""
+    """Parts of the end-to-end time besides the VNFs -> means; empty without the monitor sff."""
     crossing: float | None
     """From when the SFF first received packets until it had delivered them; None without sff."""
     counts: Mapping[str, int]
-    """Samples that do not cover the whole path, by reason; `samples`: all."""
+    """Number of samples that do not cover the whole path, by reason; `samples`: all samples."""
     unseen: frozenset[str] = field(default_factory=frozenset)
     """VNFs whose packets pass no tc hook."""
     sampled: bool = False
@@ -62,7 +63,7 @@ class TrialTimes:
     """Instance -> CPU cores that it used, mean over the trial; empty without the monitor cpu."""
 
     def explains(self, names: Iterable[str]) -> bool:
-        """Whether the time of each of these VNFs is known, its own or that with its links."""
+        """Whether the time of each of these VNFs is known, alone or together with its links."""
         return all(n in self.functions or f"{n}{WITH_LINKS}" in self.parts for n in names)
 
 
@@ -71,20 +72,21 @@ class PathTimes:
     """The trials of one probe in one scenario, along one path."""
 
     path: str
-    """`forward`, `reverse`, ROUND_TRIP."""
+    """`forward`, `reverse` or ROUND_TRIP."""
     trials: tuple[TrialTimes, ...]
     unobserved: tuple[str, ...] = ()
     """Ids of the valid trials in which no monitor observed a packet."""
 
 
 def path_times(run: RunStore) -> Iterator[PathTimes]:
-    """Per scenario and probe. Raises InputError if the run folder is damaged."""
+    """Yield the times of each scenario and probe: forward, reverse, and round trip where they were
+    measured. Raises InputError if the run folder is damaged."""
     observed = _observed(run)
     groups: defaultdict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for record in run.trials():
         if record.status == "valid":
             groups[record.scenario_id, record.label].append(record)
-    # Scenarios in the order of the plan; trials may have run in another.
+    # Sorted ids give scenarios in the order of the plan; trials may have run in another order.
     for _, records in sorted(groups.items()):
         known = [record for record in records if record.trial_id in observed]
         unobserved = tuple(r.trial_id for r in records if r.trial_id not in observed)
@@ -101,7 +103,7 @@ def path_times(run: RunStore) -> Iterator[PathTimes]:
 
 
 def _observed(run: RunStore) -> dict[str, Values]:
-    """Trial -> its observations, for trials that pptmon or sff monitored."""
+    """Map the id of each trial that pptmon or sff monitored to its observations."""
     if not run.telemetry_path.is_file():
         return {}
     counts = [f"pptmon_{way}{name}" for way in _PREFIXES.values() for name in _count_names()]
@@ -125,6 +127,8 @@ def _count_names() -> list[str]:
 
 
 def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
+    """Derive the times of a trial along one path. An end-to-end time by the SFF replaces that of
+    pptmon."""
     prefix = _PREFIXES[path]
 
     def of(metric: str) -> dict[str, Sequence[float]]:
@@ -142,7 +146,7 @@ def _trial(record: TrialRecord, values: Values, path: str) -> TrialTimes:
     crossed = None
     if crossing and own:
         parts = _parts(functions, own, away)
-        # It ends when the last lookup begins.
+        # SINCE_FIRST ends when the SFF begins its last lookup, that of the least service index.
         whole = crossed = sum(crossing.values()) + own[min(own, key=_si)]
         end_to_end = ()
     return TrialTimes(
@@ -166,15 +170,16 @@ def _means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
 
 def _si(source: str) -> int:
-    """Of `sff@NODE/spiN-siM`."""
+    """Return the service index of a source that is named `sff@NODE/spiN-siM`."""
     return int(source.rpartition("-si")[2])
 
 
 def _parts(
     functions: Mapping[str, float], own: Mapping[str, float], away: Mapping[str, float]
 ) -> dict[str, float]:
-    """What is not VNFs: the SFFs' own time, and that between SFFs and VNFs, which is what is left
-    of the time that packets were away from the SFF."""
+    """Return the parts of the crossing that are not VNFs: the SFFs' own time, and the links. Time
+    on links is the time that packets were away from the SFF, minus that of the VNF they were at;
+    where the VNF's own time is not known, both remain one part."""
     links = [away[name] - functions[name] for name in away if name in functions]
     unknown = {f"{name}{WITH_LINKS}": away[name] for name in away if name not in functions}
     return {SFFS: sum(own.values()), **({LINKS: sum(links)} if links else {}), **unknown}
@@ -183,7 +188,8 @@ def _parts(
 def _round_trip_parts(
     forward: TrialTimes, reverse: TrialTimes, rtt: float | None
 ) -> dict[str, float]:
-    """Of both directions; what is left are the endpoints, and the links to them."""
+    """Add the parts of both directions. What they leave of the round-trip time is that of the
+    endpoints and the links to them. Empty if any of these times is missing."""
     if rtt is None or forward.crossing is None or reverse.crossing is None:
         return {}
     both = {
@@ -194,7 +200,8 @@ def _round_trip_parts(
 
 
 def _round_trip(forward: TrialTimes, reverse: TrialTimes) -> TrialTimes:
-    """Both directions of answered packets, with the round-trip time of the trial's probe."""
+    """Add both directions of answered packets; the end-to-end time is the probe's round-trip time.
+    VNFs have no times if only one direction has samples of one: the sum would be incomplete."""
     both = forward.functions.keys() & reverse.functions.keys()
     same = both == forward.functions.keys() | reverse.functions.keys()
     captured = forward.captured.keys() & reverse.captured.keys()

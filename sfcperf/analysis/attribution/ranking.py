@@ -2,7 +2,8 @@
 
 Two VNFs are compared within trials, which share a deployment and a moment: Wilcoxon's signed-rank
 test of the differences of their means in each trial, with Holm's correction for all pairs of VNFs.
-What slows a trial as a whole is in both and cancels: successive differences count as independent.
+What slows a trial as a whole slows both VNFs, and cancels in their difference. Differences in
+successive trials therefore count as independent.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ _METHOD = "Wilcoxon signed-rank within trials, Holm's correction for {pairs} of 
 
 @dataclass(frozen=True)
 class RankedFunction:
-    """One VNF; times in us."""
+    """Processing time of one VNF, in us, and the CPU that it used."""
 
     name: str
     centre_us: float
-    """Of the means of trials."""
+    """Declared centre (mean or median) of the means of trials."""
     ci_low_us: float | None
-    """None where the centre has no interval (analysis.statistics.estimates)."""
+    """None, like `ci_high_us`, where the centre has no interval
+    (analysis.statistics.estimates)."""
     ci_high_us: float | None
     cpu_cores: float | None
-    """CPU cores that it used meanwhile, mean over trials; None without the monitor cpu."""
+    """CPU cores that the VNF used, mean over trials; None without the monitor cpu."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,11 @@ class PairedDifference:
     shift_us: float
     """Hodges-Lehmann estimate."""
     ci_low_us: float | None
-    """Of an interval with confidence 1 - alpha / pairs: all of them hold together."""
+    """Low end of an interval with confidence 1 - alpha / pairs (Bonferroni), so that the intervals
+    of all pairs hold together with 1 - alpha. None if there are too few trials for one."""
     ci_high_us: float | None
     p: float
-    """With Holm's correction."""
+    """p-value after Holm's correction for all pairs."""
 
 
 @dataclass(frozen=True)
@@ -57,26 +60,27 @@ class Ranking:
     """The VNFs that pptmon sees, those with most time first."""
 
     trials: int
-    """Those with samples of each of these VNFs; nothing else is counted here."""
+    """Number of trials with samples of each of these VNFs; other trials are left out."""
     centre: Centre
     method: str
-    """Of the comparisons; empty with one VNF."""
+    """Name of the method of comparison; empty with one VNF."""
     functions: tuple[RankedFunction, ...]
     differences: tuple[PairedDifference, ...]
-    """Of all pairs."""
+    """One difference per pair of VNFs."""
     most: tuple[str, ...]
-    """VNFs that none was shown to exceed, of all that the first one was not shown to exceed: one
-    name is an answer, several are none."""
+    """The VNF with the largest centre, and all VNFs that it was not shown to exceed. One name
+    answers which VNF takes most time; several leave it open."""
     trials_needed: int | None
-    """To tell the first one from the others, if differences are as seen; None if it is told, if
-    one trial shows no dispersion, or if no number of trials would."""
+    """Trials that would show that the first VNF exceeds all others, if differences are as seen.
+    None if that is shown already, if there is one trial only, which has no dispersion, or if no
+    number of trials would do."""
     least_trials: int
-    """Fewest with which differences between so many VNFs can be shown at all."""
+    """Fewest trials with which differences between so many VNFs can be shown at all."""
 
 
 def ranking(times: Sequence[TrialTimes], names: Sequence[str], rules: Rules) -> Ranking | None:
-    """None without a trial that has samples of each of `names`. `times`: trials in order of time,
-    `names`: VNFs."""
+    """Rank the VNFs `names` by their times. `times`: trials in order of time. None without a trial
+    that has samples of each of the VNFs."""
     complete = [trial for trial in times if all(name in trial.functions for name in names)]
     if not complete or not names:
         return None
@@ -125,6 +129,7 @@ def _ranked(
 def _differences(
     values: Mapping[str, Sequence[float]], names: Sequence[str], alpha: float
 ) -> list[PairedDifference]:
+    """Test all pairs. `names` are in descending order of time: the first of a pair is `more`."""
     pairs = list(combinations(names, 2))
     tests = [SignedRank(values[less], values[more]) for more, less in pairs]
     corrected = holm([test.p for test in tests])
@@ -138,7 +143,8 @@ def _differences(
 def _needed(
     values: Mapping[str, Sequence[float]], first: str, undecided: Sequence[str], alpha: float
 ) -> int | None:
-    """For all pairs of the first VNF that are not decided: the most."""
+    """Return how many trials would decide all pairs of the first VNF that are undecided: the most
+    that any of them needs. None if there is no such pair, or no number would decide one."""
     found = []
     if len(values[first]) < 2:
         return None

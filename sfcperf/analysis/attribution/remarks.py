@@ -16,7 +16,8 @@ def remarks(
     end_to_end: object | None,
     withheld: str,
 ) -> Iterator[str]:
-    """The most important first. `withheld`: why means have no interval; empty if they have one."""
+    """Yield warnings, the most important first. `seen`: VNFs that pptmon can observe; `withheld`:
+    why means have no interval, empty if they have one."""
     yield from _of_residual(residual)
     if withheld:
         yield f"The means have no intervals: {withheld}."
@@ -48,6 +49,7 @@ def remarks(
 
 
 def _of_residual(residual: Estimate | None) -> Iterator[str]:
+    """Warn of a residual that is negative, which it cannot truly be, or not different from 0."""
     if residual is None:
         return
     low, high = residual.ci_low_us, residual.ci_high_us
@@ -68,6 +70,7 @@ _NEGATIVE = (
 
 
 def _of_samples(times: PathTimes) -> Iterator[str]:
+    """Warn of samples of pptmon that do not cover the whole path, and of trials without samples."""
     total = {
         name: sum(trial.counts[name] for trial in times.trials) for name in times.trials[0].counts
     }
@@ -89,7 +92,7 @@ def _of_samples(times: PathTimes) -> Iterator[str]:
 
 
 def _missing(trials: Sequence[str], times: PathTimes, what: str) -> Iterator[str]:
-    """Which trials are not in a mean."""
+    """Warn that these trials have no `what`, and are thus missing from the means."""
     if trials:
         have = "has" if len(trials) == 1 else "have"
         total = count_text(len(times.trials) + len(times.unobserved), "trial")

@@ -1,4 +1,4 @@
-"""A row before it is evaluated, and the tests of its trials or runs."""
+"""The input of one row of a comparison, and the tests of its trials or runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sfcperf.results.values import Metric
 
 @dataclass(frozen=True)
 class Case:
-    """A row before it is evaluated."""
+    """One metric in one scenario on both sides: the input from which a row is evaluated."""
 
     candidate: str
     scenario: Mapping[str, Any]
@@ -38,11 +38,12 @@ class Case:
     paired: bool
     warnings: tuple[str, ...] = ()
     lossy: tuple[str, ...] = ()
-    """Names of the sides that lost much."""
+    """Names of the sides that lost more packets than the probe's loss_warning."""
     costs: Costs | None = None
-    """Of the runs, if they are known."""
+    """Time that a run and a round take; None if it is not known, or if each side is one run."""
     floor: FloorRecord | None = None
-    """How runs of one thing differ on this machine, if that is known."""
+    """How runs of the same thing differ on this machine; None if that is not known, or if the row
+    is paired or has several runs on a side."""
 
     @property
     def by_runs(self) -> bool:
@@ -50,7 +51,8 @@ class Case:
         return len(self.a.by_run()) > 1 or len(self.b.by_run()) > 1
 
     def replicates(self) -> tuple[Sequence[float], Sequence[float]]:
-        """What the sides are compared by, in the metric's unit: means of runs, or trials."""
+        """Return the independent values of each side, in the metric's unit: the means of runs if a
+        side has several runs, else the values of trials."""
         if not self.by_runs:
             return self.a.values, self.b.values
         of = Scale(False, 0.0)
@@ -58,7 +60,8 @@ class Case:
 
 
 def shift_test(case: Case, scale: Scale, ranks: bool) -> ShiftTest | None:
-    """Of the shift on this scale; None if there are too few trials."""
+    """Return the test of the shift on this scale, by ranks or by t; None if there are too few
+    trials. Several runs are always tested by t."""
     if case.by_runs:
         return run_test(case.a, case.b, scale, case.paired)
     a, b = scale.of(case.a.values), scale.of(case.b.values)
@@ -74,8 +77,8 @@ def _trial_test(case: Case, a: Sequence[float], b: Sequence[float], ranks: bool)
 
 
 def mean_test(case: Case, scale: Scale) -> ShiftTest | None:
-    """Of the ratio of the means, or of their difference where a value is 0; None for fewer than two
-    trials on a side."""
+    """Return the test of the ratio of the means, or, where a value is 0, of their difference. None
+    for fewer than two trials on a side."""
     if case.by_runs:
         return run_test(case.a, case.b, scale, case.paired)
     a, b = case.a.values, case.b.values
@@ -87,14 +90,16 @@ def mean_test(case: Case, scale: Scale) -> ShiftTest | None:
 
 
 def _beside_floor(case: Case, scale: Scale, test: ShiftTest) -> ShiftTest:
-    """What it claims must also be more, or less, than what two runs of one thing differ by."""
+    """Combine the test with that of the machine's noise floor, if it is known: both must agree, so
+    that a difference counts only if it exceeds what two runs of the same thing differ by."""
     if case.floor is None or case.paired:
         return test
     return CombinedTest([test, case.floor.test(case.a, case.b, scale)])
 
 
 def _stretched(test: ShiftTest, a: Sequence[float], b: Sequence[float], paired: bool) -> ShiftTest:
-    """The test itself, unless successive trials (or differences of pairs) resemble each other."""
+    """Return the test itself, or one with a larger standard error if successive trials (paired:
+    differences of successive pairs) resemble each other."""
     pairs = [[y - x for x, y in zip(a, b, strict=True)]] if paired else [a, b]
     by = stretch(pairs)
     freedom = sum(map(len, pairs)) - len(pairs)

@@ -1,4 +1,4 @@
-"""What runs cost: time of a round, and time of a run besides its rounds."""
+"""What runs cost: the time of a round, and the time that a run takes besides its rounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sfcperf.results.records import TrialRecord
 
 
 def costs_of(sides: Sequence[MeasuredSide]) -> Costs | None:
-    """Means of the runs that were complete in one session; None without such a run."""
+    """Return the mean costs of the runs that were complete in one session; None without such a run.
+    A resumed run is left out: its pause is not a cost."""
     found = [cost for side in sides for cost in _costs(side)]
     if not found:
         return None
@@ -28,8 +29,8 @@ def _costs(side: MeasuredSide) -> Iterator[Costs]:
 
 
 def _cost(manifest: Mapping[str, Any], trials: Sequence[TrialRecord]) -> Costs:
-    """From the first trial that counts to the last: its rounds; before and after: the run itself,
-    with its warm-up."""
+    """Split the duration of a run: its rounds take the time from its first trial, warm-up left out,
+    to its last; the time before and after is what the run takes besides them."""
     begin, end = min(r.started_at for r in trials), max(r.ended_at for r in trials)
     rounds = len({record.round for record in trials})
     in_rounds = _seconds(begin, end)

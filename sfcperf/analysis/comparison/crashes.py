@@ -2,8 +2,8 @@
 
 Fisher, "The logic of inductive inference", Journal of the Royal Statistical Society 98, 1935: given
 how many attempts both sides made and how many crashed in all, the p-value is exact, however few
-they are. Of sides with several runs, a run is one observation, crashed or not: attempts of one run
-are no independent repetitions.
+they are. If a side has several runs, each run is one observation, crashed or not, because attempts
+of one run are not independent of each other.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sfcperf.analysis.statistics import at_most, holm
 def crashes_of(
     baseline: SideFacts, candidates: Sequence[SideFacts], options: Options
 ) -> list[Crashes]:
-    """Each candidate against the baseline, where a function crashed on either side. P-values are
-    corrected for their number (Holm)."""
+    """Test each candidate against the baseline, if a function crashed on either side. P-values are
+    corrected for the number of candidates tested (Holm)."""
     found = [
         _crashes(baseline, other)
         for other in candidates
@@ -35,6 +35,8 @@ def crashes_of(
 
 
 def _crashes(baseline: SideFacts, other: SideFacts) -> Crashes:
+    """Test one candidate, by runs if a side has several. Verdict and correction are filled in
+    later."""
     from scipy.stats import fisher_exact
 
     several = max(len(side.runs) for side in (baseline, other)) > 1
@@ -45,7 +47,8 @@ def _crashes(baseline: SideFacts, other: SideFacts) -> Crashes:
 
 
 def _counts(side: SideFacts, several: bool) -> tuple[int, int]:
-    """How many observations crashed, and how many there are."""
+    """Return how many observations crashed, and how many there are. `several`: whether runs are
+    counted, not attempts."""
     if several:
         return sum(run.attempts.crashes > 0 for run in side.runs), len(side.runs)
     return side.attempts.crashes, side.attempts.made
@@ -63,7 +66,8 @@ def _judged(crashes: Crashes, options: Options) -> Crashes:
 def crash_texts(
     baseline: SideFacts, candidates: Sequence[SideFacts], found: Sequence[Crashes]
 ) -> Iterator[str]:
-    """`functions crashed in 3 of 14 attempts of B (fwd-1 in 3) and in 0 of 12 of A: ...`."""
+    """Yield a sentence per test, for instance `functions crashed in 3 of 14 attempts of B (fwd-1 in
+    3) and in 0 of 12 attempts of A: ...`."""
     sides = {side.name: side for side in candidates}
     for crashes in found:
         other = sides[crashes.candidate]

@@ -23,15 +23,17 @@ _TRANSIENT = frozenset(
         "memory.total_bytes",
     }
 )
-"""Host facts that vary on one machine; a large difference in total memory is reported still."""
+"""Host facts that vary on one machine and are not reported. Total memory is reported all the same
+if it differs by more than _MEMORY_TOLERANCE."""
 
 _MEMORY_TOLERANCE = 0.02
+"""Share of the larger total memory."""
 _WITHOUT_EFFECT = frozenset({"name", "description", "publish", "figures", "presets", "preset"})
 """Parts of a workflow that do not affect the measurement."""
 
 
 def differences(baseline: MeasuredSide, candidate: MeasuredSide) -> list[Difference]:
-    """Conditions other than the candidate itself that may explain different results."""
+    """List the conditions that differ between the sides and may explain different results."""
     if baseline.is_same_run(candidate):
         return list(_variants(baseline, candidate))
     documents: list[tuple[Kind, Any, Any]] = [
@@ -52,7 +54,8 @@ def differences(baseline: MeasuredSide, candidate: MeasuredSide) -> list[Differe
 
 
 def _variants(a: MeasuredSide, b: MeasuredSide) -> Iterator[Difference]:
-    """What variants of one run change, with what the workflow has where only one changes it."""
+    """Yield the settings in which two variants of one run differ. Where only one variant changes a
+    setting, the other has the workflow's value."""
     changes = {v["name"]: dict(v["changes"]) for v in a.manifest.get("variants") or ()}
     of_a, of_b = (
         _varied(side, Variant(side.side.variant or "", changes.get(side.side.variant, {})))
@@ -64,7 +67,8 @@ def _variants(a: MeasuredSide, b: MeasuredSide) -> Iterator[Difference]:
 
 
 def _varied(side: MeasuredSide, variant: Variant) -> dict[str, Any]:
-    """The workflow of a variant; its changes alone if the run folder has no workflow for them."""
+    """Return the workflow of a variant, flat; only its changes if the run folder has no workflow to
+    apply them to."""
     try:
         document = side.side.store.workflow()[0]
         return dict(_flat(document_of(document, variant)))
@@ -73,6 +77,8 @@ def _varied(side: MeasuredSide, variant: Variant) -> dict[str, Any]:
 
 
 def _host(side: MeasuredSide, other: MeasuredSide) -> dict[str, Any]:
+    """Return the lasting facts of a side's host; total memory only if the other side's differs by
+    more than the tolerance."""
     host = dict(_flat(side.manifest["host"]))
     facts = {
         name: value
@@ -90,7 +96,8 @@ def _infrastructure(side: MeasuredSide) -> dict[str, Any]:
 
 
 def _workflow(side: MeasuredSide) -> dict[str, Any]:
-    """Empty if the run folder has none: results can still be compared."""
+    """Return the parts of the workflow that affect the measurement. Empty if the run folder has no
+    workflow: its results can still be compared."""
     try:
         document = side.side.store.workflow()[0]
     except InputError:
@@ -99,7 +106,7 @@ def _workflow(side: MeasuredSide) -> dict[str, Any]:
 
 
 def _flat(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Leaves by dotted path; lists of plain values are leaves."""
+    """Yield the leaves of a document with their dotted paths; a list of plain values is a leaf."""
     if isinstance(document, Mapping):
         for key, value in document.items():
             yield from _flat(value, f"{path}.{key}" if path else str(key))

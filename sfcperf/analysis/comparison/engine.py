@@ -32,7 +32,8 @@ def compare(
     options: Options | None = None,
     floors: NoiseFloors | None = None,
 ) -> Comparison:
-    """One candidate against the baseline; raises like `compare_all`."""
+    """Compare one candidate with the baseline; parameters and errors are those of
+    `compare_all`."""
     return compare_all(baseline, [candidate], options, floors)
 
 
@@ -42,11 +43,12 @@ def compare_all(
     options: Options | None = None,
     floors: NoiseFloors | None = None,
 ) -> Comparison:
-    """Each candidate against the baseline, in one family of tests.
+    """Compare each candidate with the baseline. All rows are one family of tests.
 
     Variants of one run are compared round by round, because the trials of a round are close in
-    time; runs are compared as independent groups. Of several runs per side, the run is the unit
-    of replication; of one run per side, `floors` tell what two runs of one setup differ by.
+    time; different runs are compared as independent groups. If a side has several runs, the run is
+    the unit of replication. If each side is one run, `floors` tell what two runs of the same setup
+    differ by; None: nothing is known of that.
 
     Raises InputError if a run folder is damaged, names of sides are not unique, or nothing of the
     sides matches.
@@ -99,6 +101,8 @@ def _is_selected(match: Match, options: Options) -> bool:
 
 
 def _case(base: MeasuredSide, other: MeasuredSide, match: Match, known: _KnownFloors) -> Case:
+    """Collect what the evaluation of a match needs. Trials are paired by round if both sides are
+    variants of one run, and no factor is pooled."""
     paired = base.is_same_run(other) and not match.pooled
     a, b = _samples(match, paired, [len(side.side.stores) > 1 for side in (base, other)])
     several = len(base.side.stores) > 1 or len(other.side.stores) > 1
@@ -125,7 +129,8 @@ def _case(base: MeasuredSide, other: MeasuredSide, match: Match, known: _KnownFl
 
 
 def _losses(base: MeasuredSide, other: MeasuredSide, match: Match) -> dict[str, str]:
-    """Sides that lost so much that their numbers describe only the rest -> what they lost."""
+    """Map the name of each side that lost notably many packets to a sentence about its loss: its
+    numbers describe only the packets that were not lost."""
     found = {}
     for side, trials in ((base, match.a), (other, match.b)):
         loss = loss_of(record for _, record in trials if record.status == "valid")
@@ -135,17 +140,18 @@ def _losses(base: MeasuredSide, other: MeasuredSide, match: Match) -> dict[str, 
 
 
 class _KnownFloors:
-    """What the machine keeps, for the sides of this comparison."""
+    """Looks up the machine's noise floors for the sides of one comparison."""
 
     def __init__(self, floors: NoiseFloors, sides: Sequence[MeasuredSide]) -> None:
         self._floors = floors
-        # Reads files; none are needed where nothing is kept.
+        # A setup is read from files, so none is read on a machine that keeps no floors.
         self._setups = {s.name: setup_of(s.side.store) for s in sides if floors.sets}
 
     def of(
         self, base: MeasuredSide, other: MeasuredSide, match: Match, a: Sample, b: Sample
     ) -> FloorRecord | None:
-        """Of a row of one run per side."""
+        """Return the floor of a row of one run per side, by the scenario of the baseline or else by
+        that of the candidate. None if there is none, or if it does not fit the row's scale."""
         if match.pooled or not a.values or not b.values:
             return None
         setups = [self._setups.get(side.name) for side in (base, other)]
@@ -160,9 +166,10 @@ class _KnownFloors:
 
 @dataclass(frozen=True)
 class _Value:
-    """What a trial says."""
+    """The value of a metric in one trial."""
 
     run: int
+    """Number of the run in its side, from 0."""
     record: TrialRecord
     number: float
 
@@ -171,8 +178,9 @@ _Trials = Sequence[tuple[int, TrialRecord]]
 
 
 def _samples(matched: Match, paired: bool, several: Sequence[bool]) -> tuple[Sample, Sample]:
-    """Valid trials of both sides with a sample of the metric; if paired, only rounds in which both
-    sides have one, in the order of rounds. `several`: whether a side has several runs."""
+    """Return the valid trials of both sides that have a sample of the metric. If paired, only
+    rounds in which both sides have one count, in the order of rounds. `several`: for each side,
+    whether it has several runs."""
     a, b = (_values(trials, matched.metric.name) for trials in (matched.a, matched.b))
     if paired:
         both = {(v.run, v.record.round) for v in a} & {(v.run, v.record.round) for v in b}
@@ -187,12 +195,16 @@ def _values(trials: _Trials, metric: str) -> list[_Value]:
 
 
 def _by_round(values: Sequence[_Value], rounds: set[tuple[int, int]]) -> list[_Value]:
-    """One trial per round of a run: the last valid one if the round was rerun."""
+    """Keep one trial per round of a run: the last valid one if the round was rerun."""
     last = {(v.run, v.record.round): v for v in values}
     return [last[place] for place in sorted(rounds)]
 
 
 def _sample(values: Sequence[_Value], trials: _Trials, out_of: str, several: bool) -> Sample:
+    """Make the sample of a side. `values`: those that count; `trials`: all of the match, of which
+    the others are excluded; `out_of`: the note with the total of a share, empty for other
+    metrics."""
+
     def name(run: int, record: TrialRecord) -> str:
         return f"{run + 1}/{record.trial_id}" if several else record.trial_id
 

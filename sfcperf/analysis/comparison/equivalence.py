@@ -1,8 +1,8 @@
-"""Whether two sides may be called equivalent: more than a small shift of most trials.
+"""Whether two sides may be called equivalent, for which a small shift of most trials is not enough.
 
-Two one-sided tests must place both the shift and the ratio of the means within the margin; then
-nothing else may speak against it: a resolution too coarse to tell, modes that so few trials cannot
-show, outliers, zeros, dispersions that differ. docs/explanation/comparing.md gives the reasons.
+Two one-sided tests must place both the shift and the ratio of the means within the margin. Then
+nothing else may speak against equivalence: a resolution too coarse to tell, modes that so few
+trials cannot show, outliers, zeros, different dispersions (docs/explanation/comparing.md).
 """
 
 from __future__ import annotations
@@ -26,18 +26,22 @@ from sfcperf.counts import count_text
 from sfcperf.results.values import Metric
 
 _ZEROS = 0.2
-"""Share of zeros from which a typical value hides how often there is something else."""
+"""Share of trials that gave 0. From this share on a typical value does not tell how often a trial
+gives more than 0."""
 _SURELY = 1e-4
-"""Probability of an outlier among normal trials below which it is no trial like the others."""
+"""Level of the outlier test at which chance is ruled out: an outlier at this level is taken for a
+second mode, however small."""
 _SPREAD_RATIO = 2.0
+"""Ratio of two standard deviations above which their difference matters."""
 _SPREAD_ALPHA = 0.05
 
 
 def coarseness(a: Sequence[float], b: Sequence[float], metric: Metric) -> float:
-    """How far the resolution may have moved a difference of these values, in their unit.
+    """Return how far rounding may have moved the difference of the sides, in the metric's unit.
 
-    Dispersion of a tick or more averages the rounding out; with less, each side may be half a tick
-    off. Infinite if all values are equal and the metric declares no tick.
+    0 if both sides have a dispersion of a tick or more, which averages the rounding out. With less
+    dispersion each side may be half a tick off, together a tick. Infinite if all values are equal
+    and the metric declares no tick: then nothing tells the resolution.
     """
     values = [*a, *b]
     tick = tick_of(values, metric.tick)
@@ -56,8 +60,9 @@ def why_withheld(
     test: ShiftTest,
     options: Options,
 ) -> tuple[str, ...]:
-    """Reasons not to call two sides equivalent whose tests say so; `test`: that of the shift;
-    `bounds`: the margin on the scale, without what the resolution takes from it."""
+    """Return the reasons not to call two sides equivalent although their tests say so. `test` is
+    the test of the shift; `bounds` are the margin on the scale, narrowed by what rounding may have
+    moved the difference. Empty if nothing speaks against equivalence."""
     return (
         *_resolution(a, b, metric, bounds),
         *_zeros(a, b, metric),
@@ -69,6 +74,7 @@ def why_withheld(
 
 
 def _resolution(a: Sample, b: Sample, metric: Metric, bounds: tuple[float, float]) -> Iterator[str]:
+    """Object if the resolution is unknown, or so coarse that it leaves nothing of the margin."""
     coarse = coarseness(a.values, b.values, metric)
     if coarse == inf and a.total is None:
         yield "every trial gave the same value, and the resolution of the metric is not known"
@@ -77,6 +83,7 @@ def _resolution(a: Sample, b: Sample, metric: Metric, bounds: tuple[float, float
 
 
 def _zeros(a: Sample, b: Sample, metric: Metric) -> Iterator[str]:
+    """Object if many trials gave 0 and others did not. Shares are judged by their packets."""
     shares = [sample.values.count(0) / len(sample.values) for sample in (a, b)]
     if max(shares) >= _ZEROS and any((*a.values, *b.values)) and a.total is None:
         yield (
@@ -88,7 +95,8 @@ def _zeros(a: Sample, b: Sample, metric: Metric) -> Iterator[str]:
 def _packets(
     a: Sample, b: Sample, scale: Scale, bounds: tuple[float, float], options: Options
 ) -> Iterator[str]:
-    """By exact (Clopper-Pearson) limits of the shares of all trials together."""
+    """Object if the packets of all trials are too few to show, by exact (Clopper-Pearson) limits of
+    their shares, that these differ by less than the margin."""
     if a.total is None or b.total is None:
         return
     limits = [
@@ -103,7 +111,8 @@ def _packets(
 
 
 def _within_runs(sample: Sample, scale: Scale) -> list[float]:
-    """What the trials scatter, on the scale: without what runs differ by."""
+    """Return the values of trials on the scale. Of several runs each value is a deviation from the
+    mean of its run, so that differences between runs do not count as scatter of trials."""
     runs = [scale.of(values) for values in sample.by_run()]
     if len(runs) < 2:
         return runs[0] if runs else []
@@ -118,8 +127,9 @@ def _outliers(
     test: ShiftTest,
     options: Options,
 ) -> Iterator[str]:
-    """Those that chance may make count only if a mode of their size could move the means out of the
-    margin: one of 50 comparisons of normal trials has such outliers."""
+    """Object if outliers of trials or of runs point to a second mode. Outliers that may be chance
+    count only if a mode of their size could move the means out of the margin: one of 50 comparisons
+    of normal trials has such outliers."""
     sides = [_within_runs(sample, scale) for sample in (a, b)]
     places = [find_outliers(values) for values in sides]
     found = [len(outliers) for outliers in places]
@@ -146,8 +156,9 @@ def _outliers(
 def _moved(
     values: Sequence[float], outliers: Sequence[int], scale: Scale, confidence: float
 ) -> tuple[float, float]:
-    """How far a mode as far off as these outliers moves the mean of a side, on the scale: if it is
-    as frequent as they are, and if it is as frequent as their number allows."""
+    """Return how far a mode of the outliers' size moves the mean of a side, on the scale: first if
+    the mode is as frequent as the outliers are, then if it is as frequent as the upper confidence
+    limit of their share."""
     _, most = share_interval(len(outliers), len(values), confidence)
     centre = median(values)
     sizes = [values[place] - centre for place in outliers]
@@ -186,7 +197,8 @@ def _spreads(a: Sample, b: Sample, scale: Scale) -> Iterator[str]:
 
 
 def _spread(what: str, a: Sequence[float], b: Sequence[float]) -> Iterator[str]:
-    """Brown & Forsythe's test (JASA 69, 1974), and a ratio that matters."""
+    """Object if the dispersions differ by Brown & Forsythe's test (JASA 69, 1974), and by a ratio
+    that matters. Fewer than three values on a side are not tested."""
     from scipy.stats import levene
 
     if min(len(a), len(b)) < 3:
@@ -200,6 +212,7 @@ def _spread(what: str, a: Sequence[float], b: Sequence[float]) -> Iterator[str]:
 
 
 def _rarity(a: Sample, b: Sample, options: Options) -> Iterator[str]:
+    """Object if the trials are too few to show a mode that occurs as often as `options.rarest`."""
     few, least = min(len(a.values), len(b.values)), least_to_see(options.rarest)
     if few < least:
         misses = "misses" if few == 1 else "miss"

@@ -42,23 +42,25 @@ class _CaseTests:
     scale: Scale
     margin: Margin
     bounds: tuple[float, float] | None
-    """The margin on the scale."""
+    """The margin on the scale; None for a relative margin around a baseline of 0."""
     test: ShiftTest | None
-    """Of the shift, on the scale; None if there are too few trials for any."""
+    """Test of the shift, on the scale; None if there are too few trials for any."""
     means: ShiftTest | None
-    """Of the means, on the scale."""
+    """Test of the means, on the scale; None for fewer than two trials on a side."""
     tost: float | None
+    """p of the two one-sided tests against the margin: the larger of those of shift and means."""
     means_differ: bool
-    """Whether most trials are within the margin, and the means are not shown to be."""
+    """Whether the shift is shown to be within the margin, and the means are not."""
     coarse: float
-    """How far the resolution may have moved a difference, in the unit."""
+    """How far rounding may have moved a difference, in the unit; infinite if that is not known."""
     withheld: tuple[str, ...]
+    """Reasons not to call the row equivalent."""
 
 
 def evaluate(cases: Sequence[Case], options: Options, *, sizes: bool = True) -> list[Row]:
-    """Rows in the order of the cases. Primary metrics are one family of Holm's correction, the
-    others are another. Without `sizes` undecided rows do not say how many trials they need, which
-    takes longer than all the rest."""
+    """Test the cases and return a row for each, in their order. Primary metrics are one family of
+    Holm's correction, all others are another. Without `sizes` undecided rows do not say how many
+    trials they need: to compute that takes longer than all the rest."""
     tested = [_test(case, options) for case in cases]
     rows: dict[int, Row] = {}
     for primary in (True, False):
@@ -68,6 +70,8 @@ def evaluate(cases: Sequence[Case], options: Options, *, sizes: bool = True) -> 
 
 
 def _test(case: Case, options: Options) -> _CaseTests:
+    """Test a case for a difference and for equivalence. Equivalence is tested against the margin
+    less what rounding may hide."""
     a, b = case.a, case.b
     centre = a.median if options.test == "rank" else a.mean
     scale = scale_of(a.values, b.values, centre or 0.0)
@@ -81,7 +85,8 @@ def _test(case: Case, options: Options) -> _CaseTests:
     if test is not None and means is not None and bounds is not None:
         taken = scale.share(coarse) if isfinite(coarse) else 0.0
         narrower = (bounds[0] + taken, bounds[1] - taken)
-        # A margin that is smaller than the resolution is tested as it is, and then withheld.
+        # Narrowed by a resolution coarser than itself, the margin would be empty. It is then tested
+        # as it is, and `why_withheld` objects.
         tested = narrower if narrower[0] < narrower[1] else bounds
         of_shift, of_means = test.tost_p(*tested), means.tost_p(*tested)
         tost = None if of_shift is None or of_means is None else max(of_shift, of_means)
@@ -93,7 +98,9 @@ def _test(case: Case, options: Options) -> _CaseTests:
 
 
 def _family(tested: Sequence[_CaseTests], options: Options, sizes: bool) -> list[Row]:
-    # Rows that no outcome could decide do not count for the correction.
+    """Correct the p-values of one family, and make its rows. `step` is alpha divided by the number
+    of tests, at which sample sizes are planned."""
+    # Rows that no outcome could decide do not count for the correction (Tarone 1990).
     p_values = {
         i: p
         for i, tests in enumerate(tested)
@@ -118,6 +125,8 @@ def _family(tested: Sequence[_CaseTests], options: Options, sizes: bool) -> list
 def _row(
     tests: _CaseTests, options: Options, p_holm: float | None, family: int, step: float | None
 ) -> Row:
+    """Make the row of a case. `p_holm`: its corrected p, None if it is not in the family of
+    `family` rows; `step`: level at which sample sizes are planned, None to leave them out."""
     case, test, alpha = tests.case, tests.test, options.alpha
     a, b = case.a.values, case.b.values
     found = verdict_of(test, tests.tost, tests.withheld, p_holm, case.metric.better, alpha)
@@ -185,7 +194,8 @@ def _floor(tests: _CaseTests, verdict: Verdict, options: Options) -> Floor | Non
 
 
 def _within_floor(tests: _CaseTests, floor: Floor, verdict: Verdict, options: Options) -> str:
-    """Why a row is undecided that its trials alone would decide; empty if they would not."""
+    """Say how the noise floor kept a row undecided that its trials alone would decide; empty if
+    they would not decide it either."""
     kept = tests.case.floor
     if kept is None or verdict != "undecided":
         return ""
@@ -204,7 +214,7 @@ def _within_floor(tests: _CaseTests, floor: Floor, verdict: Verdict, options: Op
 
 
 def _size(floor: Floor, tests: _CaseTests) -> str:
-    """`4.1 %, from 5 A/A runs`."""
+    """Return the size and origin of a floor, for instance `4.1 %, from 5 A/A runs`."""
     size = percent_text(floor.limit)
     if not floor.ratios:
         size = f"{floor.limit:.2g} {tests.case.metric.unit}".removesuffix(" 1")
@@ -212,7 +222,7 @@ def _size(floor: Floor, tests: _CaseTests) -> str:
 
 
 def _about_means(tests: _CaseTests, options: Options) -> Iterator[str]:
-    """Why a row whose interval of the shift is narrow is not equivalent all the same."""
+    """Warn that the means may differ by more than the margin although the shift does not."""
     ratio = _mean_ratio(tests, 1 - 2 * options.alpha) if tests.means_differ else None
     if ratio is None or ratio.low is None or ratio.high is None:
         return
@@ -234,6 +244,7 @@ def _relative(tests: _CaseTests, confidence: float, ranks: bool) -> Estimate | N
 
 
 def _mean_ratio(tests: _CaseTests, confidence: float) -> Estimate | None:
+    """Estimate the difference of the means as a ratio of the baseline; None without an interval."""
     if tests.means is None or (ends := tests.means.interval(confidence)) is None:
         return None
     low, high = _wider(tests, tests.scale, ends)
@@ -243,7 +254,8 @@ def _mean_ratio(tests: _CaseTests, confidence: float) -> Estimate | None:
 
 
 def _estimate(tests: _CaseTests, scale: Scale, confidence: float, ranks: bool) -> Estimate | None:
-    """By the deciding method, or by t if there are too few trials for an interval by ranks."""
+    """Estimate the shift by ranks or by t; by t also if there are too few trials for an interval by
+    ranks."""
     test = shift_test(tests.case, scale, ranks)
     if test is None:
         return None
@@ -257,7 +269,8 @@ def _estimate(tests: _CaseTests, scale: Scale, confidence: float, ranks: bool) -
 def _wider(
     tests: _CaseTests, scale: Scale, ends: tuple[float, float]
 ) -> tuple[float, float] | tuple[None, None]:
-    """No interval is narrower than the resolution allows; none at all if that is not known."""
+    """Widen an interval by what rounding may have moved the difference. No ends if the resolution
+    is not known."""
     if not isfinite(tests.coarse):
         return None, None
     taken = replace(scale, centre=tests.scale.centre).share(tests.coarse)
@@ -267,6 +280,8 @@ def _wider(
 def _needed(
     tests: _CaseTests, options: Options, step: float, runs: Replication | None
 ) -> tuple[SampleSize, Replication | None]:
+    """Return how many trials or runs would decide an undecided row, and its `runs` with the advice
+    that belongs to them. No size for a row with a noise floor."""
     a, b = tests.scale.of(tests.case.a.values), tests.scale.of(tests.case.b.values)
     if tests.test is None or min(len(a), len(b)) < 2:
         return SampleSize(None, ""), runs

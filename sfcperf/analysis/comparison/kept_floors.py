@@ -1,4 +1,5 @@
-"""What a machine keeps of its noise floor: sets of A/A runs (schemas/noise-floor.schema.json)."""
+"""What a machine keeps of its noise floor: sets of A/A runs, which are runs of the same thing
+(schemas/noise-floor.schema.json)."""
 
 from __future__ import annotations
 
@@ -23,25 +24,27 @@ from sfcperf.strict_json import loads
 
 SCHEMA_VERSION = 1
 MOST_SETS = 40
-"""The oldest are dropped."""
+"""Sets that are kept; the oldest are dropped."""
 MOST_ROWS = 1000
-"""Of a set; primary metrics first."""
+"""Rows that are kept of a set, those of primary metrics first."""
 
 Setup = tuple[str, str]
-"""Fingerprints of a machine and of what is measured on it."""
+"""Fingerprint of a machine, and fingerprint of what is measured on it."""
 
 
 @dataclass(frozen=True)
 class NoiseFloors:
-    """All that a machine keeps. The document fits the schema, or `read_floors` refused it."""
+    """All sets of A/A runs that a machine keeps. They fit the schema: `read_floors` refuses others,
+    so nothing here checks them again."""
 
     sets: tuple[Mapping[str, Any], ...] = field(default=())
 
     def of(
         self, setups: Sequence[Setup | None], scenario: Mapping[str, Any], label: str, metric: str
     ) -> FloorRecord | None:
-        """Of a row of runs of these setups (`setup_of`), by the A/A runs of any of them; None
-        without such runs, or if the setups are not all of one machine."""
+        """Return how A/A runs of any of these setups (`setup_of`) differ in one metric. `setups`
+        are those of the sides of a comparison. None without such runs, if a setup is unknown, or if
+        the setups are not all of one machine."""
         machines = {None if setup is None else setup[0] for setup in setups}
         if len(machines) != 1 or None in machines:
             return None
@@ -57,8 +60,9 @@ class NoiseFloors:
         return FloorRecord(tuple(groups), tuple(runs)) if groups else None
 
     def with_runs(self, stores: Sequence[RunStore]) -> NoiseFloors:
-        """With the A/A runs as a new set, instead of a set of some of them. Raises InputError if
-        they are not runs of one workflow on one machine, or have nothing to tell."""
+        """Return these floors with the A/A runs as a new set, which replaces any set that has one
+        of the runs. Raises InputError if they are not runs of one workflow on one machine, or if no
+        metric has valid trials in two of them."""
         new = _set_of(stores)
         ids = {run["run_id"] for run in new["runs"]}
         others = [
@@ -69,7 +73,7 @@ class NoiseFloors:
         return NoiseFloors((*others, new)[-MOST_SETS:])
 
     def document(self) -> dict[str, Any]:
-        """For the file."""
+        """Return the JSON document of the file."""
         return {
             "schema_version": SCHEMA_VERSION,
             "sets": [dict(floor_set) for floor_set in self.sets],
@@ -78,7 +82,7 @@ class NoiseFloors:
 
 @dataclass(frozen=True)
 class FloorRow:
-    """How A/A runs differ in one row."""
+    """How A/A runs differ in one metric of one scenario."""
 
     scenario: Mapping[str, Any]
     label: str
@@ -86,22 +90,25 @@ class FloorRow:
     unit: str
     runs: int
     mean: float
-    """Of the runs, in the unit."""
+    """Mean of the means of runs, in the unit."""
     ratios: bool
-    """Whether the next two are ratios; otherwise they are in the unit."""
+    """Whether `between` and `limit` are ratios; otherwise they are in the unit."""
     between: float
-    """Standard deviation of the runs' means."""
+    """Standard deviation of the means of runs."""
     limit: float
-    """Two runs of so many trials differ by less, with the confidence."""
+    """Two runs with as many trials as these differ by less, with the confidence."""
     confidence: float
 
 
 def floor_rows(stores: Sequence[RunStore], confidence: float = 0.95) -> list[FloorRow]:
-    """Of runs of one setup. Raises InputError like `NoiseFloors.with_runs`."""
+    """Describe how the A/A runs `stores` differ, in a row per metric and scenario. Raises
+    InputError like `NoiseFloors.with_runs`."""
     return [_floor_row(row, confidence) for row in _set_of(stores)["rows"]]
 
 
 def _floor_row(row: Mapping[str, Any], confidence: float) -> FloorRow:
+    """Describe one row of a set. The limit is Student's t times the standard error of a difference
+    of two runs, hence sqrt(2); on the scale of the logarithm where all means are positive."""
     means = [run["mean"] for run in row["runs"]]
     ratios = all(value > 0 for value in means)
     spread = sqrt(variance(Scale(ratios, 0.0).of(means)))
@@ -121,7 +128,7 @@ def _floor_row(row: Mapping[str, Any], confidence: float) -> FloorRow:
 
 
 def read_floors(text: str, where: str) -> NoiseFloors:
-    """From the text of the file. Raises InputError if it is damaged."""
+    """Read the floors from the text of the file `where`. Raises InputError if it is damaged."""
     hint = "remove the file: the next `sfcperf run --repeat` writes it again"
     try:
         document = loads(text, bounded=True)
@@ -141,8 +148,8 @@ def read_floors(text: str, where: str) -> NoiseFloors:
 
 
 def setup_of(store: RunStore) -> Setup | None:
-    """Runs with the same ones are A/A runs, unless somebody changed what no manifest tells. None
-    where plan or workflow cannot be read."""
+    """Return the fingerprints of a run. Runs with equal fingerprints are A/A runs, unless somebody
+    changed what no manifest records. None if the plan or the workflow cannot be read."""
     try:
         resolved, (document, _) = store.resolved(), store.workflow()
     except InputError:
@@ -151,7 +158,8 @@ def setup_of(store: RunStore) -> Setup | None:
 
 
 def _machine(manifest: Mapping[str, Any]) -> str:
-    """Its hardware: another kernel on it is a treatment, not another machine."""
+    """Return the fingerprint of a machine, which is that of its hardware: a new kernel may be what
+    is being compared, and does not make another machine."""
     host = manifest["host"]
     cpu, hypervisor = host["cpu"], host["hypervisor"]
     gib = round(host["memory"]["total_bytes"] / 2**30)
@@ -170,6 +178,8 @@ def _digest(value: Any) -> str:
 
 
 def _set_of(stores: Sequence[RunStore]) -> dict[str, Any]:
+    """Make the set of these A/A runs, as the file has it. Raises InputError if they are not A/A
+    runs, or no metric has valid trials in two of them."""
     setups = {store.run_id: setup_of(store) for store in stores}
     first, *others = setups.items()
     for run_id, setup in (first, *others):
@@ -201,7 +211,8 @@ def _set_of(stores: Sequence[RunStore]) -> dict[str, Any]:
 
 
 def _rows(stores: Sequence[RunStore]) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Each with whether it is primary, these first; only those that two runs measured."""
+    """Yield the rows of a set, each with whether its metric is primary; rows of primary metrics
+    come first. A row needs two runs that measured it."""
     found: dict[str, tuple[dict[str, Any], bool]] = {}
     for store in stores:
         for measurement in planned_measurements(store.manifest(), store.trials()):

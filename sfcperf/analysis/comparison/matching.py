@@ -24,23 +24,25 @@ class Match:
     """A metric that both sides measured in the same scenario."""
 
     scenario: Mapping[str, Any]
-    """Factors by which both sides are matched -> level."""
+    """Factor by which the sides are matched -> its level."""
     label: str
     metric: Metric
-    """As the baseline's probe declared it."""
+    """The metric as the baseline's probe declared it."""
     a: tuple[tuple[int, TrialRecord], ...]
-    """With the number of the run in its side, from 0."""
+    """Trials of the baseline, each with the number of its run in the side, from 0."""
     b: tuple[tuple[int, TrialRecord], ...]
+    """Trials of the candidate, likewise."""
     pooled: bool
     """Whether a side's trials are of several scenarios, because a factor is ignored."""
     levels: tuple[Mapping[str, Any], Mapping[str, Any]]
-    """Of both sides' (first) scenarios, in full."""
+    """All levels of the baseline's and of the candidate's scenario, also of ignored factors; of the
+    first scenario if several are pooled."""
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Matching:
-    """Matches of two sides, and what does not match, with the reason."""
+    """What two sides have in common, and what only one of them has, with the reason."""
 
     matches: tuple[Match, ...]
     unmatched: tuple[UnmatchedResult, ...]
@@ -52,7 +54,7 @@ _Groups = dict[tuple[str, str], list[RunMeasurement]]
 
 
 def match(baseline: MeasuredSide, candidate: MeasuredSide, options: Options) -> Matching:
-    """Match by all factors, or as `options.match` and `options.ignore` say.
+    """Match two sides by all factors, or by those that `options.match` and `options.ignore` leave.
 
     A factor that only one side has is ignored if it has a single level there. Raises InputError
     for a factor that no side has.
@@ -80,7 +82,8 @@ def match(baseline: MeasuredSide, candidate: MeasuredSide, options: Options) -> 
 def _factors(
     baseline: MeasuredSide, candidate: MeasuredSide, options: Options
 ) -> tuple[list[str], list[str]]:
-    """Factors to match by, and warnings about those that are left out."""
+    """Return the factors to match by, and warnings about those that only one side has and that are
+    therefore ignored."""
     sides = (baseline, candidate)
     known = list(dict.fromkeys(f for side in sides for m in side.measurements for f in m.scenario))
     for name in (*options.match, *options.ignore):
@@ -122,7 +125,8 @@ def _metrics(
     factors: Sequence[str],
     names: tuple[str, str],
 ) -> tuple[list[Match], list[UnmatchedResult]]:
-    """Matches of all metrics of a probe in a scenario, and what does not match."""
+    """Match all metrics of one probe in one scenario; return also what does not match. `names`:
+    those of the sides."""
     label, scenario = a[0].label, _levels(a[0], factors)
     of_a = {metric.name: metric for m in a for metric in m.metrics}
     of_b = {metric.name: metric for m in b for metric in m.metrics}
@@ -162,7 +166,7 @@ def _unmatched(
     factors: Sequence[str],
     groups: _Groups,
 ) -> UnmatchedResult:
-    """A scenario, or its probe, that the other side does not have."""
+    """Describe a scenario, or a probe in it, that `side` has and `other` does not."""
     levels = _levels(measurement, factors)
     if any(scenario == _identity(levels) for scenario, _ in groups):
         reason = f"{other.name} has no probe {measurement.label} there"
@@ -173,6 +177,7 @@ def _unmatched(
 def _reason(
     levels: Mapping[str, Any], side: MeasuredSide, other: MeasuredSide, factors: Sequence[str]
 ) -> str:
+    """Say why the other side has no scenario with these levels: the first factor that differs."""
     for name in factors:
         other_levels = other.levels_of(name)
         if name not in levels:
@@ -189,7 +194,7 @@ def _reason(
 
 
 def _identity(levels: Mapping[str, Any]) -> str:
-    """Equal for equal levels; 2.0 and 2 are the same level."""
+    """Return a text that is the same for equal levels; 2.0 and 2 are equal."""
     return json.dumps(
         {
             name: int(level) if isinstance(level, float) and level.is_integer() else level

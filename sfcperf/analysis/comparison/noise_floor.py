@@ -1,7 +1,7 @@
-"""The noise floor: how far two runs of one thing differ, from A/A runs.
+"""The noise floor: how far two runs of the same thing differ. A/A runs show it.
 
-A comparison of one run per side cannot see how runs differ; with the floor of the machine it can
-tell a difference from what two runs of the same thing differ by.
+A comparison of one run per side cannot see how runs differ. With the noise floor of the machine it
+can tell a real difference from the difference of two runs of the same thing.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from sfcperf.analysis.two_sample import Scale, Student, variance
 
 @dataclass(frozen=True)
 class RunMean:
-    """A metric in an A/A run."""
+    """Mean and dispersion of a metric in one A/A run."""
 
     n: int
-    """Trials."""
+    """Number of trials."""
     mean: float
-    """Of the trials, in the unit."""
+    """Mean of the trials, in the unit."""
     sd: float
-    """Of the trials, in the unit; 0 for one trial."""
+    """Standard deviation of the trials, in the unit; 0 for one trial."""
 
 
 class FloorT(Student):
-    """A difference of two runs against what two runs of one thing differ by."""
+    """Tests whether two runs differ by more than two runs of the same thing do, by Student's t."""
 
     name: ClassVar[str] = "t of the noise floor"
     estimator: ClassVar[str] = "t (noise floor)"
@@ -37,20 +37,21 @@ class FloorT(Student):
 
 @dataclass(frozen=True)
 class FloorRecord:
-    """One row of the A/A runs of a machine."""
+    """How A/A runs of a machine differ in one metric of one scenario."""
 
     sets: tuple[tuple[RunMean, ...], ...]
-    """Each of runs of one thing, at least two."""
+    """Sets of at least two runs; the runs of a set are of the same thing."""
     runs: tuple[str, ...]
-    """Ids."""
+    """Ids of the runs of all sets."""
 
     def test(self, a: Sample, b: Sample, scale: Scale) -> FloorT:
-        """Of one run per side."""
+        """Test the difference of two runs, one per side, against this floor."""
         (of_a,), (of_b,) = run_means(a, scale), run_means(b, scale)
         return FloorT(of_b - of_a, sqrt(self._variance(a, b, scale)), self._freedom)
 
     def floor(self, a: Sample, b: Sample, scale: Scale, confidence: float) -> Floor:
-        """What two such runs of one thing differ by at most, with this confidence."""
+        """Return by how much two runs of the same thing with trials like these differ at most, with
+        this confidence."""
         test = self.test(a, b, scale)
         ends = test.interval(confidence)
         assert ends is not None
@@ -59,7 +60,8 @@ class FloorRecord:
         return Floor(limit, scale.ratios, spread, self.runs)
 
     def fits(self, scale: Scale) -> bool:
-        """Whether the runs can be put on this scale."""
+        """Whether the scale fits the runs: a scale of ratios takes logarithms, which need positive
+        means."""
         return not scale.ratios or all(run.mean > 0 for group in self.sets for run in group)
 
     @property
@@ -67,7 +69,7 @@ class FloorRecord:
         return sum(len(group) - 1 for group in self.sets)
 
     def _between(self, scale: Scale) -> float:
-        """Variance of the runs' means, pooled over the sets."""
+        """Return the variance of the means of runs on the scale, pooled over the sets."""
         squares = sum(
             (len(group) - 1) * variance(scale.of([run.mean for run in group]))
             for group in self.sets
@@ -75,8 +77,9 @@ class FloorRecord:
         return squares / self._freedom
 
     def _variance(self, a: Sample, b: Sample, scale: Scale) -> float:
-        """Of the difference of two runs with as many trials as these: runs with fewer trials, or
-        with trials that scatter more, differ more."""
+        """Return the variance of the difference of two runs with trials like these. Where they are
+        fewer or scatter more than those of the A/A runs, the excess variance of their mean is
+        added."""
         return 2 * self._between(scale) + sum(
             max(0.0, variance(scale.of(side.values)) / len(side.values) - self._within(scale))
             for side in (a, b)
@@ -84,7 +87,8 @@ class FloorRecord:
         )
 
     def _within(self, scale: Scale) -> float:
-        """The trials' share of that variance."""
+        """Return what the scatter of trials adds to the variance of an A/A run's mean (delta method
+        for ratios)."""
         runs = [run for group in self.sets for run in group]
         parts = [
             (run.n - 1, (run.sd / (run.mean if scale.ratios else 1)) ** 2)

@@ -10,11 +10,12 @@ from sfcperf.errors import InputError
 
 Test = Literal["rank", "t"]
 DEFAULT_MARGIN = 0.05
-"""Ratio of the baseline."""
+"""Margin as a ratio of the baseline."""
 DEFAULT_RAREST = 0.1
-"""Ratio: 29 trials per side."""
+"""Share of trials of the rarest mode that must be seen; it takes 29 trials per side."""
 LEAST_ALPHA = 1e-6
-"""The distributions' approximations cannot tell less, and the correction divides it further."""
+"""Smallest alpha that is allowed. Holm's correction divides it further, and the approximations of
+distributions are not exact enough for smaller tails."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,13 @@ class Margin:
 
     size: float
     absolute: bool
-    """In the metric's unit; otherwise a ratio of the baseline."""
+    """Whether `size` is in the metric's unit; otherwise it is a ratio of the baseline."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """Choices that are valid only if made before looking at the numbers. Raises InputError for
-    values out of range."""
+    """Choices of the user, which are valid only if made before looking at the numbers. Raises
+    InputError for values out of range."""
 
     alpha: float = 0.05
     """Probability of finding a difference where there is none, over all rows of the primary metrics
@@ -38,19 +39,21 @@ class Options:
     margin: float = DEFAULT_MARGIN
     """Largest difference that does not matter, relative to the baseline: a ratio."""
     margins: Mapping[str, float] = field(default_factory=dict)
-    """The same for one metric: `rtt_us`, or `ping/rtt_us`, which takes precedence -> a ratio."""
+    """Metric -> its own margin, a ratio. A metric is named `rtt_us`, or `ping/rtt_us` for that of
+    one probe, which takes precedence."""
     absolute_margins: Mapping[str, float] = field(default_factory=dict)
-    """As `margins`, in the metric's unit; the only ones for metrics with a baseline of 0."""
+    """Metric -> its own margin in its unit. A metric whose baseline is 0 has no other margin."""
     test: Test = "rank"
     """`rank`: Wilcoxon's, exact, for any distribution. `t`: Student's, which needs fewer trials
     and assumes that they are nearly normal (docs/explanation/comparing.md)."""
     rarest: float = DEFAULT_RAREST
-    """Smallest share of trials that a mode may have and not be missed: a ratio. Nothing is called
-    equivalent on fewer trials than show such a mode with 95 %."""
+    """Share of trials, a ratio: a mode that occurs as often as this must not be missed. Nothing is
+    called equivalent on fewer trials than show such a mode with a probability of 95 %."""
     all_metrics: bool = False
-    """Secondary metrics too, as a family of their own."""
+    """Compare secondary metrics too, as a family of tests of their own."""
     metrics: tuple[str, ...] = ()
-    """Only these, `rtt_us` or `ping/rtt_us`, primary or not; empty: all primary ones."""
+    """Compare only these metrics (`rtt_us` or `ping/rtt_us`), primary or not; empty: all primary
+    ones."""
     match: tuple[str, ...] = ()
     """Match scenarios by these factors only; empty: by all."""
     ignore: tuple[str, ...] = ()
@@ -76,7 +79,8 @@ class Options:
                 raise InputError(f"the margin of {name} is {value:g}", allowed="a number above 0")
 
     def margin_for(self, label: str, metric: str) -> Margin:
-        """The most specific one: for `label/metric`, for `metric`, for all."""
+        """Return the most specific margin that was chosen: for `label/metric`, for `metric`, or for
+        all metrics."""
         for name in (f"{label}/{metric}", metric):
             if name in self.absolute_margins:
                 return Margin(self.absolute_margins[name], True)
@@ -85,8 +89,8 @@ class Options:
         return Margin(self.margin, False)
 
     def check_names(self, known: Iterable[tuple[str, str]]) -> None:
-        """Raises InputError for a margin or a metric that is not among the rows; `known` are their
-        (label, metric)."""
+        """Check that each margin and each chosen metric is about a metric that both sides measured.
+        `known`: the (label, metric) of these. Raises InputError."""
         pairs = dict.fromkeys(known)
         names = {name for label, metric in pairs for name in (metric, f"{label}/{metric}")}
         for name in (*self.margins, *self.absolute_margins, *self.metrics):

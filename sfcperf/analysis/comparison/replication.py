@@ -1,10 +1,10 @@
 """Several runs per side: the run is the unit of replication.
 
-Trials of a run share what its deployment, its place and the machine's state were; however many
-they are, they do not tell how runs differ. A random-effects model has a variance between runs and
-one between the trials of a run; the means of the runs carry both, and are tested. Kalibera &
-Jones, "Rigorous benchmarking in reasonable time" (ISMM 2013): sections 6 (the model and its
-variances), 7 (the number of repetitions at each level).
+All trials of a run share its deployment, its place and the state of the machine. However many they
+are, they do not show how runs differ. A random-effects model has two variances: between runs, and
+between the trials of a run. The means of runs contain both, so the tests are about these means.
+Source: Kalibera & Jones, "Rigorous benchmarking in reasonable time" (ISMM 2013): sections 6 (the
+model and its variances), 7 (the number of repetitions at each level).
 """
 
 from __future__ import annotations
@@ -28,50 +28,56 @@ from sfcperf.analysis.two_sample import (
 )
 
 MOST_RUNS = 1000
+"""More runs per side are not advised: nobody makes them."""
 LEAST_ROUNDS = 2
-"""Runs of one round do not show what rounds scatter."""
+"""Fewest rounds per run that are advised: a run of one round does not show how rounds scatter."""
 MOST_ROUNDS = 999
-"""Of the workflow schema."""
+"""Most rounds that the workflow schema allows."""
 
 _WORTH = 0.9
-"""Another number of rounds is named if it saves more than a tenth."""
+"""Another number of rounds is advised only if it saves more than a tenth of the effort."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds."""
+    """What a run costs, in seconds."""
 
     run_s: float
-    """A run besides its rounds: start, warm-up, analysis."""
+    """Time that a run takes besides its rounds: start, warm-up, analysis."""
     round_s: float
+    """Time that a round takes."""
 
 
 @dataclass(frozen=True)
 class _Dispersions:
-    """What the dispersions of a row follow from, on the tested scale."""
+    """Means and variances of the runs of one side, on the tested scale."""
 
     means: list[float]
+    """Mean of each run."""
     between: float | None
-    """Variance between runs, without the trials' share; None for one run."""
+    """Variance between runs, without what the scatter of trials adds; None for one run."""
     within: float | None
-    """Variance of the trials of a run."""
+    """Variance between the trials of a run; None if no run has two."""
     rounds: float
+    """Trials of a run, the harmonic mean over runs."""
 
 
 def run_means(sample: Sample, scale: Scale) -> list[float]:
-    """Of each run, on the scale. The mean stands for a run whichever centre its workflow declares:
-    the trials' share of its variance is known, and rare losses are in it."""
+    """Return the mean of each run, on the scale. The mean is taken whichever centre the workflow
+    declares: how much the scatter of trials adds to its variance is known, and it contains rare
+    losses, which a median misses."""
     return scale.of([_exact(fmean(values)) for values in sample.by_run()])
 
 
 def _exact(mean: float) -> float:
-    """Without the rounding of its computation, which would be taken for dispersion: runs that are
-    equal have none."""
+    """Round a mean to 12 digits. The rounding errors of its computation would otherwise make equal
+    runs differ, and count as dispersion."""
     return float(f"{mean:.12g}")
 
 
 def run_test(a: Sample, b: Sample, scale: Scale, paired: bool) -> ShiftTest | None:
-    """Of sides of which at least one has several runs; None if a side has none.
+    """Return the test of the shift between sides of which at least one has several runs. None if a
+    side has no run, or if one run alone has both variants.
 
     `paired`: both sides are variants of the same runs.
     """
@@ -88,7 +94,8 @@ def run_test(a: Sample, b: Sample, scale: Scale, paired: bool) -> ShiftTest | No
 
 
 def _further_variance(single: Sample, several: Sample, scale: Scale) -> float:
-    """Of the single run's mean, if it has fewer trials than the others or these scatter more."""
+    """Return the variance that a single run's mean has beyond that of a mean of the group, because
+    the run has fewer trials or they scatter more; negative in the opposite case."""
     single_run, group = _seen(single, scale), _seen(several, scale)
     of_group = (group.within or 0.0) / group.rounds
     within = group.within if single_run.within is None else single_run.within
@@ -96,7 +103,7 @@ def _further_variance(single: Sample, several: Sample, scale: Scale) -> float:
 
 
 def replication(a: Sample, b: Sample, scale: Scale, costs: Costs | None) -> Replication:
-    """The dispersions of both sides; what would decide is not known yet."""
+    """Describe the dispersions of both sides. What would decide the row (`advice`) is left None."""
     return Replication(
         ratios=scale.ratios,
         a=_dispersion(a, scale),
@@ -120,9 +127,9 @@ def _dispersion(sample: Sample, scale: Scale) -> RunDispersion:
 
 
 def _seen(sample: Sample, scale: Scale) -> _Dispersions:
-    """Method of moments: the variance of the means is that between runs, and the trials' variance
-    over their number (Kalibera & Jones, section 6.2; Searle, Casella & McCulloch, Variance
-    Components, section 3.6)."""
+    """Estimate the variances of a side by the method of moments: the variance of the means is that
+    between runs, plus that of trials over their number (Kalibera & Jones, section 6.2; Searle,
+    Casella & McCulloch, Variance Components, section 3.6)."""
     runs = sample.by_run()
     means = run_means(sample, scale)
     freedom = sum(len(values) - 1 for values in runs)
@@ -139,39 +146,45 @@ def _seen(sample: Sample, scale: Scale) -> _Dispersions:
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be decided about an undecided row."""
+    """What further runs are to decide about an undecided row."""
 
     shift: float
+    """Shift that was observed, on the scale."""
     alpha: float
+    """Level of the test of a difference."""
     alpha_tost: float
+    """Level of the two one-sided tests of equivalence."""
     bounds: tuple[float, float] | None
+    """The margin on the scale; None if equivalence is not asked for."""
     rarest: float
+    """Smallest share of trials of a mode that must not be missed."""
     paired: bool
 
 
 def advice(
     found: Replication, a: Sample, b: Sample, scale: Scale, question: Question
 ) -> tuple[SampleSize, Effort | None, bool]:
-    """Runs that would decide with as many rounds as now, the cheapest effort that would, and
-    whether more rounds of the same runs could.
+    """Return the number of runs that would decide with as many rounds as now, the cheapest effort
+    that would (None if there is none), and whether more rounds of the same runs could have decided.
 
     The optimum of rounds per run is sqrt(cost of a run / cost of a round * variance within /
     variance between) (Kalibera & Jones, section 7).
     """
     sides = [_seen(a, scale), _seen(b, scale)]
-    # A single run beside others is as dispersed as they are.
+    # The dispersion of a single run cannot be seen: it is taken to be that of the other side's.
     of_runs = [s.between for s in sides if s.between is not None]
     of_trials = [s.within for s in sides if s.within is not None]
     between = fmean(of_runs) if of_runs else 0.0
     within = fmean(of_trials) if of_trials else 0.0
     rounds = max(1, round(harmonic_mean([s.rounds for s in sides])))
     if question.paired:
-        # What both variants of a run have in common cancels.
+        # What both variants of a run have in common cancels in their difference. That has twice the
+        # variance of a side, hence / 2.
         apart = [y - x for x, y in zip(sides[0].means, sides[1].means, strict=True)]
         between = max(0.0, variance(apart) / 2 - within / rounds)
     ask = _Sizes(between, within, question)
     now = max(len(s.means) for s in sides)
-    # These runs have not decided: with as many rounds it takes more of them.
+    # These runs have not decided, so with as many rounds it takes at least one more.
     today = ask.runs(rounds, now + 1)
     choices = {rounds, 2 * rounds, max(LEAST_ROUNDS, rounds // 2)}
     if found.run_s is not None and found.round_s:
@@ -193,7 +206,7 @@ def advice(
 
 
 def _effort(effort: Effort) -> float:
-    """Seconds, or trials where these are not known."""
+    """Return what an effort costs: seconds, or the number of trials where seconds are not known."""
     return effort.seconds or float(effort.runs * effort.rounds)
 
 
@@ -205,16 +218,18 @@ def _seconds(found: Replication, runs: int, rounds: int) -> float | None:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Numbers of runs per side by the power of t, with these variances."""
+    """Computes numbers of runs per side from the power of t tests, given these variances."""
 
     between: float
     within: float
     question: Question
 
     def runs(self, rounds: int, least: int) -> SampleSize:
-        """Of so many rounds each."""
+        """Return how many runs of `rounds` rounds would decide, `least` or more; no size if it is
+        more than MOST_RUNS."""
         spread = sqrt(self.between + self.within / rounds)
-        # Two values of a side tell the function the dispersion, as two differences do of pairs.
+        # `needed` takes observed trials and uses only their dispersion. Two made-up values per side
+        # have the wanted one; of pairs, the two differences have it.
         high = [spread / sqrt(2), -spread / sqrt(2)]
         a = [0.0, 0.0] if self.question.paired else high
         size = needed(
@@ -233,7 +248,7 @@ class _Sizes:
         if size.n is None or size.n > MOST_RUNS:
             return SampleSize(None, "")
         if size.purpose == "equivalence":
-            # Enough trials to see rare modes.
+            # All runs together need enough trials to see rare modes.
             return SampleSize(
                 max(size.n, ceil(least_to_see(self.question.rarest) / rounds)), size.purpose
             )

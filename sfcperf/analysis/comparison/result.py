@@ -18,7 +18,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 def percent_text(ratio: float) -> str:
-    """`6.1 %`, `640 %`: two digits."""
+    """Return a ratio as percent with two significant digits: `6.1 %`, `640 %`."""
     return f"{float(f'{100 * ratio:.2g}'):g} %"
 
 
@@ -27,27 +27,28 @@ class Sample:
     """The trials of one side that count, in the order of rounds."""
 
     trials: tuple[str, ...]
-    """Ids; of a side of several runs `2/r001-...`, with the number of the run, from 1."""
+    """Ids of the trials; on a side of several runs with the number of the run, from 1:
+    `2/r001-...`."""
     values: tuple[float, ...]
     """A number per trial, in the metric's unit."""
     median: float | None
     mean: float | None
-    """Both in the metric's unit; None without a trial."""
+    """Median and mean are in the metric's unit; both are None without a trial."""
     excluded: tuple[str, ...]
     """Ids of trials that do not count: untrusted, failed, without a pair, without a sample of the
     metric, or replaced by a rerun."""
     missing: int = 0
-    """Rounds (of each scenario) without a trial that counts. A trial with a valid rerun is
-    excluded, but its round is not missing."""
+    """Number of rounds (of each scenario) without a trial that counts. If a trial has a valid
+    rerun, it is excluded, but its round is not missing."""
     total: int | None = None
     """Packets or requests of all trials, of which the metric is a share; None for other metrics."""
     events: int | None = None
-    """How many of them the share counts."""
+    """How many of the packets or requests the share counts; None for other metrics."""
     runs: tuple[int, ...] = ()
     """The run of each value, from 0; empty for a side of one run."""
 
     def by_run(self) -> list[list[float]]:
-        """The values of each run that has any, in the order of runs."""
+        """Group the values by run, in the order of runs; runs without a value are left out."""
         if not self.runs:
             return [list(self.values)] if self.values else []
         groups: dict[int, list[float]] = {}
@@ -58,20 +59,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class RunDispersion:
-    """How the runs of a side differ, and the trials within them: standard deviations, ratios or in
-    the unit (`Replication.ratios`)."""
+    """How the runs of one side differ, and the trials within a run. Standard deviations are ratios
+    or in the metric's unit, as `Replication.ratios` says."""
 
     runs: int
-    """With at least one trial that counts."""
+    """Number of runs with at least one trial that counts."""
     rounds: float
-    """Trials of a run, the harmonic mean."""
+    """Trials of a run that count, the harmonic mean over runs."""
     means: tuple[float, ...]
-    """Of the runs, in the metric's unit."""
+    """Mean of each run, in the metric's unit."""
     between: float | None
-    """Of what the runs are about, without what their trials scatter; 0 if they explain all of it.
-    None for a single run."""
+    """Standard deviation between runs, without what the scatter of trials adds to it; 0 if the
+    trials explain all of it, None for a single run."""
     within: float | None
-    """Of the trials of a run; None if no run has two."""
+    """Standard deviation of the trials of a run; None if no run has two."""
 
 
 @dataclass(frozen=True)
@@ -79,47 +80,49 @@ class Effort:
     """A number of runs and rounds that would decide."""
 
     runs: int
-    """Per side."""
+    """Runs per side."""
     rounds: int
-    """Per run."""
+    """Rounds per run."""
     seconds: float | None
-    """That one side takes; None if the cost is not known."""
+    """Time that all runs of one side take; None if the cost is not known."""
 
 
 @dataclass(frozen=True)
 class Replication:
-    """The dispersions of a row of several runs, where the run is the unit of replication."""
+    """The dispersions of a row that has several runs on a side, so that the run is the unit of
+    replication."""
 
     ratios: bool
-    """Dispersions are ratios of the mean; otherwise in the metric's unit."""
+    """Whether dispersions are ratios of the mean; otherwise they are in the metric's unit."""
     a: RunDispersion
     b: RunDispersion
     run_s: float | None
-    """What a run takes besides its rounds, seconds."""
+    """Time that a run takes besides its rounds, in seconds; None if it is not known."""
     round_s: float | None
-    """What a round takes, seconds."""
+    """Time that a round takes, in seconds; None if it is not known."""
     cheapest: Effort | None
-    """The least effort that would decide an undecided row in 4 of 5 cases; None if it is decided,
-    or if no number would."""
+    """The least effort that would decide an undecided row in 4 of 5 cases; None if the row is
+    decided, or if no number of runs would decide it."""
     rounds_alone: bool | None
-    """Whether more rounds of these runs, without further runs, could have decided it; None if it
-    is decided."""
+    """Whether more rounds of these runs, without further runs, could have decided the row; None if
+    it is decided."""
 
 
 @dataclass(frozen=True)
 class Floor:
-    """What two runs of one thing differ by on this machine, for a row of one run per side."""
+    """How far two runs of the same thing differ on this machine, for a row of one run per side."""
 
     limit: float
     """Two such runs differ by less with the confidence 1 - alpha: a ratio, or in the unit."""
     ratios: bool
-    """Whether the numbers are ratios; otherwise they are in the metric's unit."""
+    """Whether `limit` and `between` are ratios; otherwise they are in the metric's unit."""
     between: float
     """Standard deviation of the means of the A/A runs."""
     runs: tuple[str, ...]
-    """Ids of the A/A runs that tell it."""
+    """Ids of the A/A runs that show it."""
     reason: str = ""
-    """Why the row is undecided although its trials alone would decide it; empty if it is not."""
+    """How the noise floor keeps the row undecided although its trials alone would decide it; empty
+    if it does not."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +134,11 @@ class Row:
     scenario: Mapping[str, Any]
     """Factors by which the sides were matched -> level."""
     label: str
-    """Of the probe."""
+    """Label of the probe."""
     metric: str
     unit: str
     better: str
-    """higher, lower or none."""
+    """Which values of the metric are better: `higher`, `lower` or `none`."""
     primary: bool
     paired: bool
     """Whether trials were compared round by round."""
@@ -144,20 +147,22 @@ class Row:
     b: Sample
     """The candidate's trials."""
     difference: Estimate | None
-    """Candidate - baseline, in the unit, by the deciding method."""
+    """Candidate minus baseline, in the unit, by the deciding method."""
     relative: Estimate | None
-    """The same as a ratio of the baseline (0.03: 3 % more); None for a baseline of 0."""
+    """Candidate minus baseline as a ratio of the baseline (0.03: 3 % more), by the deciding method;
+    None for a baseline of 0."""
     mean_difference: Estimate | None
-    """Of the means, in the unit, by Student's t."""
+    """Difference of the means, in the unit, by Student's t."""
     effect: Estimate | None
-    """Cliff's delta, or the matched-pairs rank-biserial correlation: -1 to 1."""
+    """Effect size from -1 to 1: Cliff's delta, or if paired the matched-pairs rank-biserial
+    correlation."""
     hedges_g: Estimate | None
-    """Difference of the means in standard deviations."""
+    """Effect size: difference of the means in standard deviations."""
     test: str
     """Name of the deciding test; empty if there are too few trials for any."""
     p: float | None
     p_holm: float | None
-    """Corrected for the number of rows in the family."""
+    """p after Holm's correction for the number of rows in the family."""
     p_least: float | None
     """The least p that the test can give with so many trials."""
     family: int
@@ -167,30 +172,31 @@ class Row:
     `margin_absolute`. None for a baseline of 0 without an absolute margin."""
     margin_absolute: bool
     tost_p: float | None
-    """Of the two one-sided tests against the margin, the larger of those of shift and of means;
-    equivalent if <= alpha and nothing is `withheld`."""
+    """p of the two one-sided tests against the margin: the larger of those of shift and of means.
+    The row is equivalent if it is at most alpha and nothing is `withheld`."""
     beyond_p: float | None
-    """One-sided, of a shift beyond the margin; small if it is shown to matter."""
+    """One-sided p of a shift beyond the margin; it is small if the shift is shown to matter."""
     tost_interval: Estimate | None
     """The interval of `relative` with the confidence 1 - 2 alpha: equivalence needs it, and that of
     the means, within the margin."""
     mean_ratio: Estimate | None
-    """The means' difference as a ratio of the baseline's, with the confidence 1 - 2 alpha; None for
-    a baseline of 0."""
+    """Difference of the means as a ratio of the baseline's mean, with the confidence 1 - 2 alpha;
+    None for a baseline of 0."""
     withheld: tuple[str, ...]
     """Why the row is not called equivalent although most trials are within the margin."""
     rarest_mode: float
-    """Modes that occur in a smaller share of trials may be missing from a side: a ratio."""
+    """Share of trials, a ratio: rarer modes may be missing from the smaller side."""
     verdict: Verdict
     n_needed: int | None
     """Trials per side (paired: rounds; with `replication`: runs of as many rounds) that would
     decide an undecided row in 4 of 5 cases if difference and dispersion were as observed; None if
     unknown or beyond reason."""
     n_needed_for: Purpose
-    """What so many trials would show."""
+    """What `n_needed` trials would show; empty without them."""
     warnings: tuple[str, ...]
     replication: Replication | None = None
-    """Of a side of several runs: then the run is the unit of replication, not the trial."""
+    """Dispersions between and within runs, if a side has several: then the run is the unit of
+    replication, not the trial."""
     floor: Floor | None = None
     """The machine's noise floor, if it is known and the row rests on one run per side."""
     lossy: tuple[str, ...] = ()
@@ -242,59 +248,62 @@ class Crashes:
     unit: Literal["attempt", "run"]
     """What is counted: attempts at trials (warm-up included); runs, where a side has several."""
     a: int
-    """Of the baseline: how many crashed."""
+    """How many attempts or runs of the baseline crashed."""
     of_a: int
-    """Of how many."""
+    """How many attempts or runs the baseline made."""
     b: int
-    """Of the candidate."""
+    """How many attempts or runs of the candidate crashed."""
     of_b: int
+    """How many attempts or runs the candidate made."""
     p: float
-    """Of Fisher's exact test, two-sided."""
+    """Two-sided p of Fisher's exact test."""
     p_holm: float
-    """Corrected for the number of candidates."""
+    """p after Holm's correction for the number of candidates tested."""
     verdict: Literal["better", "worse", "undecided"]
-    """Worse: the candidate crashes more often."""
+    """`worse` if the candidate crashes more often."""
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A run of a side."""
+    """Facts about one run of a side."""
 
     run_id: str
     started_at: str
     status: str
     trials: Mapping[str, int]
-    """Of this side, by status."""
+    """Status -> number of trials of this side."""
     attempts: AttemptCounts = NO_ATTEMPTS
-    """At trials of this side, warm-up included."""
+    """Attempts at trials of this side, warm-up included."""
 
 
 @dataclass(frozen=True)
 class SideFacts:
-    """A side, for readers who have only the document."""
+    """Facts about a side, for readers who have only the document and not the run folders."""
 
     name: str
     run_id: str
-    """The first run's."""
+    """Id of the first run."""
     variant: str | None
+    """Name of the variant; None if the side is whole runs."""
     workflow: str
     """Name of the workflow."""
     started_at: str
-    """The first run's."""
+    """Start of the first run."""
     status: str
-    """`complete` if every run is."""
+    """`complete` if every run is, else the status of the first run that is not."""
     trials: Mapping[str, int]
-    """By status, of all runs."""
+    """Status -> number of trials of all runs."""
     runs: tuple[RunFacts, ...] = ()
     labelled: bool = False
     """Whether the user chose the name."""
     attempts: AttemptCounts = NO_ATTEMPTS
-    """At trials of all runs, warm-up included."""
+    """Attempts at trials of all runs, warm-up included."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows: by candidate, then scenario, probe and metric as the baseline has them."""
+    """The whole comparison. Rows are ordered by candidate, then by scenario, probe and metric as
+    the baseline has them."""
 
     baseline: SideFacts
     candidates: tuple[SideFacts, ...]
@@ -305,14 +314,14 @@ class Comparison:
     warnings: tuple[str, ...]
     """About the comparison as a whole."""
     crashes: tuple[Crashes, ...] = ()
-    """Of candidates, where a function crashed on either side."""
+    """One test per candidate, if a function crashed on either side."""
 
     def counts(self) -> dict[Verdict, int]:
-        """Number of rows of each verdict."""
+        """Count the rows of each verdict."""
         return {name: sum(row.verdict == name for row in self.rows) for name in VERDICTS}
 
     def document(self) -> dict[str, Any]:
-        """The comparison as JSON lists and objects (schemas/comparison.schema.json)."""
+        """Return the comparison as JSON lists and objects (schemas/comparison.schema.json)."""
         values = {"schema_version": SCHEMA_VERSION, "counts": self.counts(), **asdict(self)}
         document: dict[str, Any] = json.loads(json.dumps(values, allow_nan=False, default=plain))
         return document

@@ -1,4 +1,4 @@
-"""The sides of a comparison: runs of one thing, or one variant of them."""
+"""The sides of a comparison: runs of the same thing, or one variant in such runs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ VARIANT = "variant"
 
 @dataclass(frozen=True)
 class Side:
-    """A run, or several of the same thing; or one variant of them."""
+    """A run, or several runs of the same thing; or one variant in them."""
 
     name: str
     """A run id, a campaign or the name of a variant, unique in the comparison."""
     store: RunStore
     """The first run."""
     variant: str | None = None
-    """Only trials whose scenario has this `variant`, which is then left out of the scenario."""
+    """Name of a variant: only its trials are of this side. None: all trials are."""
     more: tuple[RunStore, ...] = ()
     """Further runs of the same thing."""
     labelled: bool = False
@@ -35,7 +35,7 @@ class Side:
 
     @property
     def stores(self) -> tuple[RunStore, ...]:
-        """All runs."""
+        """Folders of all runs."""
         return (self.store, *self.more)
 
 
@@ -44,7 +44,7 @@ class RunMeasurement(PlannedMeasurement):
     """One probe in one scenario of one of a side's runs."""
 
     run: int
-    """From 0."""
+    """Number of the run in its side, from 0."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,14 @@ class MeasuredSide:
     side: Side
     facts: SideFacts
     manifests: tuple[Mapping[str, Any], ...]
-    """Of the runs."""
+    """Manifest of each run."""
     measurements: tuple[RunMeasurement, ...]
-    """Of this side alone; without the factor `variant` if the side is one. By run."""
+    """Measurements by run. If the side is a variant, only its own, and their scenarios lack the
+    factor `variant`."""
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """Of the first run."""
+        """Manifest of the first run."""
         return self.manifests[0]
 
     @property
@@ -76,18 +77,19 @@ class MeasuredSide:
         return [store.folder.resolve() for store in self.side.stores]
 
     def levels_of(self, factor: str) -> list[Any]:
-        """Levels of a factor, each once; empty if no scenario has it."""
+        """List the levels of a factor, each once; empty if no scenario has it."""
         found = [m.scenario[factor] for m in self.measurements if factor in m.scenario]
         return [level for i, level in enumerate(found) if level not in found[:i]]
 
 
 def variants_of(manifest: Mapping[str, Any]) -> list[str]:
-    """Names of a run's variants, in the order of the workflow."""
+    """List the names of a run's variants, in the order of the workflow."""
     return [str(variant["name"]) for variant in manifest.get("variants") or ()]
 
 
 def read_side(side: Side) -> MeasuredSide:
-    """Read a side. Raises InputError if a run folder is damaged or has no such variant."""
+    """Read all runs of a side. Raises InputError if a run folder is damaged or has no such
+    variant."""
     manifests, runs, measurements = [], [], []
     for number, store in enumerate(side.stores):
         manifest, run, found = _read_run(store, side.variant)
@@ -113,6 +115,8 @@ def read_side(side: Side) -> MeasuredSide:
 def _read_run(
     store: RunStore, variant: str | None
 ) -> tuple[Mapping[str, Any], RunFacts, list[PlannedMeasurement]]:
+    """Read a run: its manifest, facts and measurements. Those of a `variant` are only its own, and
+    lack the factor `variant`, so that variants of a run match each other."""
     manifest, trials, warmups = store.manifest(), store.trials(), store.warmups()
     if variant is not None:
         known = variants_of(manifest)

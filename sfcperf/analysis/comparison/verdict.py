@@ -1,9 +1,9 @@
 """The verdict of a row: practical significance first, then statistical significance.
 
-A difference that is shown to lie within the margin, of most trials and of the means, does not
-matter, even if it is significant: the row is equivalent, or undecided if that is withheld. Better
-and worse need a difference that is significant after Holm's correction. All else is undecided,
-which does not mean equal.
+A difference does not matter if both the shift of most trials and that of the means are shown to lie
+within the margin, even if it is significant: the row is equivalent, or undecided if something
+speaks against equivalence. Better and worse need a difference that is significant after Holm's
+correction. All else is undecided, which does not mean equal.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def verdict_of(
     better: str,
     alpha: float,
 ) -> Decision:
-    """`better` is the metric's: higher, lower or none; `withheld` speaks against equivalence."""
+    """Decide a row. `tost`: p of the two one-sided tests against the margin; `withheld`: reasons
+    against equivalence; `better`: the metric's, `higher`, `lower` or `none`."""
     significant = at_most(p_holm, alpha)
     if at_most(tost, alpha):
         small = ("the difference is significant, but within the margin",) if significant else ()
@@ -51,7 +52,8 @@ def verdict_of(
 
 
 def why_undecidable(case: Case, test: ShiftTest | None, options: Options) -> tuple[str, ...]:
-    """The reason if no outcome could have shown a difference, else nothing."""
+    """Return the reason why no outcome could have shown a difference, or with several runs why it
+    is hard to show; empty if there is none."""
     a, b, paired = case.a, case.b, case.paired
     if not a.values or not b.values:
         return ("one side has no valid trial",)
@@ -75,6 +77,7 @@ def why_undecidable(case: Case, test: ShiftTest | None, options: Options) -> tup
 
 
 def _runs_undecidable(case: Case, test: ShiftTest | None) -> tuple[str, ...]:
+    """Return the reason why a row of several runs cannot be decided, or is hard to decide."""
     if test is None:
         return ("only one run has valid trials of both variants: a test needs two",)
     if test.p is None:

@@ -14,12 +14,14 @@ from sfcperf.analysis.two_sample import least_trials
 from sfcperf.counts import count_text
 
 _OF_A_REPEAT = frozenset({"design.seed", "design.runs"})
-"""What differs between the runs of a campaign by design."""
+"""Settings that differ between the runs of a campaign by design, and are no reason for a
+warning."""
 _NAMED = 4
+"""Differences that a warning names; it counts the others."""
 
 
 def warnings(sides: Sequence[MeasuredSide], rows: Sequence[Row], options: Options) -> Iterator[str]:
-    """In sentences, the most important first."""
+    """Yield the warnings as sentences, the most important first."""
     for primary in (True, False):
         yield from without_power([row for row in rows if row.primary is primary], options)
     yield from _sequentially_stopped(sides, rows, options)
@@ -32,7 +34,8 @@ def warnings(sides: Sequence[MeasuredSide], rows: Sequence[Row], options: Option
 
 
 def _unlike(side: MeasuredSide) -> Iterator[str]:
-    """Runs of a side are taken for runs of one thing."""
+    """Warn about runs of a side that differ in their conditions: the comparison takes all runs of a
+    side for runs of the same thing."""
     runs = [
         MeasuredSide(Side(store.run_id, store), side.facts, (manifest,), ())
         for store, manifest in zip(side.side.stores, side.manifests, strict=True)
@@ -50,9 +53,10 @@ def _unlike(side: MeasuredSide) -> Iterator[str]:
 def _sequentially_stopped(
     sides: Sequence[MeasuredSide], rows: Sequence[Row], options: Options
 ) -> Iterator[str]:
-    """The number of rounds was not fixed beforehand, which the tests assume.
+    """Warn if a side stopped by its results: the tests assume a number of rounds that was fixed
+    beforehand.
 
-    Pairs are robust to it: their sides stop together, and not because of the tested difference
+    Paired rows are robust to it: both sides stop together, and not because of the tested difference
     (docs/explanation/comparing.md has the simulated rates).
     """
     names = [s.name for s in sides if first_look_in(s.manifest["design"]) is not None]
@@ -74,7 +78,8 @@ def _sequentially_stopped(
 
 
 def without_power(rows: Sequence[Row], options: Options) -> Iterator[str]:
-    """No row of a family could have been called better or worse, whatever was measured."""
+    """Warn if no row of a family could have been called better or worse, whatever was measured: too
+    few trials for so many rows. `rows`: those of the family."""
     tests = [row for row in rows if row.p_least is not None and row.replication is None]
     if not tests or options.test == "t":
         return

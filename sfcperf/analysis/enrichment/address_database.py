@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AddressDatabase(TagFile):
-    """An opened database."""
+    """An opened database of tags by IP address."""
 
     kind: ClassVar[Literal["csv", "mmdb"]] = "mmdb"
 
@@ -28,7 +28,7 @@ class AddressDatabase(TagFile):
     reader: maxminddb.Reader
 
     def match(self, subjects: Subjects) -> TagMatches:
-        """Tags for the addresses in the one column of the subjects."""
+        """Return the tags of the subjects, whose key is one column with addresses."""
         tags: list[Tag] = []
         matched, unmatched = 0, []
         for (address,), ids in subjects.by_key.items():
@@ -45,7 +45,8 @@ class AddressDatabase(TagFile):
         return TagMatches(tags, matched, unmatched)
 
     def _look_up(self, text: str) -> tuple[dict[str, Any], str]:
-        """Tags, or the reason why there are none."""
+        """Look up one address: return its tags, and the reason if there are none, else an empty
+        one."""
         import maxminddb
 
         try:
@@ -74,7 +75,8 @@ class AddressDatabase(TagFile):
 def open_database(
     folder: Path, file: str, column: str, fields: Mapping[str, str]
 ) -> AddressDatabase:
-    """`column` has the addresses. Raises InputError if the file cannot be read or is not in
+    """Open a database. `column`: column of trials, or `source`, with the addresses; `fields`: tag
+    -> path in the database's records. Raises InputError if the file cannot be read or is not in
     MaxMind's format."""
     import maxminddb
 

@@ -118,8 +118,8 @@ class EnrichAnalysis(Analysis):
         )
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
-        """The document of tags.json, which is written too. Raises InputError if a file is wrong
-        (with its line) or the run folder is damaged."""
+        """Write tags.json and return its document. Raises InputError if a file is wrong (with its
+        line) or the run folder is damaged."""
         folder = run.workflow()[1]
         trials = run.trials()
         files = self._open(folder, factor_names(record.scenario for record in trials))
@@ -145,7 +145,7 @@ class EnrichAnalysis(Analysis):
         return document
 
     def _open(self, folder: Path, factors: Sequence[str]) -> list[TagFile]:
-        """The tables and databases, checked. `factors`: names of the run's factors."""
+        """Open and check the tables and databases. `factors`: names of the run's factors."""
         tables = self.parameters.get("tables", [])
         databases = self.parameters.get("databases", [])
         for entry in tables:
@@ -172,7 +172,7 @@ class EnrichAnalysis(Analysis):
 
 
 def _check_names(files: Sequence[TagFile]) -> None:
-    """No two files may give the same tag for the same kind of subject."""
+    """Refuse two files that give the same tag to the same kind of subject. Raises InputError."""
     seen: dict[tuple[bool, str], str] = {}
     for file in files:
         for name in file.names:

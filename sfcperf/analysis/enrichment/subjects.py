@@ -31,7 +31,8 @@ COLUMNS_TEXT = (
 
 
 def check_columns(columns: Sequence[str], factors: Iterable[str], where: str) -> None:
-    """Raises InputError for a column of an unknown factor, or `source` with other columns."""
+    """Refuse columns that a key cannot be matched against. Raises InputError for a column of an
+    unknown factor, or for `source` together with other columns. `where`: place in the message."""
     known = [PREFIX + name for name in factors]
     for column in columns:
         if column.startswith(PREFIX) and column not in known:
@@ -49,7 +50,8 @@ def check_columns(columns: Sequence[str], factors: Iterable[str], where: str) ->
 
 
 def subjects(run: RunStore, trials: Sequence[TrialRecord], columns: Sequence[str]) -> Subjects:
-    """Subjects of a run. Trials without a value in one of the columns are only counted. Raises
+    """Group the trials of a run by their texts in these columns, or its telemetry sources if the
+    column is `source`. Trials without a value in one of the columns are only counted. Raises
     InputError if the run folder is damaged."""
     by_key: dict[tuple[str, ...], list[str]] = {}
     if list(columns) == [SOURCE]:
@@ -73,7 +75,8 @@ def _sources(run: RunStore) -> list[str]:
 
 
 def _addresses(run: RunStore) -> dict[tuple[str, str], str | None]:
-    """(Scenario id, endpoint) -> its address, where the workflow gives one."""
+    """Map (scenario id, endpoint) to the address of the endpoint; None where the workflow gives
+    none."""
     return {
         (scenario_id, endpoint): scenario[endpoint]["address"]
         for scenario_id, scenario in run.resolved().items()
@@ -84,6 +87,7 @@ def _addresses(run: RunStore) -> dict[tuple[str, str], str | None]:
 def _value(
     record: TrialRecord, column: str, addresses: Mapping[tuple[str, str], str | None]
 ) -> Any:
+    """Return what a trial has in a column (COLUMNS_TEXT names them); None if it has nothing."""
     if column in ENDPOINTS:
         return addresses.get((record.scenario_id, column))
     if column.startswith(PREFIX):
@@ -96,6 +100,8 @@ def _value(
 
 
 def _text(value: Any) -> str | None:
+    """Return a value as the text that keys are compared with; None for a missing value, and for
+    lists and objects, which cannot be part of a key."""
     if value is None or isinstance(value, Mapping | list | tuple):
         return None
     return value if isinstance(value, str) else json.dumps(value)

@@ -17,9 +17,9 @@ class Row:
     """A row of a table."""
 
     line: int
-    """In the file, from 1; the first one of a row of several lines."""
+    """Line in the file, from 1; the first line if the row has several."""
     tags: Mapping[str, str]
-    """Non-empty cells by the name of the tag."""
+    """Tag -> the text of its cell; empty cells give no tag."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Table(TagFile):
 
     kind: ClassVar[Literal["csv", "mmdb"]] = "csv"
     key: tuple[str, ...]
-    """Key columns."""
+    """Names of the key columns."""
     rows: Mapping[tuple[str, ...], Row]
-    """By the texts in the key columns."""
+    """Texts in the key columns -> row."""
 
     def match(self, subjects: Subjects) -> TagMatches:
-        """Tags of the rows whose key matches."""
+        """Return the tags of the subjects whose texts equal the key of a row."""
         matches = {key: ids for key, ids in subjects.by_key.items() if key in self.rows}
         tags = [
             Tag(subjects.kind, id, name, value, self.file)
@@ -64,8 +64,8 @@ def read_table(
 ) -> Table:
     """Read a table in UTF-8; white space around cells and empty lines are ignored.
 
-    `match`: key column -> column of trials; `tags`: columns, None: all but the key's. Raises
-    InputError with file and line.
+    `match`: key column -> column of trials; `tags`: columns that become tags, None: all but the
+    key. Raises InputError with file and line.
     """
     key = tuple(match)
     content, sha256 = read_bytes(folder, file)

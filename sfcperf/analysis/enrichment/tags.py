@@ -27,16 +27,16 @@ class Tag:
     tag: str
     value: str | int | float | bool
     file: str
-    """File that it comes from, as the workflow names it."""
+    """File that the tag comes from, as the workflow names it."""
 
 
 @dataclass(frozen=True)
 class TagMatches:
-    """What a file gives."""
+    """Tags that a file gives to the trials or sources of a run, and what found no match."""
 
     tags: Sequence[Tag]
     matched: int
-    """Trials or sources that the file has tags for."""
+    """Number of trials or sources that the file has tags for."""
     unmatched_values: Sequence[str]
     """Values in this run that are not in the file."""
     unmatched_rows: Sequence[Mapping[str, Any]] = ()
@@ -45,13 +45,14 @@ class TagMatches:
 
 @dataclass(frozen=True)
 class Subjects:
-    """Trials or sources by the texts in the columns that a key names."""
+    """The trials or sources of a run, grouped by their texts in the columns that a file's key is
+    matched against."""
 
     kind: SubjectKind
     by_key: Mapping[tuple[str, ...], Sequence[str]]
-    """Texts, in the order of the columns -> ids."""
+    """Texts, in the order of the columns -> ids of the trials or sources."""
     without: int = 0
-    """Trials without a value in one of the columns."""
+    """Number of trials without a value in one of the columns."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +61,22 @@ class TagFile(ABC):
 
     kind: ClassVar[Literal["csv", "mmdb"]]
     file: str
-    """As the workflow names it."""
+    """Path of the file as the workflow names it."""
     sha256: str
     columns: tuple[str, ...]
-    """Columns of trials, or `source`, that its key is matched against."""
+    """Columns of trials, or `source`, that the file's key is matched against."""
     names: tuple[str, ...]
-    """Tags that it can give."""
+    """Names of the tags that the file can give."""
 
     @abstractmethod
     def match(self, subjects: Subjects) -> TagMatches:
-        """Tags for the subjects, and what has no match. Raises InputError if the file is
+        """Return tags for the subjects, and what has no match. Raises InputError if the file is
         damaged."""
 
 
 def read_bytes(folder: Path, file: str) -> tuple[bytes, str]:
-    """Content of a file, relative to the workflow's folder, and its SHA-256. Raises InputError."""
+    """Return the content of a file, and its SHA-256. `file` is relative to the workflow's `folder`.
+    Raises InputError if it cannot be read or exceeds MAX_BYTES."""
     content = read_input(
         folder / file,
         "the file with tags",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CoefficientName = Literal["pearson", "spearman"]
 
 FEWEST = 4
-"""Below this Fisher's interval does not exist (its variance is 1 / (n - 3))."""
+"""Fewest values: with 3, Fisher's interval does not exist, because its variance is 1 / (n - 3)."""
 
 EXACT_UP_TO = 8
 """Values up to which all orders are tried for Spearman's p: 8! = 40,320."""
@@ -42,7 +42,8 @@ def correlation(
     confidence: float,
     groups: Sequence[Any] | None = None,
 ) -> Coefficient | str:
-    """Coefficient of equally long x and y of finite numbers, or the reason why there is none.
+    """Return the coefficient of x and y, equally long sequences of finite numbers, or the reason
+    why there is none.
 
     Pearson: Fisher's z interval (Fisher 1921), p by t with n - 2 degrees of freedom. Spearman:
     the same z with Bonett & Wright's (2000) variance (1 + r^2 / 2) / (n - 3); p exact, over all
@@ -86,18 +87,19 @@ def correlation(
 
 
 def _centred(values: numpy.ndarray, groups: Sequence[Any]) -> numpy.ndarray | None:
-    """Deviations from the groups' means, scaled to length 1; None if there is no variation."""
+    """Return the deviations from the groups' means, scaled to length 1, so that the product of two
+    such vectors is their correlation. None if there is no variation within groups."""
     import numpy as np
 
     codes = np.unique([str(group) for group in groups], return_inverse=True)[1]
-    # Scaled first: squares of the smallest and the largest numbers do not fit a float.
+    # Values are scaled first: squares of very small and very large ones do not fit a float.
     scale = float(np.max(np.abs(values)))
     if scale == 0:
         return None
     scaled = values / scale
     means = np.bincount(codes, scaled) / np.bincount(codes)
     centred = scaled - means[codes]
-    # Deviations of a constant that only rounding makes are not variation.
+    # Rounding gives a constant tiny deviations, which are not variation.
     if float(np.max(np.abs(centred))) <= 8 * np.finfo(float).eps:
         return None
     centred = centred / np.max(np.abs(centred))
@@ -106,6 +108,7 @@ def _centred(values: numpy.ndarray, groups: Sequence[Any]) -> numpy.ndarray | No
 
 
 def _t_p(r: float, freedom: int) -> float:
+    """Return the two-sided p of r = 0 by t = r * sqrt(freedom / (1 - r^2)); 0 for +-1."""
     from scipy.special import stdtr
 
     if abs(r) >= 1:
@@ -114,7 +117,8 @@ def _t_p(r: float, freedom: int) -> float:
 
 
 def _exact_p(x: numpy.ndarray, y: numpy.ndarray) -> float:
-    """Share of all orders of y whose correlation with x is at least as far from 0."""
+    """Return the two-sided p by permutation: the share of all orders of y whose correlation with x
+    is at least as far from 0 as the observed one. x and y are from `_centred`."""
     import numpy as np
 
     found = np.abs(y[_orders(len(y))] @ x)
@@ -123,6 +127,7 @@ def _exact_p(x: numpy.ndarray, y: numpy.ndarray) -> float:
 
 @cache
 def _orders(n: int) -> numpy.ndarray:
+    """Return all permutations of 0 ... n - 1, one per row; cached, because pairs share them."""
     from itertools import permutations
 
     import numpy as np

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 ALPHA = 0.01
 """Probability of a warning about trials whose order does not matter, per row and test."""
 LEAST = 5
-"""Fewer trials cannot show dependence at any usual level."""
+"""Fewest trials that are tested; fewer cannot show dependence at any usual level."""
 _MOST_SHUFFLED = 500
+"""Most values whose autocorrelation is tested by permutation; more get a normal approximation."""
 _MOST_EXACT = 33
-"""Values up to which Mann-Kendall's distribution is exact (without ties), as in scipy."""
+"""Most values for which Mann-Kendall's p is exact (without ties), as in scipy."""
 _MOST_PAIRS = 500
-"""Values up to which all pairs are compared; beyond that scipy's sorting is faster."""
+"""Most values whose pairs are all compared; of more, scipy's sorting is faster."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,15 @@ class Dependence:
     """Dependence of values on their predecessors and on time."""
 
     autocorrelation: float | None
-    """Lag 1, from -1 to 1; None for fewer than LEAST values, or equal ones."""
+    """Autocorrelation at lag 1, from -1 to 1; None for fewer than LEAST values, or if all are
+    equal. The other attributes are then None too."""
     autocorrelation_p: float | None
-    """One-sided: positive autocorrelation makes intervals too narrow, negative too wide."""
+    """One-sided p of a positive autocorrelation, which makes intervals too narrow. A negative one
+    makes them too wide, and is not reported."""
     trend_p: float | None
-    """Two-sided."""
+    """Two-sided p of a trend (Mann-Kendall)."""
     drift_ratio: float | None
-    """Median of the last third over that of the first, minus 1; None where that is 0."""
+    """Median of the last third over that of the first, minus 1; None if the first is 0."""
 
     @property
     def has_trend(self) -> bool:
@@ -52,11 +55,11 @@ class Dependence:
 
 
 def dependence(values: Sequence[float]) -> Dependence:
-    """Dependence of finite values in order of time.
+    """Test finite values in order of time for autocorrelation and for a trend.
 
-    Autocorrelation by the permutation test of the lag-1 coefficient, exact at small n where
-    Ljung-Box is not; beyond 500 values by its normal approximation (Box, Jenkins & Reinsel,
-    Time Series Analysis, section 2.1.6). Trend by Mann-Kendall (Mann 1945), exact without ties.
+    Autocorrelation is tested by permutation of the lag-1 coefficient, which is exact at small n
+    where Ljung-Box is not; beyond 500 values by its normal approximation (Box, Jenkins & Reinsel,
+    Time Series Analysis, section 2.1.6). The test of a trend is Mann-Kendall's (Mann 1945).
     """
     from scipy import special
 
@@ -73,7 +76,8 @@ def dependence(values: Sequence[float]) -> Dependence:
 
 
 def _lag_one(rows: NDArray[float64]) -> NDArray[float64]:
-    """r(1) of each row: sum of products of successive deviations over the sum of squares."""
+    """Return the lag-1 autocorrelation of each row: the sum of products of successive deviations
+    over the sum of their squares."""
     centred = rows - rows.mean(axis=1, keepdims=True)
     products = (centred[:, :-1] * centred[:, 1:]).sum(axis=1)
     coefficients: NDArray[float64] = products / (centred * centred).sum(axis=1)
@@ -81,6 +85,8 @@ def _lag_one(rows: NDArray[float64]) -> NDArray[float64]:
 
 
 def _drift(values: Sequence[float]) -> float | None:
+    """Return the median of the last third over that of the first, minus 1; None if the first is 0
+    or so small that the ratio is not finite."""
     third = max(1, len(values) // 3)
     first, last = float(median(values[:third])), float(median(values[-third:]))
     ratio = last / first - 1 if first else None
@@ -88,11 +94,12 @@ def _drift(values: Sequence[float]) -> float | None:
 
 
 def mann_kendall_p(values: NDArray[float64]) -> float:
-    """Two-sided p of a monotonic trend of values in order of time, which are not all equal.
+    """Return the two-sided p of a monotonic trend of values in order of time, not all equal.
 
-    It is that of Kendall's tau between values and time (Mann 1945), ties corrected (Kendall, Rank
-    Correlation Methods, 4th ed., sections 4.7 and 5.8), and equals scipy.stats.kendalltau, whose
-    argument checks take ten times as long as the computation in each of thousands of rows.
+    It is the p of Kendall's tau between values and time (Mann 1945), corrected for ties (Kendall,
+    Rank Correlation Methods, 4th ed., sections 4.7 and 5.8). The result equals that of
+    scipy.stats.kendalltau, whose argument checks take ten times as long as the computation, which
+    would count in thousands of rows.
     """
     import numpy as np
     from scipy.special import ndtr
@@ -116,8 +123,9 @@ def mann_kendall_p(values: NDArray[float64]) -> float:
 
 @cache
 def _at_most_inversions(n: int, inversions: int) -> float:
-    """Share of the orders of n different values with at most so many inversions: each value in
-    turn adds 0, 1, ... inversions, up to the number of values before it, with equal probability."""
+    """Return the share of all orders of n different values that have at most so many inversions.
+    They are counted value by value: each adds 0, 1, ... inversions, up to the number of values
+    before it, with equal probability."""
     import numpy as np
 
     shares = np.zeros(inversions + 1)

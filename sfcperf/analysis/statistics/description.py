@@ -16,7 +16,8 @@ TRIAL_PERCENTILES = (5, 25, 75, 95)
 
 @dataclass(frozen=True)
 class Description:
-    """All in the unit of the values, except `n` and `relative_half_width` (a ratio)."""
+    """Centre, dispersion and extremes of values, in their unit, except `n` and
+    `relative_half_width` (a ratio)."""
 
     n: int
     mean: Estimate
@@ -24,12 +25,12 @@ class Description:
     stdev: float | None
     """Sample standard deviation (divisor n - 1); None for n < 2."""
     min: float | None
-    """None for n = 0, like max."""
+    """None, like `max`, for n = 0."""
     max: float | None
     relative_half_width: float | None
-    """Of the declared centre's interval; None when it is undefined."""
+    """Half-width of the declared centre's interval over the centre; None if it is undefined."""
     percentiles: Mapping[int, float | None]
-    """TRIAL_PERCENTILES; None for those that need more values."""
+    """TRIAL_PERCENTILES -> the percentile; None for those that need more values."""
 
 
 def describe(
@@ -40,7 +41,7 @@ def describe(
     counted: EventCounts | None = None,
 ) -> Description:
     """Describe any number of finite values (magnitude up to 1e100), one per trial and in order of
-    time; the rest as for `estimate_of`."""
+    time. `tick` and `counted` are those of `estimate_of`."""
     mean, median = (
         estimate_of(values, rules, centre, tick=tick, counted=counted)
         for centre in ("mean", "median")

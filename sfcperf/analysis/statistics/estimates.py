@@ -1,9 +1,8 @@
 """Mean and median of trials, each with an interval, or with the reason why there is none.
 
 An interval is only given where simulation shows that it covers as often as it says
-(benchmarks/analysis/truth.py, docs/explanation/statistics.md). What is asked of the trials is
-declared before they are measured (`Rules`): a test that chose between mean and median would see the
-answer.
+(benchmarks/analysis/truth.py, docs/explanation/statistics.md). Whether mean or median counts is
+declared before the trials are measured (`Rules`): a choice made by their values would be biased.
 """
 
 from __future__ import annotations
@@ -34,8 +33,11 @@ from sfcperf.counts import count_text
 Centre = Literal["mean", "median"]
 
 DEPENDENCE_ALPHA = 0.2
-"""A wider interval than necessary costs little; one that dependence makes too narrow is wrong."""
+"""One-sided level below which successive trials count as dependent. It is high on purpose: an
+interval that is wider than necessary costs little, one that dependence makes too narrow is
+wrong."""
 USUAL_RAREST_MODE = 0.1
+"""Default share of trials of a mode that the mean must not miss."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Rules:
 
     confidence: float = 0.95
     centre: Centre = "median"
-    """Which of the two describes the trials."""
+    """Which of mean and median describes the trials."""
     rarest_mode: float = USUAL_RAREST_MODE
     """The mean of trials has an interval only where they would show, with 95 %, a mode that occurs
     in this share of all trials or more: a slow mode that was not hit is missing from the mean."""
@@ -53,14 +55,15 @@ class Rules:
 
     @property
     def fewest(self) -> int:
-        """Trials from which on the centre has an interval."""
+        """Fewest trials with which the declared centre has an interval."""
         if self.centre == "mean":
             return least_to_see(self.rarest_mode)
         return fewest_for_median(self.confidence)
 
     @property
     def per_look(self) -> float:
-        """Confidence of the interval of each look; one without an interval is none."""
+        """Confidence of the interval at each look of sequential stopping. Looks at too few trials
+        for an interval do not count as looks."""
         if self.first_look is None:
             return self.confidence
         return confidence_per_look(self.confidence, max(self.first_look, self.fewest))
@@ -68,7 +71,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Mean or median, in the unit of the trials."""
+    """Mean or median of trials with its interval, in the unit of the trials."""
 
     value: float | None
     """None without trials."""
@@ -85,10 +88,11 @@ def estimate_of(
     tick: float | None = None,
     counted: EventCounts | None = None,
 ) -> Estimate:
-    """The declared centre (or the other one) of finite values, one per trial, in order of time.
+    """Estimate the centre of finite values, one per trial, in order of time.
 
-    `tick`: resolution of a value, if the metric declares one. `counted`: packets or requests behind
-    values that are shares of them.
+    `centre`: None for the one that the rules declare. `tick`: resolution of a value; None if the
+    metric declares none. `counted`: packets or requests behind the values; None unless these are
+    shares.
     """
     if not values:
         return Estimate(None, None, "there is no valid trial")
@@ -114,7 +118,7 @@ def estimate_of(
 
 
 def _why_withheld(values: Sequence[float], tick: float | None, counted: EventCounts | None) -> str:
-    """What forbids an interval of either centre; empty if nothing does."""
+    """Say what forbids an interval of mean and median alike; empty if nothing does."""
     if len(values) < 2:
         return "one trial shows no dispersion"
     deviations = scaled(values)
@@ -129,6 +133,8 @@ def _why_withheld(values: Sequence[float], tick: float | None, counted: EventCou
 
 
 def _median_withheld(values: Sequence[float], rules: Rules, counted: EventCounts | None) -> str:
+    """Say what forbids an interval of the median; empty if nothing does. Homogeneous shares need no
+    minimum of trials: the interval of their packets stands alone."""
     least = fewest_for_median(rules.per_look)
     if len(values) >= least or (counted is not None and counted.is_homogeneous):
         return ""
@@ -139,6 +145,8 @@ def _median_withheld(values: Sequence[float], rules: Rules, counted: EventCounts
 
 
 def _mean_withheld(values: Sequence[float], rules: Rules, _counted: EventCounts | None) -> str:
+    """Say what forbids an interval of the mean: a mode that was missed, or may have been hit once;
+    empty if nothing does."""
     least = least_to_see(rules.rarest_mode)
     if len(values) < least:
         return (
@@ -154,8 +162,8 @@ def _mean_withheld(values: Sequence[float], rules: Rules, _counted: EventCounts 
 
 
 def _widened(found: Interval, centre: float, values: Sequence[float]) -> Interval:
-    """As much wider as the dependence of successive trials makes it, on the scale of the
-    logarithm where all values are positive."""
+    """Widen an interval by the factor that the dependence of successive trials demands, on the
+    scale of the logarithm where all values are positive."""
     factor = stretch([values], DEPENDENCE_ALPHA).factor
     if factor == 1:
         return found
@@ -170,9 +178,9 @@ def _widened(found: Interval, centre: float, values: Sequence[float]) -> Interva
 def _with_resolution(
     found: Interval, values: Sequence[float], tick: float | None, *, is_mean: bool
 ) -> Interval:
-    """No narrower than the ticks of the values allow: half a tick further at either end, as far as
-    values that are never negative permit. Dispersion of more than a tick averages rounding out of a
-    mean, but not of a median."""
+    """Widen an interval by half a tick at either end, which is how far rounding may move a centre;
+    not below 0 for values that are never negative. A mean stays as it is if the values have a
+    dispersion of a tick or more, which averages rounding out of a mean, but not of a median."""
     if tick is None or (is_mean and stdev(values) >= tick):
         return found
     low = found.low - tick / 2

@@ -14,10 +14,11 @@ from sfcperf.analysis.statistics.scaling import scaled
 MEAN_METHOD = "skewness-corrected t (mean)"
 MEDIAN_METHOD = "interpolated order statistics (median)"
 LOOKS = ", repeated looks"
-"""What the names of the methods end in after sequential stopping."""
+"""Suffix of a method's name where sequential stopping widened the interval."""
 
 _LOOKS_CONSTANT = 2.5
 _MOST_LOGARITHM = 50
+"""Largest distance of an end from the centre, as a natural logarithm, that is still reported."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class Interval:
 def mean_interval(values: Sequence[float], confidence: float) -> Interval | None:
     """Student's t interval of the mean, corrected for the skewness of the values; in their unit.
 
-    None for n < 2: one value says nothing about dispersion. Equal values give a width of 0. Values
-    that are all positive get a positive interval: deviations are then those of the logarithm of the
-    mean, and None stands for ends that are many orders of magnitude apart.
+    None for n < 2: one value says nothing about dispersion. Equal values give a width of 0. If all
+    values are positive, the interval is computed for the logarithm of the mean, so that it is
+    positive too. None then also stands for ends that are many orders of magnitude apart.
 
     Source: Hall, On the removal of skewness by transformation, JRSS B 54 (1992), the cubic
     transformation; without skewness it is t (Jain, The Art of Computer Systems Performance
@@ -65,7 +66,8 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval | None
 
 
 def _skewness(values: Sequence[float]) -> float:
-    """Third central moment over the standard deviation (n - 1) cubed; 0 for equal values."""
+    """Return the third central moment over the cube of the standard deviation (divisor n - 1); 0
+    for equal values."""
     deviations = scaled(values)
     if deviations is None:
         return 0.0
@@ -74,7 +76,8 @@ def _skewness(values: Sequence[float]) -> float:
 
 
 def _unskewed(y: float, skewness: float, n: int) -> float:
-    """The inverse of Hall's transformation: the studentized deviation that belongs to y."""
+    """Invert Hall's cubic transformation: return the studentized deviation that it maps to y. For
+    hardly any skewness that is y itself, and the formula would divide by 0."""
     if abs(skewness) < 1e-6:
         return y
     third = skewness / 3
@@ -82,8 +85,8 @@ def _unskewed(y: float, skewness: float, n: int) -> float:
 
 
 def confidence_per_look(confidence: float, first_look: int) -> float:
-    """Confidence of the interval at each look, such that the interval at which a run stops covers
-    the truth about as often as `confidence` says.
+    """Return the confidence that the interval needs at each look, so that the interval at which a
+    run stops covers the truth about as often as `confidence` says.
 
     A run that stops as soon as the interval is narrow stops too often on an interval that is
     narrow by chance (Anscombe 1952; Starr 1966). Repeated confidence intervals (Jennison &
@@ -98,12 +101,12 @@ def confidence_per_look(confidence: float, first_look: int) -> float:
 
 
 def median_interval(values: Sequence[float], confidence: float) -> Interval | None:
-    """Interval of the median between order statistics; it assumes no distribution.
+    """Return an interval of the median between order statistics, which assumes no distribution.
 
-    The ranks r and n+1-r cover the median with a probability that the binomial distribution gives,
-    and that seldom is the confidence; between the two pairs of ranks that cover more and less,
-    Hettmansperger & Sheather (Statistics & Probability Letters 4, 1986) interpolate. None if n is
-    so small that even the outermost values cover less: at 0.95, n < 6.
+    The values of ranks r and n+1-r cover the median with a probability that the binomial
+    distribution gives, and that is seldom the confidence. Hettmansperger & Sheather (Statistics &
+    Probability Letters 4, 1986) interpolate between the pair of ranks that covers more and the next
+    one, which covers less. None if even the outermost values cover less: at 0.95, n < 6.
     """
     found = _ranks(len(values), confidence)
     if found is None:
@@ -124,11 +127,12 @@ def fewest_for_median(confidence: float) -> int:
 def relative_half_width(
     values: Sequence[float], centre: float | None, interval: Interval | None
 ) -> float | None:
-    """Half-width divided by the magnitude of the centre (mean or median of the values), a ratio.
+    """Return the half-width over the magnitude of the centre (mean or median of the values), a
+    ratio.
 
-    0 for equal values, also for those that are always 0 (no losses, no errors): more trials would
-    not tell more. None for one value, without an interval, and around a centre of 0, which no ratio
-    describes.
+    It is 0 for equal values, also if all are 0 (no losses, no errors): more trials would not tell
+    more. It is None for one value, without an interval, and for a centre of 0, which nothing can be
+    divided by.
     """
     if len(values) > 1 and min(values) == max(values):
         return 0.0
@@ -140,7 +144,7 @@ def relative_half_width(
 
 @cache
 def t_quantile(degrees_of_freedom: float, confidence: float) -> float:
-    """Two-sided quantile of Student's t."""
+    """Return the quantile of Student's t that cuts off (1 - confidence) / 2 at either end."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees_of_freedom, (1 + confidence) / 2))
@@ -148,9 +152,9 @@ def t_quantile(degrees_of_freedom: float, confidence: float) -> float:
 
 @cache
 def _ranks(n: int, confidence: float) -> tuple[int, float] | None:
-    """The rank from either end of the narrowest pair of n ordered values that covers the median at
-    least as often as asked, and how far to go from it towards the next rank; None if there is no
-    such pair."""
+    """Return the ranks of an interval of the median of n ordered values: the rank, from either end,
+    of the narrowest pair that covers it at least as often as asked, and how far (0 to 1) to
+    interpolate from there to the next rank inward. None if even the outermost pair covers less."""
     from numpy import arange
     from scipy.special import bdtr
 

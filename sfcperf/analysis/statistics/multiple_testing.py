@@ -11,10 +11,12 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Corrected p-values in the given order; a row differs at alpha if its value is <= alpha.
+    """Return the corrected p-values in the given order; a row differs at alpha if its value is at
+    most alpha.
 
-    statsmodels' `multipletests` gives the same and judges it in the tests, but collects all garbage
-    of the process at each call, which took four fifths of the time of a comparison.
+    statsmodels' `multipletests` gives the same values, and the tests compare with it. It is not
+    used here because it runs the garbage collector of the process at each call, which took four
+    fifths of the time of a comparison.
     """
     import numpy as np
 
@@ -26,5 +28,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def at_most(p: float | None, alpha: float) -> bool:
-    """Whether p <= alpha up to rounding: exact tests of few trials give exactly 0.05."""
+    """Whether p <= alpha up to rounding, which matters because exact tests of few trials can give
+    exactly 0.05. A p of None, where there was no test, is not."""
     return p is not None and p <= alpha * (1 + 1e-9)

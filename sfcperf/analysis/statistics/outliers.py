@@ -9,17 +9,19 @@ from math import sqrt
 from sfcperf.analysis.statistics.scaling import scaled
 
 ALPHA = 0.01
-"""Probability of marking any of a set of normal values."""
+"""Probability of marking any value of a set of normal values."""
 METHOD = f"generalized ESD (alpha {ALPHA:g})"
 LEAST = 5
-"""With four values or fewer, three that happen to agree make the fourth an outlier."""
+"""Fewest values that are searched: of four, three that happen to agree would make the fourth an
+outlier."""
 
 
 def find_outliers(values: Sequence[float], alpha: float = ALPHA) -> tuple[int, ...]:
-    """Indices of the outliers, ascending; empty for fewer than LEAST values.
+    """Return the indices of the outliers, ascending; empty for fewer than LEAST values.
 
-    Generalized extreme studentized deviate (Rosner 1983; NIST/SEMATECH e-Handbook 1.3.5.17.3) for
-    up to a fifth of the values. Unlike with Grubbs's test, two outliers do not mask each other.
+    The method is the generalized extreme studentized deviate (Rosner 1983; NIST/SEMATECH e-Handbook
+    1.3.5.17.3) for up to a fifth of the values. Unlike with Grubbs's test, two outliers do not mask
+    each other.
     The probability of a false mark is `alpha` for all values together, whatever their number;
     box-plot fences and modified z-scores mark a value in one of ten rows of five to ten good
     trials (docs/explanation/statistics.md has the figures).
@@ -56,7 +58,8 @@ def find_outliers(values: Sequence[float], alpha: float = ALPHA) -> tuple[int, .
 
 @cache
 def _critical(n: int, number: int, alpha: float) -> float:
-    """Rosner's lambda for the `number`-th deviate (from 1) of n values."""
+    """Return Rosner's critical value (lambda) of the `number`-th largest deviate (from 1) of n
+    values."""
     from scipy.special import stdtrit
 
     degrees = n - number - 1

@@ -12,25 +12,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EXACT_UP_TO = 7
-"""All 5040 orders of so many values are tried."""
+"""Most values of which all orders are tried: 7! = 5040."""
 _FEW, _ENOUGH_HITS = 99, 10
+"""Random orders that are tried first, and how many extreme ones among them end the test."""
 _MANY = 1999
+"""Random orders that are tried if the first ones do not end the test."""
 _STEP = 613
-"""Offset between the random orders of successive repetitions; prime to _MANY, so all differ."""
+"""Offset between the first random orders of successive repetitions. It shares no divisor with
+_MANY, so up to _MANY repetitions are shuffled differently."""
 _SEED = 20_230_817
 
 
 def permutation_p(
     repetitions: NDArray[float64], statistic: Callable[[NDArray[float64]], NDArray[float64]]
 ) -> float:
-    """One-sided p-value of the order of values; large statistics are extreme.
+    """Return the one-sided p-value of the order of values: how often shuffled values have a
+    statistic as large as that of the values in order.
 
-    `repetitions` (r, n) are repetitions of one series. Each is shuffled on its own, so that what
-    they have in common at one position does not look like chance. `statistic` maps their means
-    over the repetitions, one series per row (m, n), to m numbers. One series of up to seven values
-    is tried in all orders, otherwise in 99 random ones, and in 1999 unless 10 of the 99 were as
-    extreme (Besag & Clifford 1991: a clearly insignificant p need not be exact). The random orders
-    are the same in every run: the same trials give the same p.
+    `repetitions` (r, n) are r repetitions of one series. Each is shuffled on its own, so that what
+    they have in common at one position does not look like chance. `statistic` maps means over the
+    repetitions, one shuffled series per row (m, n), to m numbers. One series of up to seven values
+    is tried in all orders. Otherwise 99 random orders are tried, and 1999 unless 10 of the 99 were
+    as extreme (Besag & Clifford 1991: a clearly insignificant p need not be exact). The random
+    orders are the same in every run, so the same trials give the same p.
     """
     count, n = repetitions.shape
     observed = float(statistic(repetitions.mean(axis=0)[None, :])[0])
@@ -45,7 +49,8 @@ def permutation_p(
 
 
 def _shuffled(repetitions: NDArray[float64], tried: int) -> NDArray[float64]:
-    """Means over the repetitions, each in `tried` random orders of its own: (tried, n)."""
+    """Shuffle each repetition in `tried` random orders of its own, and return the mean over the
+    repetitions for each of these: (tried, n)."""
     import numpy as np
 
     count, n = repetitions.shape
@@ -64,6 +69,7 @@ def _shuffled(repetitions: NDArray[float64], tried: int) -> NDArray[float64]:
 
 @cache
 def _all_orders(n: int) -> NDArray[intp]:
+    """Return all permutations of 0 ... n - 1, one per row; cached, because rows share them."""
     import numpy as np
 
     return np.array(list(itertools.permutations(range(n))))
@@ -71,7 +77,8 @@ def _all_orders(n: int) -> NDArray[intp]:
 
 @cache
 def _random_orders(n: int) -> NDArray[intp]:
-    """Random orders from RandomState, which guarantees the same stream in all versions."""
+    """Return _MANY random permutations of 0 ... n - 1, one per row. RandomState guarantees the same
+    stream in all versions of numpy."""
     import numpy as np
 
     keys = np.random.RandomState(_SEED).random_sample((_MANY, n))

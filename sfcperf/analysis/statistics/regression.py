@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 ROUNDS_METHOD = "jackknife of the rounds, t (slope)"
 TRIALS_METHOD = "HC3, t (slope)"
 LEAST_ROUNDS = 3
-"""Of two rounds, t has one degree of freedom: its interval would be too wide to be of use."""
+"""Fewest rounds that the slope's error is estimated from: with two, t has one degree of freedom,
+and its interval is too wide to be of use."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """`y = intercept + slope * x`."""
+    """A fitted line, `y = intercept + slope * x`."""
 
     slope: float
     intercept: float
@@ -31,9 +32,10 @@ class Line:
     """Share of the variance of y that the line explains; None if y does not vary or if there are
     only two points, which always lie on a line."""
     slope_interval: Interval | None
-    """None for n < 3, and if a single round or trial decides whether there is a slope at all."""
+    """Confidence interval of the slope; None for n < 3, and if a single round or trial decides
+    whether there is a slope at all."""
     n: int
-    """Points."""
+    """Number of points."""
 
 
 def fit_line(
@@ -42,13 +44,14 @@ def fit_line(
     confidence: float,
     rounds: Sequence[Hashable] | None = None,
 ) -> Line | None:
-    """Least-squares line; None when x does not vary (also for fewer than two points), or if the
+    """Fit a least-squares line. None if x does not vary (also for fewer than two points), or if the
     slope is beyond what a float can hold.
 
     The slope's interval assumes neither that all trials scatter equally nor that the trials of one
-    round are independent of each other: its standard error comes from the slopes without each of
-    the `rounds` (one per point). With fewer than LEAST_ROUNDS, or without rounds, it comes from
-    those without each trial, which is HC3. benchmarks/analysis/truth.py shows how often both cover.
+    round are independent of each other. Its standard error is that of the jackknife: it comes from
+    the slopes that leave out one of the `rounds` (one per point). With fewer than LEAST_ROUNDS, or
+    without rounds, it comes from the slopes that leave out one trial, which is HC3.
+    benchmarks/analysis/truth.py shows how often both cover.
     Sources: Draper & Smith, Applied Regression Analysis (3rd ed.), chapter 1; MacKinnon & White,
     J. of Econometrics 29 (1985), HC3; Bell & McCaffrey, Survey Methodology 28 (2002), the
     jackknife of clusters and the degrees of freedom. Assumes finite numbers, and arguments of equal
@@ -86,8 +89,9 @@ def fit_line(
 
 
 def _scaled(values: Sequence[float]) -> tuple[Array, float, int]:
-    """Deviations from the mean, and the mean, both over a power of two that makes the largest value
-    about 1, so that squares neither overflow nor vanish; and the exponent of that power."""
+    """Return the deviations from the mean, the mean, and an exponent. Both are divided by two to
+    that exponent, which makes the largest value about 1, so that squares neither overflow nor
+    vanish."""
     import numpy as np
 
     array = np.asarray(values, float)
@@ -95,12 +99,14 @@ def _scaled(values: Sequence[float]) -> tuple[Array, float, int]:
     ratios = np.ldexp(array, -exponent)
     mean = ratios.mean()
     deviations = ratios - mean
-    # The mean is rounded, which shows when all values are close to each other.
+    # The mean is rounded. Where all values are close to each other that error is visible, and the
+    # mean of the deviations removes it.
     return deviations - deviations.mean(), float(mean), exponent
 
 
 def _slopes_without(dx: Array, dy: Array, groups: Sequence[Hashable]) -> Array:
-    """The slope through the points without each group; not a number where x does not vary then."""
+    """Return, for each group, the slope through the points of all other groups; NaN where x does
+    not vary among these. Sums without a group are total sums minus those of the group."""
     import numpy as np
 
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
@@ -117,13 +123,14 @@ def _slopes_without(dx: Array, dy: Array, groups: Sequence[Hashable]) -> Array:
 
 
 _NOTHING = 1e-13
-"""Share of the sum of squares that is left of points that are all the same, by rounding."""
+"""Share of the sum of squares below which x counts as constant: rounding leaves so much."""
 
 
 def _half_width(
     slope: float, dx: Array, without: Array, confidence: float, by_round: bool
 ) -> float | None:
-    """None if a slope without one of the groups is undefined."""
+    """Return the half-width of the slope's interval, from the slopes `without` each group (see
+    `fit_line` for the sources). None if one of these is undefined."""
     import numpy as np
 
     count = len(without)
@@ -131,13 +138,15 @@ def _half_width(
     if not isfinite(variance):
         return None
     if by_round:
-        # Exact for normal trials if every round has all levels: the mean of its rounds' slopes.
+        # If every round has all levels, the slope is the mean of the rounds' slopes, and this is
+        # Student's t of that mean: exact for normal trials.
         return t_quantile(count - 1, confidence) * sqrt(variance * (count - 1) / count)
     return t_quantile(_freedom(dx), confidence) * sqrt(variance)
 
 
 def _freedom(dx: Array) -> float:
-    """Degrees of freedom of HC3's variance: Satterthwaite's, for residuals that scatter equally."""
+    """Return the degrees of freedom of HC3's variance, by Satterthwaite's approximation for
+    residuals that scatter equally (Bell & McCaffrey 2002)."""
     import numpy as np
 
     sxx = dx @ dx

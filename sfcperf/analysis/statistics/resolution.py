@@ -1,4 +1,4 @@
-"""What n trials, read in ticks, cannot see: rare modes, and differences below the resolution."""
+"""What a number of trials cannot show: rare modes, and differences below the resolution."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from itertools import pairwise
 from math import ceil, log
 
 UNSEEN = 0.05
-"""Probability of not seeing a mode that is only just not rare."""
+"""Probability of not seeing a mode that is just frequent enough to count as seen."""
 
 
 def rarest_mode(n: int) -> float:
-    """Share of trials above which a mode is seen in n trials with a probability of 95 %.
+    """Return the share of trials above which a mode is seen in n trials with a probability of 95 %;
+    1 for n = 0.
 
-    A mode that occurs in a share p of all trials is absent from n of them with (1 - p)^n: what n
-    trials show says nothing about modes rarer than 1 - 0.05^(1/n). 1 for n = 0.
+    A mode that occurs in a share p of all trials is absent from n of them with a probability of
+    (1 - p)^n, so n trials say nothing about modes rarer than 1 - 0.05^(1/n).
     """
     return 1 - float(UNSEEN ** (1 / n)) if n else 1.0
 
 
 def least_to_see(share: float) -> int:
-    """The fewest trials in which a mode of this share (0 < share < 1) is seen with 95 %."""
+    """Return the fewest trials in which a mode of this share (0 < share < 1) is seen with a
+    probability of 95 %: the inverse of `rarest_mode`."""
     return ceil(log(UNSEEN) / log(1 - share) - 1e-9)
 
 
 def tick_of(values: Sequence[float], declared: float | None = None) -> float | None:
-    """The resolution of values, in their unit: as declared, or what their ties tell.
+    """Return the resolution of values, in their unit: as declared, or, if many values are tied, the
+    smallest distance of two that differ.
 
     None if there are too few ties to tell (at most half of the values repeat another), or if all
-    are equal, when the resolution may be anything.
+    values are equal: then the resolution may be anything.
     """
     if declared is not None:
         return declared

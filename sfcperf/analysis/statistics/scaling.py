@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 def scaled(values: Sequence[float] | NDArray[float64]) -> NDArray[float64] | None:
-    """(value - median) / largest deviation, in the order of the values; None without values or if
-    all are equal, when there is neither shape nor order to test.
+    """Return (value - median) / largest deviation, in the order of the values. None without values,
+    or if all are equal: then there is neither shape nor order to test.
 
-    Tests that do not depend on location and scale use these, so that neither 1e100 nor a
-    dispersion in the twelfth digit harms their arithmetic.
+    Tests that do not depend on location and scale use these deviations, so that neither values of
+    1e100 nor a dispersion in the twelfth digit harms their arithmetic.
     """
     import numpy as np
 
     array = np.asarray(values, float)
     if array.size == 0:
         return None
-    # The median without np.median's checks, which take longer than the computation.
+    # This is the median. The checks of np.median take longer than the computation.
     ordered = np.sort(array, axis=None)
     middle = (ordered[(array.size - 1) // 2] + ordered[array.size // 2]) / 2
     deviations = array - middle

@@ -9,38 +9,40 @@ from math import sqrt
 from sfcperf.analysis.statistics.scaling import scaled
 
 ALPHA = 0.1
-"""Lag-1 correlation counts as positive beyond chance below this one-sided p: a test that is
-corrected without need loses power."""
+"""One-sided p below which a positive lag-1 correlation counts as more than chance. It is low
+because a test that is corrected without need loses power."""
 LEAST = 6
-"""Trials of each series; fewer do not tell."""
+"""Fewest trials of each series; fewer do not show dependence."""
 LEAST_TOGETHER = 10
-"""Trials of all series: of fewer, dependence and chance look alike, and a correction would widen
-one in five intervals of independent trials threefold."""
+"""Fewest trials of all series together. In fewer, dependence and chance look alike, and a
+correction would widen one in five intervals of independent trials threefold."""
 _MOST = 0.9
-"""A larger coefficient than few trials can tell from it would hide a difference of any size."""
+"""Largest coefficient that is corrected for. Few trials cannot tell a larger one from it, and its
+correction would hide a difference of any size."""
 _LEAST_FREEDOM = 3.0
-"""The same holds for the dispersion that fewer degrees of freedom leave."""
+"""Fewest degrees of freedom that a correction leaves: fewer would hide a difference of any size."""
 
 
 @dataclass(frozen=True)
 class VarianceInflation:
-    """The information that n dependent trials hold."""
+    """How much less n dependent trials tell than n independent ones."""
 
     factor: float
-    """Standard errors are so many times those of independent trials; 1 for independent ones."""
+    """Factor by which standard errors exceed those of independent trials; 1 for independence."""
     freedom: float
     """Degrees of freedom that are left for the dispersion."""
 
 
 def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> VarianceInflation:
-    """For one series, or both sides of a comparison, each in order of time; `alpha`: the one-sided
-    p below which a positive lag-1 correlation is beyond chance.
+    """Estimate by how much the dependence of successive trials widens an interval. `series`: one,
+    or both sides of a comparison, each in order of time; `alpha`: the one-sided p below which a
+    positive lag-1 correlation counts as more than chance.
 
-    As of a first-order autoregressive process, whose mean has a variance (1 + r) / (1 - r) times
-    larger (Bayley & Hammersley, Supplement to the Journal of the Royal Statistical Society 8,
-    1946). r is the lag-1 coefficient of all series together, without its bias at small n (Kendall,
-    Biometrika 41, 1954), and one standard error above it: too small a correction is worse than too
-    large a one.
+    The trials are taken for a first-order autoregressive process, whose mean has a variance
+    (1 + r) / (1 - r) times larger (Bayley & Hammersley, Supplement to the Journal of the Royal
+    Statistical Society 8, 1946). r is the lag-1 coefficient of all series together, without its
+    bias at small n (Kendall, Biometrika 41, 1954), plus one standard error, because too small a
+    correction is worse than too large a one.
     """
     from scipy.special import ndtr
 
@@ -64,7 +66,7 @@ def stretch(series: Sequence[Sequence[float]], alpha: float = ALPHA) -> Variance
 
 
 def _lag_one(values: Sequence[float]) -> float:
-    """The lag-1 coefficient; 0 for equal values."""
+    """Return the lag-1 autocorrelation of a series; 0 for equal values."""
     deviations = scaled(values)
     if deviations is None:
         return 0.0

@@ -1,4 +1,4 @@
-"""Shares of counted packets: what their number allows to be said."""
+"""Intervals of shares of counted packets, from the number of these packets."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ HOMOGENEITY_ALPHA = 0.05
 
 @dataclass(frozen=True)
 class EventCounts:
-    """Packets (or requests) of each trial, and those of them that a share counts."""
+    """The counts behind a share in each trial, for instance of lost packets."""
 
     events: Sequence[int]
+    """Packets or requests of each trial that the share counts."""
     totals: Sequence[int]
+    """All packets or requests of each trial."""
 
     @property
     def is_homogeneous(self) -> bool:
-        """Whether all trials may have the same share, by Pearson's test of homogeneity: with more
-        dispersion than that of one binomial, packets are not independent of their trial."""
+        """Whether all trials may have the same share, by Pearson's chi-squared test of homogeneity.
+        If shares differ by more than those of one binomial distribution, packets of one trial are
+        not independent, and the trial is the unit of replication."""
         from scipy.special import chdtrc
 
         share = sum(self.events) / sum(self.totals)
@@ -35,8 +38,8 @@ class EventCounts:
 
 
 def share_interval(events: int, total: int, confidence: float) -> tuple[float, float]:
-    """Exact limits of a share: Clopper & Pearson, Biometrika 26 (1934). 0 of n: below about 3.7/n
-    at 95 %."""
+    """Return the exact confidence limits of the share events / total (Clopper & Pearson, Biometrika
+    26, 1934). For 0 of n the upper limit is about 3.7 / n at 95 %."""
     from scipy.special import betaincinv
 
     tail = (1 - confidence) / 2
@@ -48,7 +51,8 @@ def share_interval(events: int, total: int, confidence: float) -> tuple[float, f
 def pooled_interval(
     counted: EventCounts, confidence: float, of_trials: Interval | None
 ) -> Interval:
-    """The limits of all trials' packets together, and not within those of the trials."""
+    """Return the Clopper-Pearson interval of all trials' packets together. `of_trials`: interval of
+    the trials' shares, None if there is none; the result is the hull of both, within 0 to 1."""
     events, total = sum(counted.events), sum(counted.totals)
     low, high = share_interval(events, total, confidence)
     method = "Clopper-Pearson"

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALPHA = 0.01
-"""Probability of not calling series steady that have no order."""
+"""Probability of not calling a series steady whose order is pure chance."""
 LEAST = 10
-"""Fewest observations that are judged."""
+"""Fewest observations of a series that is judged."""
 _USUAL_BATCH = 5
+"""Observations of a batch, as in MSER-5."""
 _LEAST_BATCHES, _MOST_BATCHES = 10, 200
+"""Batches of a series; batches are smaller or larger to keep their number in this range."""
 _TAIL = 5
-"""Batches that are never cut off: so few do not show their own error (White 1997)."""
+"""Batches at the end that are never cut off: fewer do not show their own error (White 1997)."""
 _LONG_ENOUGH = 0.9
 """Share of the longest series; shorter ones lost too much to be averaged with the others."""
 
@@ -33,13 +35,14 @@ class Steadiness:
     """Empty for too few observations. `warm-up`: steady from `after` on. `never`: not steady from
     any point in the first half on; the series is too short."""
     after: int | None
-    """Observations of the warm-up; 0 for a steady series, None otherwise."""
+    """Number of observations of the warm-up; 0 for a steady series, None for other states."""
     bias_ratio: float | None
     """Mean of all observations over that of the steady ones, minus 1; None without a warm-up."""
     method: str
-    """E.g. `MSER-5`; empty if the state is."""
+    """Name of the method, e.g. `MSER-5`; empty if the state is."""
     p: float | None
-    """Of a level that changes with the position; None if the state is empty or all are equal."""
+    """p of a level that changes with the position; None if the state is empty or all observations
+    are equal."""
 
 
 NOT_JUDGED = Steadiness("", None, None, "", None)
@@ -74,7 +77,7 @@ def steadiness(series: Sequence[Sequence[float]]) -> Steadiness:
         return Steadiness("steady", 0, None, method, p)
     half = count // 2
     cut = int(_errors(batches.mean(axis=0))[: half + 1].argmin())
-    # At the bound, the smallest error lies beyond it.
+    # A smallest error at the bound means that the true minimum is beyond it: not steady in time.
     if not 0 < cut < half or permutation_p(batches[:, cut:], _largest_shift) < ALPHA:
         return Steadiness("never", None, None, method, p)
     after = cut * size
@@ -84,8 +87,9 @@ def steadiness(series: Sequence[Sequence[float]]) -> Steadiness:
 
 
 def _largest_shift(rows: NDArray[float64]) -> NDArray[float64]:
-    """Per row (m, k): largest difference of the mean of the first batches and that of the others,
-    over its standard error (but for a factor that shuffling does not change)."""
+    """Return, for each of m rows of k batches, the largest difference between the mean of the first
+    batches and that of the others, over its standard error. A factor is left out that shuffling
+    does not change."""
     import numpy as np
 
     k = rows.shape[1]
@@ -100,7 +104,8 @@ def _batch_size(length: int) -> int:
 
 
 def _errors(batches: NDArray[float64]) -> NDArray[float64]:
-    """MSER statistic of k batches, with 0 ... k - 5 of them cut off."""
+    """Return the MSER statistic of k batches with 0, 1, ... k - 5 of them cut off: the sum of
+    squared deviations of the rest over the square of its length (White 1997)."""
     import numpy as np
 
     left = np.arange(len(batches), 0, -1)

@@ -8,7 +8,7 @@ from math import ceil
 from sfcperf.analysis.statistics.estimates import Estimate, Rules, estimate_of
 
 LEAST_BEYOND = 3
-"""Samples of a trial beyond a percentile; with fewer, the trial hardly knows it."""
+"""Fewest samples of a trial beyond a percentile; with fewer, the trial hardly determines it."""
 TYPICAL_PERCENTILES = (50, 90, 99)
 
 
@@ -18,14 +18,14 @@ def typical_percentiles(
     rules: Rules,
     tick: float | None = None,
 ) -> dict[int, Estimate]:
-    """Percent (1 ... 99) -> the percentile in a typical trial, in the unit of the samples, or None
-    if a trial is too short for it. `trials`: the samples of each, in order of time; `tick`: as for
-    `estimate_of`.
+    """Map each percent (1 ... 99) to the percentile in a typical trial, in the unit of the samples.
+    The estimate has no value if a trial is too short. `trials`: the samples of each trial; trials
+    are in order of time; `tick`: as for `estimate_of`.
 
     Samples of one trial share its circumstances, so a trial counts once, by its own percentile, and
-    the median of these is estimated as that of any trials. The estimate
-    within a trial is median-unbiased (definition 8 of Hyndman & Fan 1996): that of definition 6 is
-    above its percentile in most trials, and the median over many trials would be sure of it.
+    the median of these is estimated over trials. Within a trial the estimate is median-unbiased
+    (definition 8 of Hyndman & Fan 1996). Definition 6 exceeds the true percentile in most trials,
+    and the median over many trials would confirm that error.
     """
     import numpy as np
 
@@ -46,5 +46,6 @@ def typical_percentiles(
 
 
 def samples_needed(percent: int) -> int:
-    """Samples that a trial needs for a percentile: 6 for the median, 30 for p90, 300 for p99."""
+    """Return how many samples a trial needs for a percentile: 6 for the median, 30 for p90, 300 for
+    p99."""
     return ceil(100 * LEAST_BEYOND / min(percent, 100 - percent))

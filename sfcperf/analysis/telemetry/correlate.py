@@ -35,21 +35,21 @@ class CorrelationRow:
     series_unit: str
     scope: Scope
     scenario_id: str | None
-    """Of the scope `one scenario`."""
+    """Id of the scenario; None unless the scope is `one scenario`."""
     coefficient: CoefficientName
     n: int
-    """Trials."""
+    """Number of trials."""
     scenarios: int
-    """Scenarios of these trials."""
+    """Number of scenarios of these trials."""
     r: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
     p: float | None = None
     p_holm: float | None = None
-    """Adjusted for all rows of the same scope and coefficient."""
+    """p after Holm's correction for all rows of the same scope and coefficient."""
     method: str | None = None
     reason: str | None = None
-    """Why there is no coefficient."""
+    """Why there is no coefficient; None if there is one, and then r, interval and p are set."""
 
 
 class CorrelateAnalysis(Analysis):
@@ -78,7 +78,7 @@ class CorrelateAnalysis(Analysis):
     )
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
-        """The document of correlations.json, which is written too."""
+        """Write correlations.json and return its document."""
         confidence = rules_of(run).confidence
         found = find_pairs(run, self._selection(run))
         rows = _adjusted([row for pair in found.pairs for row in _rows(pair, confidence)])
@@ -94,6 +94,7 @@ class CorrelateAnalysis(Analysis):
         return document
 
     def _selection(self, run: RunStore) -> Selection:
+        """Resolve the parameters: without `metrics`, the primary metrics of the chosen probes."""
         selection = self.parameters.get("metrics")
         metrics: dict[str, list[str]] = {}
         for planned in planned_measurements(run.manifest(), run.trials()):
@@ -112,7 +113,7 @@ class CorrelateAnalysis(Analysis):
         )
 
     def _not_found(self, pairs: Sequence[Pair]) -> Iterator[str]:
-        """Parameters that match nothing in the run."""
+        """Yield a note for each name in the parameters that matches nothing in the run."""
         for key, found in (
             ("probes", {pair.label for pair in pairs}),
             ("metrics", {pair.metric for pair in pairs}),
@@ -124,6 +125,8 @@ class CorrelateAnalysis(Analysis):
 
 
 def _rows(pair: Pair, confidence: float) -> Iterator[CorrelationRow]:
+    """Yield the rows of a pair, for each coefficient: over all trials, and, if these are of several
+    scenarios, within scenarios and for each scenario alone."""
     x, y, groups = pair.series_values, pair.metric_values, pair.scenarios
     for name in _COEFFICIENTS:
         row = CorrelationRow(
@@ -155,7 +158,8 @@ def _filled(row: CorrelationRow, found: Coefficient | str) -> CorrelationRow:
 
 
 def _adjusted(rows: list[CorrelationRow]) -> list[CorrelationRow]:
-    """With Holm's correction in each family: rows of the same scope and coefficient."""
+    """Fill in Holm's correction within each family, which is all rows of the same scope and
+    coefficient."""
     families: dict[tuple[str, str], list[int]] = {}
     for index, row in enumerate(rows):
         if row.p is not None:
@@ -168,7 +172,8 @@ def _adjusted(rows: list[CorrelationRow]) -> list[CorrelationRow]:
 
 
 def _paradoxes(rows: Sequence[CorrelationRow]) -> Iterator[str]:
-    """Pairs whose correlation over all trials differs from that under the same conditions."""
+    """Yield a note for each pair whose correlation over all trials differs from that within
+    scenarios, so that the factors may cause both metric and series."""
     overall = {_pair(row): row for row in rows if row.scope == "all trials"}
     for row in rows:
         if row.scope != "within scenarios":
@@ -182,7 +187,8 @@ def _paradoxes(rows: Sequence[CorrelationRow]) -> Iterator[str]:
             if whole.r * row.r < 0:
                 yield f"{what}: the sign is reversed (Simpson's paradox): {numbers}"
         elif not _contains(row, whole.r):
-            # If it did, the cause might be that there are few trials.
+            # An interval that contains both 0 and the overall r may only be wide for lack of
+            # trials, and shows nothing.
             yield (
                 f"{what}: {numbers}; the interval of the latter contains 0 but not the former, so "
                 "the factors may cause both"

@@ -70,9 +70,10 @@ JOINED_COLUMNS = {
 
 _BATCH_ROWS = 100_000
 
-# Each observation is taken to cover the median gap between observations: a series that starts late,
-# ends early or has gaps covers less than the whole trial. The median is the upper one, because the
-# last observation of a short trial comes right after the one before it.
+# `coverage`: each observation is taken to cover the median gap between observations, so a series
+# that starts late, ends early or has gaps covers less than the whole trial. The upper median is
+# taken (hence the two minus signs), because the last observation of a short trial comes right after
+# the one before it.
 _QUERY = """
 with observed as (
   select o.trial_id, o.source, o.metric, o.unit, o.time_ns,
@@ -128,7 +129,7 @@ class MergeAnalysis(Analysis):
     parameters: ClassVar[Mapping[str, Any]] = NO_PARAMETERS
 
     def analyse(self, run: RunStore) -> Mapping[str, Any]:
-        """Number of rows, and the file that has them."""
+        """Write joined.parquet; return its name and the number of its rows."""
         import pyarrow.parquet
 
         rows = 0
@@ -145,7 +146,7 @@ class MergeAnalysis(Analysis):
 
 
 def kind_of(metric: str) -> SeriesKind:
-    """The kind of a series, by the names that the monitors give (sfcperf.passive)."""
+    """Return the kind of a series, which the monitors (sfcperf.passive) express in its name."""
     if metric in _TOTALS or metric.endswith("_total") or _REPORTED_ONCE.fullmatch(metric):
         return "total"
     return "delta" if _COUNTERS.fullmatch(metric) else "gauge"
@@ -155,7 +156,8 @@ def kind_of(metric: str) -> SeriesKind:
 def joined(
     store: RunStore, series: Collection[str] | None = None
 ) -> Iterator[pyarrow.RecordBatchReader]:
-    """Rows with JOINED_COLUMNS, in batches: memory does not grow with the run's telemetry.
+    """Join trials and telemetry: give rows with JOINED_COLUMNS, in batches, so that memory does not
+    grow with the run's telemetry.
 
     One row per trial, metric and telemetry series (source, metric, unit), in the order of
     trials.jsonl; a trial without telemetry has one row per metric, with the series' columns empty.
@@ -166,7 +168,7 @@ def joined(
 
     trials = store.trials()
     opened = ExitStack()
-    # For what does not fit into memory, which otherwise goes into the current folder.
+    # DuckDB puts here what does not fit into memory; its default is the current folder.
     spill = opened.enter_context(TemporaryDirectory(prefix="sfcperf-merge-"))
     connection = duckdb.connect(config={"temp_directory": spill})
     try:
@@ -198,6 +200,8 @@ _NAMES = "select distinct metric from telemetry order by metric"
 
 
 def _register_telemetry(connection: Any, store: RunStore, opened: ExitStack) -> None:
+    """Give the query the run's telemetry as the table `telemetry`; it is empty if the run has
+    none."""
     import pyarrow
 
     if not store.telemetry_path.is_file():
@@ -222,6 +226,8 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pya
 
 
 def _trials(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.Table:
+    """Return a row per trial: its start and end (ns since the epoch), and the time at the start
+    that its probe leaves out."""
     omitted = _omitted(store)
     rows = [
         {
@@ -237,6 +243,8 @@ def _trials(store: RunStore, trials: Sequence[TrialRecord]) -> pyarrow.Table:
 
 
 def _values(trials: Sequence[TrialRecord]) -> pyarrow.Table:
+    """Return a row per trial and metric: the first 11 of JOINED_COLUMNS, which describe the trial,
+    and `ordinal`, which keeps the order of trials.jsonl."""
     rows: list[dict[str, Any]] = []
     for record in trials:
         units = {sample["metric"]: sample["unit"] for sample in record.samples}
@@ -257,7 +265,8 @@ def _values(trials: Sequence[TrialRecord]) -> pyarrow.Table:
 
 
 def _omitted(store: RunStore) -> dict[tuple[str, str], int]:
-    """(Scenario id, label) -> nanoseconds at the start that the probe leaves out."""
+    """Map (scenario id, probe label) to the nanoseconds at the start of a trial that the probe
+    leaves out of its samples (`omit_s`)."""
     return {
         (scenario_id, probe["label"]): int(float(probe["parameters"].get("omit_s") or 0) * 1e9)
         for scenario_id, scenario in store.resolved().items()
@@ -266,7 +275,8 @@ def _omitted(store: RunStore) -> dict[tuple[str, str], int]:
 
 
 def _ns(store: RunStore, record: TrialRecord, time: str) -> int:
-    """Nanoseconds since the epoch, exact to the microsecond, which a float of seconds is not."""
+    """Convert the time of a record to nanoseconds since the epoch. Whole seconds and microseconds
+    are converted apart, because a float of seconds is not exact to the microsecond."""
     try:
         moment = datetime.fromisoformat(time)
     except ValueError as error:

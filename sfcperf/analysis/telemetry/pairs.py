@@ -13,7 +13,8 @@ from sfcperf.results.store import RunStore
 
 @dataclass
 class Pair:
-    """Points of a pair, in the order of trials.jsonl."""
+    """A metric of a probe and a telemetry series, with a point per trial, in the order of
+    trials.jsonl."""
 
     label: str
     metric: str
@@ -22,7 +23,7 @@ class Pair:
     series: str
     series_unit: str
     scenarios: list[str] = field(default_factory=list)
-    """Scenario ids of the trials."""
+    """Scenario id of each trial."""
     metric_values: list[float] = field(default_factory=list)
     """Mean of the metric's samples in each trial, in `unit`."""
     series_values: list[float] = field(default_factory=list)
@@ -31,27 +32,31 @@ class Pair:
 
 @dataclass(frozen=True)
 class Selection:
-    """Selects pairs."""
+    """Which pairs, and which trials of them, are correlated."""
 
     metrics: Mapping[str, Sequence[str]]
     """Probe label -> its metrics."""
     series: Sequence[str]
+    """Names of telemetry series."""
     sources: Sequence[str]
-    """Patterns with `*` and `?`."""
+    """Patterns with `*` and `?` of the sources of these series."""
     min_coverage: float
+    """Smallest share of a trial that a series must cover, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs by label, metric, source and series, and the trials that they leave out."""
+    """The selected pairs, and the trials that are missing from them."""
 
     pairs: tuple[Pair, ...]
+    """Pairs in the order of label, metric, source and series."""
     little_covered: tuple[str, ...]
-    """Trials of which a selected series covers too little, with its source and name."""
+    """Trials of which a selected series covers too little, as `TRIAL_ID: SOURCE SERIES`."""
 
 
 def find_pairs(store: RunStore, selection: Selection) -> Pairs:
-    """Points of all selected pairs. Raises InputError if the run is damaged."""
+    """Collect the points of all selected pairs from the valid trials. Raises InputError if the run
+    is damaged."""
     import pyarrow.compute as compute
 
     pairs: dict[tuple[str, ...], Pair] = {}

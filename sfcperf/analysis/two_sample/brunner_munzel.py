@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class BrunnerMunzel(ShiftTest):
-    """Two independent groups of at least two values."""
+    """Tests whether values of one group tend to exceed those of another, independent one; each
+    group has at least two values."""
 
     name: ClassVar[str] = "Brunner-Munzel"
     estimator: ClassVar[str] = "Hodges-Lehmann"
@@ -30,6 +31,7 @@ class BrunnerMunzel(ShiftTest):
 
     @cached_property
     def _shifts(self) -> NDArray[Any]:
+        """All differences between a value of b and one of a, ascending."""
         import numpy as np
 
         return np.sort(np.subtract.outer(self._b, self._a).ravel())
@@ -48,7 +50,7 @@ class BrunnerMunzel(ShiftTest):
 
     @property
     def p_least(self) -> float:
-        """Sides that do not overlap have no variance."""
+        """0: sides that do not overlap have no variance of ranks, and the test then gives 0."""
         return 0.0
 
     def interval(self, confidence: float) -> tuple[float, float]:
@@ -60,11 +62,11 @@ class BrunnerMunzel(ShiftTest):
         return float(self._shifts[min(low, last)]), float(self._shifts[max(high - 1, 0)])
 
     def p_above(self, bound: float) -> float:
-        """The upper tail of t."""
+        """Upper tail of t: small if the shift is above `bound`."""
         return self._tail(-1, bound)
 
     def p_below(self, bound: float) -> float:
-        """The lower tail of t."""
+        """Lower tail of t: small if the shift is below `bound`."""
         return self._tail(1, bound)
 
     def _tail(self, sign: int, bound: float) -> float:
@@ -74,7 +76,8 @@ class BrunnerMunzel(ShiftTest):
         return float(stdtr(freedom, sign * statistic))
 
     def _statistic(self, bound: float) -> tuple[float, float]:
-        """Of b against a moved by `bound`: t and its degrees of freedom."""
+        """Return t and its degrees of freedom for b against a moved by `bound`. t is infinite if
+        the sides do not overlap: the ranks then have no variance."""
         a, b = self._a + bound, self._b
         n, m = len(a), len(b)
         below_b, below_a = _below(b, a) / n, _below(a, b) / m
@@ -87,7 +90,8 @@ class BrunnerMunzel(ShiftTest):
         return share / sqrt(both), freedom
 
     def _first(self, holds: Callable[[float], bool]) -> int:
-        """Index of the first difference for which a condition holds that stays true after it."""
+        """Return the index of the first difference for which `holds`, by bisection: it must hold
+        for all later ones too. The number of differences if it holds for none."""
         low, high = 0, len(self._shifts)
         while low < high:
             middle = (low + high) // 2
@@ -99,7 +103,7 @@ class BrunnerMunzel(ShiftTest):
 
 
 def _below(values: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
-    """Per value: how many of the (sorted) others are below it; ties count half."""
+    """Return for each value how many of the (sorted) others are below it; ties count half."""
     import numpy as np
 
     left, right = (np.searchsorted(others, values, side) for side in ("left", "right"))

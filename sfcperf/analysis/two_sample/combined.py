@@ -15,42 +15,45 @@ from sfcperf.analysis.two_sample.shift import ShiftTest
 from sfcperf.analysis.two_sample.student import WelchT
 
 _FEW = 8
+"""Sizes of the smaller group below which Welch's test joins if the groups differ in size."""
 _UNEVEN = 2.0
+"""Ratio of the sizes of the groups above which Welch's test joins."""
 
 
 class CombinedTest(ShiftTest):
-    """Several tests of one shift, of which the first estimates it."""
+    """Several tests of one shift that must all make a claim. The first one estimates the shift."""
 
     def __init__(self, members: Sequence[ShiftTest]) -> None:
         self._members = list(members)
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Names of the members."""
+        """Names of all members."""
         return " and ".join(member.name for member in self._members)
 
     @property
     def estimator(self) -> str:  # type: ignore[override]
-        """That of the first."""
+        """Method of the first member."""
         return self._members[0].estimator
 
     @property
     def shift(self) -> float:
-        """That of the first."""
+        """Shift that the first member estimates."""
         return self._members[0].shift
 
     @property
     def p(self) -> float | None:
-        """The largest."""
+        """Largest p of the members that could test."""
         return _largest(member.p for member in self._members)
 
     @property
     def p_least(self) -> float:
-        """That of the first."""
+        """Smallest possible p of the first member."""
         return self._members[0].p_least
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
-        """From the lowest end to the highest; None if the first has none."""
+        """Interval from the lowest end of the members' intervals to the highest; None if the first
+        member has none."""
         ends = [member.interval(confidence) for member in self._members]
         found = [end for end in ends if end is not None]
         if ends[0] is None:
@@ -58,21 +61,21 @@ class CombinedTest(ShiftTest):
         return min(low for low, _ in found), max(high for _, high in found)
 
     def p_above(self, bound: float) -> float | None:
-        """The largest."""
+        """Largest p of the members that could test."""
         return _largest(member.p_above(bound) for member in self._members)
 
     def p_below(self, bound: float) -> float | None:
-        """The largest."""
+        """Largest p of the members that could test."""
         return _largest(member.p_below(bound) for member in self._members)
 
 
 class RobustRanks(CombinedTest):
-    """Two independent groups whose dispersions may differ.
+    """Tests the shift of two independent groups whose dispersions may differ.
 
     Wilcoxon's rank sum is exact for few trials, but if the smaller group is the more dispersed one
     it finds differences where there are none (17 % instead of 5 % for 20 trials of sd 2 % against 5
-    of 10 %). Brunner & Munzel's test holds there from about ten trials on; Welch's joins them where
-    the groups differ in size and the smaller one is small. Only the rank sum limits p.
+    of 10 %). Brunner & Munzel's test is correct there from about ten trials on. Welch's joins them
+    where the groups differ in size and the smaller one is small. `p_least` is that of the rank sum.
     """
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
@@ -86,6 +89,6 @@ class RobustRanks(CombinedTest):
 
 
 def _largest(p_values: Iterable[float | None]) -> float | None:
-    """None if no member could test; a member that cannot has no say."""
+    """Return the largest p. A member that could not test (None) has no say; None if none could."""
     found = [p for p in p_values if p is not None]
     return max(found) if found else None

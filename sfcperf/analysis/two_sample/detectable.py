@@ -1,4 +1,4 @@
-"""The smallest change that so many trials can show, before any has been measured."""
+"""The smallest change that a number of trials can show, before any trial has been measured."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from sfcperf.analysis.two_sample.rank_power import rank_power
 from sfcperf.analysis.two_sample.sample_size import POWER
 
 _MOST = 100.0
-"""Standard deviations: a larger change is seen without a test."""
+"""Largest shift that is searched, in standard deviations: a larger one is seen without a test."""
 _STEP = 0.01
+"""Precision of the result, in standard deviations."""
 
 
 def smallest_shift(n: int, alpha: float, *, paired: bool = False) -> float | None:
-    """The shift, in standard deviations of the trials (paired: of their differences), that the
-    exact rank test with `n` trials per side finds with probability POWER at the two-sided level
-    `alpha`, for normal trials. None: no shift at all, because n is too small for the test."""
+    """Return the smallest shift, in standard deviations of the trials (paired: of their
+    differences), that the exact rank test with `n` trials per side finds with probability POWER at
+    the two-sided level `alpha`, for normal trials. None if n is too small to find any shift."""
     if rank_power(n, _MOST, alpha, paired) < POWER:
         return None
     low, high = 0.0, _MOST

@@ -14,7 +14,7 @@ HEDGES = "Hedges' g (noncentral t)"
 
 
 def cliffs_delta(a: Sequence[float], b: Sequence[float], confidence: float) -> Estimate:
-    """P(b > a) - P(b < a) of a trial of each: 1 if every trial of b is above all of a.
+    """Return P(b > a) - P(b < a) for a trial of each side: 1 if every trial of b exceeds all of a.
 
     Source: Cliff, "Dominance statistics", Psychological Bulletin 114, 1993. The interval is method
     5 of Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney
@@ -33,17 +33,18 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float], confidence: float) -> E
         spread = 1 + more * ((1 - t) / (2 - t) + t / (1 + t))
         return (t - theta) ** 2 - z * z * t * (1 - t) * spread / (n * m)
 
-    # At 0 and 1 the estimate itself is a root, but not an end of the interval.
+    # theta itself is a root where it is 0 or 1, but not an end of the interval: start beside it.
     low = brentq(excess, 0.0, theta - 1e-9) if theta > 1e-9 else 0.0
     high = brentq(excess, theta + 1e-9, 1.0) if theta < 1 - 1e-9 else 1.0
     return Estimate(2 * theta - 1, 2 * float(low) - 1, 2 * float(high) - 1, confidence, CLIFF)
 
 
 def rank_biserial(a: Sequence[float], b: Sequence[float], confidence: float) -> Estimate:
-    """Share of the ranks of pairs with b above a, minus that of pairs with b below a.
+    """Return the share of the sum of ranks that pairs with b above a have, minus that of pairs with
+    b below a.
 
-    Source: Kerby, "The simple difference formula", Comprehensive Psychology 3, 2014; interval by
-    Fisher's z with the standard error of the signed-rank statistic, none at +-1.
+    Source: Kerby, "The simple difference formula", Comprehensive Psychology 3, 2014. The interval
+    is by Fisher's z with the standard error of the signed-rank statistic; there is none at +-1.
     """
     from scipy.special import ndtri
 
@@ -63,8 +64,9 @@ def rank_biserial(a: Sequence[float], b: Sequence[float], confidence: float) -> 
 def hedges_g(
     a: Sequence[float], b: Sequence[float], paired: bool, confidence: float
 ) -> Estimate | None:
-    """Difference of the means in standard deviations (pooled; paired: of the differences),
-    corrected for few trials. None for fewer than two trials on a side, or without dispersion.
+    """Return the difference of the means in standard deviations (pooled; paired: of the
+    differences), corrected for few trials. None for fewer than two trials on a side, or without
+    dispersion.
 
     Source: Hedges, "Distribution theory for Glass's estimator of effect size", Journal of
     Educational Statistics 6, 1981; interval by the noncentral t distribution.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Null:
-    """Distribution of a statistic with values 0, 1, 2, ... when there is no difference."""
+    """Null distribution of a statistic with values 0, 1, 2, ...: that without a difference."""
 
     at_most: NDArray[Any]
     """P(S <= s) at index s."""
@@ -28,24 +28,26 @@ class Null:
     """P(S >= s) at index s."""
 
     def tails(self, s: int) -> tuple[float, float]:
-        """P(S <= s) and P(S >= s)."""
+        """Return P(S <= s) and P(S >= s)."""
         return float(self.at_most[s]), float(self.at_least[s])
 
     @property
     def least(self) -> float:
-        """The least two-sided p: twice the smaller tail's end, 1 at most."""
+        """The least two-sided p that is possible: twice the probability of the rarer extreme value
+        of S, at most 1."""
         ends = [float(tail[tail > 0].min()) for tail in (self.at_most, self.at_least)]
         return min(1.0, 2 * min(ends))
 
 
 def rank_sum_null(scores: Sequence[int], size: int) -> Null:
-    """Distribution of the sum of `size` of these scores if all choices are equally likely."""
+    """Return the distribution of the sum of `size` of these scores if all choices of them are
+    equally likely (the null hypothesis of Wilcoxon's rank sum)."""
     return _rank_sum_null(tuple(sorted(scores)), size)
 
 
 def signed_rank_null(scores: Sequence[int]) -> Null:
-    """Distribution of the sum of the scores with a positive sign if both signs are equally
-    likely."""
+    """Return the distribution of the sum of the scores with a positive sign if both signs of each
+    are equally likely (the null hypothesis of Wilcoxon's signed rank), by the shift algorithm."""
     import numpy as np
 
     counts = np.zeros(sum(scores) + 1)
@@ -56,7 +58,8 @@ def signed_rank_null(scores: Sequence[int]) -> Null:
 
 
 def doubled_midranks(values: Sequence[float]) -> list[int]:
-    """Twice the rank of each value; equal values share the mean of their ranks."""
+    """Return twice the rank of each value; equal values share the mean of their ranks, which
+    doubling makes an integer."""
     import numpy as np
 
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -66,14 +69,18 @@ def doubled_midranks(values: Sequence[float]) -> list[int]:
 
 @lru_cache(maxsize=64)
 def _rank_sum_null(scores: tuple[int, ...], size: int) -> Null:
+    """Compute `rank_sum_null` for sorted scores. The tuple makes calls with the same ranks hit the
+    cache."""
     return _of_counts(_subset_counts(scores, size))
 
 
 def _subset_counts(scores: Sequence[int], size: int) -> NDArray[Any]:
-    """Number of subsets of `size` scores (ascending) by their sum.
+    """Count the subsets of `size` scores (ascending) by their sum, by the shift algorithm of
+    Streitberg & Röhmel (1986): each score in turn joins the subsets of the scores before it.
 
-    Counted in steps of the scores' greatest common divisor above the least score, which halves the
-    number of sums if there are no ties, and only up to the sum of the scores so far.
+    Sums are counted in steps of the greatest common divisor of the scores' distances from the least
+    one, which halves their number if there are no ties, and only up to the sum of the scores so
+    far.
     """
     import numpy as np
 
@@ -93,6 +100,8 @@ def _subset_counts(scores: Sequence[int], size: int) -> NDArray[Any]:
 
 
 def _of_counts(counts: NDArray[Any]) -> Null:
+    """Return the distribution that these counts (by value of the statistic) have. Rounding may put
+    a cumulated share above 1, hence the minimum."""
     import numpy as np
 
     shares = counts / counts.sum()

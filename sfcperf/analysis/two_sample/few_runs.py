@@ -1,8 +1,8 @@
 """Tests of a shift between two groups of runs, of which there are few.
 
-Each value is the centre of a run. Kalibera & Jones, "Rigorous benchmarking in reasonable time"
-(ISMM 2013), section 9, test the values of the highest level alone: those of the levels below are
-in them with their dispersion, as far as it matters.
+Each value stands for a run: it is the mean of its trials. Kalibera & Jones, "Rigorous benchmarking
+in reasonable time" (ISMM 2013), section 9, test the values of the highest level alone, because
+these contain the dispersion of the levels below as far as it matters.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from sfcperf.analysis.two_sample.shift import ShiftTest, mean, variance
 from sfcperf.analysis.two_sample.student import Student, WelchT
 
 _TINY = 1e-12
-"""p-values below are not told apart."""
+"""Smallest p-value; smaller ones are not told apart."""
 
 
 class CochranCox(Student):
-    """Welch's statistic against a limit that holds for few values, too.
+    """Compares Welch's statistic with a limit that is correct for few values too.
 
-    The limit is the mean of both sides' limits of t, weighted by their variances of the mean.
-    Welch's degrees of freedom are estimated: with 2 values against 5 he finds differences in up
-    to 10 % instead of 5 %. Source: Cochran & Cox, Experimental Designs (2nd ed., 1957), section
-    4.14.
+    The limit is the mean of both sides' limits of t, weighted by the variances of their means.
+    Welch's own test estimates its degrees of freedom: with 2 values against 5 it finds differences
+    that do not exist in up to 10 % of cases instead of 5 %. Source: Cochran & Cox, Experimental
+    Designs (2nd ed., 1957), section 4.14.
     """
 
     name: ClassVar[str] = "Cochran-Cox t"
@@ -39,18 +39,20 @@ class CochranCox(Student):
         super().__init__(mean(b) - mean(a), sqrt(both), min(self._freedoms))
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
-        """Shift ± limit · standard error."""
+        """Return the ends shift ± limit · standard error."""
         half = self._limit((1 + confidence) / 2) * self._error
         return self._shift - half, self._shift + half
 
     def _limit(self, level: float) -> float:
+        """Return the weighted mean of both sides' quantiles of t at this level."""
         from scipy.special import stdtrit
 
         a, b = (float(stdtrit(freedom, level)) for freedom in self._freedoms)
         return self._share * a + (1 - self._share) * b
 
     def _tail(self, distance: float) -> float:
-        """The level whose limit is the distance."""
+        """Return P(statistic <= distance / standard error): the level whose limit that is, found
+        numerically, because the limit has no inverse in closed form."""
         from scipy.optimize import brentq
 
         away = abs(distance) / self._error
@@ -62,10 +64,10 @@ class CochranCox(Student):
 
 
 class RunLevelT(CombinedTest):
-    """Two groups of at least two runs each.
+    """Tests two groups of at least two runs each by Welch's t.
 
-    Welch's t, and Cochran and Cox's limit where Welch's is too low: for groups of different sizes,
-    and for two runs.
+    Cochran & Cox's limit joins it where Welch's is too low: for groups of different sizes, and for
+    two runs.
     """
 
     def __init__(self, a: Sequence[float], b: Sequence[float]) -> None:
@@ -76,13 +78,14 @@ class RunLevelT(CombinedTest):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Says what the values are."""
+        """Names of the members; it says that the values are runs."""
         return f"{' and '.join(m.name.removesuffix(' t') for m in self._members)} t of runs"
 
 
 class OneAgainstRuns(Student):
-    """A single run against a group of at least two, as dispersed as they are: its dispersion cannot
-    be seen. `more` is a further variance of the single run's centre, which has fewer rounds."""
+    """Tests a single run against a group of at least two runs, by Student's t. The dispersion of a
+    single run cannot be seen, so it is taken to be that of the group. `more` is variance that the
+    single run's mean has beyond that, for instance because it has fewer rounds."""
 
     name: ClassVar[str] = "t of one run against several"
     estimator: ClassVar[str] = "t (one run against several)"

@@ -1,4 +1,4 @@
-"""How many trials one side needs where the other side's number is fixed, as that of a package."""
+"""How many trials one side needs if the other side is given, as the runs of a package are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfcperf.analysis.two_sample.sample_size import POWER
 from sfcperf.analysis.two_sample.shift import stdev
 
 _FEWEST = 5
-"""Rank tests beside many trials need no more, but no fewer either."""
+"""Fewest trials that are advised: rank tests against many trials need so many."""
 
 
 def trials_beside(
@@ -21,11 +21,11 @@ def trials_beside(
     alpha: float,
     least: int,
 ) -> int | None:
-    """Trials of b that show in 4 of 5 cases that the shift is within `bounds`, or beyond them if it
-    was seen there, provided that shift and dispersions are as observed.
+    """Return how many trials of b would show in 4 of 5 cases that the shift is within `bounds`, or
+    beyond them if it was seen there, provided that shift and dispersions are as observed.
 
-    `a` stays as it is; for equivalence both sides need `least` trials. None where no number of
-    trials would do, because a's own uncertainty is too large.
+    The trials of `a` are given; for equivalence both sides need `least` trials. None if no number
+    of trials would do, because a's own uncertainty is too large, or with fewer than two on a side.
     """
     within = bounds[0] < shift < bounds[1]
     if min(len(a), len(b)) < 2 or (within and len(a) < least):
@@ -38,7 +38,7 @@ def trials_beside(
         error = sqrt(of_a + of_b / n)
         if not error:
             return 1.0
-        # Welch's.
+        # Welch's degrees of freedom (Welch-Satterthwaite).
         freedom = error**4 / (of_a**2 / (len(a) - 1) + (of_b / n) ** 2 / (n - 1))
         limit = float(stdtrit(freedom, 1 - (alpha if within else alpha / 2)))
         ends = [(bounds[1] - shift) / error, (shift - bounds[0]) / error]

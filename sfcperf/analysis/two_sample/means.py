@@ -1,7 +1,7 @@
 """The ratio of the means, as a shift of logarithms.
 
-A shift of most trials and a mode of a few slow ones move the mean alike; ranks see the first alone.
-The interval is that of the delta method with Welch's degrees of freedom.
+The mean moves both if most trials shift and if a few trials are in a slow mode; ranks see only the
+former. The interval is that of the delta method with Welch's degrees of freedom.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from sfcperf.analysis.two_sample.student import Student, welch_freedom
 
 
 class MeanRatio(Student):
-    """Log of the ratio of the means of two independent groups of positive values."""
+    """Tests the logarithm of the ratio of the means of two independent groups of positive
+    values."""
 
     name: ClassVar[str] = "t of the log ratio of means"
     estimator: ClassVar[str] = "ratio of means (t)"
@@ -27,7 +28,8 @@ class MeanRatio(Student):
 
 
 class PairedMeanRatio(Student):
-    """The same for pairs: what both values of a pair have in common cancels."""
+    """Tests the logarithm of the ratio of the means of paired positive values. What both values of
+    a pair have in common cancels in the standard error."""
 
     name: ClassVar[str] = "paired t of the log ratio of means"
     estimator: ClassVar[str] = "ratio of means (paired t)"

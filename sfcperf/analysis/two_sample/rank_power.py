@@ -1,8 +1,8 @@
 """Power of the exact rank tests for few trials, by simulation.
 
-Formulas for their sample size are asymptotic, and wrong by a factor if a few trials are enough.
-The simulation draws normal trials with the observed difference and dispersion (from a fixed seed:
-the same data give the same answer), and tests them with the exact critical value.
+Formulas for the sample size of rank tests are asymptotic, and wrong by a factor if a few trials are
+enough. The simulation draws normal trials with the observed difference and dispersion, and tests
+them with the exact critical value. Its seed is fixed, so the same data give the same answer.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_SIMULATED = 50
-"""Trials per side up to which power is simulated."""
+"""Most trials per side for which power is simulated."""
 
 MOST = 10_000
-"""More trials per side than anyone runs."""
+"""Most trials per side that are advised; nobody runs more."""
 
 _DRAWS = 1000
+"""Number of simulated experiments."""
 _SEED = 20210
 
 
 def least_trials(alpha: float, paired: bool, sided: int = 2) -> int:
-    """Fewest trials per side with which the exact rank test can reach alpha."""
+    """Return the fewest trials per side with which the exact rank test can reach alpha. Its least
+    p is `sided` / 2^n for pairs, and `sided` / C(2n, n) for groups. MOST if that is not enough."""
     for n in range(2, MOST):
         p = sided * (0.5**n if paired else 1 / comb(2 * n, n))
         if p <= alpha * (1 + 1e-9):
@@ -36,8 +38,8 @@ def least_trials(alpha: float, paired: bool, sided: int = 2) -> int:
 
 
 def rank_power(n: int, effect: float, alpha: float, paired: bool) -> float:
-    """Share of simulated experiments with n trials per side that reach two-sided alpha; `effect` is
-    the shift in standard deviations (paired: of the differences)."""
+    """Return the share of simulated experiments with n trials per side that reach two-sided alpha.
+    `effect` is the shift in standard deviations (paired: of the differences)."""
     import numpy as np
 
     limit = _critical(n, alpha, paired)
@@ -56,7 +58,8 @@ def rank_power(n: int, effect: float, alpha: float, paired: bool) -> float:
 
 @cache
 def _critical(n: int, alpha: float, paired: bool) -> int | None:
-    """The least sum of ranks in the upper tail whose doubled probability is <= alpha."""
+    """Return the least sum of ranks whose upper tail, doubled, is at most alpha; None if n is too
+    small for any."""
     if paired:
         tail = signed_rank_null(range(1, n + 1)).at_least
     else:
@@ -67,6 +70,7 @@ def _critical(n: int, alpha: float, paired: bool) -> int | None:
 
 @cache
 def _noise(columns: int) -> NDArray[Any]:
+    """Return _DRAWS rows of standard normal numbers; the same ones in every call."""
     import numpy as np
 
     return np.random.default_rng(_SEED).standard_normal((_DRAWS, columns))

@@ -23,21 +23,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_EXACT = 100
-"""Trials of both sides up to which the distribution is exact. Beyond that it is normal, corrected
-for ties and continuity; there the two agree in three digits."""
+"""Most trials (of both groups, or pairs) for which the distribution is exact. For more it is the
+normal one, corrected for ties and continuity; there the two agree in three digits."""
 
 
 class _RankTest(ShiftTest):
-    """Test by the tails of a rank statistic, estimate by ordered shifts of pairs of values."""
+    """Base of Wilcoxon's tests: p comes from the tails of a rank statistic, and the estimate
+    (Hodges-Lehmann) from the ordered shifts of pairs of values."""
 
     @cached_property
     @abstractmethod
     def _shifts(self) -> NDArray[Any]:
-        """Ascending; their median is the estimate, their ends are cut off for the interval."""
+        """Shifts of pairs of values, ascending. Their median is the estimate; the interval is what
+        remains if as many are cut off at either end as the statistic's distribution allows."""
 
     @abstractmethod
     def _tails(self, bound: float) -> tuple[float, float]:
-        """P(statistic as low as this) and P(as high as this) if the true shift were `bound`."""
+        """Return the probabilities of a statistic as low and as high as that observed, if the true
+        shift were `bound`."""
 
     @property
     def shift(self) -> float:
@@ -52,20 +55,21 @@ class _RankTest(ShiftTest):
         return min(1.0, 2 * min(self._tails(0.0)))
 
     def p_above(self, bound: float) -> float:
-        """The upper tail."""
+        """Upper tail of the statistic: small if the shift is above `bound`."""
         return self._tails(bound)[1]
 
     def p_below(self, bound: float) -> float:
-        """The lower tail."""
+        """Lower tail of the statistic: small if the shift is below `bound`."""
         return self._tails(bound)[0]
 
     def _interval(
         self, at_most: NDArray[Any] | None, variance: float, confidence: float
     ) -> tuple[float, float] | None:
-        """The k-th shifts from both ends: k by the lower half of the statistic's distribution
-        without ties, or by its normal approximation if that is None."""
+        """Return the k-th shifts from both ends; None if even the outermost shifts are too narrow.
+        `at_most`: lower half of the statistic's cumulative distribution without ties, which gives
+        k; None: k comes from the normal approximation with this `variance`."""
         if at_most is not None:
-            # Equal up to rounding is enough.
+            # The factor lets values count that exceed the limit by rounding only.
             k = int((2 * at_most <= (1 - confidence) * (1 + 1e-9)).sum())
         else:
             from scipy.special import ndtri
@@ -76,7 +80,7 @@ class _RankTest(ShiftTest):
 
 
 class RankSum(_RankTest):
-    """Two independent groups (Mann-Whitney U)."""
+    """Wilcoxon's rank-sum test of two independent groups (Mann-Whitney U)."""
 
     name: ClassVar[str] = "Wilcoxon rank-sum"
     estimator: ClassVar[str] = "Hodges-Lehmann"
@@ -87,31 +91,32 @@ class RankSum(_RankTest):
 
     @cached_property
     def _shifts(self) -> NDArray[Any]:
-        """All differences between a trial of b and one of a."""
+        """All differences between a trial of b and one of a, ascending."""
         import numpy as np
 
         return np.sort(np.subtract.outer(np.asarray(self._b), np.asarray(self._a)).ravel())
 
     @cached_property
     def p_least(self) -> float:
-        """2 / C(n+m, n) without ties."""
+        """Smallest possible p: 2 / C(n+m, n) without ties, 1 if all values are equal."""
         if not self._exact:
             return 0.0 if len({*self._a, *self._b}) > 1 else 1.0
         scores = doubled_midranks([*self._a, *self._b])
         return rank_sum_null(scores, len(self._b)).least
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
-        """Differences at both ends."""
+        """Return the interval of the shift, from the ordered differences; None for too few
+        trials."""
         n, m = len(self._a), len(self._b)
         at_most = None
         if self._exact:
-            # Doubled rank sum -> U counted from 0.
+            # Doubled ranks have even sums only; the least sum is U = 0.
             null = rank_sum_null(range(2, 2 * (n + m) + 1, 2), m)
             at_most = null.at_most[m * (m + 1) :: 2][: n * m // 2]
         return self._interval(at_most, n * m * (n + m + 1) / 12, confidence)
 
     def _tails(self, bound: float) -> tuple[float, float]:
-        """Of the rank sum of b after `bound` was added to a."""
+        """Return both tails of the rank sum of b after `bound` was added to a."""
         moved = [value + bound for value in self._a]
         if not self._exact:
             from scipy.stats import mannwhitneyu
@@ -127,7 +132,8 @@ class RankSum(_RankTest):
 
 
 class SignedRank(_RankTest):
-    """Pairs; differences of 0 after Pratt (ranked, then left out)."""
+    """Wilcoxon's signed-rank test of pairs. Differences of 0 are treated by Pratt's method: they
+    are ranked with the others, and then left out."""
 
     name: ClassVar[str] = "Wilcoxon signed-rank"
     estimator: ClassVar[str] = "Hodges-Lehmann of pairs"
@@ -137,7 +143,8 @@ class SignedRank(_RankTest):
 
     @cached_property
     def _shifts(self) -> NDArray[Any]:
-        """Walsh averages: means of all pairs of differences, each difference with itself too."""
+        """Walsh averages, ascending: means of all pairs of differences, also of each with
+        itself."""
         import numpy as np
 
         d = np.asarray(self._d)
@@ -146,12 +153,12 @@ class SignedRank(_RankTest):
 
     @cached_property
     def p_least(self) -> float:
-        """2 / 2^n without differences of 0."""
+        """Smallest possible p: 2 / 2^n for n differences that are not 0."""
         zeros = sum(d == 0 for d in self._d)
         return float(min(1.0, 2.0 ** (1 - len(self._d) + zeros)))
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
-        """Walsh averages at both ends."""
+        """Return the interval of the shift, from the Walsh averages; None for too few pairs."""
         n = len(self._d)
         at_most = None
         if n <= MOST_EXACT:
@@ -160,7 +167,8 @@ class SignedRank(_RankTest):
         return self._interval(at_most, n * (n + 1) * (2 * n + 1) / 24, confidence)
 
     def _tails(self, bound: float) -> tuple[float, float]:
-        """Of the sum of the positive ranks of the differences less `bound`."""
+        """Return both tails of the sum of positive ranks, after `bound` was subtracted from the
+        differences. If all are then 0, nothing speaks against the bound: both are 1."""
         moved = [d - bound for d in self._d]
         if not any(moved):
             return 1.0, 1.0

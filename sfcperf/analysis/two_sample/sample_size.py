@@ -1,6 +1,7 @@
 """How many trials per side would decide if difference and dispersion were as observed.
 
-A rough guide, because the observed values are themselves uncertain: it tells 8 from 80, not from 9.
+The result is a rough guide, because the observed values are themselves uncertain: it tells 8 trials
+from 80, but not from 9.
 """
 
 from __future__ import annotations
@@ -14,42 +15,49 @@ from sfcperf.analysis.two_sample.rank_power import MOST, MOST_SIMULATED, least_t
 from sfcperf.analysis.two_sample.shift import stdev, variance
 
 POWER = 0.8
+"""Probability of a decision with the trials that are advised: 4 of 5 cases."""
 
 _RANKS_FOR_T = pi / 3
 """Trials that rank tests need per trial of a t test, for normal values (Hodges & Lehmann 1956)."""
 
 _MIDDLES = [(i + 0.5) / 2000 for i in range(2000)]
+"""Probabilities at which `t_power` takes quantiles of the estimated dispersion."""
 
 Purpose = Literal["", "difference", "equivalence"]
 
 
 @dataclass(frozen=True)
 class SampleSize:
-    """Trials per side, or rounds."""
+    """A number of trials (per side), rounds or runs that would decide a row."""
 
     n: int | None
+    """None if no number that anyone runs would decide it."""
     purpose: Purpose
+    """What so many would show; empty without a number."""
 
 
 @dataclass(frozen=True)
 class ObservedTrials:
-    """The trials, on the tested scale."""
+    """What was observed and how it is tested: the input of a sample size. Values are on the tested
+    scale."""
 
     a: Sequence[float]
     b: Sequence[float]
     paired: bool
     ranks: bool
-    """The deciding test is Wilcoxon's."""
+    """Whether the deciding test is Wilcoxon's; otherwise it is Student's t."""
     shift: float
     alpha: float
-    """Two-sided, that of the first step of Holm's correction."""
+    """Two-sided level of the test of a difference: that of the first step of Holm's correction."""
     alpha_tost: float
+    """Level of each of the two one-sided tests of equivalence."""
     bounds: tuple[float, float] | None
+    """The margin; None if equivalence is not asked for."""
 
 
 def needed(trials: ObservedTrials, least: int | None = None) -> SampleSize:
-    """Trials for showing a difference or equivalence, whichever needs fewer; at least `least`, by
-    default one more than there are."""
+    """Return how many trials would show a difference or equivalence, whichever needs fewer. It is
+    at least `least`; None: one more than there are, because these have not decided."""
     fewest = max(len(trials.a), len(trials.b)) + 1 if least is None else least
     different, equal = _for_difference(trials), _for_equivalence(trials)
     if equal is not None and equal <= MOST and (different is None or equal < different):
@@ -60,7 +68,8 @@ def needed(trials: ObservedTrials, least: int | None = None) -> SampleSize:
 
 
 def _for_difference(trials: ObservedTrials) -> int | None:
-    """By simulation if few trials are enough, else by Noether, "Sample size determination for
+    """Return how many trials would show a difference; None if none was seen. For rank tests that
+    is simulated if few trials are enough, else it is by Noether, "Sample size determination for
     some common nonparametric tests", JASA 82, 1987."""
     if not trials.ranks:
         return _by_t(trials)
@@ -83,7 +92,8 @@ def _for_difference(trials: ObservedTrials) -> int | None:
 
 
 def _share_above(trials: ObservedTrials) -> float:
-    """P(b > a); for pairs: P(the mean of two differences is above 0)."""
+    """Return the observed P(b > a), ties counted half; for pairs the probability that the mean of
+    two differences is above 0. Noether's formula takes it as the effect size."""
     import numpy as np
 
     a, b = np.asarray(trials.a), np.asarray(trials.b)
@@ -96,7 +106,8 @@ def _share_above(trials: ObservedTrials) -> float:
 
 
 def _by_t(trials: ObservedTrials) -> int | None:
-    """By the power of the t test."""
+    """Return how many trials the t test needs to show the observed shift; None without a shift or
+    without dispersion."""
     spread = _spread(trials)
     if not spread or not trials.shift:
         return None
@@ -105,12 +116,12 @@ def _by_t(trials: ObservedTrials) -> int | None:
 
 
 def t_power(n: int, effect: float, alpha: float, paired: bool) -> float:
-    """Power of the two-sided t test with n trials per side, within 1e-3: `effect` is the shift in
-    standard deviations (paired: of the differences). Cohen, Statistical Power Analysis for the
-    Behavioral Sciences (2nd ed.), section 2.5.
+    """Return the power of the two-sided t test with n trials per side, within 1e-3. `effect` is the
+    shift in standard deviations (paired: of the differences). Source: Cohen, Statistical Power
+    Analysis for the Behavioral Sciences (2nd ed.), section 2.5.
 
-    The mean over quantiles of the estimated dispersion: the noncentral t distribution of SciPy
-    gives NaN for large effects."""
+    It is computed as the mean power over quantiles of the estimated dispersion, because SciPy's
+    noncentral t distribution gives NaN for large effects."""
     import numpy as np
     from scipy.special import chdtri, ndtr, stdtrit
 
@@ -122,8 +133,10 @@ def t_power(n: int, effect: float, alpha: float, paired: bool) -> float:
 
 
 def _for_equivalence(trials: ObservedTrials) -> int | None:
-    """Power of TOST by Student's t (Schuirmann 1987; Chow, Shao & Wang, Sample Size Calculations
-    in Clinical Research, chapter 3); rank tests need more by their efficiency."""
+    """Return how many trials would show equivalence, by the power of the two one-sided t tests
+    (Schuirmann 1987; Chow, Shao & Wang, Sample Size Calculations in Clinical Research, chapter 3).
+    Rank tests need more by their relative efficiency. None if the shift is not within the margin,
+    or if no number would do."""
     if trials.bounds is None or not trials.bounds[0] < trials.shift < trials.bounds[1]:
         return None
     from scipy.special import stdtr, stdtrit
@@ -144,14 +157,16 @@ def _for_equivalence(trials: ObservedTrials) -> int | None:
 
 
 def _spread(trials: ObservedTrials) -> float:
-    """Standard deviation of a trial, or of a pair's difference."""
+    """Return the standard deviation of trials, pooled over both sides; paired: that of
+    differences."""
     if trials.paired:
         return stdev([y - x for x, y in zip(trials.a, trials.b, strict=True)])
     return sqrt((variance(trials.a) + variance(trials.b)) / 2)
 
 
 def _smallest(power: Callable[[int], float], most: int = MOST) -> int | None:
-    """The least n with enough power, which grows with n; None if that is beyond `most`."""
+    """Return the least n whose power is POWER, by bisection: power grows with n. None if `most`
+    trials are not enough."""
     low, high = 2, 2
     while power(high) < POWER:
         if high >= most:

@@ -24,11 +24,12 @@ class Scale:
     """Magnitude of the baseline's centre, in the unit."""
 
     def of(self, values: Sequence[float]) -> list[float]:
-        """The values to test."""
+        """Return the values as they are tested: on a scale of ratios their logarithms."""
         return [log(value) for value in values] if self.ratios else list(values)
 
     def bounds(self, margin: float, absolute: bool) -> tuple[float, float] | None:
-        """The margin around no shift; None for a relative margin of a baseline of 0."""
+        """Return the margin around no shift, on this scale. `absolute`: whether `margin` is in the
+        unit, not a ratio of the baseline. None for a relative margin and a baseline of 0."""
         share = margin / self.centre if absolute and self.centre else margin
         if self.ratios:
             return (log1p(-share), log1p(share)) if share < 1 else (-log1p(share), log1p(share))
@@ -36,11 +37,13 @@ class Scale:
         return (-size, size) if size > 0 else None
 
     def share(self, size: float) -> float:
-        """A small difference in the unit, on this scale."""
+        """Convert a small difference in the unit to this scale: a small shift of logarithms is a
+        share of the centre."""
         return size / self.centre if self.ratios and self.centre else size
 
     def relative(self, estimate: Estimate) -> Estimate | None:
-        """A shift of this scale as a ratio of the baseline (0.03: 3 % more)."""
+        """Convert a shift on this scale to a ratio of the baseline (0.03: 3 % more); None for a
+        baseline of 0, which has no ratio."""
         if not self.ratios and not self.centre:
             return None
 
@@ -57,5 +60,6 @@ class Scale:
 
 
 def scale_of(a: Sequence[float], b: Sequence[float], centre: float) -> Scale:
-    """The scale for these values; `centre` is the baseline's median or mean."""
+    """Choose the scale for these values: ratios if all are positive. `centre` is the baseline's
+    median or mean."""
     return Scale(all(value > 0 for value in (*a, *b)), abs(centre))

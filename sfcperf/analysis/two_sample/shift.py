@@ -15,19 +15,19 @@ class Estimate:
 
     value: float
     low: float | None
-    """None if there are too few trials for an interval."""
+    """None, like `high`, if there are too few trials for an interval."""
     high: float | None
     confidence: float
     method: str
-    """Of value and interval."""
+    """Name of the method that gives value and interval."""
 
 
 class ShiftTest(ABC):
-    """A test whether the candidate's values are shifted against the baseline's, and an estimate of
-    the shift.
+    """Tests whether the candidate's values are shifted against the baseline's, and estimates the
+    shift.
 
-    An object is made from the values of both sides. Shifts are candidate - baseline, in the unit of
-    the values; nothing raises for finite values."""
+    An object is made from the values of both sides. Shifts are candidate minus baseline, in the
+    unit of the values. Nothing raises for finite values."""
 
     name: ClassVar[str]
     """Name of the test."""
@@ -42,7 +42,7 @@ class ShiftTest(ABC):
     @property
     @abstractmethod
     def p(self) -> float | None:
-        """Two-sided, against no shift; None if the values allow no test."""
+        """Two-sided p of no shift; None if the values allow no test."""
 
     @property
     @abstractmethod
@@ -55,15 +55,17 @@ class ShiftTest(ABC):
 
     @abstractmethod
     def p_above(self, bound: float) -> float | None:
-        """One-sided: small if the shift is above `bound`. None if the values allow no test."""
+        """Return the one-sided p that is small if the shift is above `bound`; None if the values
+        allow no test."""
 
     @abstractmethod
     def p_below(self, bound: float) -> float | None:
-        """One-sided: small if the shift is below `bound`. None if the values allow no test."""
+        """Return the one-sided p that is small if the shift is below `bound`; None if the values
+        allow no test."""
 
     def tost_p(self, low: float, high: float) -> float | None:
-        """Two one-sided tests: the shift is shown to lie between `low` and `high` if the larger of
-        both p, which is returned, is <= alpha. None if the values allow no test.
+        """Return the p of two one-sided tests, the larger of both: the shift is shown to lie
+        between `low` and `high` if it is at most alpha. None if the values allow no test.
 
         Source: Schuirmann, "A comparison of the two one-sided tests procedure and the power
         approach for assessing the equivalence of average bioavailability", Journal of
@@ -74,14 +76,14 @@ class ShiftTest(ABC):
         return None if above is None or below is None else max(above, below)
 
     def beyond_p(self, low: float, high: float) -> float | None:
-        """One-sided: small if the shift is outside `low` to `high`, on the side where it was seen.
-        None if the values allow no test."""
+        """Return the one-sided p that is small if the shift is outside `low` to `high`, on the side
+        where it was seen. None if the values allow no test."""
         return self.p_above(high) if self.shift > 0 else self.p_below(low)
 
 
 def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean, in the unit; exactly the value if all are equal, so that sides of the same
-    value have no shift."""
+    """Return the arithmetic mean, in the unit. If all values are equal it is exactly that value, so
+    that rounding does not make two such sides differ."""
     return fmean(values) if min(values) != max(values) else values[0]
 
 

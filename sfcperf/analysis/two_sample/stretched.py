@@ -1,4 +1,4 @@
-"""A test whose trials are not independent: their number counts for less."""
+"""A correction of tests for trials that depend on their predecessors, and so count for less."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from sfcperf.analysis.statistics import VarianceInflation
 from sfcperf.analysis.two_sample.shift import ShiftTest
 
 SUFFIX = ", corrected for autocorrelation"
-"""Of the names of such tests."""
+"""Suffix of the name of a corrected test."""
 _CONFIDENCE = 0.95
-"""Of the interval that gives the standard error."""
+"""Confidence of the interval from which the standard error is derived."""
 
 
 class InflatedTest(ShiftTest):
-    """Another test with a standard error that is `by.factor` times larger.
+    """Wraps a test, and makes its standard error `by.factor` times larger.
 
-    p-values and interval are those of a t statistic: the shift over the standard error that the
-    test's interval stands for, enlarged by the factor, with the degrees of freedom that the
-    effective number of trials leaves. The p of ranks would not do: it is bounded by the number of
-    trials, and enlarging it could hide a shift of any size.
+    p-values and interval are those of a t statistic: the shift over its standard error, which
+    follows from the interval of the wrapped test and is enlarged by the factor. Its degrees of
+    freedom are those that the effective number of trials leaves. The p of ranks is not corrected
+    itself: it is bounded by the number of trials, and enlarging it could hide a shift of any size.
     """
 
     def __init__(self, test: ShiftTest, freedom: float, by: VarianceInflation) -> None:
@@ -25,32 +25,33 @@ class InflatedTest(ShiftTest):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Says that there is a correction."""
+        """Name of the wrapped test; it says that there is a correction."""
         return f"{self._test.name}{SUFFIX}"
 
     @property
     def estimator(self) -> str:  # type: ignore[override]
-        """That of the test itself."""
+        """Estimator of the wrapped test."""
         return self._test.estimator
 
     @property
     def shift(self) -> float:
-        """The same."""
+        """Shift that the wrapped test estimates; the correction does not move it."""
         return self._test.shift
 
     @property
     def p(self) -> float | None:
-        """Two-sided."""
+        """Two-sided p, twice the smaller tail; None if the wrapped test could not test."""
         above, below = self.p_above(0), self.p_below(0)
         return None if above is None or below is None else min(1.0, 2 * above, 2 * below)
 
     @property
     def p_least(self) -> float:
-        """That of the test itself, without the bound where the shift has a standard error."""
+        """Smallest possible p: 0 if the shift has a standard error, as t has no bound; otherwise
+        that of the wrapped test."""
         return self._test.p_least if self._test.interval(_CONFIDENCE) is None else 0.0
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
-        """Both ends further from the shift."""
+        """Return the interval of the wrapped test with both ends moved away from the shift."""
         from scipy.special import stdtrit
 
         ends = self._test.interval(confidence)
@@ -62,15 +63,16 @@ class InflatedTest(ShiftTest):
         return self.shift + low, self.shift + high
 
     def p_above(self, bound: float) -> float | None:
-        """The upper tail."""
+        """Upper tail of t: small if the shift is above `bound`."""
         return self._tail(bound, self._test.p_above(bound), lower_end=True)
 
     def p_below(self, bound: float) -> float | None:
-        """The lower tail."""
+        """Lower tail of t: small if the shift is below `bound`."""
         return self._tail(bound, self._test.p_below(bound), lower_end=False)
 
     def _tail(self, bound: float, p: float | None, *, lower_end: bool) -> float | None:
-        """Of the distance to the bound; `p`: of the test itself."""
+        """Return the tail of t at the distance between shift and bound. `p` is that of the wrapped
+        test: it stays if it is None, 0 or 1, and it gives t if that test has no interval."""
         from scipy.special import stdtr, stdtrit
 
         if p is None or not 0 < p < 1:

@@ -14,7 +14,8 @@ from sfcperf.analysis.two_sample.shift import ShiftTest, mean, variance
 
 
 class Student(ShiftTest):
-    """A mean shift with its standard error."""
+    """Tests a shift of means, of which the standard error is known, by Student's t. `freedom`:
+    degrees of freedom of that error."""
 
     def __init__(self, shift: float, error: float, freedom: float) -> None:
         self._shift, self._error, self._freedom = shift, error, freedom
@@ -26,31 +27,32 @@ class Student(ShiftTest):
 
     @property
     def p(self) -> float | None:
-        """None for a shift without dispersion to compare it with."""
+        """Two-sided p. Without dispersion it is 1 for no shift, and None for a shift, which then
+        has nothing to be compared with."""
         if not self._error:
             return 1.0 if not self._shift else None
         return min(1.0, 2 * min(self._tail(-self._shift), self._tail(self._shift)))
 
     @property
     def p_least(self) -> float:
-        """A t test can give any p, except without dispersion."""
+        """0, because a t test can give any p; without dispersion 1."""
         return 0.0 if self._error else 1.0
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
-        """Shift ± t · standard error."""
+        """Return the ends shift ± t · standard error."""
         from scipy.special import stdtrit
 
         half = float(stdtrit(self._freedom, (1 + confidence) / 2)) * self._error
         return self._shift - half, self._shift + half
 
     def p_above(self, bound: float) -> float | None:
-        """The upper tail of t."""
+        """Upper tail of t: small if the shift is above `bound`."""
         if not self._error:
             return None if self._shift else float(bound >= 0)
         return self._tail(bound - self._shift)
 
     def p_below(self, bound: float) -> float | None:
-        """The lower tail of t."""
+        """Lower tail of t: small if the shift is below `bound`."""
         if not self._error:
             return None if self._shift else float(bound <= 0)
         return self._tail(self._shift - bound)
@@ -62,15 +64,16 @@ class Student(ShiftTest):
 
 
 def welch_freedom(variances: Sequence[float], sizes: Sequence[int]) -> float:
-    """Degrees of freedom of the sum of two estimates' variances (Welch-Satterthwaite)."""
+    """Return the degrees of freedom of the sum of two variances of means (Welch-Satterthwaite).
+    `sizes`: numbers of values behind them."""
     both = sum(variances)
-    # Shares, because squares of the largest and smallest values do not fit a float.
+    # Shares are squared, because squares of the largest and smallest values do not fit a float.
     shares = [of / both for of in variances] if both else (1.0, 0.0)
     return 1 / sum(share**2 / (n - 1) for share, n in zip(shares, sizes, strict=True))
 
 
 class WelchT(Student):
-    """Two independent groups, whose dispersions may differ."""
+    """Welch's t test of two independent groups, whose dispersions may differ."""
 
     name: ClassVar[str] = "Welch t"
     estimator: ClassVar[str] = "Welch t (means)"
@@ -82,7 +85,7 @@ class WelchT(Student):
 
 
 class PairedT(Student):
-    """Pairs."""
+    """Student's t test of the differences of pairs."""
 
     name: ClassVar[str] = "paired t"
     estimator: ClassVar[str] = "paired t (means)"
