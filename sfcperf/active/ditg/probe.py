@@ -126,8 +126,8 @@ class Ditg(ServerProbe):
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Return half of the packets that the rate means. For TCP it is much less, because TCP may
-        put several packets of D-ITG into one segment."""
+        """Return half of the packets that the rate means. For TCP it is at most _TCP_PACKETS_PER_S
+        per second, because TCP may put several packets of D-ITG into one segment."""
         rate_pps = _rate_pps(parameters) / 2
         if parameters["protocol"] == "tcp":
             rate_pps = min(rate_pps, _TCP_PACKETS_PER_S)

@@ -30,7 +30,7 @@ _TRACE_TAKES_S = 3.0
 _TIMEOUT_S = 3600.0
 _LEAST_CPU = 0.3
 """Least share of the time for which each thread must have had its CPU. Rates count CPU time only,
-but a thread that is often interrupted finds its caches empty, and is slower."""
+but a thread that seldom runs finds its caches empty, and is slower."""
 _FCS_BYTES = 4
 _ENGINE = {
     name: HeavyHitter.parameters["properties"][name]

@@ -1,4 +1,4 @@
-"""What sfc-pktgen prints, read strictly."""
+"""Reads, strictly, what sfc-pktgen prints."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class SenderReport:
-    """What the sender did."""
+    """What the sender did in one run."""
 
     packets: int
-    """That the interface took."""
+    """Packets that the interface took."""
     skipped: int
-    """That were due while the sender was held up for more than 1 ms, and were not sent."""
+    """Packets that were due while the sender was held up for more than 1 ms, and were not sent."""
     refused: int
-    """That the interface did not take (engine `packet`; the engine `xdp` does not learn it)."""
+    """Packets that the interface did not take. Only the engine `packet` counts them; the engine
+    `xdp` does not learn of them."""
     complete: bool
-    """Whether the sender saw the end of its time."""
+    """Whether the sender ran to the end of its time."""
     waited_s: float | None = None
-    """How long the sender could run and had no CPU; None: its kernel does not tell."""
+    """How long the sender was ready to run but had no CPU, seconds; None: its kernel does not
+    tell."""
     elapsed_s: float = 0.0
-    """From the first packet to the last."""
+    """Time from the first packet to the last."""
 
 
 @dataclass(frozen=True)
@@ -41,30 +43,32 @@ class ReceiverReport:
     mode: str
     """How its XDP program is attached: `native` or `generic`."""
     packets: int
-    """Duplicates included."""
+    """Packets that arrived, duplicates included."""
     duplicated: int
     reordered: int
     """Packets that arrived after a later one of their flow (RFC 4737, section 3.3)."""
     unjudged: int
-    """Packets that came so late that they may be duplicates; they count as first ones."""
+    """Packets that came so late that it is not known whether they are duplicates. They do not count
+    as duplicates."""
     warmup: int
     """Packets of the warm-up, which count in none of the others."""
     latencies: tuple[tuple[int, int, int], ...] = ()
-    """Histogram of the one-way latency, without duplicates: least and largest ns of each bucket
-    that is not empty, and its packets, in order."""
+    """Histogram of the one-way latency, without duplicates. Each bucket that is not empty has its
+    least and its largest latency [ns] and its number of packets; buckets are in order."""
     arrivals: tuple[int, ...] = ()
-    """Packets, without duplicates, in equal parts of the sender's time from the first arrival on;
-    the last number is of those that came later."""
+    """Packets, without duplicates, by time of arrival. The sender's time, from the first arrival
+    on, is divided into equal parts, each of which has a number; the last number counts packets that
+    came later."""
 
     @property
     def unique(self) -> int:
-        """Packets that arrived, each counted once."""
+        """Return the number of packets that arrived, each counted once."""
         return self.packets - self.duplicated
 
     def latency_us(self, quantile: Fraction) -> float:
-        """The least latency that at least this share of the packets do not exceed (nearest rank),
-        microseconds: the middle of its bucket, at most 0.4 % from the true one. Raises
-        MeasurementError without packets."""
+        """Return the least latency that at least this share of the packets do not exceed (nearest
+        rank), microseconds. It is given as the middle of its bucket, which is at most 0.4 % from
+        the true value. Raises MeasurementError if no packet arrived."""
         rank, seen = ceil(quantile * self.unique), 0
         for least, most, packets in self.latencies:
             seen += packets
@@ -74,17 +78,20 @@ class ReceiverReport:
 
 
 def parse_sent(text: str) -> SenderReport:
-    """The last line of the role `send`. Raises MeasurementError for anything else."""
+    """Read the last line that the role `send` printed. Raises MeasurementError for anything
+    else."""
     return _sent(_document(text, "sent"))
 
 
 def parse_received(text: str) -> ReceiverReport:
-    """The last line of the role `receive`. Raises MeasurementError for anything else."""
+    """Read the last line that the role `receive` printed. Raises MeasurementError for anything
+    else."""
     return _received(_document(text, "received"))
 
 
 def parse_calibration(text: str) -> tuple[SenderReport, ReceiverReport]:
-    """The line of the role `calibrate`. Raises MeasurementError for anything else."""
+    """Read the line that the role `calibrate` printed. Raises MeasurementError for anything
+    else."""
     return _sent(_document(text, "sent")), _received(_document(text, "received"))
 
 
