@@ -9,11 +9,12 @@ from typing import NamedTuple
 from sfcperf.packets.ethernet import IPV4, IPV6, network_layer
 
 _WITH_PORTS = frozenset({6, 17, 132})
-"""TCP, UDP, SCTP."""
+"""IP protocols whose header begins with ports: TCP, UDP, SCTP."""
 
 
 class Flow(NamedTuple):
-    """Addresses as text. Ports are 0 where the protocol has none, and in later fragments."""
+    """The 5-tuple of a packet. Addresses are text. Ports are 0 where the protocol has none, and in
+    all fragments but the first."""
 
     source: str
     source_port: int
@@ -23,20 +24,21 @@ class Flow(NamedTuple):
 
     @property
     def canonical(self) -> Flow:
-        """The same for both directions."""
+        """Return the flow or its reverse, whichever sorts first: it is the same for both
+        directions."""
         return min(self, self.reverse)
 
     @property
     def reverse(self) -> Flow:
-        """That of the replies."""
+        """Return the 5-tuple of the replies: source and destination are swapped."""
         return Flow(
             self.destination, self.destination_port, self.source, self.source_port, self.protocol
         )
 
 
 def flow_of(frame: bytes) -> Flow | None:
-    """Of an Ethernet frame with IPv4, or IPv6 without extension headers, also behind VLAN tags;
-    None for other frames and for those that are too short."""
+    """Return the flow of an Ethernet frame with IPv4, or with IPv6 without extension headers, also
+    behind VLAN tags. None for other frames, and for those that are too short."""
     try:
         kind, at = network_layer(frame)
         if kind == IPV4:
