@@ -1,6 +1,6 @@
-"""What actors do: the tools, and how strong and long.
+"""Activities of actors: which tools they run, at which rates, and for how long.
 
-Each attack is bounded in rate and packets, and stays within the namespaces of a `Testbed`.
+Each attack is limited in rate and packets, and stays within the namespaces of a `Testbed`.
 """
 
 from __future__ import annotations
@@ -26,39 +26,47 @@ from sfcperf.traffic.servers import (
 )
 
 _WORDS = 200
-"""Passwords that a brute-force attack tries at most."""
+"""Most passwords that a brute-force attack tries."""
 _QUERIES = 400
+"""Number of queries in the list of a `resolve` session."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What an activity may depend on."""
+    """What the command of a session may depend on."""
 
     random: Random
+    """Random generator of the session."""
     servers: Servers
     folder: Path
-    """Of the session, for its files; it exists."""
+    """Folder for the files of the session; it exists."""
     duration_s: float
+    """Length of the session."""
     iperf_port: int
+    """Port of the iperf3 server that the session may use."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """A kind of session."""
+    """A kind of session: what its actor runs, how long and how often."""
 
     name: str
-    """For attacks, the kind in the labels."""
+    """Name of the activity. For an attack, it is the label of its packets."""
     attack: bool
+    """Whether the activity is an attack; otherwise it is benign."""
     command: Callable[[Setting], list[str]]
+    """Function that makes the command of a session."""
     duration_s: tuple[float, float]
     """Shortest and longest session."""
     sessions_per_minute: int
     spoofed: bool = False
-    """Whether its packets have sources that no actor has; they go to the web server."""
+    """Whether the packets have source addresses that no actor has. They go to the web server, by
+    which they are labelled."""
 
 
 def _rate(setting: Setting, low: int, high: int) -> tuple[int, int]:
-    """Packets per second, and as many as the session's duration needs."""
+    """Draw a rate per second between `low` and `high`. Returns it, and how many packets or
+    connections the session has at that rate."""
     pps = setting.random.randint(low, high)
     return pps, max(1, int(pps * setting.duration_s))
 
@@ -166,7 +174,8 @@ def _slow_http(setting: Setting) -> list[str]:
 def _brute_force(setting: Setting) -> list[str]:
     words = setting.folder / "passwords.txt"
     words.write_text("".join(f"{_word(setting.random, 6, 12)}\n" for _ in range(_WORDS)))
-    # Its children outlive it unless their namespace ends, and it leaves a file where it is started.
+    # hydra's children would outlive it, so it runs in a PID namespace that ends with it. It leaves
+    # a file in the folder where it is started, so that is the session's folder.
     hydra = [
         "unshare",
         "--pid",
@@ -189,7 +198,8 @@ def _brute_force(setting: Setting) -> list[str]:
 
 
 def _tunnel(setting: Setting) -> list[str]:
-    """Echoes through the tunnel, from when it is there to the end of the session."""
+    """Return a command that opens a DNS tunnel, waits until it is there, and sends echo requests
+    through it until the session ends."""
     iodine = ["setpriv", "--pdeathsig", "KILL", "iodine", "-f", "-r", "-m", "200"]
     iodine += ["-P", TUNNEL_SECRET]
     size, interval = setting.random.randint(50, 150), setting.random.choice(["0.05", "0.1"])
@@ -231,7 +241,7 @@ ACTIVITIES: Sequence[Activity] = (
     Activity("brute-force", True, _brute_force, (5, 10), 3),
     Activity("dns-tunnel", True, _tunnel, (6, 10), 2),
 )  # fmt: skip
-"""All kinds; the sessions are spread over the whole time."""
+"""All activities. Their sessions are spread over the whole time of a trace."""
 
 PARALLEL_STREAMS = len(IPERF_PORTS)
 
@@ -257,5 +267,5 @@ _COMMANDS: Sequence[tuple[str, str, Sequence[str]]] = (
 
 
 def requirements() -> list[Requirement]:
-    """The tools and servers, by their Debian packages."""
+    """Require all tools and servers that make traffic, by their Debian packages."""
     return [tool(name, package, [name, *arguments]) for name, package, arguments in _COMMANDS]
