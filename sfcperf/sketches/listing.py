@@ -157,9 +157,9 @@ def _certainties(peeled: Sequence[_PeeledFlow], left: Cells) -> list[Certainty]:
 
 
 def _listed(flow: _PeeledFlow, certainty: Certainty, cells: Cells, residual: bool) -> ListedFlow:
-    """Return a flow with its counts. If these are not exact, they are the least counts of its cells
-    in the original table, which are upper bounds. `residual`: some cell of the table has a
-    residue."""
+    """Return a flow with its counts. If these contain packets of others, the least counts of its
+    cells in the original table replace them, which are upper bounds. `residual` says whether some
+    cell of the table has a residue."""
     packets = min(cells.packets[place] for place in flow.places)
     size_bytes = min(cells.bytes[place] for place in flow.places)
     # An error may not have shown, because cells that could show it contain flows that were not

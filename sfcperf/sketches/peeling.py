@@ -53,8 +53,8 @@ class Success:
 
 
 def simulated(flows: int, cells: int, hashes: int, tables: int, seed: int) -> Success:
-    """Simulate the listing of tables of random flows. Hash functions are taken as random: the cells
-    of a flow are drawn, and the next cell is taken instead of one that the flow has already."""
+    """Simulate the listing of tables of random flows. Hash functions are taken as ideal: the cells
+    of a flow are drawn at random, and are all different."""
     rng = np.random.default_rng(seed)
     complete, listed, left = 0, 0, tables
     while left:
