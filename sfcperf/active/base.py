@@ -91,7 +91,8 @@ class Probe(Configurable, Instrument):
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """What `measure` reports with these parameters. A trial may lack a sample of one."""
+        """Return the metrics that `measure` reports with these parameters. A trial may lack a
+        sample of a metric."""
         return cls.reported
 
     @classmethod
@@ -104,13 +105,13 @@ class Probe(Configurable, Instrument):
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
-        """Short name for tables when the workflow gives none, e.g. `iperf3-udp`."""
+        """Return a short name for tables, e.g. `iperf3-udp`, for a workflow that gives none."""
         return cls.name
 
     @classmethod
     @abstractmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """Expected time of `measure`, seconds, for plans and progress bars."""
+        """Return the expected time of `measure`, seconds, for plans and progress bars."""
 
     @classmethod
     @abstractmethod
@@ -134,7 +135,7 @@ class Probe(Configurable, Instrument):
 
     @abstractmethod
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Measure, and return when done."""
+        """Measure, and return the result when the measurement has ended."""
 
     def cleanup(self) -> None:
         """Stop what `prepare` started. A process that has already ended is no error."""

@@ -60,7 +60,7 @@ class Load:
 
     @property
     def lost(self) -> int:
-        """Packets that the chain lost."""
+        """Return the number of packets that the chain lost."""
         return self.sent - self.received
 
     @property

@@ -119,7 +119,7 @@ class SdnMonQuery(Probe):
         return ProbeResult(samples(_METRICS, values), series={"query_ms": times_ms})
 
     def cleanup(self) -> None:
-        """End agent and controller."""
+        """End the agent and the controller, if `prepare` has started them."""
         if self._switch is not None:
             self._switch.close()
             self._switch = None

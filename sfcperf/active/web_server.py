@@ -180,7 +180,8 @@ class WebProbe(ServerProbe):
         return output
 
     def _server_cpu_s(self, deployment: Deployment) -> float:
-        """CPU time of nginx so far. Raises MeasurementError when it does not run."""
+        """Return the CPU time of nginx so far, seconds. Raises MeasurementError when it does not
+        run."""
         if self._server is None or self._server.poll() is not None:
             raise MeasurementError("nginx does not run", hint="see nginx.stderr.txt of the trial")
         return process_cpu_s(deployment.server.host.read_text(f"/proc/{self._server.pid}/stat"))

@@ -49,6 +49,7 @@ def flow_of(frame: bytes) -> Flow | None:
 
 
 def _ipv4(frame: bytes, at: int) -> Flow:
+    """Return the flow of a packet whose IPv4 header begins at the offset `at`."""
     fragment = struct.unpack_from(">H", frame, at + 6)[0] & 0x1FFF
     protocol = frame[at + 9]
     source, destination = (str(IPv4Address(frame[i : i + 4])) for i in (at + 12, at + 16))
@@ -57,6 +58,8 @@ def _ipv4(frame: bytes, at: int) -> Flow:
 
 
 def _ipv6(frame: bytes, at: int) -> Flow:
+    """Return the flow of a packet whose IPv6 header begins at the offset `at`. With extension
+    headers, the first of them is taken for the protocol, which has no ports."""
     protocol = frame[at + 6]
     source, destination = (str(IPv6Address(frame[i : i + 16])) for i in (at + 8, at + 24))
     ports = _ports(frame, at + 40, protocol, False)
@@ -64,6 +67,8 @@ def _ipv6(frame: bytes, at: int) -> Flow:
 
 
 def _ports(frame: bytes, at: int, protocol: int, later_fragment: bool) -> tuple[int, int]:
+    """Return source and destination port; 0 for a protocol without ports, and for a fragment that
+    is not the first."""
     if protocol not in _WITH_PORTS or later_fragment:
         return 0, 0
     source, destination = struct.unpack_from(">HH", frame, at)

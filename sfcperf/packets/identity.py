@@ -40,6 +40,8 @@ def identity(frame: bytes) -> Identity | None:
 
 
 def _ipv4(frame: bytes, at: int) -> Identity | None:
+    """Return the identity of a packet whose IPv4 header begins at `at`: the IP version, the number
+    (Identification) and the fragment's place, and what `_transport` gives."""
     header_bytes = 4 * (frame[at] & 0x0F)
     if frame[at] >> 4 != 4 or header_bytes < 20:
         return None
@@ -52,6 +54,8 @@ def _ipv4(frame: bytes, at: int) -> Identity | None:
 
 
 def _ipv6(frame: bytes, at: int) -> Identity | None:
+    """Return the identity of a packet whose IPv6 header begins at `at`, like `_ipv4`. Number and
+    place are 0 without a fragment header; other extension headers are skipped."""
     if frame[at] >> 4 != 6:
         return None
     left, protocol, inner = _u16(frame, at + 4), frame[at + 6], at + 40
@@ -107,6 +111,7 @@ def _cut(frame: bytes, at: int, count: int) -> bytes:
 
 
 def _u16(frame: bytes, at: int) -> int:
+    """Return the 16-bit number at an offset. Raises IndexError for a frame that is too short."""
     if at + 2 > len(frame):
         raise IndexError(at)
     value: int = unpack_from(">H", frame, at)[0]

@@ -38,6 +38,7 @@ class _Interface:
     fcs_bytes: int = 0
 
     def time_ns(self, ticks: int) -> int:
+        """Return a time stamp of the interface, in its own ticks, as Unix time [ns]."""
         seconds, rest = divmod(ticks, self.ticks_per_s)
         return (self.offset_s + seconds) * _NS_PER_S + rest * _NS_PER_S // self.ticks_per_s
 
@@ -95,6 +96,7 @@ class _Section:
             stream.at += length
 
     def _begin_as(self, mark: bytes) -> None:
+        """Begin a section whose byte order is told by its byte-order magic, `mark`."""
         if mark not in _BYTE_ORDERS:
             raise self._stream.damaged("a section of unknown byte order")
         self._begin(_BYTE_ORDERS[mark])
@@ -115,6 +117,8 @@ class _Section:
         self._interfaces.append(found)
 
     def _options(self, body: bytes) -> Iterator[tuple[int, bytes]]:
+        """Give code and value of each option in the body of an interface block. Options begin
+        behind 8 bytes, and are padded to 4 bytes."""
         option, at = Struct(f"{self._order}HH"), 8
         while at + option.size <= len(body):
             code, length = option.unpack_from(body, at)

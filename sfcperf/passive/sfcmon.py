@@ -115,8 +115,8 @@ class SfcmonMonitor(Monitor):
         self._cpu_s = time.thread_time() - began_s
 
     def _begin_functions(self, deployment: Deployment) -> None:
-        """Begin a window in each function that lists flows. Raises CannotBeMeasured when there is
-        none, unless the chain is a baseline."""
+        """Begin a window in each function that lists flows. Raises CannotBeMeasured when no
+        function does, unless the chain is a baseline."""
         self._reporters = {
             function.name: function.flows
             for function in deployment.functions
@@ -169,8 +169,8 @@ class SfcmonMonitor(Monitor):
         return [*observations, own]
 
     def _end_watches(self) -> list[tuple[str, FlowWindow]]:
-        """Stop to watch all SFFs, and return their windows with the SFFs' names. All are stopped,
-        also when one fails; then the first MeasurementError is raised."""
+        """Stop watching all SFFs, and return their windows with the SFFs' names. All watches are
+        stopped, also when one fails; then the first MeasurementError is raised."""
         found, problems = [], []
         for name, watch in self._watches.items():
             try:

@@ -233,6 +233,8 @@ class TcpdumpMonitor(Monitor):
             )
 
     def _spawn(self, hop: Hop, raw_dir: Path) -> _Capture:
+        """Start tcpdump at a hop. It writes the capture to stdout, which the host brings to a file
+        on this machine."""
         pcap, errors = raw_dir / f"tcpdump-{hop.name}.pcap", raw_dir / f"tcpdump-{hop.name}.txt"
         for path in (pcap, errors):
             path.unlink(missing_ok=True)

@@ -184,6 +184,8 @@ class TransitTimeMonitor(Monitor):
     def _observations(
         self, crossing: Crossing, matched: MatchedPackets, time_ns: int
     ) -> Iterator[Observation]:
+        """Give the times of single packets, evenly chosen, and counts, mean and percentiles over
+        all packets of a crossing."""
         source = crossing.function.name
         prefix = "" if crossing.direction == "forward" else "reverse_"
         times_us = [inside_ns / _NS_PER_US for _, inside_ns in matched.crossings]

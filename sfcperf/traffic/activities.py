@@ -109,6 +109,7 @@ def _udp_stream(setting: Setting) -> list[str]:
 
 
 def _resolve(setting: Setting) -> list[str]:
+    """Return a command of dnsperf, which asks for random names of the zone."""
     queries = setting.folder / "queries.txt"
     names = [_word(setting.random, 4, 10) for _ in range(_QUERIES)]
     kinds = ("A", "A", "A", "AAAA", "MX")
@@ -140,6 +141,8 @@ def _ping(setting: Setting) -> list[str]:
 
 
 def _scan(setting: Setting, kind: str, ports: int, low: int, high: int) -> list[str]:
+    """Return a command of nmap that scans ports of one server. `kind` is nmap's option, `ports` the
+    most ports to scan, and the rate is between `low` and `high` packets per second."""
     rate, count = _rate(setting, low, high)
     first = setting.random.randint(1, 3000)
     target = setting.random.choice([setting.servers.web, setting.servers.ssh])
@@ -150,6 +153,8 @@ def _scan(setting: Setting, kind: str, ports: int, low: int, high: int) -> list[
 
 
 def _flood(setting: Setting, *mode: str, low: int = 600, high: int = 1500) -> list[str]:
+    """Return a command of hping3 that floods the web server. `mode` are hping3's options about the
+    packets, and the rate is between `low` and `high` packets per second."""
     rate, count = _rate(setting, low, high)
     pace = ["-i", f"u{1_000_000 // rate}", "-c", str(count)]
     return ["hping3", "-n", "-q", *mode, *pace, setting.servers.web]
@@ -172,6 +177,7 @@ def _slow_http(setting: Setting) -> list[str]:
 
 
 def _brute_force(setting: Setting) -> list[str]:
+    """Return a command of hydra that tries random passwords on the SSH server or the web server."""
     words = setting.folder / "passwords.txt"
     words.write_text("".join(f"{_word(setting.random, 6, 12)}\n" for _ in range(_WORDS)))
     # hydra's children would outlive it, so it runs in a PID namespace that ends with it. It leaves
@@ -212,6 +218,7 @@ exec ping -n -q -i {interval} -s {size} {TUNNEL_SERVER}
 
 
 def _word(random: Random, low: int, high: int) -> str:
+    """Draw a word of `low` to `high` small letters."""
     return "".join(random.choices(string.ascii_lowercase, k=random.randint(low, high)))
 
 

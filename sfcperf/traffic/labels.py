@@ -171,6 +171,7 @@ def read(path: Path) -> Labels:
 
 
 def _row(cells: Sequence[str], where: str) -> Row:
+    """Read a line of the file. `where` names it in errors. Raises InputError."""
     row = dict(zip(COLUMNS, cells, strict=True))
     label = row["label"]
     if not label:
@@ -188,6 +189,7 @@ def _row(cells: Sequence[str], where: str) -> Row:
 
 
 def _time(row: dict[str, str], name: str, where: str) -> float | None:
+    """Read a time in seconds; None for an empty field. Raises InputError."""
     text = row[name]
     if not text:
         return None
@@ -201,6 +203,7 @@ def _time(row: dict[str, str], name: str, where: str) -> float | None:
 
 
 def _number(row: dict[str, str], name: str, allowed: range, where: str) -> int | None:
+    """Read a whole number of the allowed range; None for an empty field. Raises InputError."""
     text = row[name]
     if not text:
         return None
@@ -212,6 +215,7 @@ def _number(row: dict[str, str], name: str, allowed: range, where: str) -> int |
 def _network(
     row: dict[str, str], name: Literal["address", "other_address"], where: str
 ) -> Network | None:
+    """Read an address or prefix; None for an empty field. Raises InputError."""
     text = row[name]
     if not text:
         return None

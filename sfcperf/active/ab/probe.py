@@ -178,6 +178,8 @@ class Ab(WebProbe):
         requests: int,
         table: Path | None = None,
     ) -> ToolOutput:
+        """Run ab with so many requests; outputs go to files named after `name`. With `table`, ab
+        writes its percentiles there. Raises MeasurementError when ab fails."""
         parameters = self.parameters
         # -r: a connection that breaks off is counted, and does not end the test.
         argv = ["ab", "-q", "-r"]

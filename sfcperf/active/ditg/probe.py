@@ -250,8 +250,11 @@ class Ditg(ServerProbe):
         )
 
     def _doubts(self, sent_bps: float, losses: EndpointLosses, deployment: Deployment) -> list[str]:
+        """Say why the numbers should not be believed: the sender was too slow, or the endpoints
+        lost packets."""
         parameters, doubts = self.parameters, []
-        # With the round-trip meter, only packets that came back are in the sender's log.
+        # With the round-trip meter, the sender's log has only packets that came back, so it does
+        # not tell the rate at which they were sent.
         if (
             parameters["meter"] == ONE_WAY
             and sent_bps < (1 - parameters["rate_tolerance"]) * parameters["rate_bps"]
@@ -267,11 +270,14 @@ class Ditg(ServerProbe):
 
 
 def _rate_pps(parameters: Mapping[str, Any]) -> float:
+    """Return the packets per second that `rate_bps` means."""
     rate_bps, payload_bytes = parameters["rate_bps"], parameters["payload_bytes"]
     return float(rate_bps / _BITS_PER_BYTE / payload_bytes)
 
 
 def _decode(host: Host, log: Path, raw_dir: Path, name: str) -> DitgOutput:
+    """Read a log of D-ITG on its host by ITGDec. `name` is the role that wrote the log. Raises
+    MeasurementError."""
     done = run_tool(
         host,
         ["ITGDec", str(log)],

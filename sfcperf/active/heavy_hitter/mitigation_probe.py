@@ -208,7 +208,8 @@ def _traffic(parameters: Mapping[str, Any]) -> Traffic:
 
 
 def _blocked(deployment: Deployment) -> int | None:
-    """Packets that the functions have blocked since they started; None if none of them blocks."""
+    """Return how many packets the functions have blocked since they started; None if no function
+    blocks flows."""
     counters = [function.counters() for function in deployment.functions]
     blocked = [function[_BLOCKED] for function in counters if _BLOCKED in function]
     return sum(blocked) if blocked else None

@@ -231,6 +231,8 @@ class Httperf(WebProbe):
         return output
 
     def _doubts(self, output: HttperfOutput) -> list[str]:
+        """Say why the numbers should not be believed: httperf itself failed, was too slow, or got
+        other replies than the object."""
         parameters, errors = self.parameters, output.errors
         doubts = []
         if errors.of_client:

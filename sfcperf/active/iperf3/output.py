@@ -206,6 +206,8 @@ def _each_bps(report: _Report) -> tuple[float, ...]:
 
 
 def _udp(report: _Report) -> UdpOutput:
+    """Read what the report says of datagrams. Raises MeasurementError when the server received
+    none."""
     counted = _sums(report)
     received, lost = _received_and_lost(counted)
     seconds = sum(row.number("seconds") for row in counted)
@@ -245,6 +247,7 @@ def _lost(row: _Report) -> float:
 
 
 def _signed(row: _Report, key: str) -> float:
+    """Return a whole number that may be negative, which `_Report.number` refuses."""
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _UNBELIEVABLE:
         raise MeasurementError(f"iperf3's report has no whole number at {key}")

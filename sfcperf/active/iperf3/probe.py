@@ -233,6 +233,8 @@ class Iperf3(ServerProbe):
     def _doubts(
         self, output: Iperf3Output, losses: EndpointLosses, deployment: Deployment
     ) -> list[str]:
+        """Say why the numbers should not be believed: the sender was too slow, or the endpoints
+        lost too much."""
         parameters = self.parameters
         doubts = []
         maximum = parameters["rate_bps"] == MAXIMUM

@@ -184,6 +184,7 @@ class LabelledTraffic(ReplayProbe):
         )
 
     def _plan(self) -> ReplayPlan:
+        """Plan to replay the user's capture, or the trace of the seed, which is made if needed."""
         parameters = self.parameters
         if "pcap" in parameters:
             pcap, labels = Path(parameters["pcap"]), Path(parameters["labels"])
@@ -193,6 +194,8 @@ class LabelledTraffic(ReplayProbe):
         return plan(pcap, labels, parameters["seed"], parameters["training_share"])
 
     def _doubts(self, found: ReplayOutcome, lost: int) -> Iterator[str]:
+        """Say why the numbers should not be believed: packets were `lost` without a rule, were not
+        sent as planned, or could not be read in the trace."""
         if lost > self.parameters["loss_tolerance"] * found.sent:
             yield (
                 f"{lost} of {found.sent} packets were stopped, but no function says that a rule "

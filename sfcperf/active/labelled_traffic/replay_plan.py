@@ -93,6 +93,8 @@ def _version(path: Path) -> _Version:
 
 @lru_cache(maxsize=2)
 def _plan(trace: _Version, label_file: _Version, seed: int, training_share: float) -> ReplayPlan:
+    """Make the plan that `plan` returns. The two latest plans are kept, since all trials of a run
+    send the same one."""
     pcap = trace[0]
     training: dict[Flow, bool] = {}
     packets, keys = [], []
@@ -127,6 +129,7 @@ def _plan(trace: _Version, label_file: _Version, seed: int, training_share: floa
 
 @lru_cache(maxsize=65_536)
 def _is_martian(address: str) -> bool:
+    """Whether no router forwards packets from or to this IPv4 address (RFC 1812, section 5.3.7)."""
     known = IPv4Address(address)
     return known.is_multicast or known.is_loopback or known in _THIS_NETWORK or known == _BROADCAST
 

@@ -224,6 +224,7 @@ class Ndr(Probe):
     def _offer(
         self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
     ) -> Load:
+        """Offer a load, with its files in a folder of its own, `load-0001` and so on."""
         assert self._offers is not None  # prepare has been called
         self._loads += 1
         folder = raw_dir / f"load-{self._loads:04}"

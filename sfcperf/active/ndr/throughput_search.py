@@ -95,6 +95,7 @@ def search(
 
 
 def _goal(settings: Settings, loss_ratio: float) -> SearchGoal:
+    """Return the package's form of a goal with this loss ratio."""
     from MLRsearch import SearchGoal
 
     return SearchGoal(
@@ -309,4 +310,5 @@ class _Judge:
 
 
 def _pps(load: Any) -> float | None:
+    """Return a load of the package as packets per second; None for a bound that is not known."""
     return None if load is None else float(load)

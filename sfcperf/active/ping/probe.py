@@ -191,6 +191,8 @@ class Ping(Probe):
         )
 
     def _doubts(self, output: PingOutput, stderr: str, late: int) -> list[str]:
+        """Say why the numbers should not be believed: round-trip times are missing, ping was held
+        up, or packets were duplicated or altered. `late` replies came after ping had ended."""
         doubts = []
         if late:
             doubts.append(

@@ -96,6 +96,7 @@ def parse_calibration(text: str) -> tuple[SenderReport, ReceiverReport]:
 
 
 def _document(text: str, member: str) -> Any:
+    """Return a member of the JSON object on the last line of a text. Raises MeasurementError."""
     lines = text.splitlines()
     try:
         document = strict_json.loads(lines[-1] if lines else "")
@@ -107,6 +108,8 @@ def _document(text: str, member: str) -> Any:
 
 
 def _sent(member: Any) -> SenderReport:
+    """Read the member `sent`. The tool counts packets that the interface refused among `packets`;
+    SenderReport does not. Raises MeasurementError."""
     made, refused = _count(member, "packets"), _count(member, "refused")
     if refused > made or not isinstance(member.get("complete"), bool):
         raise MeasurementError("sfc-pktgen's report of what it sent contradicts itself")
@@ -122,6 +125,8 @@ def _sent(member: Any) -> SenderReport:
 
 
 def _received(member: Any) -> ReceiverReport:
+    """Read the member `received`, and check that its distributions contain each packet once. It
+    has none while the receiver still counts. Raises MeasurementError."""
     if member.get("mode") not in ("native", "generic"):
         raise MeasurementError("sfc-pktgen's report does not say how the receiver is attached")
     received = ReceiverReport(
@@ -145,6 +150,8 @@ def _received(member: Any) -> ReceiverReport:
 
 
 def _latencies(rows: Any) -> tuple[tuple[int, int, int], ...]:
+    """Read the buckets of the histogram, which must be in order and must not overlap. Raises
+    MeasurementError."""
     buckets = []
     before = -1
     for row in rows if isinstance(rows, list) else [None]:
@@ -161,6 +168,8 @@ def _count(member: Any, key: str) -> int:
 
 
 def _counts(values: Any, what: str = "a list") -> Sequence[int]:
+    """Check that a list has only counts: whole numbers from 0 to 64 bits. `what` names it in the
+    error. Raises MeasurementError."""
     if not isinstance(values, list) or not all(
         isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UNBELIEVABLE
         for value in values

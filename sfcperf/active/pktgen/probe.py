@@ -189,6 +189,7 @@ class Pktgen(Probe):
         return milliseconds(self.parameters["duration_s"]) / _MS_PER_S
 
     def _latencies(self, received: ReceiverReport) -> dict[str, float | None]:
+        """Return the latencies by metric; None if the endpoints do not share a clock."""
         known = self._run is not None and self._run.shares_clock
         return {
             f"latency_{name}_us": received.latency_us(quantile) if known else None
@@ -196,6 +197,8 @@ class Pktgen(Probe):
         }
 
     def _doubts(self, outcome: Outcome, deployment: Deployment) -> list[str]:
+        """Say why the numbers should not be believed: the endpoints lost packets, the sender was
+        too slow, or the generator makes errors even without a chain."""
         doubts = endpoint_limits(outcome, deployment)
         reached_pps = outcome.sent.packets / self._sending_s
         if reached_pps < (1 - self.parameters["rate_tolerance"]) * self._rate_pps:

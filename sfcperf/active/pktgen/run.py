@@ -406,6 +406,7 @@ def _new_run() -> int:
 
 
 def _lines(path: Path) -> int:
+    """Return the number of whole lines in a file; 0 if it does not exist yet."""
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
