@@ -84,7 +84,8 @@ class Iperf3Load(LoadGenerator):
         return Load(rate_pps, sent, min(sent, received), output.sent_s, "; ".join(doubts))
 
     def cleanup(self) -> None:
-        """Stop the server of a test that was interrupted, if there is one."""
+        """Stop the server of the current test, if there is one. `offer` calls it at the end of each
+        test."""
         if self._server is not None:
             self._server.stop()
             self._server = None
