@@ -37,10 +37,10 @@ class ProbeResult:
 
 
 def samples(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> tuple[Sample, ...]:
-    """A sample per metric that has a value, in the order of `metrics`, in the metric's unit.
+    """Return a sample per metric, in the order of `metrics`, in the metric's unit.
 
-    None: the trial gave no number for it (the jitter of a single reply). Raises KeyError for a
-    metric without a value.
+    A value of None means that the trial gave no number for this metric (the jitter of a single
+    reply): the metric gets no sample. Raises KeyError for a metric that is absent from `values`.
     """
     return tuple(
         Sample(metric.name, metric.unit, float(value))
@@ -68,27 +68,31 @@ class Probe(Configurable, Instrument):
     """
 
     reported: ClassVar[tuple[Metric, ...]]
-    """What `metrics` gives, where parameters change nothing about it."""
+    """Metrics of the probe, where they are the same for all parameters. Probes whose metrics depend
+    on parameters override `metrics` instead."""
     needs: ClassVar[tuple[tuple[str, str, str], ...]] = ()
     """Tools of the endpoints: command, its Debian package, and its option that prints a version."""
     compiled: ClassVar[tuple[str, ...]] = ()
     """Compiled tools of SFCPerf that it calls, by name."""
     protocols: ClassVar[frozenset[str]] = frozenset()
-    """What `ip_protocols` gives, where parameters change nothing about it."""
+    """Protocols of the probe's packets, where they are the same for all parameters. Other probes
+    override `ip_protocols`."""
     other_addresses: ClassVar[bool] = False
     """Whether the measured packets have addresses that are not the endpoints'. A driver whose
     classifier matches addresses of its own choice lets it match all."""
     offers: ClassVar[type[LoadGenerator] | None] = None
-    """What offers loads with the tools of this probe, for a search of the throughput; None: it
-    cannot."""
+    """Class that offers loads with the tools of this probe, for a search of the throughput. None:
+    the probe cannot offer loads."""
 
     round: int = 1
-    """Of the trial, from 1, for probes that do not measure the same in each round. It is set before
-    `prepare`. Warm-up rounds have numbers of their own; that of a sentinel may be 0."""
+    """Number of the trial's round, from 1. Probes need it that do not measure the same in each
+    round. It is set before `prepare`. Warm-up rounds have numbers of their own; the round of a
+    sentinel may be 0."""
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """What `measure` reports with these parameters. A trial may lack a sample of one."""
+        """Return the metrics that `measure` reports with these parameters. A trial may lack a
+        sample of a metric."""
         return cls.reported
 
     @classmethod
@@ -101,23 +105,24 @@ class Probe(Configurable, Instrument):
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
-        """Short name for tables when the workflow gives none, e.g. `iperf3-udp`."""
+        """Return a short name for tables, e.g. `iperf3-udp`, for a workflow that gives none."""
         return cls.name
 
     @classmethod
     @abstractmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """Expected time of `measure`, seconds, for plans and progress bars."""
+        """Return the expected time of `measure`, seconds, for plans and progress bars."""
 
     @classmethod
     @abstractmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """At least this many packets cross the chain in each trial: the counters of every SF are
-        checked against it, so that it must hold for a chain that loses some, too."""
+        """Return a lower bound for the packets that cross the chain in each trial. The counters of
+        every SF are checked against it, so it must also hold for a chain that loses packets."""
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """What the measured packets are, of `icmp`, `tcp` and `udp`; empty: not known.
+        """Return the protocols of the measured packets: some of `icmp`, `tcp` and `udp`, or nothing
+        if they are not known.
 
         The loader refuses a probe whose packets the classifier would not send into the chain. For
         one that returns protocols, a parameter `port` is their destination port; if that is absent,
@@ -130,7 +135,7 @@ class Probe(Configurable, Instrument):
 
     @abstractmethod
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Measure, and return when done."""
+        """Measure, and return the result when the measurement has ended."""
 
     def cleanup(self) -> None:
-        """Stop what `prepare` started; never raises for what has already gone."""
+        """Stop what `prepare` started. A process that has already ended is no error."""

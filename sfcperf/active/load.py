@@ -24,56 +24,58 @@ class Latency:
     p999_us: float
 
     def percentiles(self) -> dict[str, float]:
-        """By name, microseconds."""
+        """Return the percentiles by name (`p50`, `p99`, `p999`), microseconds."""
         return {"p50": self.p50_us, "p99": self.p99_us, "p999": self.p999_us}
 
 
 @dataclass(frozen=True)
 class Load:
-    """A load that was offered."""
+    """A load that was offered to the chain, and what the chain delivered of it."""
 
     rate_pps: float
-    """That was asked for: the intended load (RFC 2285, 3.5.1), packets per second, all flows
+    """Rate that was asked for: the intended load (RFC 2285, 3.5.1), packets per second, all flows
     together."""
     sent: int
     """Packets that the sender put on the wire, without those that it lost itself: the offered load
     (RFC 2285, 3.5.2)."""
     received: int
-    """Packets of this load that the chain delivered, each counted once: also those that the
-    receiver itself lost afterwards."""
+    """Packets of this load that the chain delivered, each counted once. Packets that the receiver
+    itself lost afterwards count too, since the chain did not lose them."""
     duration_s: float
     """Time that the sender took to send them, seconds."""
     endpoint_limit: str = ""
     """Why the endpoints themselves were the limit, as a clause; empty if they were not. A sender
-    that is merely slower than asked for need not say so: `reached` tells."""
+    that is merely slower than asked for need not be named here: `reached` tells it."""
     latency: Latency | None = None
-    """None where it cannot be measured."""
+    """Percentiles of the one-way latency; None where it cannot be measured."""
     withheld: int = 0
-    """Packets that were due and that the chain kept the sender from sending, because its work takes
-    the sender's time. A device with flow control does the same to a generator (RFC 2285, 3.5)."""
+    """Packets that were due, but that the chain kept the sender from sending: where both share a
+    CPU, the chain's work takes the sender's time. A device with flow control does the same to a
+    generator (RFC 2285, 3.5)."""
 
     @property
     def sent_pps(self) -> float:
-        """The offered load as a rate."""
+        """Return the offered load as a rate, packets per second."""
         return self.sent / self.duration_s
 
     @property
     def lost(self) -> int:
-        """Packets that the chain lost."""
+        """Return the number of packets that the chain lost."""
         return self.sent - self.received
 
     @property
     def loss_ratio(self) -> float:
-        """Lost packets, of those sent (RFC 1242, 3.6)."""
+        """Return the share of the sent packets that the chain lost (RFC 1242, 3.6); 0 if none was
+        sent."""
         return self.lost / self.sent if self.sent else 0.0
 
     def reached(self, tolerance: float) -> bool:
-        """Whether the sender was at most this ratio slower than asked for."""
+        """Whether the sender's rate was below `rate_pps` by at most the ratio `tolerance`."""
         return self.sent_pps >= (1 - tolerance) * self.rate_pps
 
 
 class LoadGenerator(ABC):
-    """What offers loads. One object serves one trial.
+    """A sender and a receiver that offer loads to a chain. One object serves one trial.
 
     The order of calls is `prepare`, `offer` any number of times, `cleanup`, which is called also
     when one of the others raised; all on one thread. They raise MeasurementError when there is no
@@ -86,21 +88,22 @@ class LoadGenerator(ABC):
 
     parameters: ClassVar[Mapping[str, Any]]
     protocols: ClassVar[frozenset[str]]
-    """What `ip_protocols` gives, where parameters change nothing about it."""
+    """Protocols of the packets, where they are the same for all parameters. Other classes override
+    `ip_protocols`."""
     has_latency: ClassVar[bool] = False
-    """Whether loads come with a latency."""
+    """Whether the class can measure the latency of its loads."""
     shortest_s: ClassVar[float]
     """Least duration of a load whose counts can be relied upon."""
 
     def __init__(self, parameters: Mapping[str, Any], port: int | None = None) -> None:
-        # On the class the schema, on the object its values.
+        # The class attribute of this name is the JSON Schema; the object has the values.
         self.parameters = parameters  # type: ignore[misc]
         self.port = port
         """Destination port; None: the object chooses one."""
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """What the packets are; see Probe.ip_protocols."""
+        """Return the protocols of the packets; see Probe.ip_protocols."""
         return cls.protocols
 
     @abstractmethod
@@ -111,14 +114,14 @@ class LoadGenerator(ABC):
     def offer(
         self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
     ) -> Load:
-        """Offer one load, evenly spread over the time, and return when no packet of it can still
-        arrive.
+        """Offer one load, evenly spread over `duration_s`, and return when no packet of it can
+        still arrive.
 
-        `raw_dir` is a folder of this load alone. A tool that can only take certain durations takes
+        `raw_dir` is a folder of this load alone. A tool that supports certain durations only takes
         the next longer one. A sender that is too slow is no error: it sends what it can for that
         duration, and no longer.
         """
 
     @abstractmethod
     def cleanup(self) -> None:
-        """Stop what `prepare` started; never raises for what has already gone."""
+        """Stop what `prepare` started. A process that has already ended is no error."""

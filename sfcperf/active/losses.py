@@ -13,11 +13,12 @@ from sfcperf.management.deployment import Deployment, Endpoint
 
 @dataclass(frozen=True)
 class EndpointLosses:
-    """Counters of both endpoints that tell of losses in them; cumulated, or a difference."""
+    """Counters of losses in the endpoints themselves: cumulated ones from `read`, or what was added
+    between two readings from `since`."""
 
     sndbuf_errors: int
-    """Datagrams that the client's kernel gave up before the wire; those that a qdisc or a device
-    refused count here as well (net/ipv4/udp.c)."""
+    """Datagrams that the client's kernel gave up before the wire. Datagrams that a qdisc or a
+    device refused count here as well (net/ipv4/udp.c)."""
     tx_drops: int
     """Packets that the client's interface refused."""
     rcvbuf_errors: int
@@ -25,12 +26,13 @@ class EndpointLosses:
 
     @classmethod
     def read(cls, deployment: Deployment) -> EndpointLosses:
-        """The counters as they are now."""
+        """Read the counters as they are now. Raises MeasurementError when an endpoint lacks its
+        interface."""
         client, server = deployment.client, deployment.server
         return cls(_udp(client)["SndbufErrors"], _tx_drops(client), _udp(server)["RcvbufErrors"])
 
     def since(self, earlier: EndpointLosses) -> EndpointLosses:
-        """What was added since `earlier`."""
+        """Return what was lost between the reading `earlier` and this one."""
         return EndpointLosses(
             self.sndbuf_errors - earlier.sndbuf_errors,
             self.tx_drops - earlier.tx_drops,
@@ -38,7 +40,7 @@ class EndpointLosses:
         )
 
     def notes(self) -> dict[str, int]:
-        """For the trial's record."""
+        """Return the counters by the names that they have in the record of a trial."""
         return {
             "sender_lost_datagrams": self.sndbuf_errors,
             "sender_interface_drops": self.tx_drops,
@@ -46,8 +48,8 @@ class EndpointLosses:
         }
 
     def of_interface(self, client: Endpoint, tolerated: float = 0) -> list[str]:
-        """Why numbers of any protocol should not be believed: packets that the interface refused,
-        unless they are at most `tolerated`."""
+        """Say why the numbers of a test of any protocol should not be believed: the client's
+        interface refused packets. Nothing is said if these are at most `tolerated`."""
         if self.tx_drops <= tolerated:
             return []
         dropped = count_text(self.tx_drops, "packet")
@@ -56,7 +58,8 @@ class EndpointLosses:
     def of_udp(
         self, client: Endpoint, tolerated_sender: float = 0, tolerated_receiver: float = 0
     ) -> list[str]:
-        """Why numbers of UDP should not be believed; so many datagrams are let pass at each end."""
+        """Say why the numbers of a test of UDP should not be believed: an endpoint itself lost
+        datagrams. Up to `tolerated_...` losses at each end are not mentioned."""
         reasons = self.of_interface(client, tolerated_sender)
         if self.sndbuf_errors > tolerated_sender:
             reasons.append(

@@ -1,4 +1,5 @@
-"""Payloads that fit the MTU: a fragment has no ports, so the chain would see other packets."""
+"""Payloads and frames that fit the MTU. Larger packets would be fragmented, and since only the
+first fragment has ports, the chain would see other packets."""
 
 from __future__ import annotations
 
@@ -9,16 +10,17 @@ IPV4_HEADER_BYTES = 20
 UDP_HEADER_BYTES = 8
 ICMP_HEADER_BYTES = 8
 ETHERNET_BYTES = 18
-"""Header and frame check sequence, without VLAN tag."""
+"""Ethernet header and frame check sequence, without VLAN tag."""
 
 
 def largest_payload_bytes(client: Endpoint, header_bytes: int) -> int:
-    """Largest payload of an unfragmented IPv4 packet with this transport header."""
+    """Return the largest payload of an unfragmented IPv4 packet whose transport header has
+    `header_bytes`."""
     return client.mtu - IPV4_HEADER_BYTES - header_bytes
 
 
 def check_payload(client: Endpoint, payload_bytes: int, header_bytes: int) -> None:
-    """Raises MeasurementError when packets of this payload would be fragmented."""
+    """Check a payload. Raises MeasurementError when its packets would be fragmented."""
     largest = largest_payload_bytes(client, header_bytes)
     if payload_bytes > largest:
         raise MeasurementError(
@@ -29,8 +31,8 @@ def check_payload(client: Endpoint, payload_bytes: int, header_bytes: int) -> No
 
 
 def check_frame(client: Endpoint, frame_bytes: int) -> None:
-    """Raises MeasurementError when the packet in an Ethernet frame of this size, with frame check
-    sequence, exceeds the MTU."""
+    """Check a frame size, which includes the frame check sequence. Raises MeasurementError when the
+    packet in such a frame exceeds the MTU."""
     largest = client.mtu + ETHERNET_BYTES
     if frame_bytes > largest:
         raise MeasurementError(

@@ -19,6 +19,7 @@ from sfcperf.plugins import Requirement, flag, integer, number, object_schema, p
 from sfcperf.results.values import Metric
 
 _QUERY_TAKES_S = 0.05
+"""Estimated time of a query, for plans only."""
 _LAST_PORT = 65535
 _METRICS = (
     Metric(
@@ -32,9 +33,10 @@ _METRICS = (
 
 
 class SdnMonQuery(Probe):
-    """Reads the whole monitoring table of the first switch, `queries` times, by the OpenFlow
-    channel (SDN-Mon paper, section 4.3): a controller with os-ken asks, the switch's agent answers.
-    Both run in the switch's network namespace.
+    """Measures how long a controller takes to read the whole monitoring table of the first switch
+    (SDN-Mon paper, section 4.3). It reads the table `queries` times by the OpenFlow channel: a
+    controller with os-ken asks, and the switch's agent answers. Both run in the switch's network
+    namespace.
 
     First, the controller adds the entries: UDP flows from client to server, as the monitor
     `background` sends them, the first source port being 1024. Match fields are the 5-tuple of IPv4.
@@ -59,12 +61,13 @@ class SdnMonQuery(Probe):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """The agent, and os-ken."""
+        """Require the compiled agent and the Python package os-ken, which is the controller."""
         return [binaries.requirement(AGENT), requirement()]
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """All flows need a destination port."""
+        """Each destination port has MOST_FLOWS flows at most. Raises InputError when the ports that
+        the entries need go beyond the last one."""
         last = parameters["port"] + max(parameters["entries"] - 1, 0) // MOST_FLOWS
         if last > _LAST_PORT:
             raise InputError(
@@ -75,12 +78,12 @@ class SdnMonQuery(Probe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """Mostly the pauses."""
+        """Return the time of all queries and of the pauses before them; pauses are most of it."""
         return float(parameters["queries"] * (parameters["pause_s"] + _QUERY_TAKES_S))
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """It sends none."""
+        """The probe sends no packets through the chain."""
         return 0
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
@@ -99,7 +102,8 @@ class SdnMonQuery(Probe):
         self._switch.ask("add", port=parameters["port"], count=parameters["entries"], **ends)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Ask. Raises MeasurementError for a reply that lacks entries."""
+        """Query the switch `queries` times. Raises MeasurementError for a reply that lacks
+        entries."""
         assert self._switch is not None, "prepare comes first"
         parameters, times_ms, packets = self.parameters, [], 0
         for _ in range(parameters["queries"]):
@@ -115,7 +119,7 @@ class SdnMonQuery(Probe):
         return ProbeResult(samples(_METRICS, values), series={"query_ms": times_ms})
 
     def cleanup(self) -> None:
-        """End agent and controller."""
+        """End the agent and the controller, if `prepare` has started them."""
         if self._switch is not None:
             self._switch.close()
             self._switch = None

@@ -1,4 +1,4 @@
-"""A server on an endpoint, from its start until it is stopped, and the probes that need one."""
+"""How a server on an endpoint is started and gets a port, and the base of probes that need one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ _HIGHEST_PORT = 65_535
 
 
 class ServerProbe(Probe):
-    """A probe whose server `prepare` starts."""
+    """A probe that needs a server. `prepare` of the derived class starts it; `cleanup` stops it."""
 
     usual_port: ClassVar[int]
-    """Its port, if the workflow declares none and no other program on the server uses it."""
+    """Port of the server, if the workflow declares none and no other program uses it."""
     _port: int
-    """That the client of this trial connects to."""
+    """Port that the client of this trial connects to."""
     _server: Process | None = None
+    """The running server; None before its start and after its end."""
 
     def cleanup(self) -> None:
         """Stop the server."""
@@ -34,14 +35,14 @@ class ServerProbe(Probe):
             self._server = None
 
     def server_port(self, host: Host) -> int:
-        """The port that the workflow declares, else a free one of the host. Raises
-        MeasurementError when none is free."""
+        """Return the port that the workflow declares, or else the first free port of the host from
+        `usual_port` on. Raises MeasurementError when none is free."""
         declared: int | None = self.parameters.get("port")
         return free_port(host, self.usual_port) if declared is None else declared
 
 
 def port_parameter(description: str, usual: int, lowest: int = 1024) -> dict[str, Any]:
-    """JSON Schema of the parameter `port` of a ServerProbe."""
+    """Return the JSON Schema of a parameter `port`. `usual` is only named in its description."""
     return plugins.port(
         f"{description} Default: the port that the classifier matches; if it matches none, {usual} "
         "or, if another program uses that, the next free port. Set it if the knobs of a VNF name "
@@ -51,7 +52,7 @@ def port_parameter(description: str, usual: int, lowest: int = 1024) -> dict[str
 
 
 def free_port(host: Host, lowest: int) -> int:
-    """The first port from `lowest` on that no TCP or UDP server on the host uses. Raises
+    """Return the first port from `lowest` on that no TCP or UDP server on the host uses. Raises
     MeasurementError when there is none."""
     taken = _listening(host) | _udp(host)
     for port in range(lowest, _HIGHEST_PORT + 1):
@@ -102,7 +103,8 @@ def start_server(
 
 
 def _listening(host: Host) -> frozenset[int]:
-    """Also of IPv6, whose servers take IPv4 connections as well when they listen on any address."""
+    """Return the TCP ports that servers of IPv4 or IPv6 listen on. A server of IPv6 that listens on
+    any address takes IPv4 connections as well, so its port is taken for both."""
     return tcp_listening_ports(host.read_text("/proc/net/tcp")) | tcp_listening_ports(
         _of_ipv6(host, "tcp6")
     )
@@ -113,7 +115,7 @@ def _udp(host: Host) -> frozenset[int]:
 
 
 def _of_ipv6(host: Host, table: str) -> str:
-    """Empty where the kernel has no IPv6."""
+    """Return the text of a table of /proc/net for IPv6; empty where the kernel has no IPv6."""
     with suppress(MeasurementError):
         return host.read_text(f"/proc/net/{table}")
     return ""

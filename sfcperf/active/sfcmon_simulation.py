@@ -23,9 +23,11 @@ _NS_PER_S = 1_000_000_000
 _WHOLE = 0.99
 """Share of its width that the packets of a chunk's last window must span for it to count."""
 _SECOND_TAKES_S = 0.04
-"""Simulating a second of a synthetic trace, and a sixth of generating it; for plans only."""
+"""Estimated time to simulate a second of a synthetic trace, and a sixth of the time to generate it;
+for plans only."""
 _FILE_TAKES_S = 5.0
-"""The same of a file whose length is not known yet."""
+"""Estimated time to simulate a file, whose length is not known before it is read; for plans
+only."""
 
 _REPORTED = (
     Metric("accuracy", "1", "share of sources that were judged rightly", better="higher"),
@@ -84,7 +86,8 @@ class SfcmonSimulation(TraceProbe):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """A synthetic trace has a whole window."""
+        """Refuse a synthetic trace that is shorter than a window: only whole windows are judged.
+        Raises InputError."""
         super().check(parameters)
         if "trace" not in parameters and parameters["duration_s"] < parameters["window_s"]:
             raise InputError(
@@ -96,14 +99,15 @@ class SfcmonSimulation(TraceProbe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """Of a file, a guess."""
+        """Return the estimated time of the simulation; for a file it is a guess, since files are
+        not read before a run."""
         if "trace" in parameters:
             return _FILE_TAKES_S
         return float(parameters["duration_s"] * _SECOND_TAKES_S)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Simulate. Raises MeasurementError if the chunk has no whole window, InputError if it
-        cannot be read."""
+        """Simulate SFCMon on the chunk, and give the means over its whole windows. Raises
+        MeasurementError if there is no whole window, InputError if the chunk cannot be read."""
         chunk = self._chunk
         windows, end = self._simulated(chunk.source, raw_dir)
         whole = [window for window in windows if window is not windows[-1] or self._ended(window)]
@@ -138,6 +142,8 @@ class SfcmonSimulation(TraceProbe):
         return ProbeResult(samples(_REPORTED, means), _doubts(windows, end), notes, known)
 
     def _simulated(self, trace: Path, raw_dir: Path) -> tuple[list[Window], TraceEnd]:
+        """Simulate the trace and write a line per window to `windows.jsonl`. Returns the windows,
+        without heavy hitters and registers, and how the trace ended."""
         parameters = self.parameters
         simulation = Simulation(
             window_s=parameters["window_s"],
@@ -152,17 +158,19 @@ class SfcmonSimulation(TraceProbe):
             for result in simulate(trace, simulation):
                 if isinstance(result, TraceEnd):
                     return windows, result
-                # There may be many of them.
+                # Heavy hitters and registers are dropped: of many windows they would fill memory.
                 windows.append(replace(result, heavy_hitters=(), registers={}))
                 file.write(json.dumps(_row(result)) + "\n")
         raise MeasurementError(f"{TOOL} has not said how the trace ended")
 
     def _ended(self, window: Window) -> bool:
-        """Whether the packets go on until about the end of the window."""
+        """Whether the packets go on until about the end of the window. A last window that the trace
+        ends in would be judged by a part of its packets."""
         width_ns = self.parameters["window_s"] * _NS_PER_S
         return bool(window.last_ns - window.begin_ns >= _WHOLE * width_ns)
 
     def _nothing(self, windows: list[Window]) -> str:
+        """Say why no window of the trace can be judged."""
         if not windows:
             return "the trace has no packets"
         if not any(window.sources for window in windows):
@@ -172,7 +180,8 @@ class SfcmonSimulation(TraceProbe):
 
 
 def _row(window: Window) -> dict[str, Any]:
-    """Without addresses: run folders are shared."""
+    """Return the line of a window in `windows.jsonl`. It has no addresses, because run folders are
+    shared with others."""
     names = ("index", "begin_ns", "last_ns", "packets", "bytes", "sources", "unparsed")
     return {
         **{name: getattr(window, name) for name in names},
@@ -182,6 +191,8 @@ def _row(window: Window) -> dict[str, Any]:
 
 
 def _doubts(windows: list[Window], end: TraceEnd) -> tuple[str, ...]:
+    """Say why the result should not be believed: the trace is cut off, has windows without packets,
+    or has too many frames that could not be read."""
     doubts = []
     if end.truncated:
         doubts.append("the trace ends within a packet: the rest of it is missing")

@@ -1,4 +1,5 @@
-"""What a tool prints once at its end, read strictly: each line that counts is there once."""
+"""Reads the report that a tool prints at its end. It reads strictly: each line that it looks for
+must be there exactly once."""
 
 from __future__ import annotations
 
@@ -10,14 +11,16 @@ from sfcperf.errors import MeasurementError
 NUMBER = r"(\d+(?:\.\d+)?)"
 INTEGER = r"(\d+)"
 MOST_DIGITS = 15
-"""More than any true figure has, few enough for a float to hold exactly."""
+"""Limit for the length of a number. No true figure has so many digits, and a float still holds so
+many exactly."""
 
 
 def read_lines(
     text: str, what: str, needed: Mapping[str, str], optional: Mapping[str, str] | None = None
 ) -> dict[str, list[float]]:
-    """Name of a line -> the numbers that its pattern, of the whole line, has found in `text`; none
-    for an optional line that is not there.
+    """Read the numbers of a tool's report. `needed` and `optional` map the name of a line to the
+    pattern of the whole line. The result maps each name to the numbers in the groups of its
+    pattern; an optional line that is absent has no numbers.
 
     Raises MeasurementError, in which `what` names the text, when a line is missing or there twice,
     and for a line with something else in place of a number: `-nan`, `inf`, `-1`.
@@ -39,7 +42,8 @@ def read_lines(
 
 
 def _without_number(pattern: str, lines: Sequence[str]) -> str | None:
-    """A line that the pattern would match if it had numbers. An optional line is not absent because
-    its number cannot be read."""
+    """Find a line that the pattern would match if its words in place of numbers were numbers; None
+    if there is none. Without this look, an optional line with a damaged number would pass for an
+    absent one."""
     anything = pattern.replace(NUMBER, r"\S*").replace(INTEGER, r"\S*")
     return next((line for line in lines if re.fullmatch(anything, line, re.ASCII)), None)

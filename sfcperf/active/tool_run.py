@@ -15,24 +15,24 @@ from sfcperf.hosts.procfs import process_cpu_s
 _LINES_SHOWN = 20
 _METER_PERIOD_S = 0.05
 _METER_SHARE = 0.1
-"""Of the time that may be spent on looking, where a look takes long: each is a command on another
-machine, which has a test to run."""
+"""Share of the time that may be spent on reading the CPU time of a tool. It counts where a reading
+takes long: each is a command on another machine, which has a test to run."""
 
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a tool left; the same text stays in the files of the trial."""
+    """What a tool printed, and how it ended. The same text stays in the files of the trial."""
 
     argv: tuple[str, ...]
     returncode: int
     stdout: str
     stderr: str
     cpu_ratio: float | None = None
-    """CPU time that it used, of the time that it ran, where that was asked for; None also for a
-    tool that ended before it was looked at."""
+    """CPU time of the tool divided by the time that it ran. None if this was not asked for, or if
+    the tool ended before its CPU time was read."""
 
     def complaint(self) -> str:
-        """What the tool complained about, for an error message."""
+        """Return what the tool complained about, for an error message; never empty."""
         return complaint(self.stdout, self.stderr) or f"exit status {self.returncode}, no message"
 
 
@@ -45,11 +45,12 @@ def run_tool(
     stderr: Path,
     meter_cpu: bool = False,
 ) -> ToolOutput:
-    """Run to the end, outputs straight into files, so that a tool that hangs leaves its words too.
+    """Run a tool to its end. Its outputs go straight into files, so that a tool that hangs leaves
+    its words too.
 
-    `meter_cpu` looks at its CPU time every 50 ms, on the tool's host, or as often as a tenth of the
-    time allows. Raises MeasurementError when
-    it cannot start or is ended because timeout_s is over; the exit status is left to the caller.
+    With `meter_cpu`, the tool's CPU time is read on its host every 50 ms, or less often if that
+    would take more than a tenth of the time. Raises MeasurementError when the tool cannot start, or
+    is ended because timeout_s is over. The caller has to check the exit status.
     """
     for path in (stdout, stderr):
         path.unlink(missing_ok=True)  # hosts append; a retried trial starts afresh
@@ -78,7 +79,8 @@ def run_tool(
 
 
 def _cpu_ratio_until_the_end(host: Host, process: Process, deadline: float) -> float | None:
-    """CPU time by elapsed time at the last look before the end, or before the deadline."""
+    """Wait until the process ends or the deadline is over. Returns its CPU time by elapsed time at
+    the last reading while it ran; None if it ended before the first one."""
     started = time.monotonic()
     ratio = None
     pause_s = _METER_PERIOD_S
@@ -92,15 +94,16 @@ def _cpu_ratio_until_the_end(host: Host, process: Process, deadline: float) -> f
         known = time.monotonic()
         elapsed_s = (begin_s + known) / 2 - started
         pause_s = max(_METER_PERIOD_S, (known - begin_s) / _METER_SHARE)
-        if process.poll() is None:  # one that ended meanwhile ran for less than that
+        # A process that ended meanwhile ran for less than elapsed_s: its ratio would be too low.
+        if process.poll() is None:
             ratio = cpu_s / elapsed_s
     return ratio
 
 
 def complaint(stdout: str, stderr: str) -> str:
-    """What a tool that failed said of it, on one line; empty when it said nothing.
+    """Return the reason that a failed tool gave, on one line; empty when it gave none.
 
-    That is on stderr; a tool that prints JSON has its reason there, in the member `error`.
+    The reason is on stderr. A tool that prints JSON on stdout has it in the member `error`.
     """
     try:
         document = strict_json.loads(stdout)
@@ -111,6 +114,7 @@ def complaint(stdout: str, stderr: str) -> str:
 
 
 def last_lines(text: str) -> str:
-    """The end of what a tool printed, on one line; what it repeats is there once."""
+    """Return the last lines that a tool printed, joined into one. A line that it repeats is there
+    once."""
     lines = dict.fromkeys(line.strip() for line in text.strip().splitlines())
     return "; ".join(list(lines)[-_LINES_SHOWN:])

@@ -14,8 +14,8 @@ from sfcperf.vnfs.sfcmon.chunks import Chunk, chunk_of_files, synthetic_chunk
 
 
 def trace_parameters(trace: str) -> Mapping[str, Any]:
-    """Schema of the parameters `trace` (absent: synthetic traces) and `seed`. `trace` describes
-    the first one."""
+    """Return the schemas of the parameters `trace` (absent: synthetic traces) and `seed`. The
+    argument `trace` is the beginning of the first one's description."""
     return {
         "trace": {
             "type": "string",
@@ -31,27 +31,30 @@ def trace_parameters(trace: str) -> Mapping[str, Any]:
 
 
 class TraceProbe(Probe):
-    """Round N takes chunk N of the traffic: file N, or a synthetic trace with a seed of its own.
-    Nothing is sent, and the chain makes no difference: use one of length 0. It runs on the machine
-    that runs sfcperf."""
+    """A probe that works on a trace instead of a chain. Round N takes chunk N of the traffic: file
+    N, or a synthetic trace with a seed of its own. Nothing is sent, and the chain makes no
+    difference: use one of length 0. The probe runs on the machine that runs sfcperf."""
 
     trace_length: ClassVar[str]
     """Name of the parameter that is the length of synthetic traces, seconds."""
 
     _chunk: Chunk
+    """The trace of this trial, after `prepare`."""
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Looks at no file: a run can be read where its trace is not."""
+        """Refuse a relative path. Whether the file exists is not checked, because a run must be
+        readable on machines that lack its trace. Raises InputError."""
         check_absolute(parameters.get("trace"), "trace")
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """None is sent."""
+        """The probe sends no packets through the chain."""
         return 0
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Find the trace, or generate it, unless the trial before had the same."""
+        """Find the file of this round, or generate its synthetic trace. A synthetic trace is kept
+        for the next trials of the same round."""
         parameters, number = self.parameters, max(1, self.round)
         if "trace" in parameters:
             self._chunk = chunk_of_files(parameters["trace"], number)

@@ -20,12 +20,12 @@ from sfcperf.plugins import number
 from sfcperf.results.values import Loss
 
 LOSS_WARNING = 0.01
-"""Usual share above which readers are warned."""
+"""Default of the parameter `loss_warning`: share of losses above which readers are warned."""
 
 
 def loss_parameter(what: str) -> dict[str, Any]:
-    """Schema of the parameter `loss_warning` of a probe; `what` may not come through: `echo
-    requests without a reply`."""
+    """Return the schema of the parameter `loss_warning` of a probe. `what` names the losses in its
+    description: `echo requests without a reply`."""
     return number(
         f"Share of {what} above which the result is marked: tables, verdict and comparison say "
         "that the other numbers describe only the rest. The trial stays valid.",
@@ -35,13 +35,15 @@ def loss_parameter(what: str) -> dict[str, Any]:
 
 
 def check_came_through(loss: Loss | None) -> None:
-    """Raises MeasurementError if nothing came through."""
+    """Check that a trial has a result. Raises MeasurementError if nothing came through. A `loss` of
+    None was not counted, and passes."""
     if loss is not None and loss.total and loss.lost >= loss.total:
         raise MeasurementError(f"nothing came through: {loss.lost} of {loss.total} {loss.text}")
 
 
 def loss_doubts(loss: Loss | None) -> tuple[str, ...]:
-    """Why a trial with this loss is untrusted; empty if the loss is the chain's own result."""
+    """Say why a trial with this loss is untrusted. Nothing is said if the loss is the chain's own
+    result, or was not counted (None)."""
     if loss is None or not loss.lost or not loss.changes_load:
         return ()
     return (

@@ -21,11 +21,12 @@ from sfcperf.results.values import Loss
 OBJECT_URI = "/object"
 USUAL_PORT = 8080
 NGINX = ("nginx", "nginx", "-v")
-"""Of `needs`."""
+"""Entry of nginx in `Probe.needs`."""
 _SATURATED = 0.95
 """Share of one CPU from which a single thread, such as nginx, counts as the bottleneck."""
 _SHORTEST_S = 0.1
-"""The tools print the duration in steps of 1 ms: a shorter test is known to 1 % at best."""
+"""Shortest test that is believed. The tools print its duration in steps of 1 ms, so the duration of
+a shorter test is known to 1 % at best."""
 _STEP_S = 0.001
 _MAKE_TIMEOUT_S = 30.0
 
@@ -41,11 +42,11 @@ PARAMETERS: Final[Mapping[str, Any]] = {
 }
 """Schemas of the parameters that every WebProbe has."""
 
-# Every path is relative to the prefix, and the root is the default one, `html`: in another one,
-# that is in the prefix, nginx would look for variables. One process without a master: it keeps the
-# rights of who started it (so it can read the object), and when it is killed no worker is left
-# behind. It looks up a user all the same, and the one that it was built for is not there in every
-# small VM.
+# Every path is relative to the prefix. The root is the default one, `html`: if `root` were set to a
+# folder in the prefix, nginx would look for variables in its path. nginx runs as one process
+# without a master: it keeps the rights of who started it, so it can read the object, and when it is
+# killed no worker is left behind. It looks up a user all the same: `root`, because the user that it
+# was built for does not exist in every small VM.
 _CONFIGURATION = """\
 daemon off;
 master_process off;
@@ -76,15 +77,16 @@ http {{
 
 @dataclass(frozen=True)
 class Load:
-    """One test, as the tool tells of it."""
+    """The result of one test, by the tool's own report."""
 
     duration_s: float
-    """In steps of 1 ms."""
+    """Length of the test, seconds, in steps of 1 ms."""
     values: Mapping[str, float | None]
-    """Metric -> its number."""
+    """Metric -> its number; None where the test gave none."""
     doubts: Sequence[str]
     """Why the numbers should not be believed, by what the tool itself says."""
     notes: Mapping[str, Any]
+    """Further facts for the record of the trial."""
     loss: Loss
     """Requests without the right reply."""
 
@@ -95,19 +97,22 @@ class WebProbe(ServerProbe):
     protocols = frozenset({"tcp"})
     usual_port = USUAL_PORT
     longer_test: ClassVar[str]
-    """What to do when a test is too short."""
+    """Advice to users whose test was too short, as a clause."""
 
     @abstractmethod
     def load(self, deployment: Deployment, raw_dir: Path) -> Load:
-        """Load the chain. Raises MeasurementError when there was not one good reply."""
+        """Run the tool against nginx. Raises MeasurementError when there was not one good reply."""
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Load the chain, and look at what nginx and the interfaces have to do meanwhile."""
+        """Load the chain, and read before and after it the CPU time of nginx and the losses of the
+        endpoints. A saturated nginx and packets that the client's interface dropped make the trial
+        untrusted."""
         cpu_s, losses = self._server_cpu_s(deployment), EndpointLosses.read(deployment)
         output = self.load(deployment, raw_dir)
         cpu_s = self._server_cpu_s(deployment) - cpu_s
         losses = EndpointLosses.read(deployment).since(losses)
-        # Over the test alone: starting a tool on another machine takes a while.
+        # CPU time is divided by the tool's own duration: starting a tool on another machine takes a
+        # while, in which nginx is idle.
         cpu_ratio = cpu_s / max(output.duration_s, _STEP_S)
         doubts = [*output.doubts, *server_doubts(output.duration_s, cpu_ratio, self.longer_test)]
         notes = {
@@ -127,8 +132,8 @@ class WebProbe(ServerProbe):
     def serve(self, deployment: Deployment, raw_dir: Path, ports: Sequence[int]) -> None:
         """Serve an object (zeros) at OBJECT_URI on these ports of the server's address alone.
 
-        Returns when nginx listens; raises MeasurementError when it does not. Its folder is in the
-        host's workdir and goes with it; its configuration stays in raw_dir as well.
+        Returns when nginx listens; raises MeasurementError when it does not. The folder of nginx is
+        in the host's workdir and is removed with it. A copy of its configuration stays in raw_dir.
         """
         host, address = deployment.server.host, deployment.server.address
         prefix = host.workdir / f"nginx-{ports[0]}"
@@ -136,7 +141,7 @@ class WebProbe(ServerProbe):
         listen = "\n".join(f"        listen {address}:{port} backlog=4096;" for port in ports)
         configuration.write_text(_CONFIGURATION.format(listen=listen, uri=OBJECT_URI))
         host.put(configuration, prefix / "nginx.conf")
-        # A hole: however large the object, it is created at once, where it is served.
+        # `truncate` makes a sparse file: however large the object is, it is created at once.
         path = prefix / "html" / OBJECT_URI.removeprefix("/")
         size = str(self.parameters["object_bytes"])
         host.run(["mkdir", "-p", str(path.parent)], timeout_s=_MAKE_TIMEOUT_S)
@@ -175,14 +180,16 @@ class WebProbe(ServerProbe):
         return output
 
     def _server_cpu_s(self, deployment: Deployment) -> float:
-        """CPU time of nginx so far. Raises MeasurementError when it does not run."""
+        """Return the CPU time of nginx so far, seconds. Raises MeasurementError when it does not
+        run."""
         if self._server is None or self._server.poll() is not None:
             raise MeasurementError("nginx does not run", hint="see nginx.stderr.txt of the trial")
         return process_cpu_s(deployment.server.host.read_text(f"/proc/{self._server.pid}/stat"))
 
 
 def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list[str]:
-    """Why no test of this duration should be believed, or none that kept nginx so busy."""
+    """Say why a test should not be believed that was as short as `duration_s`, or in which nginx
+    used `cpu_ratio` of a CPU. `longer_test` is the advice for a test that was too short."""
     doubts = saturation_doubts("server", "nginx", cpu_ratio)
     if duration_s < _SHORTEST_S:
         doubts.append(f"the test took {duration_s:g} s, too short to be timed: {longer_test}")
@@ -190,7 +197,8 @@ def server_doubts(duration_s: float, cpu_ratio: float, longer_test: str) -> list
 
 
 def saturation_doubts(endpoint: str, tool_name: str, cpu_ratio: float | None) -> list[str]:
-    """Why the rate may be that of an endpoint; `cpu_ratio` None: it ended before it was seen."""
+    """Say why the rate may be that of an endpoint instead of the chain's: its tool was saturated.
+    `cpu_ratio` is None if the tool ended before its CPU time was read; nothing is said then."""
     if cpu_ratio is None or cpu_ratio < _SATURATED:
         return []
     return [

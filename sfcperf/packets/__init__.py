@@ -1,1 +1,2 @@
-"""Captured packets: pcap files, tcpdump's counts, one packet recognised at several places."""
+"""Captured packets: reading pcap files and tcpdump's counts, and recognising one packet at several
+places."""

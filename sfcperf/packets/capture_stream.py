@@ -1,4 +1,4 @@
-"""The bytes of a capture, read piece by piece."""
+"""Reads the bytes of a capture piece by piece."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfcperf.errors import SfcperfError, system_errors_as
 
 LINKTYPE_ETHERNET = 1
 MOST_FRAME_BYTES = 1 << 18
-"""What libpcap captures at most (MAXIMUM_SNAPLEN)."""
+"""Length of the longest frame that libpcap captures (MAXIMUM_SNAPLEN)."""
 _PIECE_BYTES = 1 << 20
 
 Frames = Iterator[tuple[int, bytes]]
@@ -18,10 +18,11 @@ Frames = Iterator[tuple[int, bytes]]
 
 
 class CaptureStream:
-    """What is read lies in `data` from `at` on; readers move `at` behind what they have used."""
+    """A capture that is read piece by piece. The bytes that were read and not used yet lie in
+    `data` from the offset `at` on; readers move `at` behind what they have used."""
 
     def __init__(self, file: FileIO, path: Path, kind: type[SfcperfError]) -> None:
-        """`kind`: of the errors that it raises."""
+        """`kind` is the class of the errors that the stream raises; `path` is named in them."""
         self.data = b""
         self.at = 0
         self._before = 0
@@ -30,7 +31,8 @@ class CaptureStream:
         self._kind = kind
 
     def has(self, count: int) -> bool:
-        """Whether so many bytes follow, which are then in `data`."""
+        """Whether at least `count` bytes follow. They are read if needed, and are in `data` then.
+        This may move `at` and replace `data`."""
         left = len(self.data) - self.at
         if left >= count:
             return True
@@ -45,20 +47,21 @@ class CaptureStream:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing follows."""
+        """Whether no byte follows."""
         return not self.has(1)
 
     def damaged(self, what: str, *, allowed: str | None = None) -> SfcperfError:
-        """The error about what is there now."""
+        """Return an error that says `what` is wrong, and names the place in the file that `at` is
+        now at."""
         where = f"{self._path}, byte {self._before + self.at}"
         return self._kind(what, where=where, allowed=allowed)
 
     def check_link_type(self, link_type: int, wanted: int) -> None:
-        """Raise an error about frames of another link type."""
+        """Raise an error if the capture has frames of another link type than the wanted one."""
         if link_type != wanted:
             raise self.damaged(f"frames of link type {link_type}", allowed=f"link type {wanted}")
 
     def check_size(self, size: int) -> None:
-        """Raise an error about a frame that is longer than any."""
+        """Raise an error if a frame is longer than any capture has: the file is damaged."""
         if size > MOST_FRAME_BYTES:
             raise self.damaged(f"a frame of {size} bytes", allowed=f"up to {MOST_FRAME_BYTES}")

@@ -1,4 +1,4 @@
-"""What an Ethernet frame carries behind its VLAN tags."""
+"""Finds what an Ethernet frame carries behind its VLAN tags."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _TYPE_AT, _TYPE_BYTES = 12, 2
 
 
 def network_layer(frame: bytes) -> tuple[int, int]:
-    """EtherType behind VLAN tags, and where its header begins. Raises IndexError for a frame that
-    is too short."""
+    """Return the EtherType behind all VLAN tags, and the offset at which the network layer's header
+    begins. Raises IndexError for a frame that is too short."""
     at = _TYPE_AT
     while (kind := frame[at] << 8 | frame[at + 1]) in TAGS:
         at += TAG_BYTES
@@ -19,6 +19,6 @@ def network_layer(frame: bytes) -> tuple[int, int]:
 
 
 def without_tags(frame: bytes) -> bytes:
-    """The frame as one without VLAN tags. Raises IndexError for a frame that is too short."""
+    """Return the frame without its VLAN tags. Raises IndexError for a frame that is too short."""
     _, at = network_layer(frame)
     return frame if at == _TYPE_AT + _TYPE_BYTES else frame[:_TYPE_AT] + frame[at - _TYPE_BYTES :]

@@ -9,11 +9,12 @@ from typing import NamedTuple
 from sfcperf.packets.ethernet import IPV4, IPV6, network_layer
 
 _WITH_PORTS = frozenset({6, 17, 132})
-"""TCP, UDP, SCTP."""
+"""IP protocols whose header begins with ports: TCP, UDP, SCTP."""
 
 
 class Flow(NamedTuple):
-    """Addresses as text. Ports are 0 where the protocol has none, and in later fragments."""
+    """The 5-tuple of a packet. Addresses are text. Ports are 0 where the protocol has none, and in
+    all fragments but the first."""
 
     source: str
     source_port: int
@@ -23,20 +24,21 @@ class Flow(NamedTuple):
 
     @property
     def canonical(self) -> Flow:
-        """The same for both directions."""
+        """Return the flow or its reverse, whichever sorts first: it is the same for both
+        directions."""
         return min(self, self.reverse)
 
     @property
     def reverse(self) -> Flow:
-        """That of the replies."""
+        """Return the 5-tuple of the replies: source and destination are swapped."""
         return Flow(
             self.destination, self.destination_port, self.source, self.source_port, self.protocol
         )
 
 
 def flow_of(frame: bytes) -> Flow | None:
-    """Of an Ethernet frame with IPv4, or IPv6 without extension headers, also behind VLAN tags;
-    None for other frames and for those that are too short."""
+    """Return the flow of an Ethernet frame with IPv4, or with IPv6 without extension headers, also
+    behind VLAN tags. None for other frames, and for those that are too short."""
     try:
         kind, at = network_layer(frame)
         if kind == IPV4:
@@ -47,6 +49,7 @@ def flow_of(frame: bytes) -> Flow | None:
 
 
 def _ipv4(frame: bytes, at: int) -> Flow:
+    """Return the flow of a packet whose IPv4 header begins at the offset `at`."""
     fragment = struct.unpack_from(">H", frame, at + 6)[0] & 0x1FFF
     protocol = frame[at + 9]
     source, destination = (str(IPv4Address(frame[i : i + 4])) for i in (at + 12, at + 16))
@@ -55,6 +58,8 @@ def _ipv4(frame: bytes, at: int) -> Flow:
 
 
 def _ipv6(frame: bytes, at: int) -> Flow:
+    """Return the flow of a packet whose IPv6 header begins at the offset `at`. With extension
+    headers, the first of them is taken for the protocol, which has no ports."""
     protocol = frame[at + 6]
     source, destination = (str(IPv6Address(frame[i : i + 16])) for i in (at + 8, at + 24))
     ports = _ports(frame, at + 40, protocol, False)
@@ -62,6 +67,8 @@ def _ipv6(frame: bytes, at: int) -> Flow:
 
 
 def _ports(frame: bytes, at: int, protocol: int, later_fragment: bool) -> tuple[int, int]:
+    """Return source and destination port; 0 for a protocol without ports, and for a fragment that
+    is not the first."""
     if protocol not in _WITH_PORTS or later_fragment:
         return 0, 0
     source, destination = struct.unpack_from(">HH", frame, at)

@@ -1,6 +1,7 @@
-"""What a VNF leaves as it is in a packet: by it the same packet is known on both sides.
+"""The identity of a packet: those of its fields that VNFs do not change. By it, the same packet is
+recognised on both sides of a VNF.
 
-Left out is what forwarding, NAT and pptmon change: MAC addresses, IP addresses, TTL, ports,
+It leaves out what forwarding, NAT and pptmon change: MAC addresses, IP addresses, TTL, ports,
 checksums, IP's length, options of TCP, and what follows UDP's data.
 """
 
@@ -15,18 +16,20 @@ Identity = tuple[int | bytes, ...]
 _ICMP, _TCP, _UDP, _ICMPV6 = 1, 6, 17, 58
 _FRAGMENT = 44
 _EXTENSIONS = frozenset({0, 43, 60})
-"""Of IPv6: hop-by-hop options, routing, destination options."""
+"""Extension headers of IPv6 whose length is in their second byte: hop-by-hop options, routing,
+destination options."""
 _PAYLOAD_BYTES = 16
-"""That are compared: iperf3, ping and others number or stamp their packets here."""
+"""Bytes of the payload that an identity has. iperf3, ping and others number or stamp their packets
+there."""
 
 SNAPLEN = 14 + 8 + 60 + 60 + _PAYLOAD_BYTES
-"""Bytes to capture: Ethernet, two VLAN tags, IPv4 and TCP with all options that fit (IPv6 with
-extension headers of 20 bytes), and what is compared of the payload."""
+"""Bytes to capture of each packet so that `identity` works: Ethernet, two VLAN tags, IPv4 and TCP
+with all options that fit (or IPv6 with extension headers of 20 bytes), and _PAYLOAD_BYTES."""
 
 
 def identity(frame: bytes) -> Identity | None:
-    """Of an Ethernet frame, whole or its first SNAPLEN bytes; None for what is no IP packet, or
-    too short or damaged to be told."""
+    """Return the identity of the packet in an Ethernet frame, of which the first SNAPLEN bytes are
+    enough. None for a frame without IP packet, or one that is too short or damaged."""
     try:
         kind, at = network_layer(frame)
         if kind == IPV4:
@@ -37,11 +40,13 @@ def identity(frame: bytes) -> Identity | None:
 
 
 def _ipv4(frame: bytes, at: int) -> Identity | None:
+    """Return the identity of a packet whose IPv4 header begins at `at`: the IP version, the number
+    (Identification) and the fragment's place, and what `_transport` gives."""
     header_bytes = 4 * (frame[at] & 0x0F)
     if frame[at] >> 4 != 4 or header_bytes < 20:
         return None
     length, number, fragment = _u16(frame, at + 2), _u16(frame, at + 4), _u16(frame, at + 6)
-    # Without "don't fragment", which some VNFs clear.
+    # The flag "don't fragment" is left out, because some VNFs clear it.
     fragment &= 0x3FFF
     protocol, inner = frame[at + 9], at + header_bytes
     inside = _transport(frame, inner, protocol, length - header_bytes, fragment & 0x1FFF)
@@ -49,6 +54,8 @@ def _ipv4(frame: bytes, at: int) -> Identity | None:
 
 
 def _ipv6(frame: bytes, at: int) -> Identity | None:
+    """Return the identity of a packet whose IPv6 header begins at `at`, like `_ipv4`. Number and
+    place are 0 without a fragment header; other extension headers are skipped."""
     if frame[at] >> 4 != 6:
         return None
     left, protocol, inner = _u16(frame, at + 4), frame[at + 6], at + 40
@@ -65,13 +72,14 @@ def _ipv6(frame: bytes, at: int) -> Identity | None:
 
 
 def _transport(frame: bytes, at: int, protocol: int, length: int, offset: int) -> Identity:
-    """`length` is what IP says of it; `offset` that of a fragment, of which only the first has a
-    transport header."""
+    """Return the part of the identity that is behind the IP header. `length` is the length of that
+    part by the IP header. `offset` is the fragment offset: only the first fragment, with 0, has a
+    transport header. Raises IndexError or ValueError for a packet that is cut off or damaged."""
     if offset:
         return (protocol, length, _prefix(frame, at, length))
     if protocol == _TCP:
         header_bytes = 4 * (frame[at + 12] >> 4)
-        # Sequence and acknowledgement numbers, flags.
+        # The identity has the sequence and acknowledgement numbers and the flags.
         fixed = _cut(frame, at + 4, 8) + _cut(frame, at + 13, 1)
         payload = length - header_bytes
         return (protocol, payload, fixed, _prefix(frame, at + header_bytes, payload))
@@ -79,26 +87,31 @@ def _transport(frame: bytes, at: int, protocol: int, length: int, offset: int) -
         payload = _u16(frame, at + 4) - 8
         return (protocol, payload, _prefix(frame, at + 8, payload))
     if protocol in (_ICMP, _ICMPV6):
-        # Type, code, sequence number; NAT may change the identifier before it.
+        # The identity has the type, the code and the sequence number, but not the identifier, which
+        # NAT may change.
         fixed = _cut(frame, at, 2) + _cut(frame, at + 6, 2)
         return (protocol, length, fixed, _prefix(frame, at + 8, length - 8))
     return (protocol, length, _prefix(frame, at, length))
 
 
 def _prefix(frame: bytes, at: int, length: int) -> bytes:
-    """Of a payload; what follows it in the frame is padding, or was added by others."""
+    """Return the first bytes of a payload of this length. What follows the payload in the frame is
+    left out: it is padding, or was added on the way. Raises ValueError for a negative length."""
     if length < 0:
         raise ValueError(length)
     return _cut(frame, at, min(length, _PAYLOAD_BYTES))
 
 
 def _cut(frame: bytes, at: int, count: int) -> bytes:
+    """Return `count` bytes of a frame. Raises IndexError for a frame that is too short, where a
+    slice would be shorter without an error."""
     if at + count > len(frame):
         raise IndexError(at + count)
     return frame[at : at + count]
 
 
 def _u16(frame: bytes, at: int) -> int:
+    """Return the 16-bit number at an offset. Raises IndexError for a frame that is too short."""
     if at + 2 > len(frame):
         raise IndexError(at)
     value: int = unpack_from(">H", frame, at)[0]

@@ -6,7 +6,8 @@ import struct
 
 
 def with_checksum(data: bytes, at: int) -> bytes:
-    """The Internet checksum (RFC 1071) of the whole, written at an offset that holds zero."""
+    """Return the data with its Internet checksum (RFC 1071) written at the offset `at`. The two
+    bytes there must be 0 before."""
     padded = data + b"\x00" * (len(data) % 2)
     total = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total >> 16:

@@ -1,4 +1,4 @@
-"""How many frames of a capture were left out, and why."""
+"""Counts how many frames of a capture were left out, and why."""
 
 from __future__ import annotations
 
@@ -22,33 +22,35 @@ _PROTOCOLS = {
     0x0806: "ARP", 0x8035: "RARP", 0x8809: "LACP", 0x888E: "EAPOL", 0x88CC: "LLDP",
     0x9000: "loopback",
 }  # fmt: skip
-"""Which carry no packets of users."""
+"""EtherTypes of protocols that carry no packets of users."""
 _CARRIERS = {
     0x8847: "MPLS", 0x8848: "MPLS", 0x8863: "PPPoE", 0x8864: "PPPoE", 0x88E5: "MACsec",
     0x8100: "VLAN tag", 0x88A8: "VLAN tag", 0x9100: "VLAN tag",
 }  # fmt: skip
+"""EtherTypes of frames that may carry packets of users, behind a header that no reader knows."""
 _LEAST_ETHERTYPE = 0x0600
-"""Smaller numbers are lengths (IEEE 802.3): frames of bridges."""
+"""Least EtherType. Smaller numbers are lengths (IEEE 802.3), in frames that bridges send."""
 _MOST_SHOWN = 5
 _MOST_UNREAD = 0.01
-"""Share of the frames that nobody misses."""
+"""Largest share of the frames that may be unread without making a result doubtful."""
 
 
 class LeftOutCounts(dict[str, int]):
-    """Reason -> number of frames. Those of readers are `headers`, `ipv4_length_0`, `nsh`, and
-    `ethertype_0x8847` with any EtherType."""
+    """Number of frames that were left out, by reason. Programs that read captures give the reasons
+    `headers`, `ipv4_length_0`, `nsh`, and `ethertype_0x8847` with any EtherType."""
 
     def add(self, reason: str, count: int = 1) -> None:
-        """Count frames."""
+        """Count frames that were left out for a reason."""
         self[reason] = self.get(reason, 0) + count
 
     @property
     def unread(self) -> int:
-        """Frames that may carry packets of users, of a kind that no reader knows."""
+        """Return the number of frames that may carry packets of users, but could not be read."""
         return sum(count for reason, count in self.items() if _is_unread(reason))
 
     def lines(self, frames: int) -> Iterator[str]:
-        """For people: a line, or none if nothing was left out of so many frames."""
+        """Give a line of text that says what was left out of so many frames; no line if nothing
+        was."""
         counts = sorted(((n, reason) for reason, n in self.items() if n), key=lambda pair: -pair[0])
         if not counts:
             return
@@ -62,13 +64,14 @@ class LeftOutCounts(dict[str, int]):
         yield f"{sum(self.values())} of {total} left out: {', '.join(reasons)}"
 
     def doubts(self, frames: int) -> Iterator[str]:
-        """Why a result that lacks them cannot be trusted; none for a few of so many frames."""
+        """Say why a result that lacks the unread frames cannot be trusted. Nothing is said if they
+        are at most 1 % of `frames`."""
         if self.unread > _MOST_UNREAD * frames:
             yield from LeftOutCounts({r: n for r, n in self.items() if _is_unread(r)}).lines(frames)
 
 
 def reason_of(frame: bytes) -> str:
-    """Why an Ethernet frame belongs to no flow."""
+    """Return the reason why an Ethernet frame for which `flow_of` gives None belongs to no flow."""
     try:
         kind, at = network_layer(frame)
         if kind == IPV4 and not frame[at + 2] and not frame[at + 3]:
@@ -79,11 +82,12 @@ def reason_of(frame: bytes) -> str:
 
 
 def _number(reason: str) -> int | None:
-    """Of an EtherType."""
+    """Return the EtherType that a reason names; None for a reason of another kind."""
     return int(reason.removeprefix(_ETHERTYPE), 16) if reason.startswith(_ETHERTYPE) else None
 
 
 def _is_unread(reason: str) -> bool:
+    """Whether frames that were left out for this reason may carry packets of users."""
     number = _number(reason)
     if number is None:
         return reason in (_HEADERS, _LENGTH_0, "nsh")
@@ -91,6 +95,7 @@ def _is_unread(reason: str) -> bool:
 
 
 def _words(reason: str) -> str:
+    """Return a reason in words, for people. They complete `3 frames left out: ...`."""
     number = _number(reason)
     if number is None:
         return _WORDS[reason]

@@ -1,9 +1,9 @@
 """Marked packets: frames that the classifier sends into the chain and that can be told apart.
 
-Built by hand because scapy takes a second to import; the tests let tshark judge them. None of
-them provokes an answer with the mark in it: an unasked ICMP echo reply and a TCP RST are ignored,
-and a refused UDP datagram comes back as ICMP, which nobody takes for the datagram: `mark_of` looks
-for a mark only where `marked_packet` puts it.
+The frames are built by hand because scapy takes a second to import; the tests let tshark judge
+them. No answer to such a frame is taken for the frame. An ICMP echo reply that nobody asked for,
+and a TCP RST, get no answer. A refused UDP datagram comes back within an ICMP error, but `mark_of`
+looks for a mark only where `marked_packet` puts it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEAST_IP_BYTES = 20
 
 @dataclass(frozen=True)
 class Side:
-    """One end of a marked packet's way."""
+    """One end of a marked packet's way: the addresses and the port there."""
 
     mac: str
     address: str
@@ -36,29 +36,30 @@ class Side:
 
 @dataclass(frozen=True)
 class MarkedPacket:
-    """A frame as the source endpoint sends it."""
+    """A marked packet, as a frame that the source endpoint sends. `mark` is in its payload."""
 
     mark: bytes
     data: bytes
 
     @property
     def packet(self) -> bytes:
-        """The IPv4 packet's addresses and protocol: what stays the same on the whole way."""
+        """Return the protocol and the addresses of the IPv4 packet as bytes. They stay the same on
+        the whole way unless a function changes addresses."""
         return self.data[23:24] + self.data[26:34]
 
     @property
     def protocol(self) -> int:
-        """IPv4 protocol number."""
+        """Return the protocol number in the IPv4 header."""
         return self.data[23]
 
     @property
     def ip_bytes(self) -> int:
-        """Length of the IPv4 packet; no function on the way changes it."""
+        """Return the length of the IPv4 packet; no function on the way changes it."""
         return len(self.data) - _ETHERNET_BYTES
 
 
 def marked_packet(match: Match, source: Side, destination: Side) -> MarkedPacket:
-    """A packet with a fresh random mark."""
+    """Make a packet with a fresh random mark, of a protocol that the classifier matches."""
     mark = os.urandom(MARK_LENGTH)
     protocol = _PROTOCOLS[match.ip_proto]
     addresses = _address(source.address) + _address(destination.address)
@@ -70,7 +71,8 @@ def marked_packet(match: Match, source: Side, destination: Side) -> MarkedPacket
 
 
 def sides(match: Match, client: Side, server: Side) -> tuple[Side, Side]:
-    """Client and server with ports, and addresses, that the classifier matches."""
+    """Return the client's and the server's side with ports that the classifier matches; any port
+    where it matches none. MAC and IP addresses stay as they are."""
     return (
         Side(client.mac, client.address, match.source_port or _SOME_PORT),
         Side(server.mac, server.address, match.destination_port or _SOME_PORT + 1),
@@ -78,8 +80,9 @@ def sides(match: Match, client: Side, server: Side) -> tuple[Side, Side]:
 
 
 def mark_of(packet: bytes) -> bytes | None:
-    """What is in the place of the mark in a captured IPv4 packet, whatever NAT and load balancers
-    made of its addresses and ports; None for a packet that cannot be a marked one."""
+    """Return the bytes in the place of the mark in a captured IPv4 packet. It does not matter what
+    NAT and load balancers have made of addresses and ports. None for a packet that cannot be a
+    marked one."""
     if len(packet) < _LEAST_IP_BYTES or packet[0] >> 4 != 4 or packet[6] & 0x1F or packet[7]:
         return None
     at = 4 * (packet[0] & 0x0F)
@@ -93,8 +96,9 @@ def mark_of(packet: bytes) -> bytes | None:
 
 
 def _segment_header_bytes(protocol: int, segment: bytes) -> int | None:
-    """None for what `_segment` does not make: of ICMP it makes echo replies only, so that errors,
-    which quote a packet, are told apart."""
+    """Return the length of the transport header; None for a segment that `_segment` does not make.
+    Of ICMP it makes echo replies only, so an ICMP error, which quotes another packet, gives
+    None."""
     if protocol == _ICMP:
         return 8 if segment[:2] == b"\x00\x00" else None
     if protocol == _UDP:
@@ -105,6 +109,8 @@ def _segment_header_bytes(protocol: int, segment: bytes) -> int | None:
 
 
 def _segment(protocol: int, addresses: bytes, source: int, destination: int, mark: bytes) -> bytes:
+    """Make an ICMP echo reply, a UDP datagram or a TCP RST that carries the mark. `addresses` are
+    those of the IPv4 header; they are part of the checksum of UDP and TCP."""
     if protocol == _ICMP:
         return with_checksum(struct.pack("!BBHHH", 0, 0, 0, 0x5FC0, 1) + mark, 2)
     if protocol == _UDP:

@@ -1,4 +1,4 @@
-"""The same packets on both sides of a VNF."""
+"""Matches the packets that were seen on both sides of a VNF."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 Seen = tuple[Hashable, int]
-"""What tells a packet from others, and when it was seen [ns]."""
+"""What a packet is recognised by, and when it was seen [ns]."""
 
 
 @dataclass(frozen=True)
@@ -15,19 +15,26 @@ class MatchedPackets:
     """Packets that were seen on both sides, and how many were not."""
 
     crossings: tuple[tuple[int, int], ...]
-    """When the packet left [ns], in order, and how long it had been inside [ns]."""
+    """Pairs, one for each packet that was seen on both sides: when it left [ns], and how long it
+    had been inside [ns]. They are in the order in which packets left."""
     only_entered: int
-    """Seen on the way in alone: dropped by the VNF, inside when the capture ended, or missed."""
+    """Packets that were only seen on the way in. The VNF dropped them, they were still inside when
+    the capture ended, or the other capture missed them."""
     only_left: int
-    """Seen on the way out alone: inside when the capture began, made by the VNF, or missed."""
+    """Packets that were only seen on the way out. They were inside when the capture began, the VNF
+    made them, or the other capture missed them."""
     ambiguous: int
-    """Packets that went in, alike, of which not all came out again (or more came out)."""
+    """Packets that entered and look like others, where a different number of these left. They are
+    not paired."""
 
 
 def match(entered: Iterable[Seen], left: Iterable[Seen]) -> MatchedPackets:
-    """Pair what is alike. Of several packets that are alike, when all came out, the first in is
-    taken for the first out: their mean is right in whichever order they left. When some did not,
-    nobody can tell which, and none is paired."""
+    """Pair packets that entered a VNF with those that left it, if they look the same.
+
+    If several packets look the same and all of them left, the first that entered is paired with the
+    first that left: the mean of their times is right in whichever order they left. If some did not
+    leave, it cannot be told which, and none is paired.
+    """
     ins, outs = _times(entered), _times(left)
     crossings: list[tuple[int, int]] = []
     only_entered = only_left = ambiguous = 0
@@ -47,7 +54,8 @@ def match(entered: Iterable[Seen], left: Iterable[Seen]) -> MatchedPackets:
 
 
 def _times(crossings: Iterable[Seen]) -> dict[Hashable, list[int]]:
-    """By packet, in order of time: two processors may write their packets in another one."""
+    """Return the times of each packet, sorted: two processors may write their packets to a capture
+    in another order."""
     times: defaultdict[Hashable, list[int]] = defaultdict(list)
     for key, time_ns in crossings:
         times[key].append(time_ns)

@@ -1,4 +1,4 @@
-"""Frames of pcapng files (draft-ietf-opsawg-pcapng)."""
+"""Reads the frames of pcapng files (draft-ietf-opsawg-pcapng)."""
 
 from __future__ import annotations
 
@@ -9,38 +9,43 @@ from struct import Struct
 from sfcperf.packets.capture_stream import MOST_FRAME_BYTES, CaptureStream, Frames
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
-"""The same in both byte orders."""
+"""Type of the block that begins a section, and so each file. It is the same in both byte orders."""
 _INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET = 1, 2, 3, 6
+"""Types of other blocks."""
 _LEAST_BLOCK_BYTES = 12
 _MOST_BLOCK_BYTES = MOST_FRAME_BYTES + (1 << 18)
-"""A frame with much commented to it."""
+"""Length of the longest block that is believed: the longest frame, with long comments to it."""
 _BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 _RESOLUTION, _OFFSET, _FCS_LENGTH = 9, 14, 13
-"""Options of interfaces."""
+"""Codes of options that interface blocks may have."""
 _FCS_BYTES = {4: 4, 32: 4}
-"""The draft gives the length in bits, and 4 as the example."""
+"""Value of the option _FCS_LENGTH -> bytes of the frame check sequence. The draft says that the
+option is in bits, but has 4 as the example, so both 4 and 32 mean 4 bytes."""
 _NS_PER_S = 1_000_000_000
 _PACKET_BYTES = 20
-"""Of a block's body, before the frame."""
+"""Bytes before the frame in the body of a packet block."""
 
 
 @dataclass
 class _Interface:
+    """What an interface block says of the frames of its interface."""
+
     link_type: int
     most_bytes: int
-    """Of a frame; 0: any."""
+    """Most bytes of a frame that were kept; 0: all."""
     ticks_per_s: int = 1_000_000
     offset_s: int = 0
     fcs_bytes: int = 0
 
     def time_ns(self, ticks: int) -> int:
+        """Return a time stamp of the interface, in its own ticks, as Unix time [ns]."""
         seconds, rest = divmod(ticks, self.ticks_per_s)
         return (self.offset_s + seconds) * _NS_PER_S + rest * _NS_PER_S // self.ticks_per_s
 
 
 def frames(stream: CaptureStream, link_type: int) -> Frames:
-    """The frames, all of this link type. Where the file ends within a block, so do they. Raises an
-    error of the stream's kind for a damaged file."""
+    """Read the frames, which must all be of this link type. If the file ends within a block, the
+    frames end before it. Raises an error of the stream's kind for a damaged file."""
     section = _Section(stream, link_type)
     for kind, body in section.blocks():
         if kind == _INTERFACE:
@@ -52,7 +57,8 @@ def frames(stream: CaptureStream, link_type: int) -> Frames:
 
 
 class _Section:
-    """What the blocks say that were read."""
+    """Reads the blocks of a file, and keeps what the later ones need: the byte order and the
+    interfaces of the current section."""
 
     def __init__(self, stream: CaptureStream, link_type: int) -> None:
         self._stream = stream
@@ -61,6 +67,7 @@ class _Section:
         self._begin("<")
 
     def _begin(self, order: str) -> None:
+        """Begin a section in a byte order; it has no interfaces yet."""
         self._order = order
         self._interfaces: list[_Interface] = []
         self._head = Struct(f"{order}II")
@@ -71,7 +78,8 @@ class _Section:
         }
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Type and body of each."""
+        """Give the type and the body of each whole block. A section block changes the byte order
+        before it is given."""
         stream = self._stream
         while stream.has(_LEAST_BLOCK_BYTES):
             if stream.data.startswith(MAGIC, stream.at):
@@ -88,12 +96,13 @@ class _Section:
             stream.at += length
 
     def _begin_as(self, mark: bytes) -> None:
+        """Begin a section whose byte order is told by its byte-order magic, `mark`."""
         if mark not in _BYTE_ORDERS:
             raise self._stream.damaged("a section of unknown byte order")
         self._begin(_BYTE_ORDERS[mark])
 
     def add_interface(self, body: bytes) -> None:
-        """Know another interface."""
+        """Read an interface block. Packets name interfaces by the order of their blocks."""
         if len(body) < 8:
             raise self._stream.damaged("an interface block that is too short")
         found = _Interface(*Struct(f"{self._order}HxxI").unpack_from(body))
@@ -108,6 +117,8 @@ class _Section:
         self._interfaces.append(found)
 
     def _options(self, body: bytes) -> Iterator[tuple[int, bytes]]:
+        """Give code and value of each option in the body of an interface block. Options begin
+        behind 8 bytes, and are padded to 4 bytes."""
         option, at = Struct(f"{self._order}HH"), 8
         while at + option.size <= len(body):
             code, length = option.unpack_from(body, at)
@@ -120,7 +131,7 @@ class _Section:
             at = begin + (length + 3) // 4 * 4
 
     def packet(self, kind: int, body: bytes) -> tuple[int, bytes]:
-        """Time and frame."""
+        """Return the Unix time [ns] and the frame of a packet block."""
         if len(body) < _PACKET_BYTES:
             raise self._stream.damaged("a packet block that is too short")
         number, high, low, kept, whole = self._packet_heads[kind].unpack_from(body)
@@ -129,7 +140,8 @@ class _Section:
         return self._latest_ns, self._frame(interface, body[_PACKET_BYTES:], kept, whole)
 
     def simple_packet(self, body: bytes) -> tuple[int, bytes]:
-        """A frame without a time: that of the packet before it."""
+        """Return the time and the frame of a simple packet block. Such a block has no time; it gets
+        that of the packet before it."""
         interface = self._interface(0)
         if len(body) < 4:
             raise self._stream.damaged("a packet block that is too short")
@@ -145,6 +157,8 @@ class _Section:
         return self._interfaces[number]
 
     def _frame(self, interface: _Interface, data: bytes, kept: int, whole: int) -> bytes:
+        """Return a frame without padding and frame check sequence. `kept` bytes were captured of
+        the `whole` that it had."""
         self._stream.check_link_type(interface.link_type, self._link_type)
         self._stream.check_size(kept)
         if kept > len(data):

@@ -1,4 +1,4 @@
-"""What tcpdump says on stderr, read strictly."""
+"""Reads, strictly, what tcpdump prints on stderr."""
 
 from __future__ import annotations
 
@@ -22,27 +22,32 @@ _SO_FAR = re.compile(
 
 @dataclass(frozen=True)
 class TcpdumpOutput:
-    """Counts at the end of a capture, in packets."""
+    """Counts that tcpdump prints of a capture, in packets."""
 
     captured: int
+    """Packets that tcpdump has written."""
     received: int
-    """Matched the filter; more than captured when the capture ended at its bound."""
+    """Packets that matched the filter. They are more than `captured` when the capture ended at its
+    limit."""
     dropped: int
-    """Lost by the capture: the kernel's buffer was full, or the interface says so."""
+    """Packets that the capture lost, because the kernel's buffer was full or the interface dropped
+    them."""
 
 
 def listening(text: str) -> bool:
-    """Whether tcpdump has opened the interface: packets from now on are captured."""
+    """Whether tcpdump says that it has opened the interface, so that packets from now on are
+    captured."""
     return "listening on " in text
 
 
 def so_far(text: str) -> list[TcpdumpOutput]:
-    """Its counts at each SIGUSR1 that it has got."""
+    """Return the counts that tcpdump printed at each SIGUSR1, in order."""
     return [TcpdumpOutput(*map(int, counts)) for counts in _SO_FAR.findall(text)]
 
 
 def parse(text: str) -> TcpdumpOutput:
-    """The counts. Raises MeasurementError when tcpdump did not come to print them."""
+    """Return the counts that tcpdump printed at its end. Raises MeasurementError when it did not
+    print them, as when it was killed."""
     counts = {}
     for name, pattern in _COUNTS.items():
         found = pattern.findall(text)

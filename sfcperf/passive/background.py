@@ -1,4 +1,5 @@
-"""background: packets of many flows beside a probe (SFCMon paper, section 3.3: active flows)."""
+"""background: sends packets of many flows beside a probe (SFCMon paper, section 3.3: active
+flows)."""
 
 from __future__ import annotations
 
@@ -23,17 +24,18 @@ from sfcperf.results.values import Observation
 from sfcperf.workflow.model import Scenario
 
 _LONGEST_MS = 3_600_000
-"""For which sfc-pktgen sends at most."""
+"""Longest time that sfc-pktgen can send for."""
 _MOST_PPS = 1_000_000
 _START_S = 10.0
-"""In which it begins, even on a busy machine."""
+"""Time in which sfc-pktgen begins to send, even on a busy machine."""
 _TIMES_AS_LONG = 4
-"""How often the time in which each flow sends a packet at the rate may pass until all have."""
+"""How much longer than at its rate the sender may take until each flow has sent a packet."""
 _LONGEST_ROUND_S = 60
-"""In which each flow sends a packet: the probe waits for that in each trial."""
+"""Longest time in which each flow sends a packet. The probe waits for that in each trial."""
 _POLL_S = 0.05
 _OTHERS = 5
-"""Packets that are not those of flows, at most: the endpoint asks for addresses."""
+"""Packets that leave the client at most without being those of flows: it asks for addresses. So
+many more packets are waited for, since its interface counts all of them."""
 
 
 class BackgroundMonitor(Monitor):
@@ -130,7 +132,7 @@ class BackgroundMonitor(Monitor):
             )
 
     def _left(self, interface: str) -> int:
-        """Packets that have left by the interface so far."""
+        """Return how many packets have left the client by the interface so far."""
         return interface_counters(self._host.read_text("/proc/net/dev"))[interface].tx_packets
 
     def stop(self) -> Sequence[Observation]:
@@ -161,9 +163,11 @@ class BackgroundMonitor(Monitor):
         ]
 
     def _cpu_s(self) -> float:
+        """Return the CPU time of sfc-pktgen so far, seconds."""
         assert self._process is not None, "start comes first"
         return process_cpu_s(self._host.read_text(f"/proc/{self._process.pid}/stat"))
 
     def _failure(self) -> str:
+        """Say that sfc-pktgen ended too early, with the end of what it printed on stderr."""
         complaint = last_lines(self._stderr.read_text(errors="replace")) or "it said nothing"
         return f"the background traffic ended before the probe: {complaint}"

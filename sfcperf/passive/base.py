@@ -38,14 +38,16 @@ class Monitor(Instrument):
     cost more than observing, in `monitor_cpu_cores`, the CPUs that it used in between."""
 
     protocols: ClassVar[frozenset[str]] = frozenset()
-    """Of `icmp`, `tcp` and `udp`: packets that it sends itself; most send none."""
+    """Protocols of the packets that the monitor sends itself, of `icmp`, `tcp` and `udp`. Most
+    monitors send none."""
 
     @classmethod
     def check_scenario(
         cls, parameters: Mapping[str, Any], scenario: Scenario, observable: AskObservable
     ) -> None:
         """Refuse, before a run, a scenario that cannot be observed with these parameters. The
-        default accepts. `observable`: what the driver says of it (Driver.observable).
+        default accepts all. `observable` asks the driver what can be observed of the scenario
+        (Driver.observable).
 
         Raises InputError (`where`: a parameter) or EnvironmentLacks.
         """
@@ -53,24 +55,25 @@ class Monitor(Instrument):
 
     @classmethod
     def scenario_warnings(cls, parameters: Mapping[str, Any], scenario: Scenario) -> Sequence[str]:
-        """What the user should know before a run of a scenario that can be observed, such as that
-        nothing will be seen. The default has nothing to say."""
+        """Return warnings that the user should read before a run of a scenario that can be
+        observed, such as that nothing will be seen. The default gives none."""
         return ()
 
     @classmethod
     def trial_s(cls, parameters: Mapping[str, Any]) -> float:
-        """Estimated time by which `start` and `stop` prolong a trial, seconds, for plans and
-        progress bars. The default is for monitors that take next to none."""
+        """Estimate the time by which `start` and `stop` prolong a trial, seconds, for plans and
+        progress bars. The default, 0, is for monitors that take next to no time."""
         return 0.0
 
     @abstractmethod
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Begin to observe; returns when observing."""
+        """Begin to observe. Returns when the monitor observes, since the probe begins then."""
 
     @abstractmethod
     def stop(self) -> Sequence[Observation]:
-        """End, and return what was observed, in time order."""
+        """End the observation, and return what was observed, in time order."""
 
     def flows(self) -> Sequence[FlowRecord]:
-        """The flows that functions listed meanwhile; called once, when `stop` did not raise."""
+        """Return the flows that functions or switches listed during the trial. It is called once,
+        after `stop`, unless `stop` raised. The default has none."""
         return ()

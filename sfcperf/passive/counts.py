@@ -1,4 +1,5 @@
-"""Counters as they rise: what was added since the look before, as a rate too, and in total."""
+"""Turns readings of counters into telemetry: what was added since the reading before, its rate, and
+the total."""
 
 from __future__ import annotations
 
@@ -13,12 +14,13 @@ _RATES: Mapping[str, tuple[str, str, int]] = {
     "rx_packets": ("rx_pps", "1/s", 1),
     "tx_packets": ("tx_pps", "1/s", 1),
 }
-"""Counter -> metric and unit of its rate, and how many of that unit one of it is."""
+"""Counter -> metric of its rate, unit of the rate, and factor from the counter to that unit (8 bits
+for a byte)."""
 
 
 class Counts:
-    """Those of a monitor, by source and name. Names of metrics begin with `prefix`; a rate is told
-    over shortest_s or longer."""
+    """Keeps the counters of one monitor, by source and name. Names of metrics begin with `prefix`.
+    Rates over less than `shortest_s` are left out, because they would be too rough."""
 
     def __init__(self, shortest_s: float, prefix: str = "") -> None:
         self._shortest_s = shortest_s
@@ -29,7 +31,9 @@ class Counts:
     def see(
         self, time_ns: int, source: str, name: str, value: float, now_s: float
     ) -> Iterator[Observation]:
-        """A counter's value at `now_s` of the monotonic clock; nothing is told at the first."""
+        """Take a counter's value, read at `now_s` of the monotonic clock, and give what was added
+        since the reading before, and its rate. The first reading of a counter gives nothing, since
+        there is nothing to compare it with."""
         key = (source, name)
         if key not in self._last:
             self._last[key] = (now_s, value)
@@ -37,7 +41,7 @@ class Counts:
             return
         then_s, before = self._last[key]
         self._last[key] = (now_s, value)
-        # A count that went back began anew, with its instance.
+        # A counter that went back began again from 0, since its instance was started again.
         added = value - before if value >= before else value
         self._totals[key] += added
         yield Observation(time_ns, source, self._prefix + name, unit(name), added)
@@ -48,7 +52,8 @@ class Counts:
             yield Observation(time_ns, source, self._prefix + metric, rate_unit, rate)
 
     def totals(self, time_ns: int) -> list[Observation]:
-        """Counts since the first look: `rx_packets_total` and so on."""
+        """Return what was added to each counter since its first reading: `rx_packets_total` and so
+        on."""
         return [
             Observation(time_ns, source, f"{self._prefix}{name}_total", unit(name), total)
             for (source, name), total in self._totals.items()
@@ -56,5 +61,6 @@ class Counts:
 
 
 def unit(name: str) -> str:
-    """Of what has this name."""
+    """Return the unit of a counter or amount by the ending of its name: `_bytes`, `_s`, or else
+    1."""
     return "B" if name.endswith("_bytes") else "s" if name.endswith("_s") else "1"

@@ -1,4 +1,4 @@
-"""cpu: CPU cores that each instance uses."""
+"""cpu: measures how many CPU cores each instance uses."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ class CpuMonitor(SamplingMonitor):
     )
 
     def begin(self, deployment: Deployment) -> None:
-        """Take the meters of the deployment, and start without a previous sample."""
+        """Take the meters of the deployment, and forget all previous samples."""
         super().begin(deployment)
         self._last: dict[str, tuple[float, float]] = {}
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
-        """One observation per instance; none at the first call."""
+        """Give one observation per instance: the mean of used cores since the previous sample. The
+        first call gives none."""
         for instance, meter in self._meters.items():
             look = SampleTime()
             cpu_s = meter.cpu_s()

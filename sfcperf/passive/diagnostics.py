@@ -1,4 +1,4 @@
-"""diagnostics: what the infrastructure says of each instance from outside."""
+"""diagnostics: reads what the infrastructure says of each instance from outside."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ _NS_PER_S = 1_000_000_000
 
 @dataclass(frozen=True)
 class _Answer:
-    """What was said of an instance."""
+    """What the infrastructure answered about one instance."""
 
     instance: str
     time_ns: int
+    """Unix time that the values are of."""
     monotonic_s: float
+    """The same moment by the monotonic clock."""
     values: Mapping[str, float]
-    """Name, with its part -> value."""
+    """Name -> value. `PART/` precedes the names of values of a part of the instance."""
     problem: MeasurementError | None
-    """Instead of values."""
+    """Why there are no values; None if there are."""
     cpu_s: float
-    """What asking took here."""
+    """CPU time that asking took on this machine."""
 
 
 class DiagnosticsMonitor(SamplingMonitor):
@@ -68,8 +70,9 @@ class DiagnosticsMonitor(SamplingMonitor):
         self._pool = ThreadPoolExecutor(min(_MOST_AT_ONCE, len(self._sources)), "diagnostics")
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
-        """Amounts of all instances; additions and rates from the second call on. Raises the first
-        MeasurementError once all others have been told."""
+        """Ask about all instances at once, and give their amounts; from the second call on, also
+        what was added to counters, and rates. When answers are missing, all others are given before
+        the first MeasurementError is raised."""
         problems = []
         answers = self._pool.map(_ask, self._sources, self._sources.values())
         for answer in sorted(answers, key=lambda answer: answer.time_ns):
@@ -90,6 +93,7 @@ class DiagnosticsMonitor(SamplingMonitor):
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _told(self, answer: _Answer) -> Iterator[Observation]:
+        """Give the observations of an answer: amounts as they are, counters by what was added."""
         for key, value in answer.values.items():
             part, _, name = key.rpartition("/")
             source = f"{answer.instance}/{part}" if part else answer.instance
@@ -100,6 +104,8 @@ class DiagnosticsMonitor(SamplingMonitor):
 
 
 def _ask(instance: str, ask: Callable[[], Mapping[str, float]]) -> _Answer:
+    """Ask about one instance. The values are taken for those of the moment in the middle between
+    question and answer."""
     used_s, look = time.thread_time(), SampleTime()
     values: Mapping[str, float] = {}
     problem = None
@@ -113,4 +119,5 @@ def _ask(instance: str, ask: Callable[[], Mapping[str, float]]) -> _Answer:
 
 
 def _is_amount(name: str) -> bool:
+    """Whether the value of this name is an amount that may rise and fall, and not a counter."""
     return name.startswith("memory_") or name.endswith("_age_s")

@@ -1,4 +1,4 @@
-"""interfaces: what each hop's interface counted."""
+"""interfaces: reads what the interface of each hop counted."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ class InterfaceMonitor(SamplingMonitor):
         self._hops: tuple[Hop, ...] = deployment.hops
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
-        """Deltas and rates of each hop; none at the first call."""
+        """Give what was added to the counters of each hop since the previous sample, and rates. The
+        first call gives nothing."""
         for hop, (now_s, counters) in self._read().items():
             for name, value in asdict(counters).items():
                 yield from self._counts.see(time_ns, hop, name, value, now_s)
 
     def _read(self) -> dict[str, tuple[float, InterfaceCounters]]:
-        """By hop, when and what. Each host is read once, however many of the hops are on it."""
+        """Read the counters of each hop, and when they were read (monotonic clock, seconds). Each
+        host is read once, however many of the hops are on it. Raises MeasurementError for a host
+        without the hop's interface."""
         readings: dict[Host, tuple[float, dict[str, InterfaceCounters]]] = {}
         counters = {}
         for hop in self._hops:

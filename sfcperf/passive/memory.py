@@ -1,4 +1,4 @@
-"""memory: memory that each instance holds."""
+"""memory: measures how much memory each instance holds."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class MemoryMonitor(SamplingMonitor):
     )
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
-        """One observation per instance."""
+        """Give one observation per instance: the memory that it holds now."""
         for instance, meter in self._meters.items():
             yield Observation(time_ns, instance, "memory_bytes", "B", meter.memory_bytes())

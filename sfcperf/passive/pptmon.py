@@ -1,4 +1,4 @@
-"""pptmon: packet processing time of each VNF, in band."""
+"""pptmon: measures the packet processing time of each VNF, in band."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from sfcperf.workflow.model import Scenario
 
 BINARY = "pptmon"
 _START_AND_STOP_S = 0.5
-"""Of three VNFs together, on a virtual machine with 2 cores; for estimates only."""
+"""Time to start and stop pptmon at three VNFs together, on a virtual machine with 2 cores; for
+estimates only."""
 _NETWORK = {"type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"}
 
 log = logging.getLogger(__name__)
@@ -130,7 +131,8 @@ class PptmonMonitor(Monitor):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """The compiled tool, and a kernel that takes its programs."""
+        """Require the compiled tool and a kernel that accepts its BPF programs. The kernel is only
+        asked if the tool is there, since the tool asks it."""
         from sfcperf.passive.pptmon_check import kernel_requirement
 
         built = binaries.requirement(BINARY)
@@ -138,7 +140,8 @@ class PptmonMonitor(Monitor):
 
     @classmethod
     def scenario_warnings(cls, parameters: Mapping[str, Any], scenario: Scenario) -> Sequence[str]:
-        """Warn if no packet of the probes and monitors can carry samples (for `nsh`, any can)."""
+        """Warn if no packet of the probes and monitors can carry samples. With the carrier `nsh`,
+        any packet can."""
         if parameters["carrier"] == "nsh" or not scenario.chain.functions:
             return ()
         wanted = parameters.get("filter", {}).get("protocol")
@@ -164,7 +167,8 @@ class PptmonMonitor(Monitor):
         return _START_AND_STOP_S + float(parameters["drain_s"])
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Attach at each VNF; returns when samples are taken. Nothing stays when one fails."""
+        """Attach an instance at each VNF, and return when samples are taken. If one fails, all are
+        detached, and the error is raised."""
         started = time.thread_time()
         self._seen = {function.name: visible(function) for function in deployment.functions}
         placements = place(deployment, self.parameters["direction"])
@@ -173,7 +177,8 @@ class PptmonMonitor(Monitor):
             log.info("pptmon does not see %s: packets pass no tc hook there", ", ".join(unseen))
         self._check_clocks(placements)
         try:
-            # Sources only when all the others work.
+            # Sources start only when all the others work: otherwise nobody would take the header
+            # out of the first sampled packets.
             for sampling in (False, True):
                 for placement in (p for p in placements if p.samples is sampling):
                     options = placement.options(self.parameters)
@@ -212,10 +217,11 @@ class PptmonMonitor(Monitor):
         return [*found, Observation(time_ns, self.name, MONITOR_COST, "s", self._cpu_s)]
 
     def _cores(self) -> float | None:
-        """CPUs that the processes used since all of them were ready; None without any.
+        """Return how many CPUs the processes have used since all of them were ready; None if there
+        are none.
 
-        Having its programs verified takes a process as much CPU time as half a minute of measuring,
-        and is over when the probe begins.
+        The time before is left out: until the kernel has verified its programs, a process uses as
+        much CPU time as for half a minute of measuring, and this is over when the probe begins.
         """
         if not self._instances:
             return None
@@ -223,10 +229,12 @@ class PptmonMonitor(Monitor):
         return used_s / (time.monotonic() - self._ready_s)
 
     def _processes_cpu_s(self) -> float:
+        """Return the CPU time of all processes so far, seconds."""
         return sum(used_cpu_s(i.placement.host, i.process.pid) for i in self._instances)
 
     def _check_clocks(self, placements: Sequence[Placement]) -> None:
-        """Each VNF compares its own clock with what the first one has written."""
+        """Refuse the metric `delay` for VNFs that do not share a clock, since each VNF compares its
+        own clock with the time that the first one has written. Raises CannotBeMeasured."""
         if "delay" in self.parameters["metrics"] and not clock.shared(p.host for p in placements):
             raise CannotBeMeasured(
                 "pptmon's metric `delay` compares the clocks of the VNFs, which are machines with "
@@ -235,12 +243,13 @@ class PptmonMonitor(Monitor):
             )
 
     def _end(self) -> list[InstanceResult]:
-        """Sources first; the others when what they sampled has left the chain."""
+        """End all instances. Sources end first; the others go on for `drain_s`, until sampled
+        packets have left the chain, so that no packet leaves it with a header."""
         instances, self._instances = self._instances, []
         sources = [instance for instance in instances if instance.placement.samples]
         others = [instance for instance in instances if not instance.placement.samples]
         ended = end_all(sources)
         if sources and others:
             waiting.sleep(self.parameters["drain_s"])
-        # Along the path: a VNF still measures what the one before it let go.
+        # The others end along the path: a VNF still measures packets that the one before it let go.
         return ended + end_all(others[::-1])

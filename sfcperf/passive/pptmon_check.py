@@ -1,4 +1,4 @@
-"""Whether this kernel takes pptmon's programs, as pptmon itself says."""
+"""Finds out whether this kernel accepts pptmon's BPF programs, by asking pptmon itself."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from sfcperf.plugins import Requirement
 NAME = "kernel for pptmon"
 _TIMEOUT_S = 20.0
 _LACKS = 3
-"""Exit status of `pptmon --check`."""
+"""Exit status of `pptmon --check` on a kernel that lacks something."""
 
 
 @cache
 def kernel_requirement(binary: Path) -> Requirement:
-    """Asked once per process: the verifier looks at all programs."""
+    """Return the requirement of a kernel that accepts pptmon's programs. The answer is kept for
+    this process, because the kernel has to verify all programs for it, which takes a while."""
     return replace(_checked(binary), of_this_kernel=True)
 
 
 def _checked(binary: Path) -> Requirement:
+    """Run `pptmon --check`. Without root, it cannot be run, and the requirement counts as met."""
     if os.geteuid() != 0:
         return Requirement(NAME, True, "not asked: that needs root")
     try:
@@ -51,7 +53,7 @@ def _checked(binary: Path) -> Requirement:
 
 
 def _said(output: bytes) -> Mapping[str, Any] | None:
-    """Its line of JSON; None when it is none."""
+    """Parse the line of JSON that `pptmon --check` printed; None for any other output."""
     try:
         answer = json.loads(output)
     except ValueError:

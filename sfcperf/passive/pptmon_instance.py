@@ -1,4 +1,4 @@
-"""One running pptmon: from its start until what it said is read."""
+"""One running process of pptmon, from its start until its output is read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sfcperf.hosts.procfs import used_cpu_s
 from sfcperf.passive.pptmon_placement import Placement
 
 _START_TIMEOUT_S = 60.0
-"""The verifier looks at four programs per instance, and instances start together; a small VM's
-CPU may be an emulated one."""
+"""How long to wait for an instance to start. The kernel verifies four programs per instance, all
+instances start together, and the CPU of a small VM may be an emulated one."""
 _STOP_TIMEOUT_S = 5.0
 _POLL_S = 0.01
 _MOST_SAID = 500
@@ -25,34 +25,37 @@ _MOST_SAID = 500
 
 @dataclass(frozen=True)
 class InstanceResult:
-    """What an instance left."""
+    """What an instance of pptmon reported until its end."""
 
     placement: Placement
     events: tuple[Event, ...]
+    """All events that it printed, in order."""
     cpu_s: float
-    """CPU time of its process; that of its BPF programs is the packets'."""
+    """CPU time of its process. Its BPF programs are not included: they run in the time of those who
+    handle the packets."""
     problem: str | None
-    """Why its samples should not be believed."""
+    """Why its samples should not be believed; None if they can be."""
     clock_offset_ns: int = 0
-    """Of its host's Unix clock, in which samples are told, from ours; 0 of one that tells none."""
+    """Offset of the Unix clock of its host, by which samples have their times, from ours. It is 0
+    for an instance that reports no samples."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A process on a VNF's host, with its files in the trial's raw folder."""
+    """A running process of pptmon on a VNF's host, with its files in the trial's raw folder."""
 
     placement: Placement
     process: Process
     said: Path
-    """JSON Lines."""
+    """File of its events, JSON Lines."""
     complaints: Path
-    """stderr."""
+    """File of its stderr."""
     clock_offset_ns: int
-    """Of the host's Unix clock from ours; 0 if this instance reports no samples."""
+    """Offset of the host's Unix clock from ours; 0 if this instance reports no samples."""
 
     @classmethod
     def start(cls, placement: Placement, options: list[str], binary: Path, raw: Path) -> Instance:
-        """Start it; `await_ready` says when it works."""
+        """Start an instance. It does not work yet; `await_ready` waits for that."""
         output = raw / f"pptmon-{placement.name}.jsonl"
         complaints = raw / f"pptmon-{placement.name}.stderr.txt"
         for path in (output, complaints):
@@ -63,7 +66,8 @@ class Instance:
         return cls(placement, process, output, complaints, offset_ns)
 
     def await_ready(self) -> None:
-        """Return when its programs are attached. Raises MeasurementError when they never will."""
+        """Wait until the BPF programs are attached. Raises MeasurementError when the process ends
+        instead, or takes too long."""
 
         def ready() -> bool:
             return any(isinstance(event, ReadyEvent) for event in self._events())
@@ -77,7 +81,8 @@ class Instance:
             )
 
     def _end(self, died: int | None, cpu_s: float) -> InstanceResult:
-        """Wait for its end and read what it said. `died`: its status, if it had ended before."""
+        """Wait for the end of the process, and read its events. `died` is its exit status if it had
+        already ended by itself, which is a problem; None otherwise. `cpu_s` is its CPU time."""
         status = self.process.stop(_STOP_TIMEOUT_S)
         problem: str | None = None
         events: tuple[Event, ...] = ()
@@ -92,7 +97,8 @@ class Instance:
         return InstanceResult(self.placement, events, cpu_s, problem, self.clock_offset_ns)
 
     def _events(self, *, strict: bool = False) -> tuple[Event, ...]:
-        """Whole lines so far; with `strict`, what is none is an error."""
+        """Parse the whole lines that the process has printed so far. With `strict`, an incomplete
+        last line is an error; without, it is still being written. Raises MeasurementError."""
         try:
             lines = self.said.read_text(errors="replace").splitlines(keepends=True)
         except FileNotFoundError:
@@ -107,6 +113,7 @@ class Instance:
         return events
 
     def _why(self, events: tuple[Event, ...]) -> str:
+        """Say why the process failed: by its last error event, or else by its stderr."""
         for event in reversed(events):
             if isinstance(event, ErrorEvent):
                 return event.error
@@ -117,8 +124,9 @@ class Instance:
 
 
 def end_all(instances: Sequence[Instance]) -> list[InstanceResult]:
-    """Detach them, in this order but without waiting for each, and read what they said; never
-    raises for what went wrong with one."""
+    """Detach instances and read their events. They are told to end in this order, without waiting
+    for one before the next. What went wrong with one is the `problem` of its result, and does not
+    raise."""
     before = [(i.process.poll(), used_cpu_s(i.placement.host, i.process.pid)) for i in instances]
     for instance in instances:
         instance.process.send_signal(signal.SIGTERM)

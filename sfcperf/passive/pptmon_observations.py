@@ -1,4 +1,4 @@
-"""What pptmon's samples say of each VNF, as telemetry."""
+"""Turns pptmon's samples and counters into telemetry of each VNF."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ PROCESSING_TIME = "processing_time_us"
 CHAIN_PROCESSING_TIME = "chain_processing_time_us"
 END_TO_END = "end_to_end_us"
 VISIBLE = "pptmon_visible"
-"""Of each VNF of the chain: 1, or 0 for one whose packets pass no tc hook."""
+"""Metric of each VNF of the chain: 1 if pptmon can see its packets, 0 if they pass no tc hook."""
 
 _PER_HOP = {
     "time": (PROCESSING_TIME, "us"),
     "delay": ("arrival_delay_us", "us"),
 }
-"""pptmon's metric -> ours, and its unit."""
+"""Name of a metric in pptmon -> name and unit of the metric in telemetry."""
 _SATURATED_US = 0xFFFFFF
-"""24 bits: this long, or longer."""
+"""Largest time that fits into the 24 bits of a sample. It means this long, or longer."""
 _OWN_SATURATED_NS = 0xFFFFFFFF
+"""Largest time of the sink's own, in 32 bits. It means this long, or longer."""
 _NS_PER_US = 1000
 _FEWEST_LOST = 5
-"""Fewer may still have been on their way at the end."""
+"""Least number of samples that count as lost. Fewer may still have been on their way at the end."""
 _ALWAYS_TOLD = frozenset({"sampled", "reported"})
+"""Counters that telemetry has even if they are 0."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,18 @@ class Path:
     names: Mapping[int, str]
 
     def metric(self, name: str) -> str:
-        """Of the reverse path, metrics have names of their own."""
+        """Return the name of a metric of single samples on this path: on the reverse path, it
+        begins with `reverse_`."""
         return name if self.direction == "forward" else f"reverse_{name}"
 
     def count(self, name: str) -> str:
-        """Name of what is said once, of all samples."""
+        """Return the name of a count over all samples of this path, `pptmon_NAME` or
+        `pptmon_reverse_NAME`."""
         return f"pptmon_{name}" if self.direction == "forward" else f"pptmon_reverse_{name}"
 
 
 def paths(ended: Sequence[InstanceResult]) -> dict[Direction, Path]:
-    """The path of each direction that was watched."""
+    """Return the path of each direction that was watched."""
     found: dict[Direction, Path] = {}
     for direction in ("forward", "reverse"):
         functions = [e.placement.function for e in ended if e.placement.direction == direction]
@@ -61,7 +65,8 @@ def paths(ended: Sequence[InstanceResult]) -> dict[Direction, Path]:
 
 
 def observations(ended: Sequence[InstanceResult], time_ns: int) -> list[Observation]:
-    """Of all samples in order of time, then the counters, which are said once, at `time_ns`."""
+    """Return the observations of all samples and of the counters, in order of time. The counters
+    have the time `time_ns`."""
     along = paths(ended)
     rows: list[Observation] = []
     for instance in ended:
@@ -76,7 +81,8 @@ def observations(ended: Sequence[InstanceResult], time_ns: int) -> list[Observat
 
 
 def lost_on_the_way(ended: Sequence[InstanceResult]) -> dict[Direction, int]:
-    """Directions in which no sample came through although packets were sampled, and how many."""
+    """Return the directions in which packets were sampled but no sample came through, each with the
+    number of sampled packets."""
     sampled: Counter[Direction] = Counter()
     reported: Counter[Direction] = Counter()
     for instance in ended:
@@ -87,11 +93,12 @@ def lost_on_the_way(ended: Sequence[InstanceResult]) -> dict[Direction, int]:
 
 
 def is_complete(sample: Sample, path: Path) -> bool:
-    """Whether each VNF of the path is in it, once and in order."""
+    """Whether the sample has each VNF of the path, once and in order."""
     return tuple(hop.vnf_id for hop in sample.hops) == tuple(path.names)
 
 
 def _of_sample(sample: Sample, path: Path, time_ns: int) -> Iterator[Observation]:
+    """Give the observations of one sample: of each VNF, and of the chain if the sample tells."""
     metric, unit = _PER_HOP[sample.metric]
     values = _values(sample)
     for vnf_id, value in values.items():
@@ -108,7 +115,9 @@ def _of_sample(sample: Sample, path: Path, time_ns: int) -> Iterator[Observation
 
 
 def _values(sample: Sample) -> dict[int, float]:
-    """VNF id -> value; without those that are but a bound. The sink's own time has nanoseconds."""
+    """Return the value of each VNF in a sample, by VNF id, us. Times at their maximum are left out,
+    because they are only lower bounds. The sink's own time is used in nanoseconds, which are finer
+    than the microseconds in the packet."""
     values = {hop.vnf_id: float(hop.value) for hop in sample.hops}
     if sample.metric == "time":
         own_ns = sample.own_time_ns
@@ -119,7 +128,7 @@ def _values(sample: Sample) -> dict[int, float]:
 
 
 def _judged(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Observation]:
-    """How many samples do not tell of the whole path, and why."""
+    """Give the number of samples, and of those that do not tell of the whole path, by reason."""
     counts = Counter(flag for sample in samples for flag in sample.flags)
     lost = sum(
         not is_complete(sample, path) and "truncated" not in sample.flags for sample in samples
@@ -134,8 +143,8 @@ def _judged(samples: Sequence[Sample], path: Path, time_ns: int) -> Iterator[Obs
 
 
 def _counted(instance: InstanceResult, path: Path, time_ns: int) -> Iterator[Observation]:
-    """The program's own counters at the end; of those that stayed 0, only the two that say
-    whether samples were taken and came through."""
+    """Give the counters of an instance at its end. Of those that stayed 0, only the two are given
+    that say whether samples were taken and came through."""
     for name, count in _counters(instance).items():
         if count or name in _ALWAYS_TOLD:
             metric = path.count(name)
@@ -143,6 +152,7 @@ def _counted(instance: InstanceResult, path: Path, time_ns: int) -> Iterator[Obs
 
 
 def _counters(instance: InstanceResult) -> Mapping[str, int]:
-    """Those that were said last; none when it was killed."""
+    """Return the counters that the instance reported last; empty if it reported none, as when it
+    was killed."""
     counters = [event for event in instance.events if isinstance(event, Counters)]
     return counters[-1].values if counters else {}

@@ -1,4 +1,5 @@
-"""Where the instances of pptmon go: modes and interfaces by the VNFs' positions in the chain."""
+"""Decides where instances of pptmon run, and gives each its mode and interfaces by the position of
+its VNF in the chain."""
 
 from __future__ import annotations
 
@@ -20,12 +21,15 @@ DIRECTIONS: Mapping[str, tuple[Direction, ...]] = {
 """Parameter `direction` -> directions that are watched."""
 
 _MOST_ID = 255
+"""Largest VNF id of pptmon, which is the VNF's position in the chain."""
 _MIRRORED = {
     "source": "destination",
     "destination": "source",
     "source_port": "destination_port",
     "destination_port": "source_port",
 }
+"""Part of a filter -> part that it becomes for replies, in which source and destination are
+swapped."""
 _FILTER_WORDS = {
     "protocol": "proto",
     "source": "src",
@@ -38,7 +42,7 @@ _FILTER_WORDS = {
 
 @dataclass(frozen=True)
 class Placement:
-    """One instance of pptmon: at one VNF, for one direction."""
+    """Where one instance of pptmon runs, at one VNF and for one direction, and how it works."""
 
     function: ServiceFunction
     direction: Direction
@@ -47,25 +51,28 @@ class Placement:
     ingress: str
     egress: str
     narrowed_to: str | None
-    """IPv4 address that sampled packets must come from; None: no need."""
+    """IPv4 address that sampled packets must come from. It is set where a VNF has one interface,
+    which packets of both directions cross; None elsewhere."""
 
     @property
     def name(self) -> str:
-        """Unique in the trial, e.g. `fw-1-forward`: names its files."""
+        """Name of the instance, e.g. `fw-1-forward`. It is unique in the trial, and names files."""
         return f"{self.function.name}-{self.direction}"
 
     @property
     def samples(self) -> bool:
-        """Whether it chooses the packets."""
+        """Whether the instance is the first on the path, and chooses the packets to sample."""
         return self.mode in ("source", "source-sink")
 
     @property
     def reports(self) -> bool:
-        """Whether samples end here."""
+        """Whether the instance is the last on the path, which takes samples out of packets and
+        reports them."""
         return self.mode in ("sink", "source-sink")
 
     def options(self, parameters: Mapping[str, Any]) -> list[str]:
-        """Command line behind the program's name (dataplane/pptmon/README.md)."""
+        """Return the options of pptmon's command line (dataplane/pptmon/README.md). Only a source
+        needs those about samples."""
         options = ["--mode", self.mode, "--vnf-id", str(self.function.position)]
         options += ["--ingress", self.ingress, "--egress", self.egress]
         if not self.samples:
@@ -80,8 +87,8 @@ class Placement:
         return [*options, "--filter", expression] if expression else options
 
     def _filter(self, parameters: Mapping[str, Any]) -> str:
-        """The filter is told in terms of forward packets; replies have source and destination
-        swapped."""
+        """Return the filter as pptmon's option has it. Users write it for forward packets; for the
+        reverse direction, source and destination are swapped."""
         parts = dict(parameters)
         if self.direction == "reverse":
             parts = {_MIRRORED.get(name, name): value for name, value in parameters.items()}
@@ -91,16 +98,16 @@ class Placement:
 
 
 def visible(function: ServiceFunction) -> bool:
-    """Whether packets of a VNF pass the tc hooks of its interfaces."""
+    """Whether packets of a VNF pass the tc hooks of its interfaces, where pptmon sees them."""
     kind = plugins.load("vnf", function.type)
     plain = kind.plain_ip and not function.nsh_aware
     return bool(kind.kernel_path or (plain and kind.plain_ip_by_kernel))
 
 
 def place(deployment: Deployment, direction: str) -> list[Placement]:
-    """Instances in the order in which they have to be started, sinks first, each before the one
-    whose packets it gets: no packet has a header that nobody takes out again. Empty for a chain
-    without VNFs.
+    """Return the instances in the order in which they have to be started. Sinks start first, and
+    each instance before the one whose packets it gets, so that no packet has a header that nobody
+    takes out again. The list is empty for a chain without VNFs.
 
     Raises CannotBeMeasured for a chain of which nothing can be seen.
     """
@@ -122,7 +129,7 @@ def place(deployment: Deployment, direction: str) -> list[Placement]:
             "pptmon cannot tell both directions apart where a VNF has one interface",
             allowed='direction "forward" or "reverse"',
         )
-    # Both directions' sources at the end.
+    # The sort is stable: it only moves the sources of both directions to the end.
     return sorted(placements, key=lambda placement: placement.samples)
 
 
@@ -131,9 +138,11 @@ def _along(
     functions: Sequence[ServiceFunction],
     direction: Direction,
 ) -> list[Placement]:
-    """Along the path of one direction, its last VNF first."""
+    """Return the instances along the path of one direction, those of its last VNF first. Raises
+    CannotBeMeasured for a chain with too many VNFs."""
     path = list(functions if direction == "forward" else reversed(functions))
-    # A packet of the other direction that got a header at a source would leave the chain with it.
+    # Where a VNF has one interface, packets of both directions enter by it. One of the other
+    # direction that got a header there would leave the chain with it, so it must not be sampled.
     sender = deployment.client if direction == "forward" else deployment.server
     found = []
     for place_on_path, function in enumerate(path):
@@ -150,6 +159,7 @@ def _along(
 
 
 def _mode(place_on_path: int, length: int) -> Literal["source", "transit", "sink", "source-sink"]:
+    """Return the mode of an instance by its place on a path, from 0, and the path's length."""
     if length == 1:
         return "source-sink"
     if place_on_path == 0:

@@ -1,4 +1,4 @@
-"""processes: the busiest processes of each instance, as top shows them."""
+"""processes: lists the busiest processes of each instance, as top does."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ class ProcessMonitor(SamplingMonitor):
     )
 
     def begin(self, deployment: Deployment) -> None:
-        """Take the meters of the deployment, and start without a known process."""
+        """Take the meters of the deployment, and forget all processes that were seen before."""
         super().begin(deployment)
         self._known: dict[tuple[str, int, int], ProcessStat] = {}
         self._looks: dict[str, float] = {}
         self._last_s = -math.inf
 
     def sample(self, time_ns: int) -> Iterator[Observation]:
-        """Two observations per process; none for one that was not there at the sample before."""
+        """Give CPU cores and memory of the `top` processes of each instance with the most CPU time.
+        A process that was not there at the previous sample gives nothing. A process is recognised
+        by its PID and when it was started, since PIDs are used again."""
         now = time.monotonic()
         if now - self._last_s < self.shortest_s:
             return

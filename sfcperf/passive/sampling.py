@@ -1,4 +1,4 @@
-"""Monitors that take a sample every interval_s, and the one thread behind each."""
+"""Base of monitors that take a sample every interval_s, and the thread that each of them has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTERVAL: Final[Mapping[str, Any]] = number(
 
 
 SampleFunction = Callable[[int], Iterable[Observation]]
-"""Takes the Unix time of the sample in nanoseconds, gives what was seen."""
+"""Function that takes one sample. Its argument is the Unix time of the sample in nanoseconds."""
 
 _JOIN_TIMEOUT_S = 10.0
 
@@ -32,9 +32,10 @@ _JOIN_TIMEOUT_S = 10.0
 class Sampler:
     """Calls a function every interval_s on a thread of its own and keeps what it gives.
 
-    Sample k is due at start + k * interval_s whatever the samples before it took; one that is
-    missed is left out, not made up for. A sample that fails is written to error_log, and counted;
-    the next one is taken all the same. The CPU time of all samples is measured.
+    Sample k is due at start + k * interval_s, however long the samples before it took. A sample
+    that is missed is left out, not made up for. If a sample fails, the error is written to
+    error_log and counted, and the next sample is taken all the same. The CPU time of all samples is
+    measured.
     """
 
     def __init__(
@@ -51,14 +52,17 @@ class Sampler:
         self._cpu_s = 0.0
 
     def start(self) -> None:
-        """Take the first sample, here, so that what cannot work fails now; then start."""
+        """Take the first sample on the caller's thread, so that what cannot work raises now; then
+        start the sampler's own thread."""
         self._error_log.unlink(missing_ok=True)
         with self._metered():
             self._observations.extend(self._sample(time.time_ns()))
         self._thread.start()
 
     def stop(self) -> list[Observation]:
-        """Take the last sample, end, and give all observations, with the monitor's own cost."""
+        """End the thread, take the last sample, and return all observations, with the monitor's own
+        CPU time and errors. A sample that does not end within 10 s is left behind, and no last one
+        is taken."""
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join(_JOIN_TIMEOUT_S)
@@ -69,11 +73,12 @@ class Sampler:
         return [*self._observations, *self._own(time.time_ns())]
 
     def add_cpu_s(self, cpu_s: float) -> None:
-        """Count CPU time that was used on behalf of this monitor."""
+        """Count CPU time that another thread used on behalf of this monitor."""
         self._cpu_s += cpu_s
 
     @contextmanager
     def _metered(self) -> Iterator[None]:
+        """Count the CPU time that this thread uses in the block."""
         started_s = time.thread_time()
         try:
             yield
@@ -81,6 +86,8 @@ class Sampler:
             self.add_cpu_s(time.thread_time() - started_s)
 
     def _run(self) -> None:
+        """Take samples until `stop` is called. The next one is due at the first multiple of
+        interval_s that is still to come."""
         start = time.monotonic()
         due = start + self._interval_s
         while not self._stop.wait(max(0.0, due - time.monotonic())):
@@ -89,6 +96,7 @@ class Sampler:
             due = start + (math.floor(passed) + 1) * self._interval_s
 
     def _take(self) -> None:
+        """Take a sample; an error is recorded and does not raise."""
         with self._metered():
             try:
                 self._observations.extend(self._sample(time.time_ns()))
@@ -96,12 +104,14 @@ class Sampler:
                 self._record(f"{type(error).__name__}: {error}")
 
     def _record(self, line: str) -> None:
+        """Count an error, and write it to the error log with its Unix time in nanoseconds."""
         self._errors += 1
-        # On a full disk, the next sample is taken all the same.
+        # An error that cannot be written, as on a full disk, must not end the sampling.
         with suppress(OSError), self._error_log.open("a", errors="backslashreplace") as file:
             file.write(f"{time.time_ns()} {line}\n")
 
     def _own(self, time_ns: int) -> list[Observation]:
+        """Return the observations about the monitor itself: its CPU time, and errors if any."""
         own = [Observation(time_ns, self._name, "monitor_cpu_s", "s", self._cpu_s)]
         if self._errors:
             own.append(Observation(time_ns, self._name, "monitor_errors", "1", self._errors))
@@ -109,22 +119,24 @@ class Sampler:
 
 
 class SampleTime:
-    """A look at something, which takes a while where it is another machine's."""
+    """The moment of a reading that takes a while, as one of another machine does. Make the object
+    before the reading, and call `middle_s` after it."""
 
     def __init__(self) -> None:
         self._began_s = time.monotonic()
 
     def middle_s(self) -> float:
-        """The moment that what was seen is of, once it is there: that between asking and knowing,
-        by the monotonic clock, seconds."""
+        """Return the moment that the reading is taken to be of, by the monotonic clock, seconds. It
+        is the middle between the making of this object and now."""
         return (self._began_s + time.monotonic()) / 2
 
 
 class SamplingMonitor(Monitor):
-    """A monitor that says what it sees at one moment; the rest is here."""
+    """Base of monitors that take a sample every interval_s. A derived class says in `sample` what
+    it sees at one moment; this class does the rest."""
 
     prefix: ClassVar[str] = ""
-    """Of the metrics that are told of counters."""
+    """First part of the names of all metrics that are made from counters."""
     parameters = object_schema({"interval_s": INTERVAL})
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
@@ -134,26 +146,27 @@ class SamplingMonitor(Monitor):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """Nothing but Linux's /proc."""
+        """Require nothing: the monitors read Linux's /proc."""
         return []
 
     def begin(self, deployment: Deployment) -> None:
-        """Take what is needed of the deployment: here its meters, which most need. Raises
-        MeasurementError when it is not there."""
+        """Take from the deployment what `sample` needs. The default takes the meters of the
+        instances, which most monitors need. Raises MeasurementError when it is not there."""
         self._meters: Mapping[str, Meter] = deployment.meters
 
     @abstractmethod
     def sample(self, time_ns: int) -> Iterable[Observation]:
-        """What is seen now. The first call is at the start, where rates have no interval yet."""
+        """Give what is seen now. The first call is at the start, when rates cannot be given yet."""
 
     @property
     def shortest_s(self) -> float:
-        """Least time over which a rate is told: the last sample may come right after the one
-        before, and counters that move in ticks would give nonsense."""
+        """Return the least time over which a rate is given, seconds: half of the interval. The last
+        sample may come right after the one before, and the rate of a counter that moves in ticks
+        would be nonsense then."""
         return float(self.parameters["interval_s"]) / 2
 
     def totals(self, time_ns: int) -> list[Observation]:
-        """What is said once, after the last sample: counts since the start."""
+        """Return what is given once, after the last sample: the counts since the start."""
         return self._counts.totals(time_ns)
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:

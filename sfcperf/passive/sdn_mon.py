@@ -1,4 +1,4 @@
-"""sdn-mon: the flows that SDN-Mon counts at the switches while a probe runs."""
+"""sdn-mon: counts flows at the switches by SDN-Mon while a probe runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _MOST_SLOTS = 64
 _LEAST_SLOT_MS = 10
 _DAY_MS = 24 * 3600 * 1000
 _UNDER_WAY_S = 2.0
-"""In which packets that a port has counted reach the programs, also on a busy machine."""
+"""Time within which packets that a port has counted reach SDN-Mon's programs, even on a busy
+machine."""
 _OPTIONS = {
     "mode": "mode",
     "ratio": "ratio",
@@ -43,7 +44,7 @@ _OPTIONS = {
     "limit": "limit",
     "threshold": "notify",
 }
-"""Parameter -> option of sfc-sdnmon."""
+"""Parameter of the monitor -> option of sfc-sdnmon."""
 
 
 class SdnMonMonitor(Monitor):
@@ -219,12 +220,15 @@ class SdnMonMonitor(Monitor):
                 with suppress(MeasurementError):
                     exporting.stop()
             for switch in self._switches.values():
-                # Only the first error counts. Closing the file system removes what is left.
+                # An error here would hide the first one. Closing the file system removes what is
+                # left of the monitoring.
                 with suppress(MeasurementError):
                     switch.off()
             self._open.close()
 
     def _ended(self) -> list[Observation]:
+        """Read all counts at the end of the trial, and return them as observations; none if the
+        monitor did not start. Raises MeasurementError when SDN-Mon missed packets."""
         if not hasattr(self, "_before"):
             return []
         after = self._measured()
@@ -261,6 +265,8 @@ class SdnMonMonitor(Monitor):
         ]
 
     def _options(self) -> list[str]:
+        """Return the options of sfc-sdnmon; the same for all switches, also the hash key, so that
+        all of them sample the same flows."""
         options = ["--fields", ",".join(self.parameters["fields"])]
         options += ["--key", self.parameters.get("hash_key") or _hash_key_of_this_process()]
         for parameter, option in _OPTIONS.items():
@@ -269,7 +275,8 @@ class SdnMonMonitor(Monitor):
         return options
 
     def _measured(self) -> tuple[dict[str, float], dict[str, int], float]:
-        """CPU time by instance, seconds; by switch, what its ports have received; when."""
+        """Return the CPU time of each instance so far, seconds, the packets that the ports of each
+        switch have received so far, and when they were read, by the monotonic clock."""
         cpu_s = {name: meter.cpu_s() for name, meter in self._deployment.meters.items()}
         counted = {}
         for name, switch in self._places.items():
@@ -278,7 +285,9 @@ class SdnMonMonitor(Monitor):
         return cpu_s, counted, time.monotonic()
 
     def _status(self, name: str, port_packets: int) -> dict[str, Any]:
-        """When monitoring has ended. Raises MeasurementError if packets are missing."""
+        """End the monitoring of a switch, and return its status then. The programs get some time to
+        count all `port_packets` that the ports have received. Raises MeasurementError if they count
+        fewer."""
         switch = self._switches[name]
 
         def all_counted() -> bool:
@@ -298,6 +307,7 @@ class SdnMonMonitor(Monitor):
 
 
 def _check(parameters: Mapping[str, Any]) -> None:
+    """Refuse unknown match fields and parameters that contradict each other. Raises InputError."""
     for place, word in enumerate(parameters["fields"]):
         if word.partition("/")[0] not in fields.NAMES:
             raise InputError(
@@ -329,5 +339,6 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 @cache
 def _hash_key_of_this_process() -> str:
-    """For all switches and trials of a run."""
+    """Return a random hash key. It is made once in a process, so that all switches and trials of a
+    run sample the same flows."""
     return secrets.token_hex(8)

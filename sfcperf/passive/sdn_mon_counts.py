@@ -1,4 +1,4 @@
-"""What SDN-Mon has counted at a switch, as telemetry and as flows."""
+"""Turns what SDN-Mon has counted at a switch into telemetry and into rows of flows.parquet."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from sfcperf.results.flows import FlowRecord
 from sfcperf.results.values import Observation
 
 _CHANCE = 1 - 1e-6
+"""Probability that the sampled share of the flows is between `sampled_ratio_low` and `_high`."""
 _NS_PER_S = 1e9
 _COUNTED_APART = ("received", "monitored")
+"""Counters of a status for which `of_switch` has observations of its own."""
 _COLUMNS = {
     "spi": "nsh_spi",
     "si": "nsh_si",
@@ -21,7 +23,7 @@ _COLUMNS = {
     "source_port": "tp_src",
     "destination_port": "tp_dst",
 }
-"""Column of flows.parquet -> match field."""
+"""Column of flows.parquet -> match field of SDN-Mon that it has."""
 
 
 def of_switch(
@@ -32,7 +34,8 @@ def of_switch(
     parameters: Mapping[str, Any],
     elapsed_s: float,
 ) -> Iterator[Observation]:
-    """Telemetry of a switch: `status` and `table` as they were at the end, after `elapsed_s`."""
+    """Give the telemetry of a switch. `status` and `table` are those at the end of monitoring,
+    which lasted `elapsed_s`; `parameters` are those of the monitor."""
     packets = status["packets"]
     counts = {
         "received_packets": packets["received"],
@@ -50,6 +53,7 @@ def of_switch(
 
 
 def _monitored(name: str, table: Table) -> Iterator[Observation]:
+    """Give the monitored packets of all flows together in each window of the counter buffers."""
     of_window = [0] * len(table.windows)
     for entry in table.entries:
         for number, packets, _ in entry.windows:
@@ -61,7 +65,9 @@ def _monitored(name: str, table: Table) -> Iterator[Observation]:
 def _sampled(
     time_ns: int, name: str, entries: int, there: int, ratio: float
 ) -> Iterator[Observation]:
-    """The realised ratio, and where a binomial distribution has it."""
+    """Give the share of the flows that was sampled, and the limits between which it should be if
+    each of `there` flows is sampled by itself with the probability `ratio` (binomial
+    distribution)."""
     from scipy.stats import binom
 
     low, high = binom.interval(_CHANCE, there, ratio) if 0 < ratio < 1 else (ratio * there,) * 2
@@ -72,7 +78,9 @@ def _sampled(
 def cpu_time(
     time_ns: int, used_s: Mapping[str, float], ports: Mapping[str, int]
 ) -> Iterator[Observation]:
-    """CPU time by packets: `used_s` is by instance, `ports` what those of a switch received."""
+    """Give the CPU time per packet of each switch and of the whole chain. `used_s` is the CPU time
+    of each instance, `ports` the packets that the ports of each switch received. Without packets,
+    there is no value."""
     costs = {name: (used_s[name], count) for name, count in ports.items() if name in used_s}
     costs["chain"] = (sum(used_s.values()), sum(ports.values()))
     for source, (cpu_s, count) in costs.items():
@@ -82,7 +90,8 @@ def cpu_time(
 
 
 def records(name: str, table: Table, most: int) -> Iterator[FlowRecord]:
-    """Rows of flows.parquet: of `most` flows, those with the most packets."""
+    """Give the rows of flows.parquet of a switch: for each of the `most` flows with the most
+    packets, a row for each window."""
     for entry in heapq.nlargest(most, table.entries, key=lambda entry: entry.packets):
         columns = _columns(entry)
         for number, packets, size_bytes in entry.windows:
@@ -99,6 +108,8 @@ def records(name: str, table: Table, most: int) -> Iterator[FlowRecord]:
 
 
 def _columns(entry: Entry) -> dict[str, Any]:
+    """Return the columns that identify a flow; None for fields that are not monitored or that the
+    packets do not have."""
     flow = entry.flow
     return {
         **{column: flow.get(field) for column, field in _COLUMNS.items()},

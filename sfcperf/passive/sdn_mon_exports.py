@@ -1,4 +1,5 @@
-"""What SDN-Mon is compared with: sFlow and IPFIX of a switch, and a collector that counts them."""
+"""Runs what SDN-Mon is compared with: sFlow or IPFIX of a switch, and a collector that counts what
+they export."""
 
 from __future__ import annotations
 
@@ -20,17 +21,21 @@ _POLL_S = 0.1
 _RECEIVE_BUFFER_BYTES = 1 << 23
 _SO_RCVBUFFORCE = 33
 _SAMPLES_AT = 24
-"""Number of samples in a datagram of sFlow version 5 whose agent has an IPv4 address."""
+"""Offset of the number of samples in a datagram of sFlow version 5 whose agent has an IPv4
+address."""
 _SEQUENCE_AT = 8
-"""Of an IPFIX message: data records that came before it (RFC 7011, section 3.1)."""
+"""Offset of the sequence number in an IPFIX message. It is the number of data records that were
+sent before the message (RFC 7011, section 3.1)."""
 _COMMAND_S = 5
 
 
 class ExportingSwitch:
-    """A switch that exports to a collector in its own network namespace, on one thread."""
+    """A switch that exports by sFlow or IPFIX, and a collector that counts the exports on a thread
+    of its own, in the switch's network namespace."""
 
     def __init__(self, switch: Switch, kind: str, ratio: float) -> None:
-        """`ratio`: of the packets. Raises CannotBeMeasured."""
+        """Start the collector and the export. `kind` is one of KINDS, `ratio` the share of the
+        packets that is sampled. Raises CannotBeMeasured for a switch that cannot export."""
         if switch.exporter is None:
             raise CannotBeMeasured(f"this switch has no {kind}", hint="Open vSwitch has it")
         namespace: Any = getattr(switch.host, "namespace", None)
@@ -46,9 +51,11 @@ class ExportingSwitch:
         self._stopped = False
         self._watch = Watch(self._ended.set)
         self.counts = {"export_datagrams": 0, "export_bytes": 0, "export_records": 0}
-        """Datagrams, their bytes, and samples or flow records in them. Of IPFIX, the records of the
-        last message are missing, and lost datagrams are not."""
+        """Counts of the datagrams, their bytes, and the samples or flow records in them. Records of
+        IPFIX are told from sequence numbers: those in the last message are missing, and those in
+        lost datagrams are included."""
         self.cpu_s = 0.0
+        """CPU time of the collector, after `stop`."""
         port = self._socket.getsockname()[1]
         try:
             self._exporter.begin(kind, f"127.0.0.1:{port}", max(1, round(1 / ratio)))
@@ -58,8 +65,8 @@ class ExportingSwitch:
         self._thread = self._watch.thread(f"the collector of {kind}", self._collect)
 
     def stop(self) -> None:
-        """End. Harmless when it was ended. Raises MeasurementError when its thread had ended
-        before."""
+        """End the export and the collector. A second call does nothing. Raises MeasurementError
+        when the collector's thread had ended too early, since counts are missing then."""
         if self._stopped:
             return
         self._stopped = True
@@ -74,12 +81,14 @@ class ExportingSwitch:
             raise MeasurementError(str(self._watch.problem))
 
     def _collect(self) -> None:
+        """Count datagrams until `stop`; the work of the collector's thread."""
         while not self._ended.is_set():
             with suppress(TimeoutError):
                 self._count(self._socket.recv(_MOST_BYTES))
         self.cpu_s = time.thread_time()
 
     def _count(self, datagram: bytes) -> None:
+        """Count a datagram, and the samples (sFlow) or the flow records (IPFIX) that it tells."""
         self.counts["export_datagrams"] += 1
         self.counts["export_bytes"] += len(datagram)
         if self._kind == "sflow":

@@ -1,4 +1,4 @@
-"""sfcmon: the heavy hitters that SFCMon finds while a probe runs."""
+"""sfcmon: reads the heavy hitters that SFCMon finds while a probe runs."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from sfcperf.workflow.model import Scenario
 
 
 def _lower(description: str) -> str:
+    """Return a description with a small first letter, for the middle of a sentence."""
     return description[0].lower() + description[1:]
 
 
@@ -76,7 +77,8 @@ class SfcmonMonitor(Monitor):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """Nothing: functions have what they need; see `check_scenario` for SFFs."""
+        """Require nothing. Functions have what they need; what SFFs need is checked by
+        `check_scenario`, since `at` decides whether it is needed."""
         return []
 
     @classmethod
@@ -113,12 +115,15 @@ class SfcmonMonitor(Monitor):
         self._cpu_s = time.thread_time() - began_s
 
     def _begin_functions(self, deployment: Deployment) -> None:
+        """Begin a window in each function that lists flows. Raises CannotBeMeasured when no
+        function does, unless the chain is a baseline."""
         self._reporters = {
             function.name: function.flows
             for function in deployment.functions
             if function.flows is not None
         }
-        # One with `monitor: none` is a baseline, as is a chain without functions.
+        # A chain that has a function with `monitor: none`, or no function at all, is a baseline to
+        # compare with: it need not list flows.
         if not self._reporters and not _baseline(deployment):
             raise CannotBeMeasured(
                 "no function of this chain lists flows, which the monitor `sfcmon` needs",
@@ -129,6 +134,8 @@ class SfcmonMonitor(Monitor):
             reporter.begin_window()
 
     def _watch_sffs(self, deployment: Deployment, raw_dir: Path) -> None:
+        """Start to watch the SFFs of `nodes`, or all of them. Raises CannotBeMeasured when one of
+        them cannot be watched."""
         sffs = deployment.watchable_sffs
         names = [f"sff@{node}" for node in self.parameters.get("nodes", ())] or list(sffs)
         if not names or not set(names) <= set(sffs):
@@ -138,7 +145,7 @@ class SfcmonMonitor(Monitor):
             )
         for name in names:
             output = raw_dir / f"{self.name}-{name}.windows.jsonl"
-            # Of an attempt before.
+            # The file of an earlier attempt at this trial is removed.
             output.unlink(missing_ok=True)
             self._watches[name] = sffs[name].watch(self.parameters, output)
 
@@ -162,7 +169,8 @@ class SfcmonMonitor(Monitor):
         return [*observations, own]
 
     def _end_watches(self) -> list[tuple[str, FlowWindow]]:
-        """All end, also when one of them fails."""
+        """Stop watching all SFFs, and return their windows with the SFFs' names. All watches are
+        stopped, also when one fails; then the first MeasurementError is raised."""
         found, problems = [], []
         for name, watch in self._watches.items():
             try:
@@ -188,6 +196,7 @@ class SfcmonMonitor(Monitor):
 
 
 def _refuse_nodes(nodes: Sequence[str], there: Sequence[str]) -> None:
+    """Raise InputError for a node that the topology does not have."""
     for place, node in enumerate(nodes):
         if node not in there:
             raise InputError(
@@ -196,10 +205,14 @@ def _refuse_nodes(nodes: Sequence[str], there: Sequence[str]) -> None:
 
 
 def _baseline(deployment: Deployment) -> bool:
+    """Whether a chain in which no function lists flows is a baseline: it has no functions, or one
+    of type sfcmon whose monitoring is off."""
     return not deployment.functions or any(f.type == "sfcmon" for f in deployment.functions)
 
 
 def _totals(function: str, window: FlowWindow) -> Iterator[Observation]:
+    """Give the counts of a window as observations at its end; none for a count that is not
+    known."""
     counts: Mapping[str, int | None] = {
         flows.MONITORED_PACKETS: window.packets,
         "flows": len(window.flows),
@@ -210,6 +223,6 @@ def _totals(function: str, window: FlowWindow) -> Iterator[Observation]:
         **{f"{flows.UNPARSED}{reason}": count for reason, count in window.unparsed.items()},
     }
     for metric, count in counts.items():
-        if count is None:  # not known
+        if count is None:  # the function does not know how many
             continue
         yield Observation(window.end_ns, function, metric, "1", count)

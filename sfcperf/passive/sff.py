@@ -1,4 +1,4 @@
-"""sff: what the SFFs counted, and where packets spent their time."""
+"""sff: reads what the SFFs counted, and where packets spent their time."""
 
 from __future__ import annotations
 
@@ -115,6 +115,7 @@ class SffMonitor(SamplingMonitor):
         return [*super().totals(time_ns), *self._means(time_ns)]
 
     def _means(self, time_ns: int) -> Iterator[Observation]:
+        """Give the mean times of all lookups, from the first to the last reading of the trial."""
         for name, counts in self._last.items():
             before = {(b.spi, b.si): b for b in self._first[name].lookups}
             for lookup in counts.lookups:
@@ -122,11 +123,13 @@ class SffMonitor(SamplingMonitor):
                 yield from _of_lookup(time_ns, name, rose)
 
     def _trace(self, one_in: int) -> None:
+        """Make all SFFs trace one packet in `one_in`; 0: none."""
         for sff in self._sffs.values():
             sff.trace(one_in)
 
 
 def _frames(counts: SffCounts) -> dict[str, int]:
+    """Return the counters of frames of an SFF by the names of their metrics."""
     return {
         "received": counts.received,
         "forwarded": counts.forwarded,
@@ -137,6 +140,9 @@ def _frames(counts: SffCounts) -> dict[str, int]:
 
 
 def _since(now: LookupCounts, before: LookupCounts | None) -> LookupCounts:
+    """Return the times of a lookup, and the packets that they are of, since an earlier reading.
+    None: the lookup was not there then, so that all of it is new. Other fields are those of
+    `now`."""
     if before is None:
         return now
     return replace(
@@ -150,11 +156,13 @@ def _since(now: LookupCounts, before: LookupCounts | None) -> LookupCounts:
 
 
 def _of_lookup(time_ns: int, sff: str, rose: LookupCounts) -> Iterator[Observation]:
+    """Give the mean times that a lookup tells: of the SFF itself, of the function that the packets
+    come from, and of the whole path if the packets go to an endpoint."""
     prefix = _PREFIXES[rose.direction]
     source = f"{sff}/spi{rose.spi}-si{rose.si}"
     own = (f"{prefix}{SFF_TIME}", rose.time_ns, f"{prefix}sff_timed_packets", rose.timed)
     yield from _mean(time_ns, source, *own)
-    # What came from an endpoint has not been away.
+    # Packets that come from an endpoint have not been away in a function.
     if rose.came_from not in ENDPOINTS:
         metrics = (f"{prefix}{AWAY}", rose.away_ns, f"{prefix}away_packets", rose.traced)
         yield from _mean(time_ns, rose.came_from, *metrics)
@@ -171,6 +179,7 @@ def _of_lookup(time_ns: int, sff: str, rose: LookupCounts) -> Iterator[Observati
 def _mean(
     time_ns: int, source: str, metric: str, total_ns: int, count_name: str, count: int
 ) -> Iterator[Observation]:
+    """Give a mean time and the number of packets that it is of; nothing without packets."""
     if count:
         yield Observation(time_ns, source, metric, "us", total_ns / count / _NS_PER_US)
         yield Observation(time_ns, source, count_name, "1", count)

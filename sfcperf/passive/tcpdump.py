@@ -1,4 +1,4 @@
-"""tcpdump: bounded captures at the hops of the chain."""
+"""tcpdump: makes captures of limited size at the hops of the chain."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ from sfcperf.plugins import Requirement, array, integer, object_schema
 from sfcperf.results.values import Observation
 
 FILE_HEADER_BYTES = 24
+"""Header of a pcap file (pcap-savefile(5))."""
 RECORD_HEADER_BYTES = 16
-"""Of a pcap file and of each packet in it (pcap-savefile(5))."""
+"""Header of each packet in a pcap file."""
 ROUNDING_BYTES = 16
-"""The ring of immediate mode (TPACKET_V2) may hold some bytes less of a packet than libpcap asks
-for, since its frames are aligned to 16 bytes: so many more are asked for."""
+"""Bytes of a packet that tcpdump is asked for beyond those that are needed. The ring of immediate
+mode (TPACKET_V2) may hold some bytes less than libpcap asks for, since its frames are aligned to 16
+bytes."""
 HANDED_OVER_S = 1.2
-"""The kernel hands packets over when its buffer is full, or tcpdump's second is over."""
+"""Time after which tcpdump surely has all packets. Without immediate mode, the kernel hands packets
+over when its buffer is full, or tcpdump's timeout of one second is over."""
 _START_TIMEOUT_S = 30.0
 _POLL_S = 0.01
 _WRITTEN_TIMEOUT_S = 2.0
 _KERNEL_BUFFER_KIB = 4096
 _BUFFER_SHARE = 1 / 16
-"""Of a host's available memory that one capture may hold in the kernel: a small VM has few MiB, and
-several captures."""
+"""Share of a host's available memory that one capture may hold in the kernel. A small VM has few
+MiB, and several captures."""
 _BYTES_PER_KIB = 1024
 _NS_PER_US = 1000
 
@@ -45,11 +48,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Capture:
+    """A running tcpdump at a hop, with the files that it writes to."""
+
     hop: Hop
     process: Process
     pcap: Path
     said: Path
-    """What tcpdump prints on stderr."""
+    """File of what tcpdump prints on stderr."""
 
 
 class TcpdumpMonitor(Monitor):
@@ -104,15 +109,16 @@ class TcpdumpMonitor(Monitor):
         self._offsets_ns: dict[str, int] = {}
         self._cpu_s = 0.0
         self._shown: Callable[[bool], None] | None = None
-        """Set while packets are shown to captures."""
+        """`show_packets` of the deployment, while it shows packets to captures; None otherwise."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """tcpdump, where the hops are."""
+        """Require tcpdump. It must be there on the hosts of the hops."""
         return [tool("tcpdump", "tcpdump", ["tcpdump", "--version"])]
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start one capture per hop; returns when all capture."""
+        """Start one capture per hop, and return when all capture. If one does not start, all are
+        stopped. Raises MeasurementError, also for a filter that tcpdump rejects."""
         hops = self._hops(deployment)
         self._check_filter(hops[0])
         started = time.thread_time()
@@ -138,7 +144,7 @@ class TcpdumpMonitor(Monitor):
         self._cpu_s += time.thread_time() - started
 
     def stop(self) -> Sequence[Observation]:
-        """End the captures and tell what they hold."""
+        """End the captures, and return how many packets they hold and have missed."""
         started = time.thread_time()
         captures, self._captures = self._captures, []
         if captures and self.wait_at_the_end:
@@ -156,36 +162,41 @@ class TcpdumpMonitor(Monitor):
         return [*observations, own]
 
     def _hide(self) -> None:
+        """Undo `deployment.show_packets(True)`, if it was called."""
         show, self._shown = self._shown, None
         if show is not None:
             show(False)
 
     def reading(self, hop: Hop) -> list[str]:
-        """Options of how tcpdump takes packets from the kernel, and which way they go."""
+        """Return the options by which tcpdump takes packets from the kernel: the size of its
+        buffer, and whether it gets them at once. Derived classes may also choose a direction."""
         buffer = ["-B", str(buffer_kib(hop.host, _KERNEL_BUFFER_KIB))]
         if hop.host in self._elsewhere:
-            # One by one they would each be a message of SSH, made in the VM that is measured.
+            # Immediate mode would make a message of SSH of each packet, in the VM that is measured.
             return buffer
-        # Immediate mode: without it the packets of the last second stay in the kernel at the end.
+        # Without immediate mode, the packets of the last second would stay in the kernel at the
+        # end.
         return [*buffer, "--immediate-mode", "-U"]
 
     def expression(self, hop: Hop) -> list[str]:
-        """The filter, in words of pcap-filter(7)."""
+        """Return the filter for a hop, in words of pcap-filter(7); empty: every packet."""
         return list(self.parameters["filter"])
 
     @property
     def wait_at_the_end(self) -> bool:
-        """Whether the last packets must be waited for."""
+        """Whether `stop` must wait until the kernel has handed over the last packets: on other
+        machines, captures do not use immediate mode."""
         return bool(self._elsewhere)
 
     @property
     def _kept_bytes(self) -> int:
-        """Of each packet at most."""
+        """Most bytes of each packet that a capture may keep."""
         return int(self.parameters["snaplen"]) + ROUNDING_BYTES
 
     @property
     def _most_packets(self) -> int:
-        """As many as surely fit into max_bytes."""
+        """Number of packets that surely fit into max_bytes, after which a capture ends. Raises
+        MeasurementError if not even one does."""
         record_bytes = RECORD_HEADER_BYTES + self._kept_bytes
         room = int(self.parameters["max_bytes"]) - FILE_HEADER_BYTES
         if room < record_bytes:
@@ -197,6 +208,8 @@ class TcpdumpMonitor(Monitor):
         return room // record_bytes
 
     def _hops(self, deployment: Deployment) -> list[Hop]:
+        """Return the hops to capture at. Raises MeasurementError for a name that no hop has, and
+        when there are no hops."""
         there = {hop.name: hop for hop in deployment.hops}
         names = self.parameters.get("hops") or list(there)
         unknown = [name for name in names if name not in there]
@@ -207,7 +220,8 @@ class TcpdumpMonitor(Monitor):
         return [there[name] for name in names]
 
     def _check_filter(self, hop: Hop) -> None:
-        """tcpdump -d compiles the filter and captures nothing."""
+        """Check that tcpdump accepts the filter, by `tcpdump -d`, which compiles it and captures
+        nothing. Raises MeasurementError."""
         argv = ["tcpdump", "-i", hop.interface, "-d", "--", *self.parameters["filter"]]
         compiled = hop.host.run(argv, timeout_s=_START_TIMEOUT_S, check=False)
         if compiled.returncode != 0:
@@ -219,19 +233,23 @@ class TcpdumpMonitor(Monitor):
             )
 
     def _spawn(self, hop: Hop, raw_dir: Path) -> _Capture:
+        """Start tcpdump at a hop. It writes the capture to stdout, which the host brings to a file
+        on this machine."""
         pcap, errors = raw_dir / f"tcpdump-{hop.name}.pcap", raw_dir / f"tcpdump-{hop.name}.txt"
         for path in (pcap, errors):
             path.unlink(missing_ok=True)
         argv = ["tcpdump", "-i", hop.interface, "-n", "-s", str(self._kept_bytes)]
         argv += ["-c", str(self._most_packets), *self.reading(hop)]
-        # Its own user, to which it would change, is not there in every VM.
+        # -Z root: the user that tcpdump would change to does not exist in every VM.
         argv += ["-Z", "root", "-w", "-"]
-        # A switch may flood; what is for others is not of this hop.
+        # -p, no promiscuous mode: a switch may flood packets that are for other machines.
         argv += ["-p"] if hop.inside else []
         argv += ["--", *self.expression(hop)]
         return _Capture(hop, hop.host.spawn(argv, stdout=pcap, stderr=errors), pcap, errors)
 
     def _report(self, capture: _Capture, time_ns: int) -> Iterator[Observation]:
+        """Give the counts of an ended capture, and log a warning if it ended early or missed
+        packets."""
         counts = tcpdump_output.parse(capture.said.read_text(errors="replace"))
         full = counts.captured >= self._most_packets
         hop = capture.hop.name
@@ -254,15 +272,17 @@ class TcpdumpMonitor(Monitor):
 
 
 def buffer_kib(host: Host, wanted: int) -> int:
-    """Size of a capture's buffer in the host's kernel, KiB: as wanted, or what the host can spare.
-    Raises MeasurementError."""
+    """Return the size of a capture's buffer in the host's kernel, KiB: `wanted`, or less if the
+    host has little memory available. Raises MeasurementError."""
     _, available = memory_bytes(host.read_text("/proc/meminfo"))
     return min(wanted, max(1, int(available * _BUFFER_SHARE) // _BYTES_PER_KIB))
 
 
 def _await_written(capture: _Capture) -> None:
-    """Wait until tcpdump has written what the kernel keeps for it: on a busy machine, that may be
-    the last packets of the trial."""
+    """Wait until tcpdump has written the packets that the kernel keeps for it. On a busy machine,
+    these may be the last packets of the trial. At each SIGUSR1, tcpdump prints its counts: it is
+    done when it has captured or dropped all packets that its filter received. If that takes too
+    long, a warning is logged."""
     known = 0
 
     def has_all() -> bool:
@@ -285,6 +305,8 @@ def _await_written(capture: _Capture) -> None:
 
 
 def _await_listening(capture: _Capture) -> None:
+    """Wait until tcpdump captures. Raises MeasurementError when it ends or takes too long."""
+
     def listening() -> bool:
         return tcpdump_output.listening(capture.said.read_text(errors="replace"))
 

@@ -1,4 +1,5 @@
-"""transit-time: how long each packet is inside each VNF, from captures on both of its sides."""
+"""transit-time: measures how long each packet is inside each VNF, by captures on both of the VNF's
+sides."""
 
 from __future__ import annotations
 
@@ -39,14 +40,14 @@ _NS_PER_US = 1000
 _TIMEOUT_S = 30.0
 _BUFFER_KIB = 32_768
 _MOST_PACKETS = 200_000
-"""After which each capture ends."""
+"""Number of packets after which each capture ends."""
 _MOST_OBSERVATIONS = 2000
-"""Packets per VNF whose times are recorded one by one."""
+"""Most packets per VNF and direction whose times are recorded one by one."""
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """A VNF in one direction, and the hops of its two captures."""
+    """A VNF that packets cross in one direction, and the hops of its two captures."""
 
     function: ServiceFunction
     direction: Direction
@@ -113,11 +114,13 @@ class TransitTimeMonitor(Monitor):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """tcpdump, and `ip` to know the MAC addresses, where the VNFs are."""
+        """Require tcpdump, and `ip`, which tells MAC addresses. Both must be there on the hosts of
+        the VNFs."""
         return [*TcpdumpMonitor.requirements(), tool("ip", "iproute2")]
 
     def start(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Begin to capture. Raises MeasurementError when there is nothing to capture."""
+        """Start the captures of all crossings. A chain without VNFs has none. Raises
+        MeasurementError when a VNF does not exist or cannot be captured."""
         self._raw_dir = raw_dir
         self._crossings = list(self._wanted(deployment))
         if not self._crossings:
@@ -135,7 +138,7 @@ class TransitTimeMonitor(Monitor):
         self._captures = captures
 
     def stop(self) -> Sequence[Observation]:
-        """End the captures and pair what they hold."""
+        """End the captures, pair their packets, and return the times that packets were inside."""
         captures, self._captures = self._captures, None
         if captures is None:
             return [Observation(time.time_ns(), self.name, "monitor_cpu_s", "s", 0.0)]
@@ -153,6 +156,8 @@ class TransitTimeMonitor(Monitor):
         return [*found, *own, Observation(time_ns, self.name, "monitor_cpu_s", "s", cpu_s)]
 
     def _wanted(self, deployment: Deployment) -> Iterator[Crossing]:
+        """Give the crossings of the wanted VNFs and directions. Raises MeasurementError for a VNF
+        whose packets do not pass the kernel."""
         there = {f.name: f for f in deployment.functions if visible(f)}
         names = self.parameters.get("functions", list(there))
         unknown = [name for name in names if name not in there]
@@ -168,6 +173,8 @@ class TransitTimeMonitor(Monitor):
                 yield _crossing(there[name], direction)
 
     def _seen(self, hop: Hop) -> list[Seen]:
+        """Return what each packet in the capture of a hop is recognised by, and when it was seen.
+        The file is removed unless the user keeps it. Raises MeasurementError."""
         path = self._raw_dir / f"tcpdump-{hop.name}.pcap"
         seen = [(identity(frame), time_ns) for time_ns, frame in recorded(path)]
         if not self.parameters["keep_captures"]:
@@ -177,10 +184,12 @@ class TransitTimeMonitor(Monitor):
     def _observations(
         self, crossing: Crossing, matched: MatchedPackets, time_ns: int
     ) -> Iterator[Observation]:
+        """Give the times of single packets, evenly chosen, and counts, mean and percentiles over
+        all packets of a crossing."""
         source = crossing.function.name
         prefix = "" if crossing.direction == "forward" else "reverse_"
         times_us = [inside_ns / _NS_PER_US for _, inside_ns in matched.crossings]
-        # Both captures are of the VNF's own clock; telemetry is of ours.
+        # Times in both captures are those of the VNF's own clock; times in telemetry are ours.
         offset_ns = self._offsets_ns[source]
         for place in _evenly(len(times_us), _MOST_OBSERVATIONS):
             at = matched.crossings[place][0] - offset_ns
@@ -202,8 +211,9 @@ class TransitTimeMonitor(Monitor):
 
 
 class _SideCaptures(TcpdumpMonitor):
-    """Each capture has packets of one direction, with times in nanoseconds. tcpdump takes over many
-    packets at a time, so that it does not wake up for each of them beside the VNF."""
+    """The captures on the sides of VNFs. Each has packets of one direction, with times in
+    nanoseconds. tcpdump gets many packets at a time (it does not use immediate mode), so that it
+    does not wake up for each of them beside the VNF."""
 
     def __init__(
         self, expression: Sequence[str], ways: Mapping[str, Literal["in", "out"] | str]
@@ -222,8 +232,9 @@ class _SideCaptures(TcpdumpMonitor):
         return [*options, "-Q", self._ways[hop.name]]
 
     def expression(self, hop: Hop) -> list[str]:
-        # Only packets to its own MAC address enter the VNF. A switch that does not know an address
-        # floods, so that the VNF may even get its own packets back.
+        # Only packets to the interface's own MAC address enter the VNF. Others must be left out: a
+        # switch that does not know an address floods, and the VNF may even get its own packets
+        # back.
         expression = super().expression(hop)
         if self._ways[hop.name] == "out":
             return expression
@@ -236,6 +247,8 @@ class _SideCaptures(TcpdumpMonitor):
 
 
 def _crossing(function: ServiceFunction, direction: Direction) -> Crossing:
+    """Return the crossing of a VNF in one direction. Raises MeasurementError for a VNF with one
+    interface."""
     if len(set(function.interfaces)) < 2:
         raise MeasurementError(
             f"{function.name} has one interface: a capture cannot tell what goes in from what "
@@ -253,15 +266,16 @@ def _crossing(function: ServiceFunction, direction: Direction) -> Crossing:
 
 
 def _beside(host: Host) -> Host:
-    """The VNF's network without its share of the CPUs, where the machine is the same: captures
-    should not take the VNF's time."""
+    """Return a host with the VNF's network on which captures do not take the VNF's CPU time. Where
+    the VNF is a namespace of this machine, that is the same namespace outside the VNF's cgroups,
+    which limit its CPUs. Any other host, such as a VM, is returned as it is."""
     if isinstance(host, NamespaceHost) and host.namespace is not None:
         return NamespaceHost(host.name, host.namespace.name, host.workdir)
     return host
 
 
 def _mac(hop: Hop) -> str:
-    """Of the hop's interface. Raises MeasurementError."""
+    """Return the MAC address of the hop's interface. Raises MeasurementError if it has none."""
     argv = ["ip", "-o", "link", "show", "dev", hop.interface]
     found = re.search(r"link/ether ([0-9a-f:]{17})", hop.host.run(argv, timeout_s=_TIMEOUT_S).text)
     if found is None:
@@ -270,7 +284,7 @@ def _mac(hop: Hop) -> str:
 
 
 def _evenly(count: int, most: int) -> list[int]:
-    """At most so many of the places 0 ... count - 1, evenly spread."""
+    """Choose at most `most` of the places 0 ... count - 1, evenly spread."""
     if count <= most:
         return list(range(count))
     return [place * count // most for place in range(most)]

@@ -8,16 +8,17 @@ from sfcperf.sketches.hashing import hash32, reduced
 
 
 def false_positive_rate(bits: int, hashes: int, keys: int) -> float:
-    """Probability that a key that was not added is taken for one that was, after so many keys
-    (SFCMon, equation 1)."""
-    # Of the complement of a number near 1, few digits would be left.
+    """Return the probability that a key that was not added is taken for one that was, after `keys`
+    keys were added (SFCMon, equation 1)."""
+    # The share of set bits is 1 - (1 - 1/bits)^(hashes * keys). For large filters, the power is
+    # near 1, and the difference would keep few digits; log1p and expm1 avoid that.
     share_set = -math.expm1(hashes * keys * math.log1p(-1 / bits)) if bits > 1 else float(keys > 0)
     return share_set**hashes
 
 
 def false_positives(bits: int, hashes: int, keys: int) -> float:
-    """Expected number of keys that are taken for stored ones while so many are added: the sum of
-    equation 1 over the growing filter."""
+    """Return the expected number of keys that are taken for stored ones while `keys` different keys
+    are added one by one. It is the sum of equation 1 over the growing filter."""
     import numpy as np
 
     if bits == 1:
@@ -27,7 +28,8 @@ def false_positives(bits: int, hashes: int, keys: int) -> float:
 
 
 def bits_for(keys: int, hashes: int, most_false_positives: float) -> int:
-    """Least number of bits, a multiple of 64, with at most so many expected false positives."""
+    """Return the least number of bits, a multiple of 64, with which `false_positives` is at most
+    `most_false_positives`."""
     low, high = 0, 1
     while false_positives(64 * high, hashes, keys) > most_false_positives:
         low, high = high, 2 * high
@@ -41,7 +43,8 @@ def bits_for(keys: int, hashes: int, most_false_positives: float) -> int:
 
 
 class BloomFilter:
-    """A set of keys that never forgets one, and sometimes has one more."""
+    """A Bloom filter: a set of keys that has all keys that were added, and sometimes seems to have
+    one that was not."""
 
     def __init__(self, bits: int, hashes: int, first_seed: int) -> None:
         """Hash function i has the seed `first_seed` + i."""
@@ -50,7 +53,8 @@ class BloomFilter:
         self._seeds = range(first_seed, first_seed + hashes)
 
     def add(self, key: bytes) -> bool:
-        """Add a key. Returns whether it was there already, as far as the filter knows."""
+        """Add a key. Returns whether it seems to have been in the filter before; this may be a
+        false positive."""
         bits = {reduced(hash32(key, seed), self.bits) for seed in self._seeds}
         stored = bits <= self.set_bits
         self.set_bits |= bits

@@ -8,22 +8,24 @@ from collections.abc import Callable, Iterator
 from sfcperf.sketches.hashing import hash32, reduced
 
 Place = Callable[[bytes, int], int]
-"""Key and row -> column."""
+"""Function that chooses the counter of a key in a row. It returns the counter's column."""
 
 
 def columns_for(epsilon: float) -> int:
-    """Columns with which estimates exceed the truth by at most `epsilon` times the packets of the
-    stream, in each row with probability 1 - 1/e (section 4.1)."""
+    """Return the number of columns with which, in each row, a count exceeds the truth by at most
+    `epsilon` times the packets of the stream with probability 1 - 1/e (section 4.1)."""
     return math.ceil(math.e / epsilon)
 
 
 def rows_for(delta: float) -> int:
-    """Rows with which this fails in all of them with probability `delta` (section 4.1)."""
+    """Return the number of rows with which the estimate, the least count of all rows, is further
+    from the truth than `columns_for` says with probability `delta` at most (section 4.1)."""
     return max(1, math.ceil(math.log(1 / delta)))
 
 
 class CountMin:
-    """Counters that never underestimate; they stay at their maximum instead of wrapping."""
+    """A count-min sketch: counters of packets by key whose estimates are never too small. Counters
+    stay at their maximum instead of wrapping."""
 
     def __init__(
         self,
@@ -35,9 +37,10 @@ class CountMin:
         place: Place | None = None,
         conservative: bool = False,
     ) -> None:
-        """Row j hashes with `first_seed` + j, or is looked up in by `place`; counters have so many
-        bits. Conservative update lets only the smallest counters of a key grow, so that estimates
-        are at most as large (Estan and Varghese 2002, section 3.3.2)."""
+        """Make a sketch of zeros whose counters have `bits` bits. `place` chooses the counters of a
+        key; by default, row j hashes it with the seed `first_seed` + j. A conservative update lets
+        only the smallest counters of a key grow, so estimates are the same or smaller (Estan and
+        Varghese 2002, section 3.3.2)."""
         self.columns = columns
         self.cells = [[0] * columns for _ in range(rows)]
         self._first_seed = first_seed
@@ -46,7 +49,7 @@ class CountMin:
         self._conservative = conservative
 
     def add(self, key: bytes) -> int:
-        """Count a packet. Returns the estimate, this packet included."""
+        """Count a packet of a key. Returns the estimate of the key's packets, this one included."""
         places = self._places(key)
         least = min(self.cells[row][column] for row, column in places)
         for row, column in places:
@@ -56,11 +59,12 @@ class CountMin:
         return min(least + 1, self._most)
 
     def estimate(self, key: bytes) -> int:
-        """Packets of a key: at least as many as were added, unless a counter is at its maximum."""
+        """Return the estimate of a key's packets. It is at least as large as the number that was
+        added, unless a counter is at its maximum."""
         return min(self.cells[row][column] for row, column in self._places(key))
 
     def counts(self) -> Iterator[tuple[int, int, int]]:
-        """Row, column and count of each counter that is not 0."""
+        """Give row, column and count of each counter that is not 0."""
         for row, cells in enumerate(self.cells):
             for column, count in enumerate(cells):
                 if count:

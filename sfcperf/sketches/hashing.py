@@ -6,11 +6,11 @@ import mmh3
 
 
 def hash32(key: bytes, seed: int) -> int:
-    """MurmurHash3_x86_32 of a key, 32 bits."""
+    """Return the hash value MurmurHash3_x86_32 of a key, 32 bits without sign."""
     return mmh3.hash(key, seed, signed=False)
 
 
 def reduced(value: int, cells: int) -> int:
-    """A 32-bit hash value as an index below `cells`, without a division (D. Lemire, *Fast Random
-    Integer Generation in an Interval*, 2019, section 4)."""
+    """Reduce a 32-bit hash value to an index below `cells`. It takes a multiplication instead of a
+    division (D. Lemire, *Fast Random Integer Generation in an Interval*, 2019, section 4)."""
     return value * cells >> 32

@@ -8,25 +8,29 @@ from dataclasses import dataclass, field
 from sfcperf.sketches.hashing import hash32, reduced
 
 COUNT_MASK = (1 << 32) - 1
-"""Of `count` and `packets`, which wrap."""
+"""Mask of the fields `count` and `packets`, which wrap at 32 bits."""
 BYTES_MASK = (1 << 64) - 1
+"""Mask of the field `bytes`, which wraps at 64 bits."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes and seeds of a table."""
+    """Sizes and seeds of a table, by which the cells of each key are known."""
 
     cells: int
+    """Number of cells of the table."""
     hashes: int
-    """Cells of each key, all different."""
+    """Number of cells that each key is in; they are all different."""
     key_bytes: int
     """Size of the key field; shorter keys are followed by zeros."""
     first_seed: int
     """Hash function i has the seed `first_seed` + i."""
     checksum_seed: int
+    """Seed of the hash value that a key adds to the field `checksum`."""
 
     def places(self, key: bytes) -> list[int]:
-        """The cells of a key: the next one is taken instead of one that the key has already."""
+        """Return the cells of a key, by one hash function each. If the key has a cell already, the
+        next one that it does not have is taken instead."""
         places: list[int] = []
         for seed in range(self.first_seed, self.first_seed + self.hashes):
             place = reduced(hash32(key, seed), self.cells)
@@ -36,11 +40,12 @@ class Shape:
         return places
 
     def checksum(self, key: bytes) -> int:
-        """What a key adds to the field of this name."""
+        """Return what a key adds to the field `checksum` of its cells."""
         return hash32(key, self.checksum_seed)
 
     def padded(self, key: bytes) -> int:
-        """A key as its field holds it."""
+        """Return what a key adds to the field `key_sum` of its cells: the key as a number, most
+        significant byte first, with zeros behind a shorter key."""
         return int.from_bytes(key.ljust(self.key_bytes, b"\0"), "big")
 
 
@@ -61,19 +66,19 @@ class Cells:
 
     @classmethod
     def empty(cls, cells: int) -> Cells:
-        """So many cells of zeros."""
+        """Return so many cells in which all fields are 0."""
         return cls(*([0] * cells for _ in range(5)))
 
     def copy(self) -> Cells:
-        """Another table with the same cells."""
+        """Return a copy of all cells, which can be changed without changing these."""
         return Cells(*(list(column) for column in self._columns()))
 
     def rows(self) -> Iterable[tuple[int, ...]]:
-        """The fields of each cell."""
+        """Give the fields of each cell, in the order in which this class has them."""
         return zip(*self._columns(), strict=True)
 
     def set(self, place: int, fields: Sequence[int]) -> None:
-        """Set the fields of a cell."""
+        """Set the fields of one cell, in the order in which this class has them."""
         for column, value in zip(self._columns(), fields, strict=True):
             column[place] = value
 
@@ -92,7 +97,8 @@ class Iblt:
         self.cells = Cells.empty(self.shape.cells)
 
     def insert(self, key: bytes) -> None:
-        """Algorithm 2 of SFCMon. A key that is inserted twice is lost."""
+        """Insert the key of a new flow (algorithm 2 of SFCMon). A key must be inserted once only: a
+        second time cancels it out of the fields with exclusive or, and it cannot be listed."""
         cells = self.cells
         for place in self.shape.places(key):
             cells.count[place] = cells.count[place] + 1 & COUNT_MASK
@@ -100,7 +106,7 @@ class Iblt:
             cells.checksum[place] ^= self.shape.checksum(key)
 
     def update(self, key: bytes, size_bytes: int) -> None:
-        """Algorithm 3 of SFCMon: count a packet of this size."""
+        """Count a packet of a flow that was inserted (algorithm 3 of SFCMon)."""
         cells = self.cells
         for place in self.shape.places(key):
             cells.packets[place] = cells.packets[place] + 1 & COUNT_MASK

@@ -10,7 +10,7 @@ _BLOCK_BYTES = 12
 
 
 def jhash(key: bytes, seed: int = 0) -> int:
-    """The hash value of a key, 32 bits, as little-endian machines have it."""
+    """Return the hash value of a key, 32 bits, as it comes out on little-endian machines."""
     a = b = c = _GOLDEN_RATIO + len(key) + seed & _MASK
     while len(key) > _BLOCK_BYTES:
         x, y, z = struct.unpack_from("<III", key)
@@ -27,6 +27,7 @@ def _rotated(value: int, bits: int) -> int:
 
 
 def _mixed(a: int, b: int, c: int) -> tuple[int, int, int]:
+    """Mix the state after a block of 12 bytes (the macro `mix` of lookup3)."""
     a = (a - c ^ _rotated(c, 4)) & _MASK
     c = c + b & _MASK
     b = (b - a ^ _rotated(a, 6)) & _MASK
@@ -43,6 +44,8 @@ def _mixed(a: int, b: int, c: int) -> tuple[int, int, int]:
 
 
 def _final(a: int, b: int, c: int) -> int:
+    """Mix the state after the last block, and return the hash value (the macro `final` of
+    lookup3)."""
     c = ((c ^ b) - _rotated(b, 14)) & _MASK
     a = ((a ^ c) - _rotated(c, 11)) & _MASK
     b = ((b ^ a) - _rotated(a, 25)) & _MASK

@@ -1,4 +1,5 @@
-"""The flows of an invertible Bloom lookup table (Goodrich and Mitzenmacher 2011, section 3.1)."""
+"""Lists the flows of an invertible Bloom lookup table (Goodrich and Mitzenmacher 2011, section
+3.1)."""
 
 from __future__ import annotations
 
@@ -9,23 +10,25 @@ from enum import StrEnum
 from sfcperf.sketches.iblt import BYTES_MASK, COUNT_MASK, Cells, Shape
 
 Unpadded = Callable[[bytes], bytes | None]
-"""The key that a key field holds, or None if it is not well-formed."""
+"""Function that takes the bytes of a key field and returns the key that they hold, or None if they
+hold no well-formed key."""
 
 
 class Certainty(StrEnum):
-    """What is known of the packets and bytes of a listed flow."""
+    """How certain the packets and bytes of a listed flow are."""
 
     EXACT = "exact"
-    """All equations of the table agree with them."""
+    """The counts are exact: all cells that could show an error agree with them."""
     UNVERIFIED = "unverified"
-    """Cells that could check them contain flows that were not listed."""
+    """The counts could not be checked: cells that could show an error contain flows that were not
+    listed."""
     AT_MOST = "at most"
-    """They contain packets of a flow that was never inserted: they are upper bounds."""
+    """The counts are upper bounds: they contain packets of a flow that was never inserted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFlow:
-    """A flow with its packets and bytes."""
+    """A flow that a table contains, with its packets and bytes and how certain they are."""
 
     key: bytes
     packets: int
@@ -35,16 +38,19 @@ class ListedFlow:
 
 @dataclass(frozen=True)
 class Listing:
-    """What was listed, and what is left."""
+    """The flows of a table that could be listed, and what is left in the table."""
 
     flows: tuple[ListedFlow, ...]
     missing_flows: int
     """Flows that were inserted and not listed."""
     missing_packets: int
-    """Upper bound for what they have together, as far as listed flows are exact."""
+    """Upper bound for the packets of all missing flows together, as far as listed flows are
+    exact."""
     missing_bytes: int
+    """Upper bound for their bytes together, as far as listed flows are exact."""
     residual_cells: int
-    """Cells without a flow that contain packets or bytes: those of Bloom filter false positives."""
+    """Cells without a flow that contain packets or bytes. These belong to flows that were never
+    inserted, because a Bloom filter took them for known ones (false positives)."""
 
     @property
     def complete(self) -> bool:
@@ -54,9 +60,11 @@ class Listing:
 
 @dataclass(slots=True)
 class _PeeledFlow:
+    """A flow that was removed from the table, with the counts that its pure cell had."""
+
     key: bytes
     pivot: int
-    """The pure cell in which it was found."""
+    """The pure cell (a cell of one flow) in which the flow was found."""
     places: list[int]
     packets: int
     bytes: int
@@ -65,8 +73,9 @@ class _PeeledFlow:
 def listing(
     shape: Shape, cells: Cells, unpadded: Unpadded, *, may_have_wrapped: bool = False
 ) -> Listing:
-    """List the flows of a table, which is left as it is. `may_have_wrapped`: counters of a flow may
-    have passed their maximum, which the table itself does not show."""
+    """List the flows of a table. The table itself is not changed. `may_have_wrapped` says that
+    counters of a flow may have passed their maximum; the table does not show that, so no count is
+    called exact then."""
     left = cells.copy()
     peeled = _peel(shape, left, unpadded)
     certainties = _certainties(peeled, left)
@@ -78,7 +87,7 @@ def listing(
         for flow, certainty in zip(peeled, certainties, strict=True)
     )
     occupied = [place for place, count in enumerate(left.count) if count]
-    # Each flow is in as many cells as there are hash functions.
+    # Each flow is in `shape.hashes` cells, so sums over cells contain it that many times.
     return Listing(
         flows,
         missing_flows=-(-sum(left.count) // shape.hashes),
@@ -89,7 +98,9 @@ def listing(
 
 
 def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_PeeledFlow]:
-    """Remove flows from pure cells until there are none, in this order."""
+    """Remove the flows that can be found from `residual`, and return them in the order in which
+    they were found. A flow is found in a pure cell (a cell of one flow), and is removed from all of
+    its cells, which may make others pure."""
     peeled = []
     count, key_sum, checksum = residual.count, residual.key_sum, residual.checksum
     waiting = [place for place, flows in enumerate(count) if flows == 1]
@@ -118,15 +129,18 @@ def _peel(shape: Shape, residual: Cells, unpadded: Unpadded) -> list[_PeeledFlow
 
 
 def _residual(residual: Cells) -> list[bool]:
-    """The cells without a flow that contain packets or bytes."""
+    """Return for each cell whether it has no flow, but contains packets or bytes."""
     fields = zip(residual.count, residual.packets, residual.bytes, strict=True)
     return [not count and bool(packets or size) for count, packets, size in fields]
 
 
 def _certainties(peeled: Sequence[_PeeledFlow], left: Cells) -> list[Certainty]:
-    """An error in a flow was carried to its other cells, and on to the flows that were found in
-    these, until a cell in which no flow was found: it shows there. So the flows are judged from
-    the last one back."""
+    """Judge how certain the counts of each flow are, in the order of `peeled`.
+
+    Wrong counts of a flow are subtracted from its other cells as well, and so make the flows wrong
+    that were found there later. In a cell in which no flow was found, the error shows as a residue.
+    So the flows are judged from the last one back to the first.
+    """
     residual = _residual(left)
     unknown = [count != 0 for count in left.count]
     certainties = []
@@ -143,11 +157,16 @@ def _certainties(peeled: Sequence[_PeeledFlow], left: Cells) -> list[Certainty]:
 
 
 def _listed(flow: _PeeledFlow, certainty: Certainty, cells: Cells, residual: bool) -> ListedFlow:
+    """Return a flow with its counts. If these contain packets of others, the least counts of its
+    cells in the original table replace them, which are upper bounds. `residual` says whether some
+    cell of the table has a residue."""
     packets = min(cells.packets[place] for place in flow.places)
     size_bytes = min(cells.bytes[place] for place in flow.places)
-    # Cells that could show an error may contain flows that were not listed, or a second error that
-    # cancels it out. It still shows in a flow with more than one of its cells has, as where a
-    # difference has wrapped. Or the sum of a cell's packets has wrapped; no window has 2^64 bytes.
+    # An error may not have shown, because cells that could show it contain flows that were not
+    # listed, or a second error that cancels it out. It still shows in a flow whose count is greater
+    # than that of one of its cells, as where a difference has wrapped. For packets there is another
+    # explanation without an error: the sum of a cell has wrapped. For bytes there is none, since no
+    # window has 2^64 bytes.
     if flow.bytes > size_bytes or (
         flow.packets > packets and (residual or certainty is Certainty.UNVERIFIED)
     ):

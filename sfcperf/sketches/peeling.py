@@ -1,4 +1,5 @@
-"""When the listing of an IBLT finishes: its threshold, and simulated listings."""
+"""Computes how many cells an IBLT needs for its flows to be listed: by the theoretical threshold,
+and by simulated listings."""
 
 from __future__ import annotations
 
@@ -10,15 +11,17 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binomtest
 
 _FEWEST_TABLES = 6
-"""Large tables differ little."""
+"""Least number of tables to simulate. A few are enough if they are large, since large tables differ
+little."""
 _MOST_FLOWS = 400_000
-"""In all simulated tables: memory, and a second of time."""
+"""Most flows in all tables that are simulated at once. They take memory, and a second of time."""
 
 
 def threshold(hashes: int) -> float:
-    """C_K: tables with more than C_K times as many cells as flows are listed with a probability
-    that approaches 1 as they grow (Goodrich and Mitzenmacher 2011, Theorem 1: the inverse of the
-    largest load with 1 - exp(-K load x^(K-1)) < x for all x between 0 and 1). 3 hashes or more."""
+    """Return the threshold C_K for K = `hashes`, which must be 3 or more. Tables with more than C_K
+    times as many cells as flows are listed with a probability that approaches 1 as they grow. It is
+    the inverse of the largest load with 1 - exp(-K load x^(K-1)) < x for all x between 0 and 1
+    (Goodrich and Mitzenmacher 2011, Theorem 1)."""
     found = minimize_scalar(
         lambda x: -np.log1p(-x) / (hashes * x ** (hashes - 1)),
         bounds=(0.1, 1 - 1e-9),
@@ -32,22 +35,26 @@ class Success:
     """How often simulated tables were listed fully."""
 
     tables: int
+    """Number of simulated tables."""
     complete: int
+    """Number of tables that were listed fully."""
     low: float
-    """Exact 95 % interval of the probability (Clopper and Pearson 1934)."""
+    """Lower end of the exact 95 % interval of the probability that a table is listed fully (Clopper
+    and Pearson 1934)."""
     high: float
+    """Upper end of that interval."""
     listed_share: float
     """Mean share of the flows that were listed."""
 
     @property
     def share(self) -> float:
-        """Share of the tables that were listed fully."""
+        """Return the share of the tables that were listed fully."""
         return self.complete / self.tables
 
 
 def simulated(flows: int, cells: int, hashes: int, tables: int, seed: int) -> Success:
-    """List tables of random flows. Hash functions are taken as ideal: the cells of a flow are
-    any different ones."""
+    """Simulate the listing of tables of random flows. Hash functions are taken as ideal: the cells
+    of a flow are drawn at random, and are all different."""
     rng = np.random.default_rng(seed)
     complete, listed, left = 0, 0, tables
     while left:
@@ -65,8 +72,8 @@ def simulated(flows: int, cells: int, hashes: int, tables: int, seed: int) -> Su
 def _missing(
     flows: int, cells: int, hashes: int, tables: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Flows of each table that are not listed. All tables are peeled at once, side by side in one
-    large table."""
+    """Simulate tables, and return how many flows of each are not listed. All tables are peeled at
+    once, as parts of one large table."""
     table = np.repeat(np.arange(tables), flows)
     places = rng.integers(0, cells, (hashes, tables * flows))
     for number in range(1, hashes):
@@ -74,7 +81,8 @@ def _missing(
         while (again := (places[:number] == place).any(axis=0)).any():
             place[again] = (place[again] + 1) % cells
     places += table * cells
-    # Per cell: the number of flows left in it, and the sum of their numbers.
+    # For each cell, `count` is how many flows are left in it, and `numbers` the sum of their
+    # numbers. In a cell with one flow, the sum is the number of that flow.
     count = np.bincount(places.ravel(), minlength=tables * cells)
     every = np.tile(np.arange(tables * flows, dtype=float), hashes)
     numbers = np.bincount(places.ravel(), every, tables * cells).astype(np.int64)
@@ -93,18 +101,19 @@ def _missing(
 
 
 def same_cells(flows: int, cells: int, hashes: int) -> float:
-    """Expected number of pairs of flows that have the same cells, and are therefore not listed."""
+    """Return the expected number of pairs of flows that have the same cells. Such flows cannot be
+    listed, because none of their cells ever has only one flow."""
     sets = comb(cells, hashes)
     return comb(flows, 2) / sets if sets else float(flows > 1)
 
 
 def cells_for(flows: int, hashes: int, success: float, seed: int) -> tuple[int, Success]:
-    """Number of cells with which tables are listed fully with this probability, found by bisection,
-    and a check of it with other random flows.
+    """Return the number of cells with which tables are listed fully with the probability `success`,
+    and a simulation with other random flows as a check. The number is found by bisection.
 
-    A size is enough if no more than half of the failures happen that the probability allows, so
-    that chance in the simulation does not decide. Rare failures, which few tables do not show, are
-    those of two flows with the same cells: they are computed, and get half as well.
+    A size is enough if at most half of the failures happen that `success` allows, so that chance in
+    the simulation does not decide. Two flows with the same cells are a failure that is too rare for
+    few tables to show it. Its probability is computed instead, and may use the other half.
     """
     tables = max(_FEWEST_TABLES, min(round(20 / (1 - success)), _MOST_FLOWS // flows))
 

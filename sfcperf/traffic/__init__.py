@@ -1,1 +1,2 @@
-"""Traffic with labels: real tools against real servers, so that each packet's kind is known."""
+"""Traffic with labels: real tools run against real servers in a network of our own, so that it is
+known of each packet what kind it is."""

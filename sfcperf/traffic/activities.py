@@ -1,6 +1,6 @@
-"""What actors do: the tools, and how strong and long.
+"""Activities of actors: which tools they run, at which rates, and for how long.
 
-Each attack is bounded in rate and packets, and stays within the namespaces of a `Testbed`.
+Each attack is limited in rate and packets, and stays within the namespaces of a `Testbed`.
 """
 
 from __future__ import annotations
@@ -26,39 +26,47 @@ from sfcperf.traffic.servers import (
 )
 
 _WORDS = 200
-"""Passwords that a brute-force attack tries at most."""
+"""Most passwords that a brute-force attack tries."""
 _QUERIES = 400
+"""Number of queries in the list of a `resolve` session."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What an activity may depend on."""
+    """What the command of a session may depend on."""
 
     random: Random
+    """Random generator of the session."""
     servers: Servers
     folder: Path
-    """Of the session, for its files; it exists."""
+    """Folder for the files of the session; it exists."""
     duration_s: float
+    """Length of the session."""
     iperf_port: int
+    """Port of the iperf3 server that the session may use."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """A kind of session."""
+    """A kind of session: what its actor runs, how long and how often."""
 
     name: str
-    """For attacks, the kind in the labels."""
+    """Name of the activity. For an attack, it is the label of its packets."""
     attack: bool
+    """Whether the activity is an attack; otherwise it is benign."""
     command: Callable[[Setting], list[str]]
+    """Function that makes the command of a session."""
     duration_s: tuple[float, float]
     """Shortest and longest session."""
     sessions_per_minute: int
     spoofed: bool = False
-    """Whether its packets have sources that no actor has; they go to the web server."""
+    """Whether the packets have source addresses that no actor has. They go to the web server, by
+    which they are labelled."""
 
 
 def _rate(setting: Setting, low: int, high: int) -> tuple[int, int]:
-    """Packets per second, and as many as the session's duration needs."""
+    """Draw a rate per second between `low` and `high`. Returns it, and how many packets or
+    connections the session has at that rate."""
     pps = setting.random.randint(low, high)
     return pps, max(1, int(pps * setting.duration_s))
 
@@ -101,6 +109,7 @@ def _udp_stream(setting: Setting) -> list[str]:
 
 
 def _resolve(setting: Setting) -> list[str]:
+    """Return a command of dnsperf, which asks for random names of the zone."""
     queries = setting.folder / "queries.txt"
     names = [_word(setting.random, 4, 10) for _ in range(_QUERIES)]
     kinds = ("A", "A", "A", "AAAA", "MX")
@@ -132,6 +141,8 @@ def _ping(setting: Setting) -> list[str]:
 
 
 def _scan(setting: Setting, kind: str, ports: int, low: int, high: int) -> list[str]:
+    """Return a command of nmap that scans ports of one server. `kind` is nmap's option, `ports` the
+    most ports to scan, and the rate is between `low` and `high` packets per second."""
     rate, count = _rate(setting, low, high)
     first = setting.random.randint(1, 3000)
     target = setting.random.choice([setting.servers.web, setting.servers.ssh])
@@ -142,6 +153,8 @@ def _scan(setting: Setting, kind: str, ports: int, low: int, high: int) -> list[
 
 
 def _flood(setting: Setting, *mode: str, low: int = 600, high: int = 1500) -> list[str]:
+    """Return a command of hping3 that floods the web server. `mode` are hping3's options about the
+    packets, and the rate is between `low` and `high` packets per second."""
     rate, count = _rate(setting, low, high)
     pace = ["-i", f"u{1_000_000 // rate}", "-c", str(count)]
     return ["hping3", "-n", "-q", *mode, *pace, setting.servers.web]
@@ -164,9 +177,11 @@ def _slow_http(setting: Setting) -> list[str]:
 
 
 def _brute_force(setting: Setting) -> list[str]:
+    """Return a command of hydra that tries random passwords on the SSH server or the web server."""
     words = setting.folder / "passwords.txt"
     words.write_text("".join(f"{_word(setting.random, 6, 12)}\n" for _ in range(_WORDS)))
-    # Its children outlive it unless their namespace ends, and it leaves a file where it is started.
+    # hydra's children would outlive it, so it runs in a PID namespace that ends with it. It leaves
+    # a file in the folder where it is started, so that is the session's folder.
     hydra = [
         "unshare",
         "--pid",
@@ -189,7 +204,8 @@ def _brute_force(setting: Setting) -> list[str]:
 
 
 def _tunnel(setting: Setting) -> list[str]:
-    """Echoes through the tunnel, from when it is there to the end of the session."""
+    """Return a command that opens a DNS tunnel, waits until it is there, and sends echo requests
+    through it until the session ends."""
     iodine = ["setpriv", "--pdeathsig", "KILL", "iodine", "-f", "-r", "-m", "200"]
     iodine += ["-P", TUNNEL_SECRET]
     size, interval = setting.random.randint(50, 150), setting.random.choice(["0.05", "0.1"])
@@ -202,6 +218,7 @@ exec ping -n -q -i {interval} -s {size} {TUNNEL_SERVER}
 
 
 def _word(random: Random, low: int, high: int) -> str:
+    """Draw a word of `low` to `high` small letters."""
     return "".join(random.choices(string.ascii_lowercase, k=random.randint(low, high)))
 
 
@@ -231,7 +248,7 @@ ACTIVITIES: Sequence[Activity] = (
     Activity("brute-force", True, _brute_force, (5, 10), 3),
     Activity("dns-tunnel", True, _tunnel, (6, 10), 2),
 )  # fmt: skip
-"""All kinds; the sessions are spread over the whole time."""
+"""All activities. Their sessions are spread over the whole time of a trace."""
 
 PARALLEL_STREAMS = len(IPERF_PORTS)
 
@@ -257,5 +274,5 @@ _COMMANDS: Sequence[tuple[str, str, Sequence[str]]] = (
 
 
 def requirements() -> list[Requirement]:
-    """The tools and servers, by their Debian packages."""
+    """Require all tools and servers that make traffic, by their Debian packages."""
     return [tool(name, package, [name, *arguments]) for name, package, arguments in _COMMANDS]

@@ -1,4 +1,4 @@
-"""How far labels agree with those that are known to be true, over the packets of a capture."""
+"""Compares labels with those that are known to be true, over the packets of a capture."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NS_PER_S = 1e9
 def matthews(
     true_positives: int, false_negatives: int, false_positives: int, true_negatives: int
 ) -> float | None:
-    """Matthews correlation coefficient (Matthews 1975); 0 if all are judged alike (Chicco & Jurman
-    2020), None if all are of one kind."""
+    """Return the Matthews correlation coefficient (Matthews 1975). It is 0 if all items are judged
+    alike (Chicco & Jurman 2020), and None if all items are of one kind."""
     bad, good = true_positives + false_negatives, false_positives + true_negatives
     if not bad or not good:
         return None
@@ -31,19 +31,21 @@ def matthews(
 
 @dataclass
 class AlarmCounts:
-    """Of one true label: what there is, and what other labels call an attack."""
+    """Counts of the packets and flows with one true label, and of those among them that the judged
+    labels call an attack."""
 
     packets: int = 0
     packets_alarmed: int = 0
     flows: set[Flow] = field(default_factory=set)
-    """Both directions as one."""
+    """Flows, of which both directions count as one."""
     flows_alarmed: set[Flow] = field(default_factory=set)
-    """Those with at least one packet that is called an attack."""
+    """Flows with at least one packet that is called an attack."""
 
 
 def agreement(trace: LabelledTrace, judged: Labels) -> dict[str, AlarmCounts]:
-    """By label of the trace, the true one, most packets first. A packet without a label is called
-    no attack. Raises InputError for a damaged capture."""
+    """Count by true label how many packets and flows the labels `judged` call an attack. The labels
+    of the trace are the true ones; those with the most packets come first. A packet for which
+    `judged` has no label is not called an attack. Raises InputError for a damaged capture."""
     found: defaultdict[str, AlarmCounts] = defaultdict(AlarmCounts)
     for packet in trace:
         of, flow = found[packet.label or UNLABELLED], packet.flow.canonical
@@ -57,7 +59,8 @@ def agreement(trace: LabelledTrace, judged: Labels) -> dict[str, AlarmCounts]:
 
 
 def flows_mcc(found: dict[str, AlarmCounts]) -> float | None:
-    """Matthews correlation coefficient over flows: attack or benign, called an attack or not."""
+    """Return the Matthews correlation coefficient over flows: whether they are attacks, and whether
+    they are called attacks. Flows without a true label do not count. None: all are of one kind."""
     good = found.get(BENIGN, AlarmCounts())
     bad = [counts for label, counts in found.items() if label not in (BENIGN, UNLABELLED)]
     flows = sum(len(counts.flows) for counts in bad)
@@ -67,7 +70,7 @@ def flows_mcc(found: dict[str, AlarmCounts]) -> float | None:
 
 
 def table(found: dict[str, AlarmCounts]) -> str:
-    """The same as text."""
+    """Return the result of `agreement` as a table of text."""
     lines = [
         f"{'true label':20}{'packets':>10}{'called attack':>16}{'flows':>10}{'called attack':>16}"
     ]

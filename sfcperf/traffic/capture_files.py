@@ -1,5 +1,5 @@
-"""Paths of captures and labels in parameters. No file is looked at: a run can be read where its
-files are not."""
+"""Checks paths of captures and labels in parameters. Whether the files exist is not checked,
+because a run must be readable on machines that lack its files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from sfcperf.errors import InputError
 
 
 def check_absolute(path: str | None, where: str) -> None:
-    """Raises InputError for a relative path; None and an empty one are none."""
+    """Check that a path is absolute; None and an empty path stand for no file. Raises InputError,
+    which names the parameter `where`."""
     if path and not Path(path).is_absolute():
         raise InputError(
             f"{path!r} is a relative path",
@@ -19,8 +20,8 @@ def check_absolute(path: str | None, where: str) -> None:
 
 
 def check_both(pcap: str | None, labels: str | None, prefix: str = "") -> None:
-    """Raises InputError for a capture without labels, or labels without a capture. `prefix`: of
-    `pcap` and `labels` in `where`."""
+    """Check that there are both a capture and labels, or none of them. Raises InputError, in which
+    `prefix` precedes the name of the parameter."""
     if bool(pcap) != bool(labels):
         present, missing = ("pcap", "labels") if pcap else ("labels", "pcap")
         raise InputError(

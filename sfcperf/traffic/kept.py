@@ -1,4 +1,4 @@
-"""Traces that were made before: a seed is played once on a machine."""
+"""Keeps the traces that were made on this machine, so that each seed is played once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sfcperf.traffic.making import LABELS, MANIFEST, TRACE, VERSION, Trace, make
 
 
 def kept(seed: int, duration_s: float, say: Callable[[str], None] = lambda text: None) -> Trace:
-    """The trace of a seed: an earlier one whose files are as they were, or a new one. Errors as in
-    `make`."""
+    """Return the trace of a seed and duration. It is made only if there is none yet whose files are
+    unchanged. `say` is told what happens. Errors are those of `make`."""
     folder = state_folder("traffic") / f"v{VERSION}-seed{seed}-{duration_s:g}s"
     if not _whole(folder):
         shutil.rmtree(folder, ignore_errors=True)
@@ -23,6 +23,7 @@ def kept(seed: int, duration_s: float, say: Callable[[str], None] = lambda text:
 
 
 def _whole(folder: Path) -> bool:
+    """Whether a folder has a trace whose files have the hash values in its manifest."""
     try:
         wanted = strict_json.loads((folder / MANIFEST).read_bytes())["sha256"]
         return all(sha256(folder / name) == wanted[name] for name in (TRACE, LABELS))

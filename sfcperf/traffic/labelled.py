@@ -1,4 +1,4 @@
-"""The packets of a trace with their labels."""
+"""Reads the packets of a trace with their labels."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _NS_PER_S = 1e9
 
 
 class LabelledPacket(NamedTuple):
-    """A packet that belongs to a flow."""
+    """A packet that belongs to a flow, with its label."""
 
     time_ns: int
-    """Since the first frame of the capture."""
+    """Time since the first frame of the capture."""
     frame: bytes
-    """From its Ethernet header on."""
+    """Bytes of the packet from its Ethernet header on."""
     flow: Flow
-    """As in the packet: source to destination."""
+    """Flow of the packet in its own direction, from source to destination."""
     label: str | None
     """None if no row of the labels matches."""
 
 
 class LabelledTrace:
-    """The packets of a capture that belong to flows, in its order. Iteration raises InputError for
-    a damaged capture."""
+    """The packets of a capture that belong to flows, in the order of the capture. Iteration reads
+    the capture, and raises InputError if it is damaged."""
 
     def __init__(self, pcap: Path, labels: Labels) -> None:
         self._pcap, self._labels = pcap, labels
         self.frames = 0
-        """That were read so far."""
+        """Number of frames that were read so far."""
         self.left_out = LeftOutCounts()
-        """Of these, those that belong to no flow."""
+        """Frames among these that belong to no flow, by reason."""
 
     def __iter__(self) -> Iterator[LabelledPacket]:
         first_ns: int | None = None

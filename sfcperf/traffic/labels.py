@@ -1,8 +1,9 @@
-"""Labels of packets: which are attacks, and of which kind.
+"""Labels of packets, which say whether a packet is an attack, and of which kind.
 
-A CSV file with the columns of `COLUMNS`. Each row labels the packets between two places, in both
-directions and within a time; an empty field means any. The first row that matches a packet counts.
-`benign` may be written in capitals; all other labels are kinds of attacks as they are written.
+Labels are in a CSV file with the columns of `COLUMNS`. Each row labels the packets between two
+places, in both directions and within a time; an empty field means any. The first row that matches a
+packet counts. `benign` may be written in capitals; all other labels are kinds of attacks as they
+are written.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the file; None means any."""
+    """One line of a file of labels: a label, and which packets have it. None means any."""
 
     label: str
     start_s: float | None = None
@@ -48,7 +49,7 @@ class Row:
     other_port: int | None = None
 
     def covers(self, at_s: float) -> bool:
-        """Whether the time is in it."""
+        """Whether the row labels packets of this time; both of its ends are included."""
         return (self.start_s is None or at_s >= self.start_s) and (
             self.end_s is None or at_s <= self.end_s
         )
@@ -57,16 +58,19 @@ class Row:
 _Prefix = tuple[int, int] | None
 """IP version and length of a prefix; None: any address."""
 _Shape = tuple[bool, _Prefix, bool, _Prefix, bool]
-"""What a row names: a protocol, and of both ends a prefix and a port."""
+"""Which fields a row has: whether it names a protocol, and for each of both ends, the kind of its
+prefix and whether it names a port."""
 _Key = tuple[int | None, ...]
-"""The same of a row or a flow: numbers, and None for what is not named."""
+"""Values of the fields that a shape has, of a row or a flow: protocol, and for each of both ends
+the bits of the prefix and the port. None stands for a field that the shape does not have."""
 
 
 class Labels:
-    """All rows of a file.
+    """All rows of a file of labels, in which the label of a packet is looked up.
 
-    A file may have a row for each of 300,000 prefixes. Rows of the same shape are in a hash table,
-    in which a flow is looked up (tuple space search: Srinivasan, Suri, Varghese, SIGCOMM 1999).
+    A file may have a row for each of 300,000 prefixes, too many to compare one by one. So there is
+    a hash table for all rows of the same shape, and a flow is looked up once in each table (tuple
+    space search: Srinivasan, Suri, Varghese, SIGCOMM 1999).
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -80,12 +84,12 @@ class Labels:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of attacks, sorted."""
+        """Return the kinds of attacks that the file has, sorted."""
         return tuple(sorted({row.label for row in self.rows} - {BENIGN}))
 
     def of(self, flow: Flow, at_s: float) -> str | None:
-        """The label of a packet, None if no row matches; `at_s`: seconds since the first packet of
-        the capture."""
+        """Return the label of a packet; None if no row matches. `at_s` is its time in seconds since
+        the first packet of the capture. The rows of a flow are kept for its next packets."""
         key = flow.canonical
         found = self._matching.get(key)
         if found is None:
@@ -94,7 +98,7 @@ class Labels:
         return next((row.label for row in found if row.covers(at_s)), None)
 
     def _numbers(self, flow: Flow) -> Iterator[int]:
-        """Of the rows that match in this direction."""
+        """Give the numbers of the rows that match a flow in this direction, at any time."""
         source, destination = map(ipaddress.ip_address, (flow.source, flow.destination))
         for shape, table in self._tables.items():
             protocol, prefix, port, other_prefix, other_port = shape
@@ -109,6 +113,7 @@ class Labels:
 
 
 def _shape(row: Row) -> _Shape:
+    """Return which fields a row has."""
     first, second = (
         None if network is None else (network.version, network.prefixlen)
         for network in (row.address, row.other_address)
@@ -119,13 +124,15 @@ def _shape(row: Row) -> _Shape:
 
 
 def _of_network(network: Network | None) -> int | None:
+    """Return the bits of a row's prefix, as `_within` gives them; None: any address."""
     if network is None:
         return None
     return _within(network.network_address, (network.version, network.prefixlen))
 
 
 def _within(address: Address, prefix: _Prefix) -> int | None:
-    """The bits of the address that a prefix of this length has; -1 for another version of IP."""
+    """Return the first bits of an address, as many as the prefix has. None if there is no prefix.
+    -1 for an address of the other version of IP, which is the key of no row."""
     if prefix is None:
         return None
     version, length = prefix
@@ -133,7 +140,7 @@ def _within(address: Address, prefix: _Prefix) -> int | None:
 
 
 def write(path: Path, rows: Sequence[Row]) -> None:
-    """Write the file. Raises InputError when it cannot be written."""
+    """Write a file of labels. Raises InputError when it cannot be written."""
     lines = [COLUMNS, *([_text(getattr(row, name)) for name in COLUMNS] for row in rows)]
     with system_errors_as(InputError, "the labels cannot be written", where=path):
         path.write_text(csv_text(lines), encoding="utf-8", newline="")
@@ -144,7 +151,7 @@ def _text(value: float | Network | str | None) -> str:
 
 
 def read(path: Path) -> Labels:
-    """Read a file. Raises InputError that names the line."""
+    """Read a file of labels. Raises InputError, which names the line, for anything else."""
     content = read_input(path, "the file of labels", max_bytes=table_input.MAX_BYTES)
     table = table_input.parse(content, str(path))
     if table.header != COLUMNS:
@@ -164,6 +171,7 @@ def read(path: Path) -> Labels:
 
 
 def _row(cells: Sequence[str], where: str) -> Row:
+    """Read a line of the file. `where` names it in errors. Raises InputError."""
     row = dict(zip(COLUMNS, cells, strict=True))
     label = row["label"]
     if not label:
@@ -181,6 +189,7 @@ def _row(cells: Sequence[str], where: str) -> Row:
 
 
 def _time(row: dict[str, str], name: str, where: str) -> float | None:
+    """Read a time in seconds; None for an empty field. Raises InputError."""
     text = row[name]
     if not text:
         return None
@@ -194,6 +203,7 @@ def _time(row: dict[str, str], name: str, where: str) -> float | None:
 
 
 def _number(row: dict[str, str], name: str, allowed: range, where: str) -> int | None:
+    """Read a whole number of the allowed range; None for an empty field. Raises InputError."""
     text = row[name]
     if not text:
         return None
@@ -205,6 +215,7 @@ def _number(row: dict[str, str], name: str, allowed: range, where: str) -> int |
 def _network(
     row: dict[str, str], name: Literal["address", "other_address"], where: str
 ) -> Network | None:
+    """Read an address or prefix; None for an empty field. Raises InputError."""
     text = row[name]
     if not text:
         return None

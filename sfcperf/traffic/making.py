@@ -1,4 +1,4 @@
-"""Make a trace with labels: run a schedule and capture what actors and servers exchange."""
+"""Makes a trace with labels: runs a schedule, and captures what actors and servers exchange."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from sfcperf.traffic.servers import IPERF_PORTS, WEB_PORT, Servers
 from sfcperf.traffic.testbed import CAPTURE, Testbed, stop
 
 VERSION = 2
-"""Of what a seed means: changed activities need another."""
+"""Version of the traces that seeds stand for. Whoever changes an activity must raise it, since
+traces are kept by version, seed and duration."""
 TRACE, LABELS, MANIFEST = "traffic.pcap", "labels.csv", "traffic.json"
 SERVERS = ("web", "ssh", "dns", "tunnel", "iperf")
 _TCP = 6
@@ -43,13 +44,13 @@ _WRITE_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Trace:
-    """A finished trace."""
+    """A finished trace, which is a folder with a capture, its labels and a manifest."""
 
     folder: Path
 
     @property
     def pcap(self) -> Path:
-        """Ethernet frames, whole."""
+        """Capture of whole Ethernet frames."""
         return self.folder / TRACE
 
     @property
@@ -59,7 +60,8 @@ class Trace:
 
 
 def sha256(file: Path) -> str:
-    """Of a file's content, hexadecimal. Raises InputError for what is not a regular file."""
+    """Return the SHA-256 of a file's content, hexadecimal. Raises InputError for what is not a
+    regular file."""
     with open_input(file, "the file") as content:
         return file_digest(content, "sha256").hexdigest()
 
@@ -67,11 +69,13 @@ def sha256(file: Path) -> str:
 def make(
     seed: int, duration_s: float, folder: Path, say: Callable[[str], None] = lambda text: None
 ) -> Trace:
-    """Make a trace in a folder that does not exist yet; it takes as long as the trace, and some
-    seconds. `say` is told what happens. Raises EnvironmentLacks, MeasurementError."""
+    """Make the trace of a seed in a folder that does not exist yet. It takes as long as the trace,
+    and some seconds more. `say` is told what happens. Raises EnvironmentLacks without root or the
+    tools, and MeasurementError."""
     _check_tools()
     schedule = draw(seed, duration_s, SERVERS)
-    # Settings of servers would give spaces, quotes or `$` in a path a meaning.
+    # The path of the working folder goes into configurations of servers, in which spaces, quotes or
+    # `$` would have a meaning.
     with folder_beside(folder) as beside, plain_path(beside) as work:
         made = work / "made"
         made.mkdir()
@@ -84,8 +88,9 @@ def make(
 
 
 def rows(schedule: Schedule) -> list[Row]:
-    """The labels of a schedule: each attack has an address of its own, and what has the address of
-    nobody, to the web server while a flood is spoofed, is that flood's."""
+    """Return the labels of a schedule, by address: each attack and each user has an address of its
+    own. If there is a spoofed flood, TCP packets between the web server and an address of nobody
+    are labelled as that flood; this row comes last, since the first row that matches counts."""
     addresses = schedule.addresses
     attacks = {s.actor: s for s in schedule.sessions if s.activity.attack}
     found = [
@@ -105,6 +110,7 @@ def rows(schedule: Schedule) -> list[Row]:
 
 
 def _check_tools() -> None:
+    """Raise EnvironmentLacks if a tool is missing, or without root."""
     missing = [need for need in requirements() if not need.met]
     if missing:
         names = ", ".join(need.name for need in missing)
@@ -118,6 +124,8 @@ def _check_tools() -> None:
 def _play(
     testbed: Testbed, schedule: Schedule, work: Path, trace: Path, say: Callable[[str], None]
 ) -> list[dict[str, object]]:
+    """Start the servers and actors, and capture the sessions of a schedule to the file `trace`.
+    Returns what the manifest tells of each session."""
     addresses = schedule.addresses
     servers = Servers(**{name: addresses[name] for name in SERVERS}, ssh_key=work / "user_key")
     say("starting servers")
@@ -132,7 +140,7 @@ def _play(
 def _run(
     testbed: Testbed, schedule: Schedule, servers: Servers, work: Path
 ) -> list[dict[str, object]]:
-    """Start and end the sessions; gives what the manifest tells of them."""
+    """Start and end the sessions at their times. Returns what the manifest tells of each."""
     begin = time.monotonic()
     waits = list(schedule.sessions)
     running: list[tuple[float, Popen[bytes]]] = []
@@ -160,9 +168,11 @@ def _run(
 def _command(
     session: Session, schedule: Schedule, servers: Servers, work: Path, number: int
 ) -> list[str]:
+    """Make the folder of a session, and return its command."""
     folder = work / f"session-{number}"
     folder.mkdir()
-    # A generator for each: one more word in a command leaves the other sessions as they are.
+    # Each session has a random generator of its own, so that a change to one activity leaves the
+    # sessions of the others as they are.
     random = Random(f"{schedule.seed}/{session.activity.name}/{session.actor}/{session.start_s}")
     port = IPERF_PORTS[session.number]
     return session.activity.command(Setting(random, servers, folder, session.duration_s, port))
@@ -170,7 +180,8 @@ def _command(
 
 @contextmanager
 def _captured(testbed: Testbed, trace: Path, work: Path) -> Iterator[None]:
-    """Capture while the block lasts. Raises MeasurementError when packets were lost."""
+    """Capture at the hub while the block lasts. Raises MeasurementError when the capture lost
+    packets: a trace must have them all."""
     errors = work / "tcpdump.txt"
     argv = [
         "tcpdump",
@@ -208,6 +219,7 @@ def _captured(testbed: Testbed, trace: Path, work: Path) -> Iterator[None]:
 
 
 def _describe(schedule: Schedule, folder: Path, sessions: list[dict[str, object]]) -> None:
+    """Write the manifest of a trace: how it was made, and the hash values of its files."""
     digests = {name: sha256(folder / name) for name in (TRACE, LABELS)}
     with versions():
         tools = {need.name: need.detail for need in requirements()}

@@ -1,4 +1,4 @@
-"""Who does what when: sessions drawn from a seed."""
+"""Draws the schedule of a trace from a seed: which actor does what, and when."""
 
 from __future__ import annotations
 
@@ -11,39 +11,41 @@ from sfcperf.traffic.activities import ACTIVITIES, PARALLEL_STREAMS, Activity
 from sfcperf.traffic.testbed import PREFIX_LENGTH
 
 USERS = 6
-"""Actors that do nothing bad; each attack has an actor of its own."""
+"""Number of actors that do nothing bad. Each attack has an actor of its own besides these."""
 _QUIET_S = 1.0
-"""Without a new session, at the beginning and at the end."""
+"""Time without sessions at the beginning and at the end of a trace."""
 _NETWORK = ipaddress.IPv4Network(f"198.18.0.0/{PREFIX_LENGTH}")
 _STREAMS = ("tcp-stream", "udp-stream")
 
 
 @dataclass(frozen=True)
 class Session:
-    """One activity of one actor."""
+    """One activity of one actor, from a start for some time."""
 
     activity: Activity
     actor: str
     start_s: float
     duration_s: float
     number: int
-    """Among the streams that run through iperf3, else 0."""
+    """Which of the iperf3 servers the session uses. Streams take turns at them, because a server
+    serves one test at a time. It is 0 for sessions of other tools."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The sessions of one trace."""
+    """The sessions of one trace, and the addresses of all who take part."""
 
     seed: int
     duration_s: float
     sessions: tuple[Session, ...]
-    """By their start."""
+    """All sessions, in the order in which they start."""
     addresses: dict[str, str]
-    """Actor or server -> IPv4 address."""
+    """Name of an actor or a server -> its IPv4 address."""
 
 
 def draw(seed: int, duration_s: float, servers: Sequence[str]) -> Schedule:
-    """The schedule of a seed: the same on every machine."""
+    """Draw the schedule of a seed; it is the same on every machine. `servers` are names of servers,
+    which get addresses too."""
     random = Random(seed)
     sessions = sorted(_sessions(random, duration_s), key=lambda session: session.start_s)
     actors = dict.fromkeys(session.actor for session in sessions)
@@ -54,6 +56,8 @@ def draw(seed: int, duration_s: float, servers: Sequence[str]) -> Schedule:
 
 
 def _sessions(random: Random, duration_s: float) -> Iterator[Session]:
+    """Draw the sessions of each activity: as many as it has per minute, but at least one. Benign
+    sessions are those of a random user; each attack is an actor of its own."""
     for activity in ACTIVITIES:
         count = max(1, round(activity.sessions_per_minute * duration_s / 60))
         for number in range(count):

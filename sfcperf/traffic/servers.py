@@ -1,4 +1,5 @@
-"""What actors talk to: nginx, OpenSSH, dnsmasq, iperf3, and the far end of a DNS tunnel."""
+"""Servers that actors talk to: nginx, OpenSSH, dnsmasq, iperf3, and the far end of a DNS
+tunnel."""
 
 from __future__ import annotations
 
@@ -15,15 +16,17 @@ WEB_PORT = 80
 SSH_PORT = 22
 DNS_PORT = 53
 IPERF_PORTS = range(5201, 5209)
-"""A server of iperf3 serves one test at a time."""
+"""Ports of the iperf3 servers. There are several, because each serves one test at a time."""
 PAGES = {"1k": 1_000, "8k": 8_000, "40k": 40_000, "200k": 200_000, "1m": 1_000_000}
 """Name of an object of the web server -> its size, bytes."""
 PRIVATE = "private"
 """Folder of the web server that asks for a password."""
 ZONE = "example.test"
+"""Zone of the DNS server; all names in it have the address of the web server."""
 TUNNEL_ZONE = "t.example.test"
 TUNNEL_SECRET = "benchmark"
 TUNNEL_SERVER = "172.31.213.1"
+"""Address of the tunnel's far end inside the tunnel."""
 _SSH_REPLY_BYTES = 60_000
 _START_TIMEOUT_S = 15.0
 _COMMAND_TIMEOUT_S = 30.0
@@ -66,7 +69,7 @@ ForceCommand head -c {reply} /dev/urandom
 
 @dataclass(frozen=True)
 class Servers:
-    """Where the servers are, IPv4."""
+    """IPv4 addresses of the servers, and the key to log in by SSH."""
 
     web: str
     ssh: str
@@ -74,11 +77,12 @@ class Servers:
     tunnel: str
     iperf: str
     ssh_key: Path
-    """Private key of the user that may log in."""
+    """Private key of the user that may log in by SSH."""
 
 
 def start(testbed: Testbed, servers: Servers, folder: Path) -> None:
-    """Start all of them and return when they listen. Raises MeasurementError."""
+    """Start all servers, each on a machine of its own, and return when they listen. `folder` is for
+    their files. Raises MeasurementError when one does not listen."""
     for name in ("web", "ssh", "dns", "tunnel", "iperf"):
         testbed.add(name, [getattr(servers, name)], server=True)
     _web(testbed, folder)
@@ -114,7 +118,8 @@ def _ssh(testbed: Testbed, servers: Servers, folder: Path) -> None:
     configuration = folder / "sshd_config"
     text = _SSHD.format(port=SSH_PORT, folder=folder, reply=_SSH_REPLY_BYTES)
     configuration.write_text(text)
-    # Where Debian's sshd puts its unprivileged half; no service of the machine may have made it.
+    # Debian's sshd needs this folder for its unprivileged part. It does not exist on a machine
+    # where no service of sshd has been started.
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     testbed.start(
         "ssh", ["/usr/sbin/sshd", "-D", "-e", "-f", str(configuration)], folder / "sshd.txt"
@@ -122,14 +127,15 @@ def _ssh(testbed: Testbed, servers: Servers, folder: Path) -> None:
 
 
 def _dns(testbed: Testbed, servers: Servers, folder: Path) -> None:
-    # Not `--keep-in-foreground`, which changes its group: the kernel would forget that it is to end
-    # with us (prctl(2), PR_SET_PDEATHSIG).
+    # --no-daemon instead of --keep-in-foreground: with the latter, dnsmasq changes its group, and
+    # the kernel forgets that it is to end with us (prctl(2), PR_SET_PDEATHSIG).
     argv = ["dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--no-resolv", "--no-hosts"]
     argv += ["--pid-file=", f"--address=/{ZONE}/{servers.web}", "--log-facility=-"]
     testbed.start("dns", argv, folder / "dnsmasq.txt")
 
 
 def _await(testbed: Testbed, name: str, protocol: str, port: int, folder: Path) -> None:
+    """Wait until a server listens on a port. Raises MeasurementError when it takes too long."""
     listening = re.compile(rf":{port}\s")
 
     def listens() -> bool:

@@ -1,4 +1,4 @@
-"""What a trace holds of each label."""
+"""Counts what a trace holds of each label."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from sfcperf.traffic.labelled import LabelledTrace
 from sfcperf.traffic.making import Trace
 
 UNLABELLED = "(no label)"
+"""Stands for the label of packets that have none."""
 
 
 @dataclass
 class Content:
-    """Of one label."""
+    """What a trace holds of one label."""
 
     packets: int = 0
     bytes: int = 0
-    """Of frames, without frame check sequence."""
+    """Length of all frames, without frame check sequence."""
     flows: set[Flow] = field(default_factory=set)
-    """Both directions as one."""
+    """Flows, of which both directions count as one."""
 
 
 def contents(trace: LabelledTrace) -> dict[str, Content]:
-    """By label, most packets first. Raises InputError for a damaged capture."""
+    """Return what a trace holds of each label; the label with the most packets comes first. Raises
+    InputError for a damaged capture."""
     found: defaultdict[str, Content] = defaultdict(Content)
     for packet in trace:
         content = found[packet.label or UNLABELLED]
@@ -36,7 +38,8 @@ def contents(trace: LabelledTrace) -> dict[str, Content]:
 
 
 def table(trace: Trace) -> str:
-    """The same as text. Raises InputError for damaged files."""
+    """Return what a trace holds of each label as a table of text, with a line about frames that
+    were left out. Raises InputError for damaged files."""
     packets = LabelledTrace(trace.pcap, labels.read(trace.labels))
     lines = [f"{'label':20}{'packets':>10}{'flows':>10}{'bytes':>14}"]
     for label, content in contents(packets).items():

@@ -1,4 +1,4 @@
-"""Labels from Suricata: the flows about which its rules raise an alert are attacks."""
+"""Makes labels by Suricata: flows about which its rules raise an alert are attacks."""
 
 from __future__ import annotations
 
@@ -28,39 +28,41 @@ from sfcperf.traffic.making import sha256
 COMMAND = "suricata"
 CONFIG = Path("/etc/suricata/suricata.yaml")
 RULES = Path(__file__).with_suffix(".rules")
-"""Used unless others are named."""
+"""File of rules that is used unless others are named."""
 _PROTOCOLS = {"TCP": 6, "UDP": 17, "ICMP": 1, "IPv6-ICMP": 58, "SCTP": 132}
-"""Suricata's names for those that nearly all alerts are about; the system knows the others."""
+"""Suricata's names of the IP protocols that nearly all alerts are about -> their numbers. The
+system is asked about other names."""
 _MOST_RULE_BYTES = 2**28
 
 
 def requirement() -> Requirement:
-    """The command."""
+    """Require the command of Suricata."""
     return tool(COMMAND, COMMAND, [COMMAND, "-V"])
 
 
 @dataclass(frozen=True)
 class Alerts:
-    """What Suricata says of a capture."""
+    """The labels that Suricata's alerts give a capture, and what they do not cover."""
 
     rows: Sequence[Row]
-    """A row for each flow with an alert, and one that calls all others benign."""
+    """Labels: a row for each flow with an alert, and a last one that calls all others benign."""
     without_flow: int
-    """Alerts that label nothing: about a packet without IP (ARP), or of an unknown protocol."""
+    """Number of alerts that label nothing, because they are about a packet without IP (ARP), or of
+    an unknown protocol."""
     frames: int
-    """In the capture."""
+    """Number of frames in the capture."""
     left_out: LeftOutCounts
-    """Frames that no label is about, since they belong to no flow that can be read."""
+    """Frames that no label is about, since they belong to no flow that can be read; by reason."""
 
 
 def alerts(pcap: Path, rules: Sequence[Path] = (RULES,)) -> Alerts:
-    """Labels of a capture. A flow with an alert has the alert's category as its label, with dashes
-    for spaces; the first alert counts. All else is benign. Raises InputError for rules or a capture
-    that Suricata refuses and for a capture that is none or is damaged, EnvironmentLacks without
-    Suricata."""
+    """Run Suricata over a capture, and make labels of its alerts. A flow with an alert has the
+    alert's category as its label, with dashes for spaces; its first alert counts. All other flows
+    are benign. Raises InputError for rules or a capture that Suricata refuses, and for a file that
+    is no capture or is damaged; EnvironmentLacks without Suricata."""
     _version()
-    # Suricata would wait for a minute before it said that this is no capture, and say nothing of
-    # packets that it cannot read.
+    # The capture is read here first: Suricata would take a minute to say that a file is no capture,
+    # and says nothing of packets that it cannot read.
     count, left_out = 0, LeftOutCounts()
     for _, frame in frames(pcap):
         count += 1
@@ -82,8 +84,8 @@ def alerts(pcap: Path, rules: Sequence[Path] = (RULES,)) -> Alerts:
 
 
 def kept(pcap: Path, rules: Sequence[Path]) -> Path:
-    """A file with the labels of a capture, which is made once for the same capture, rules and
-    version of Suricata. Errors as in `alerts`."""
+    """Return a file with the labels of a capture. It is kept, and made once only for the same
+    capture, rules, configuration and version of Suricata. Errors are those of `alerts`."""
     made_from = [_version(), *(sha256(file) for file in (pcap, CONFIG, *rules))]
     key = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
     file = state_folder("traffic") / f"suricata-{key}.csv"
@@ -97,6 +99,7 @@ def kept(pcap: Path, rules: Sequence[Path]) -> Path:
 
 
 def _version() -> str:
+    """Return the version of Suricata. Raises EnvironmentLacks if it is not installed."""
     with versions():
         needed = requirement()
     if not needed.met:
@@ -116,7 +119,7 @@ def _row(flow: Flow, label: str) -> Row:
 
 
 def _events(pcap: Path, rules: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """Those of alerts."""
+    """Run Suricata, and give the events of its log that are alerts, in order."""
     with tempfile.TemporaryDirectory(prefix="sfcperf-suricata-") as temporary:
         folder = Path(temporary)
         chosen = folder / "chosen.rules"
@@ -125,16 +128,19 @@ def _events(pcap: Path, rules: Sequence[Path]) -> Iterator[dict[str, Any]]:
         with system_errors_as(EnvironmentLacks, "the rules cannot be copied", where=chosen):
             chosen.write_bytes(content)
         _run(pcap, chosen, folder)
-        # Bytes that are not UTF-8 keep different labels different.
+        # surrogateescape keeps bytes that are not UTF-8, so that different labels stay different.
         with (folder / "eve.json").open(encoding="utf-8", errors="surrogateescape") as events:
             for line in events:
-                # Most lines are about flows: looking costs less than parsing.
+                # Most lines are about flows. To look for a text costs less than to parse them.
                 if '"event_type":"alert"' in line:
                     yield json.loads(line)
 
 
 def _run(pcap: Path, rules: Path, folder: Path) -> None:
-    # Captures on a sender have checksums that its network card was to set.
+    """Run Suricata over a capture, with its log in a folder. Raises InputError when it refuses, and
+    MeasurementError when it wrote no log."""
+    # -k none, checksums do not matter: in a capture made on a sender, they are still to be set by
+    # its network card.
     argv = [COMMAND, "-c", str(CONFIG), "-r", str(pcap), "-S", str(rules), "-l", str(folder)]
     argv += ["-k", "none", "--runmode", "single", "--init-errors-fatal"]
     done = subprocess.run(
@@ -158,7 +164,8 @@ def _run(pcap: Path, rules: Path, folder: Path) -> None:
 
 
 def _flow(event: dict[str, Any]) -> Flow | None:
-    """None without addresses, and for a protocol whose number is not known."""
+    """Return the flow that an alert is about. None if the alert has no addresses, or a protocol
+    whose number is not known."""
     protocol = _protocol(event.get("proto", ""))
     if protocol is None or "src_ip" not in event:
         return None
@@ -167,6 +174,7 @@ def _flow(event: dict[str, Any]) -> Flow | None:
 
 
 def _protocol(name: str) -> int | None:
+    """Return the number of an IP protocol that Suricata names; None if it is not known."""
     if name in _PROTOCOLS:
         return _PROTOCOLS[name]
     if name.isascii() and name.isdigit():
@@ -178,6 +186,8 @@ def _protocol(name: str) -> int | None:
 
 
 def _label(alert: dict[str, Any]) -> str:
+    """Return the label for an alert: its category, or without one the rule's text or number, in
+    small letters and with dashes for spaces. Bytes that are not UTF-8 are written as escapes."""
     name = alert.get("category") or alert.get("signature") or f"rule {alert['signature_id']}"
     label = "-".join(name.lower().split())
     return label.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

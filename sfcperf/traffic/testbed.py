@@ -1,7 +1,8 @@
 """A network of namespaces for tools and servers that nobody else can reach or see.
 
-The namespaces have no names: they exist as long as this process holds them open, so that nothing is
-left of a process that was killed.
+The namespaces have no names. They exist as long as this process holds them open, so nothing is left
+behind when it is killed. Actors and servers are at two bridges of the hub; the link between the
+bridges is captured.
 
     actor ... actor - [hub: bridge - bridge] - server ... server
                              ^ capture
@@ -21,21 +22,23 @@ from sfcperf.errors import MeasurementError
 from sfcperf.hosts import process
 
 PREFIX_LENGTH = 15
-"""All addresses are of 198.18.0.0/15, for benchmarks (RFC 2544, appendix C.2.2)."""
+"""Prefix length of the network: all addresses are of 198.18.0.0/15, which is for benchmarks (RFC
+2544, appendix C.2.2)."""
 CAPTURE = "captured"
 """Interface of the hub that each packet between an actor and a server crosses once."""
 MTU = 1400
-"""Of actors and servers: that of endpoints by default, so that a trace can be sent through chains,
-whose encapsulation needs the rest of 1500 bytes."""
+"""MTU of actors and servers. It is the default MTU of endpoints, so that a trace can be sent
+through chains, whose encapsulation needs the rest of 1500 bytes."""
 _COMMAND_TIMEOUT_S = 30.0
 _GRACE_S = 2.0
 _SIDES = ("actors", "servers")
 _OFFLOADS = ("tso", "gso", "gro", "tx", "rx")
-"""Without these a capture shows what would be on a wire: no packet above the MTU, all checksums."""
+"""Offloads that are turned off, so that a capture shows what would be on a wire: no packet above
+the MTU, and all checksums."""
 
 
 class Testbed:
-    """The network, for as long as the `with` block lasts."""
+    """The network of actors and servers, which exists as long as the `with` block lasts."""
 
     def __init__(self) -> None:
         self._open = ExitStack()
@@ -63,8 +66,8 @@ class Testbed:
         self._open.close()
 
     def add(self, name: str, addresses: Sequence[str], *, server: bool) -> None:
-        """A machine with these addresses, the first of which is the source of what it sends. Raises
-        MeasurementError."""
+        """Add a machine, a server or an actor, with these addresses. It sends from the first one.
+        Raises MeasurementError."""
         own = self._namespace(name)
         outer = f"to{len(self._namespaces)}"
         link = ["ip", "link", "add", "eth0", "mtu", str(MTU), "type", "veth", "peer", "name", outer]
@@ -72,7 +75,7 @@ class Testbed:
         self._without_offloads(name, "eth0", outer)
         hub = str(self._namespaces["hub"])
         with process.inside(own):
-            # Only a descriptor names the hub.
+            # `ip` could not move it: the hub has no name, and is only known by its descriptor.
             self._move(outer, hub)
         self._join(outer, _SIDES[server])
         for address in addresses:
@@ -81,35 +84,40 @@ class Testbed:
         self.run(name, ["ip", "link", "set", "eth0", "up"])
 
     def run(self, name: str, argv: Sequence[str], *, timeout_s: float = _COMMAND_TIMEOUT_S) -> str:
-        """A command on a machine, to its end; gives what it prints. Raises MeasurementError."""
+        """Run a command on a machine to its end, and return what it prints. Raises
+        MeasurementError when it fails."""
         namespace = self._namespaces[name]
         return process.run(_with_us(argv), timeout_s=timeout_s, namespace=namespace).text
 
     def start(self, name: str, argv: Sequence[str], output: Path) -> Popen[bytes]:
-        """A command on a machine, in the background; what it prints goes to the file. Raises
-        MeasurementError."""
+        """Start a command on a machine in the background. What it prints goes to the file `output`.
+        Raises MeasurementError when it cannot be started."""
         namespace = self._namespaces[name]
         started = process.start(_with_us(argv), namespace=namespace, stdout=output, stderr=output)
         self._processes.append(started)
         return started
 
     def stop_all(self) -> None:
-        """End what still runs, the last one first."""
+        """End all commands that `start` has started and that still run, the last one first."""
         for started in reversed(self._processes):
             stop(started)
         self._processes.clear()
 
     def _namespace(self, name: str) -> Path:
+        """Make the namespace of a machine, without IPv6, and return the path by which it is
+        entered. It exists as long as its descriptor is open."""
         file = _new_namespace()
         self._open.callback(os.close, file)
         self._namespaces[name] = Path(f"/proc/{os.getpid()}/fd/{file}")
         self.run(name, ["ip", "link", "set", "lo", "up"])
-        # Neighbour discovery and router solicitations are nobody's traffic.
+        # With IPv6, the kernel would send neighbour discovery and router solicitations, which are
+        # no actor's traffic.
         for scope in ("all", "default"):
             self.run(name, ["sysctl", "-q", "-w", f"net.ipv6.conf.{scope}.disable_ipv6=1"])
         return self._namespaces[name]
 
     def _join(self, interface: str, bridge: str) -> None:
+        """Make an interface of the hub a port of one of its bridges."""
         self.run("hub", ["ip", "link", "set", interface, "master", bridge, "up"])
 
     def _without_offloads(self, name: str, *interfaces: str) -> None:
@@ -119,6 +127,7 @@ class Testbed:
 
     @staticmethod
     def _move(interface: str, namespace: str) -> None:
+        """Move an interface of the current namespace to another one, given by its path."""
         from pyroute2 import IPRoute
 
         target = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
@@ -130,7 +139,7 @@ class Testbed:
 
 
 def stop(started: Popen[bytes]) -> None:
-    """SIGTERM, then SIGKILL, for the command and what it has started."""
+    """End a command and all that it has started: by SIGTERM, and after at most 2 s by SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(started.pid, number)
@@ -140,12 +149,14 @@ def stop(started: Popen[bytes]) -> None:
 
 
 def _with_us(argv: Sequence[str]) -> list[str]:
-    """The command, which ends when this process does (prctl(2), PR_SET_PDEATHSIG)."""
+    """Return the command in a form in which it ends when this process does (prctl(2),
+    PR_SET_PDEATHSIG)."""
     return ["setpriv", "--pdeathsig", "KILL", "--", *argv]
 
 
 def _new_namespace() -> int:
-    """A descriptor of a new network namespace."""
+    """Make a network namespace, and return a descriptor that keeps it in existence. This thread
+    enters it and returns to its own."""
     from pyroute2.netns import setns
 
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
@@ -160,6 +171,8 @@ def _new_namespace() -> int:
 
 
 def _unshare_network() -> None:
+    """Move this thread into a new network namespace. Raises MeasurementError without the right
+    to."""
     import ctypes
 
     clone_newnet = 0x40000000

@@ -1,4 +1,5 @@
-"""What ApacheBench 2.3 prints at the end of a test, and its table of percentiles, read strictly."""
+"""Reads, strictly, what ApacheBench 2.3 prints at the end of a test, and its table of
+percentiles."""
 
 from __future__ import annotations
 
@@ -27,33 +28,36 @@ _OPTIONAL = {
     "other responses": rf"Non-2xx responses: +{INTEGER}",
     "kept connections": rf"Keep-Alive requests: +{INTEGER}",
 }
-"""Printed only when there were any."""
+"""Lines that ab prints only when there is something to count in them."""
 _HEADER = ["Percentage served", "Time in ms"]
 _PERCENTS = [str(percent) for percent in range(101)]
 _TIME = re.compile(NUMBER, re.ASCII)
 _MANY = 51
-"""Requests, of which each percentile has one."""
+"""Least number of requests at which each percentile in ab's table is the time of a request; see
+`parse_percentiles`."""
 _US_PER_MS = 1e3
 
 
 @dataclass(frozen=True)
 class AbOutput:
-    """One test."""
+    """What ab reports of one test."""
 
     requests: int
-    """That came to an end, well or badly."""
+    """Requests that came to an end, well or badly."""
     concurrency: int
     duration_s: float
-    """In steps of 1 ms."""
+    """Length of the test, seconds, in steps of 1 ms."""
     ended_per_s: float
-    """Requests per second as ab gives it: of all that ended, over the exact duration."""
+    """Requests per second as ab gives it: all that ended, well or badly, over the exact
+    duration."""
     time_per_request_us: float
     """ab's mean, from the client's view: concurrency * duration / requests."""
     document_bytes: int
     """Length of the first reply's body."""
     failed: int
-    """Could not connect, broke off, or came back with another length than the first; ab counts a
-    request once for each of its causes, so that these may be more than there were requests."""
+    """Failures: a request could not connect, broke off, or got a reply of another length than the
+    first. ab counts a request once for each of its causes, so there may be more failures than
+    requests."""
     failures: Mapping[str, int]
     """Cause of failure -> requests; empty without failures."""
     write_errors: int
@@ -64,12 +68,13 @@ class AbOutput:
 
     @property
     def good(self) -> int:
-        """Requests whose reply was the object; at least so many, when some failed."""
+        """Return the requests whose reply was the object. When some failed, this is a lower bound,
+        since ab may count one request as several failures."""
         return max(0, self.requests - self.failed - self.not_2xx)
 
     @property
     def requests_per_s(self) -> float:
-        """Good replies per second."""
+        """Return the good replies per second."""
         return self.ended_per_s * self.good / self.requests if self.requests else 0.0
 
 
@@ -96,8 +101,9 @@ def parse(text: str) -> AbOutput:
 
 
 def parse_percentiles(table: str, requests: int = _MANY) -> Mapping[int, float]:
-    """ab's CSV (`-e`) of so many requests: percent, from 0 (the fastest request) to 100 (the
-    slowest) -> time from the start of a request's connection to the end of its reply, us.
+    """Read the CSV table (`-e`) that ab wrote of a test with so many `requests`. The result maps
+    percent, from 0 (the fastest request) to 100 (the slowest), to the time from the start of a
+    request's connection to the end of its reply, us.
 
     Raises MeasurementError for anything else, and for times that become shorter.
     """
@@ -113,8 +119,9 @@ def parse_percentiles(table: str, requests: int = _MANY) -> Mapping[int, float]:
     if not all(_TIME.fullmatch(text) and len(text) <= MOST_DIGITS for text in times):
         raise MeasurementError("ab's table of percentiles has a time that is not a number")
     values = [float(text) * _US_PER_MS for text in times]
-    # ab takes the request of rank 0.5 + requests * percent / 100, from 0: of up to 50 requests
-    # there is none for 99 %, and it prints what lies behind the last one.
+    # For each percent, ab prints the time of the request at index 0.5 + requests * percent / 100 of
+    # its sorted array. With up to 50 requests, the index for 99 % is beyond the end of the array,
+    # and ab prints the memory behind it. The slowest time, which is right, replaces such values.
     values = [
         values[-1] if int(0.5 + requests * percent / 100) >= requests else value
         for percent, value in enumerate(values)

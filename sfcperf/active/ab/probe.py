@@ -28,7 +28,7 @@ from sfcperf.results.values import Loss, Metric
 _REQUESTS = 10_000
 _MOST_REQUESTS = 10_000_000
 _MOST_PER_S = 100_000
-"""More than ab, a single thread, can make."""
+"""More requests per second than ab, a single thread, can make."""
 _TYPICAL_REQUESTS_PER_S = 3_000
 """For the estimate of the duration only."""
 _COMMAND_TIMEOUT_S = 30.0
@@ -112,20 +112,21 @@ class Ab(WebProbe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """As asked for, or less where a short chain usually carries the requests sooner."""
+        """Return the parameter `duration_s`, or less if a short chain usually carries the requests
+        sooner."""
         needed_s = _requests(parameters) / _TYPICAL_REQUESTS_PER_S
         return min(needed_s, float(parameters.get("duration_s", needed_s)))
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of the packets that carry a request, or open and close its connection; of one
-        request where the time ends the test."""
+        """Return half of the packets that carry a request, or open and close its connection. If
+        the time ends the test, only one request is sure to be made."""
         each = 1 if parameters["keep_alive"] else 3
         requests = 1 if "duration_s" in parameters else _requests(parameters)
         return max(1, requests * each // 2)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start nginx; one round of requests, so that no measured one waits for ARP."""
+        """Start nginx, and make `concurrency` requests, so that no measured one waits for ARP."""
         parameters = self.parameters
         self._port = self.server_port(deployment.server.host)
         self.serve(deployment, raw_dir, parameters.get("server_ports", [self._port]))
@@ -177,10 +178,12 @@ class Ab(WebProbe):
         requests: int,
         table: Path | None = None,
     ) -> ToolOutput:
+        """Run ab with so many requests; outputs go to files named after `name`. With `table`, ab
+        writes its percentiles there. Raises MeasurementError when ab fails."""
         parameters = self.parameters
         # -r: a connection that breaks off is counted, and does not end the test.
         argv = ["ab", "-q", "-r"]
-        # Before -n, of which it would set a value of its own.
+        # -t sets a number of requests of its own, so it comes before -n, which overrides that.
         argv += ["-t", str(parameters["duration_s"])] if "duration_s" in parameters else []
         argv += ["-n", str(requests), "-c", str(parameters["concurrency"])]
         argv += ["-s", str(parameters["timeout_s"]), *(["-k"] if parameters["keep_alive"] else [])]
@@ -189,7 +192,8 @@ class Ab(WebProbe):
         return self.run(deployment, raw_dir, name, argv, meter_cpu=True)
 
     def _table(self, deployment: Deployment) -> Path:
-        """Where ab is to write its percentiles, on the client; none of an earlier test is there."""
+        """Return the path on the client where ab is to write its table of percentiles. A table of
+        an earlier test is removed, so that it cannot pass for that of a failed test."""
         host = deployment.client.host
         table = host.workdir / _TABLE
         host.run(["mkdir", "-p", str(table.parent)], timeout_s=_COMMAND_TIMEOUT_S)
@@ -198,13 +202,15 @@ class Ab(WebProbe):
 
 
 def _requests(parameters: Mapping[str, Any]) -> int:
-    """The most that are made. ab takes memory for each from the start."""
+    """Return the largest number of requests that ab may make. Where only the time ends the test, it
+    is bounded by what ab can make in that time, because ab reserves memory for each request at the
+    start."""
     in_time = min(_MOST_REQUESTS, _MOST_PER_S * parameters.get("duration_s", 0))
     return int(parameters.get("requests", in_time or _REQUESTS))
 
 
 def request_loss(output: AbOutput) -> Loss:
-    """Requests that failed, by ab's count of their causes."""
+    """Return the requests that failed or got no good reply. The text names ab's counts by cause."""
     causes = {**output.failures, "write": output.write_errors, "status": output.not_2xx}
     named = ", ".join(f"{cause} {count}" for cause, count in causes.items() if count)
     return Loss(
@@ -218,8 +224,9 @@ def request_loss(output: AbOutput) -> Loss:
 
 
 def doubts(output: AbOutput, parameters: Mapping[str, Any], cpu_ratio: float | None) -> list[str]:
-    """Why the numbers of a test should not be believed. `parameters` are the probe's; `cpu_ratio`
-    is of one CPU (None: ab ended before its CPU time was read)."""
+    """Say why the numbers of a test should not be believed. `parameters` are those of the probe.
+    `cpu_ratio` is the share of one CPU that ab used, or None if ab ended before its CPU time was
+    read."""
     reasons = []
     if "duration_s" not in parameters and output.requests < _requests(parameters):
         reasons.append(f"ab made {output.requests} of the {_requests(parameters)} requests")

@@ -1,4 +1,4 @@
-"""What ITGDec of D-ITG 2.8.1 prints of a log, read strictly."""
+"""Reads, strictly, what ITGDec of D-ITG 2.8.1 prints about a log."""
 
 from __future__ import annotations
 
@@ -28,26 +28,28 @@ _BPS_PER_KBPS = 1e3
 
 @dataclass(frozen=True)
 class DitgOutput:
-    """A flow by one log: that of the receiver, or of the sender. Times are in steps of 1 us."""
+    """What one log says of a flow: that of the receiver, or of the sender. Times are in steps of
+    1 us."""
 
     packets: int
-    """In the log: sent, received, or, with the round-trip meter, answered."""
+    """Packets in the log: sent, received, or, with the round-trip meter, answered."""
     dropped: int
-    """Missing between the first and the last of them, by sequence number."""
+    """Packets that are missing between the first and the last of the log, by sequence number."""
     delay_us: float
-    """Mean; with the round-trip meter, of the round-trip time. So are the following."""
+    """Mean one-way delay. With the round-trip meter, this and the following are of the round-trip
+    time."""
     delay_min_us: float
     delay_max_us: float
     delay_stdev_us: float
     jitter_us: float
     """Mean absolute difference between the delays of successive packets."""
     rate_bps: float
-    """Payload, between the first packet and the last."""
+    """Payload per second, between the first packet and the last."""
 
 
 def parse(text: str, log: str) -> DitgOutput:
-    """Read the totals. `log` names it in errors. Raises MeasurementError for anything else, and for
-    a log without packets."""
+    """Read the totals of ITGDec's report. `log` names the log in errors. Raises MeasurementError
+    for anything else, and for a log without packets."""
     _, found, totals = text.partition(_TOTAL)
     if not found:
         raise MeasurementError(f"ITGDec's report of {log} has no totals")

@@ -25,16 +25,21 @@ _USUAL_PORT, _USUAL_SIGNALLING_PORT = 8999, 9000
 _BITS_PER_BYTE = 8
 _MS_PER_S = 1000
 _TIMEOUT_MARGIN_S = 20.0
-"""ITGSend itself waits for a second at the end."""
+"""Time that ITGSend may take beyond the time of sending; it waits for a second at the end
+itself."""
 _DECODE_TIMEOUT_S = 120.0
 _MKDIR_TIMEOUT_S = 30.0
 _SERVER_ERRORS = "ditg-server.stderr.txt"
 _TCP_PACKETS_PER_S = 10
-"""A connection that carries fewer is taken for one that does not cross the chain."""
+"""Packets per second of a TCP connection that surely crosses the chain. One that carries fewer is
+taken for one that does not."""
 _METERS = {ONE_WAY: "owdm", ROUND_TRIP: "rttm"}
 
 
 def _metrics(prefix: str, delay: str) -> tuple[Metric, ...]:
+    """Return the metrics of one meter. Names of delays begin with `prefix`; descriptions call the
+    delay `delay`."""
+
     def of_delay(name: str, words: str, *, primary: bool = False) -> Metric:
         return Metric(name, "us", words, better="lower", primary=primary, tick=1.0)
 
@@ -106,22 +111,23 @@ class Ditg(ServerProbe):
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """Of the meter."""
+        """Return the metrics of the parameter `meter`."""
         return _ONE_WAY if parameters["meter"] == ONE_WAY else _ROUND_TRIP
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
-        """`ditg-udp` or `ditg-tcp`."""
+        """Return `ditg-udp` or `ditg-tcp`."""
         return f"{cls.name}-{parameters['protocol']}"
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """The sender's time."""
+        """Return the parameter `duration_s`, for which the sender sends."""
         return float(parameters["duration_s"])
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of what the rate means; TCP may put several into a segment."""
+        """Return half of the packets that the rate means. For TCP it is at most _TCP_PACKETS_PER_S
+        per second, because TCP may put several packets of D-ITG into one segment."""
         rate_pps = _rate_pps(parameters) / 2
         if parameters["protocol"] == "tcp":
             rate_pps = min(rate_pps, _TCP_PACKETS_PER_S)
@@ -129,11 +135,12 @@ class Ditg(ServerProbe):
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """That of the flow; signalling, always TCP, is not measured."""
+        """Return the protocol of the flow. Signalling, which always uses TCP, is not measured."""
         return frozenset({parameters["protocol"]})
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start ITGRecv. Raises MeasurementError where the clocks are not one."""
+        """Start ITGRecv. Raises MeasurementError when the one-way delay is asked for and the
+        endpoints do not share a clock."""
         client, server = deployment.client, deployment.server
         if self.parameters["meter"] == ONE_WAY and not clock.shared((client.host, server.host)):
             raise MeasurementError(
@@ -146,7 +153,7 @@ class Ditg(ServerProbe):
         for host in (client.host, server.host):
             host.run(["mkdir", "-p", str(host.workdir)], timeout_s=_MKDIR_TIMEOUT_S)
         self._port = self.server_port(server.host)
-        # ITGRecv opens it only when the flow begins.
+        # ITGRecv opens the flow's port only when the flow begins: a taken port would show too late.
         if free_port(server.host, self._port) != self._port:
             raise MeasurementError(
                 f"ITGRecv cannot listen on {server.host.name}: port {self._port} is taken",
@@ -164,7 +171,8 @@ class Ditg(ServerProbe):
         )
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Send, and decode both logs. Raises MeasurementError when nothing arrives."""
+        """Send the flow, and decode the logs that tell of it. Raises MeasurementError when nothing
+        arrives."""
         client, server = deployment.client.host, deployment.server.host
         logs = client.workdir / "ditg-send.log", server.workdir / "ditg-receive.log"
         before = EndpointLosses.read(deployment)
@@ -195,7 +203,8 @@ class Ditg(ServerProbe):
         )
 
     def loss(self, arrived: DitgOutput, packets_sent: int) -> Loss:
-        """Packets that did not arrive, or did not come back."""
+        """Return the packets that did not arrive, or, with the round-trip meter, did not come
+        back."""
         return Loss(
             max(0, packets_sent - arrived.packets),
             packets_sent,
@@ -241,8 +250,11 @@ class Ditg(ServerProbe):
         )
 
     def _doubts(self, sent_bps: float, losses: EndpointLosses, deployment: Deployment) -> list[str]:
+        """Say why the numbers should not be believed: the sender was too slow, or the endpoints
+        lost packets."""
         parameters, doubts = self.parameters, []
-        # With the round-trip meter, only packets that came back are in the sender's log.
+        # With the round-trip meter, the sender's log has only packets that came back, so it does
+        # not tell the rate at which they were sent.
         if (
             parameters["meter"] == ONE_WAY
             and sent_bps < (1 - parameters["rate_tolerance"]) * parameters["rate_bps"]
@@ -258,11 +270,14 @@ class Ditg(ServerProbe):
 
 
 def _rate_pps(parameters: Mapping[str, Any]) -> float:
+    """Return the packets per second that `rate_bps` means."""
     rate_bps, payload_bytes = parameters["rate_bps"], parameters["payload_bytes"]
     return float(rate_bps / _BITS_PER_BYTE / payload_bytes)
 
 
 def _decode(host: Host, log: Path, raw_dir: Path, name: str) -> DitgOutput:
+    """Read a log of D-ITG on its host by ITGDec. `name` is the role that wrote the log. Raises
+    MeasurementError."""
     done = run_tool(
         host,
         ["ITGDec", str(log)],

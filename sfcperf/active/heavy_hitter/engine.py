@@ -26,20 +26,21 @@ from sfcperf.vnfs.heavy_hitter.function import HeavyHitter
 from sfcperf.vnfs.heavy_hitter.running import BINARY
 
 _TRACE_TAKES_S = 3.0
-"""Reading a trace; for plans only."""
+"""Estimated time to read a trace, for plans only."""
 _TIMEOUT_S = 3600.0
 _LEAST_CPU = 0.3
-"""Share of its time that each thread must have had its CPU. Times are CPU time, but a thread that
-hardly works finds its caches empty."""
+"""Least share of the time for which each thread must have had its CPU. Rates count CPU time only,
+but a thread that seldom runs finds its caches empty, and is slower."""
 _FCS_BYTES = 4
 _ENGINE = {
     name: HeavyHitter.parameters["properties"][name]
     for name in ("engine", "hash_functions", "columns", "conservative")
 }
+"""Schemas of the parameters that both probes take over from the VNF type heavy_hitter."""
 
 
 class HeavyHitterEngine(TraceProbe):
-    """What both probes share: an engine, and a trace for it."""
+    """Base of the probes that run an engine of heavy_hitter on a trace, without a chain."""
 
     compiled = (BINARY,)
     trace_length = "trace_s"
@@ -59,12 +60,13 @@ class HeavyHitterEngine(TraceProbe):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """The sketch is one that the function can have."""
+        """Refuse a number of columns that the VNF type heavy_hitter refuses. Raises InputError."""
         HeavyHitter.check({"columns": parameters["columns"]})
         super().check(parameters)
 
     def events(self, raw_dir: Path, *options: object) -> list[dict[str, Any]]:
-        """What the tool prints. Raises MeasurementError."""
+        """Run the tool on the trace, with further `options`, and return the events that it prints.
+        Raises MeasurementError when it fails."""
         parameters = self.parameters
         words = ["--engine", parameters["engine"], "--trace", self._chunk.source]
         words += ["--spec", SPEC] if parameters["engine"] == "swx" else []
@@ -78,7 +80,8 @@ class HeavyHitterEngine(TraceProbe):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """How to get the same trace again."""
+        """Say how to get the same trace again: its file, or the seed and length of a synthetic
+        trace."""
         return self._chunk.facts
 
 
@@ -123,7 +126,8 @@ class HeavyHitterThroughput(HeavyHitterEngine):
         return float(parameters["duration_s"]) + _TRACE_TAKES_S
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Run the threads. Raises CannotBeMeasured for more than there are CPUs."""
+        """Run the engine on `cores` threads. Raises CannotBeMeasured for more cores than this
+        machine has CPUs."""
         parameters = self.parameters
         cpus = sorted(os.sched_getaffinity(0))
         if parameters["cores"] > len(cpus):
@@ -147,6 +151,8 @@ class HeavyHitterThroughput(HeavyHitterEngine):
         )
 
     def _doubts(self, threads: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """Say why the rates should not be believed: a thread got no packets, or had its CPU too
+        seldom."""
         doubts = []
         for place, thread in enumerate(threads):
             if not thread["frames"]:
@@ -164,9 +170,9 @@ class HeavyHitterThroughput(HeavyHitterEngine):
         return {
             **self.facts,
             "packets_of_trace": sum(of_trace),
-            # 1: all threads have as many.
+            # The busiest thread's packets by the mean of all threads; 1: all have as many.
             "largest_share_of_a_thread": max(of_trace) * len(of_trace) / sum(of_trace),
-            # With the copying of frames, which is no part of the engine's time.
+            # This includes the copying of frames, which is no part of the engine's time.
             "all_ns_per_packet": fmean(thread["all_ns_per_frame"] for thread in threads),
             "blocked": sum(thread["counters"]["blocked"] for thread in threads),
         }
@@ -207,7 +213,8 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
         return _TRACE_TAKES_S
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Compare. Raises MeasurementError for a trace without flows."""
+        """Let the tool compare the sketch's estimates with exact counts, window by window, and give
+        the means. Raises MeasurementError for a trace without flows."""
         parameters = self.parameters
         words: list[object] = [
             "--score",
@@ -244,6 +251,7 @@ class HeavyHitterAccuracy(HeavyHitterEngine):
 
 
 def _contradictions(scores: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What a count-min sketch cannot do (Cormode and Muthukrishnan 2005, theorem 1)."""
+    """Report estimates below the truth. A count-min sketch never underestimates (Cormode and
+    Muthukrishnan 2005, theorem 1), so such estimates mean that the engine is wrong."""
     under = sum(score["underestimated"] for score in scores)
     return (f"smaller than the truth: {count_text(under, 'estimate')}",) if under else ()

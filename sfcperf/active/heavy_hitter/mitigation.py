@@ -1,4 +1,5 @@
-"""What a chain let through of a large flow before it blocked it, by what reached the server."""
+"""Judges by what reached the server how much a chain let through of a large flow before it blocked
+the flow."""
 
 from __future__ import annotations
 
@@ -12,26 +13,27 @@ from sfcperf.active.labelled_traffic import Key, ReplayPlan
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1e6
 _ROUNDING = 1e-9
-"""A quotient may be a little less than the whole number that it should be."""
+"""Added to a quotient of floats before it is cut to a whole number, since it may be a little less
+than the whole number that it should be."""
 
 
 @dataclass(frozen=True)
 class Mitigation:
-    """What reached the server of a plan of Traffic."""
+    """What a chain let through of the large flow and of the small flows of a trial."""
 
     let_through: int
     """Packets of the large flow before the first one that did not arrive."""
     passed_again: int
-    """Packets of it that arrived after that one."""
+    """Packets of the large flow that arrived after the first one that did not."""
     blocked: bool
-    """Whether one of its packets did not arrive."""
+    """Whether at least one packet of the large flow did not arrive."""
     time_to_block_ms: float | None
-    """From the first packet to the last one that was let through, as they arrived; None if it was
-    not blocked, or none was let through."""
+    """Time between the arrivals of the large flow's first packet and of the last one before it was
+    blocked. None if the flow was not blocked, or no packet was let through before."""
     heavy_pps: tuple[float, ...]
-    """Rate of the large flow, step by step."""
+    """Rate at which the large flow arrived, step by step."""
     background_pps: tuple[float, ...]
-    """Rate of all small flows."""
+    """Rate at which all small flows together arrived, in the same steps."""
 
 
 def mitigation(
@@ -41,9 +43,12 @@ def mitigation(
     span_s: float,
     bin_s: float,
 ) -> Mitigation:
-    """Judge what arrived, at Unix times [ns]. Rates are in steps of `bin_s`, over `span_s`, so that
-    all trials agree about time: the large flow's first packet that arrives begins the step after
-    `lead_s`, rounded to whole steps."""
+    """Judge what arrived of a plan. `arrivals` are packets with Unix times [ns].
+
+    Rates are given in steps of `bin_s`, over `span_s`. The large flow's first packet that arrives
+    begins the step after `lead_s` (rounded to whole steps), so that the series of all trials can be
+    laid over each other.
+    """
     times = _first_times(plan, arrivals)
     heavy = [
         time for time, packet in zip(times, plan.packets, strict=True) if packet.label == HEAVY
@@ -72,7 +77,7 @@ def mitigation(
 
 
 def _first_times(plan: ReplayPlan, arrivals: Iterable[tuple[Key, int]]) -> list[int | None]:
-    """Of each packet of the plan; None if it did not arrive."""
+    """Return when each packet of the plan arrived first [ns]; None for one that did not arrive."""
     places = {key: place for place, key in enumerate(plan.keys)}
     times: list[int | None] = [None] * len(plan.keys)
     for key, time_ns in arrivals:
@@ -82,5 +87,6 @@ def _first_times(plan: ReplayPlan, arrivals: Iterable[tuple[Key, int]]) -> list[
 
 
 def _rates(times_ns: Iterable[int], start_ns: int, bin_ns: int, steps: int) -> tuple[float, ...]:
+    """Return the packets per second in each of `steps` steps of `bin_ns` from `start_ns` on."""
     counts = Counter((time_ns - start_ns) // bin_ns for time_ns in times_ns)
     return tuple(counts[place] * _NS_PER_S / bin_ns for place in range(steps))

@@ -27,12 +27,14 @@ from sfcperf.plugins import integer, number, object_schema
 from sfcperf.results.values import Metric
 
 _MOST_PACKETS = 1_000_000
-"""Of a trial: all are made before it, and known by their bytes."""
+"""Most packets of a trial. All of them are made before it and kept in memory, since they are
+recognised by their bytes."""
 _MOST_STEPS = 100_000
 _BLOCKED = "dropped_blocked"
-"""Counter of functions that block flows."""
+"""Counter that functions have which block flows."""
 _trials = itertools.count()
-"""Functions may outlive a trial, but not the process that measures."""
+"""Numbers of the trials of this process, each of which has flows of its own. Functions may outlive
+a trial and still block its flows, but they do not outlive the process that measures."""
 
 _METRICS = (
     Metric(
@@ -109,7 +111,8 @@ class HeavyHitterMitigation(ReplayProbe):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """The large flow sends; packets and steps can be held."""
+        """Refuse parameters with which the large flow sends no packet, or packets or time steps are
+        too many. Raises InputError."""
         duration_s = parameters["duration_s"]
         traffic = _traffic(parameters)
         if traffic.heavy_packets < 1:
@@ -141,16 +144,19 @@ class HeavyHitterMitigation(ReplayProbe):
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of the background: of the heavy hitter, a chain may stop almost all."""
+        """Return half of the packets of the background. The heavy hitter does not count, because a
+        chain may stop almost all of its packets."""
         return max(1, _traffic(parameters).background_packets // 2)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Make the packets, and get both ends ready. Raises MeasurementError."""
+        """Make the packets of this trial, and get both endpoints ready to replay them. Raises
+        MeasurementError."""
         plan = _traffic(self.parameters).plan(next(_trials))
         self._get_ready(plan, 1, deployment, raw_dir)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Send, and tell what arrived. Raises MeasurementError when nothing did."""
+        """Send the packets, and judge what arrived. Raises MeasurementError when nothing
+        arrived."""
         assert self._replay is not None, "prepare comes first"
         parameters = self.parameters
         before = _blocked(deployment)
@@ -178,8 +184,9 @@ class HeavyHitterMitigation(ReplayProbe):
 
 
 def losses(sent: ReplayOutcome, found: Mitigation, blocked: int | None) -> Iterator[str]:
-    """Why packets that did not arrive may not be those that were blocked. `blocked`: what the
-    functions say that they blocked meanwhile; None: none of them blocks."""
+    """Say why packets that did not arrive may not be those that were blocked. `blocked` is the
+    number of packets that the functions say they blocked meanwhile, or None if no function blocks
+    flows."""
     missing = sent.sent - sent.arrived
     if blocked is None:
         if missing:
@@ -201,7 +208,8 @@ def _traffic(parameters: Mapping[str, Any]) -> Traffic:
 
 
 def _blocked(deployment: Deployment) -> int | None:
-    """Packets that the functions have blocked since they started; None if none of them blocks."""
+    """Return how many packets the functions have blocked since they started; None if no function
+    blocks flows."""
     counters = [function.counters() for function in deployment.functions]
     blocked = [function[_BLOCKED] for function in counters if _BLOCKED in function]
     return sum(blocked) if blocked else None

@@ -19,9 +19,10 @@ HEAVY, BACKGROUND = "heavy_hitter", "background"
 """Labels of the packets."""
 LEAST_FRAME_BYTES = 64
 _DESTINATION = IPv4Address("192.0.2.1")
-"""For documentation (RFC 5737): nobody answers."""
+"""Address for documentation (RFC 5737), which nobody has: nobody answers."""
 _FIRST_SOURCE, _SOURCES = IPv4Address("198.18.0.0"), 1 << 17
-"""For benchmarks (RFC 2544, appendix C.2.2): 198.18.0.0/15."""
+"""First address, and number of addresses, of the network for benchmarks, 198.18.0.0/15 (RFC 2544,
+appendix C.2.2). Each trial takes one as the source."""
 _HEAVY_PORT, _FIRST_PORT = 1023, 1024
 MOST_BACKGROUND_FLOWS = 65_536 - _FIRST_PORT
 _FCS_BYTES, _ETHERNET_BYTES, _IP_BYTES, _UDP_BYTES = 4, 14, 20, 8
@@ -31,32 +32,35 @@ _NS_PER_S = 1_000_000_000
 
 @dataclass(frozen=True)
 class Traffic:
-    """What is sent in a trial. The background begins at once, the large flow after `lead_s`."""
+    """The traffic of a trial: a large flow and a background of small flows. The background begins
+    at once, the large flow after `lead_s`."""
 
     rate_pps: int
     background_pps: int
     background_flows: int
     lead_s: float
     duration_s: float
-    """From the first packet to the last."""
+    """Time from the first packet of the background to the end, seconds."""
     frame_bytes: int
-    """With the frame check sequence."""
+    """Length of every frame, with the frame check sequence."""
     port: int
-    """Destination of all packets."""
+    """Destination port of all packets."""
 
     @property
     def heavy_packets(self) -> int:
-        """Of the large flow."""
+        """Return the number of packets of the large flow; not positive if `lead_s` leaves it no
+        time."""
         return round((self.duration_s - self.lead_s) * self.rate_pps)
 
     @property
     def background_packets(self) -> int:
-        """Of all small flows together."""
+        """Return the number of packets of all small flows together."""
         return round(self.duration_s * self.background_pps)
 
     def plan(self, trial: int) -> ReplayPlan:
-        """The packets in the order of sending. Trials with different numbers have different flows:
-        a function that still knows those of one has never seen those of the other."""
+        """Return the packets in the order of sending. Trials with different numbers have different
+        source addresses: a function that still knows the flows of one trial has never seen those of
+        the other."""
         address = _FIRST_SOURCE + trial % _SOURCES
         heavy = self._times(self.heavy_packets, self.rate_pps, self.lead_s)
         small = self._times(self.background_packets, self.background_pps, 0)
@@ -71,7 +75,7 @@ class Traffic:
         return ReplayPlan(packets, keys, LeftOutCounts(), len(packets))
 
     def _times(self, packets: int, rate_pps: int, begin_s: float) -> Iterator[int]:
-        """When packets are due [ns]."""
+        """Return when the packets of one kind are due, at even steps from `begin_s` on [ns]."""
         begin_ns = round(begin_s * _NS_PER_S)
         return (begin_ns + number * _NS_PER_S // rate_pps for number in range(packets))
 
@@ -83,7 +87,9 @@ class Traffic:
         return LabelledPacket(at_ns, frame, flow, label)
 
     def _frame(self, source: IPv4Address, source_port: int, number: int) -> bytes:
-        """Without MAC addresses. UDP over IPv4 needs no checksum (RFC 768): it is 0."""
+        """Return an Ethernet frame whose MAC addresses are 0; the sender fills them in. UDP over
+        IPv4 needs no checksum (RFC 768): it is 0. The payload begins with the packet's number, by
+        which packets are told apart."""
         length = self.frame_bytes - _FCS_BYTES - _ETHERNET_BYTES
         header = struct.pack(
             ">BBHHHBBH", 0x45, 0, length, 0, _DONT_FRAGMENT, _TTL, _UDP, 0

@@ -1,4 +1,4 @@
-"""What httperf 0.9 prints at the end of a test, read strictly (httperf(1), OUTPUT)."""
+"""Reads, strictly, what httperf 0.9 prints at the end of a test (httperf(1), OUTPUT)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DURATION_STEP_S = 1e-3
 
 @dataclass(frozen=True)
 class HttperfErrors:
-    """Connections or calls that failed, by cause."""
+    """Counts of connections or calls that failed, by cause."""
 
     total: int
     client_timeout: int
@@ -48,17 +48,17 @@ class HttperfErrors:
 
     @property
     def of_client(self) -> int:
-        """Those that the client itself caused."""
+        """Return the failures that the client itself caused."""
         return self.files_unavailable + self.addresses_unavailable + self.file_table_full
 
     @property
     def of_chain(self) -> int:
-        """The others."""
+        """Return the failures that the client did not cause: those of the chain or the server."""
         return max(0, self.total - self.of_client)
 
     def text(self) -> str:
-        """`timeout 2, reset 1`, or that there was no error: a connection was closed in good
-        order."""
+        """Name the causes of lost requests, such as `timeout 2, reset 1`. Without an error, a
+        request was lost because its connection was closed in good order, and the text says so."""
         causes = {
             "timeout": self.client_timeout + self.socket_timeout,
             "refused": self.connection_refused,
@@ -71,14 +71,15 @@ class HttperfErrors:
 
 @dataclass(frozen=True)
 class HttperfOutput:
-    """One test."""
+    """What httperf reports of one test."""
 
     connections: int
-    """Opened, or tried to."""
+    """Connections that httperf opened, or tried to."""
     requests: int
     replies: int
     duration_s: float
-    """To the last reply, or to the timeout of the last that was waited for; steps of 1 ms."""
+    """Time to the last reply, or to the timeout of the last reply that was waited for, in steps of
+    1 ms."""
     most_concurrent: int
     connection_max_s: float
     """Lifetime of the connection that lived longest, of those with a reply."""
@@ -91,13 +92,15 @@ class HttperfOutput:
     status: Mapping[str, int]
     """Class of status code (`2xx`) -> replies."""
     client_cpu_ratio: float
-    """CPU time of httperf by test duration. httperf polls: near 1 whatever the load."""
+    """CPU time of httperf by test duration. It is near 1 whatever the load, because httperf polls
+    without sleeping."""
     errors: HttperfErrors
 
     @property
     def replies_per_s(self) -> float:
-        """Over the whole test: httperf's own `Reply rate` needs tests of 5 s and more. A duration
-        that is printed as 0 counts as one step."""
+        """Return the replies per second over the whole test. httperf's own `Reply rate` is not used
+        because it needs tests of 5 s and more. A duration that is printed as 0 counts as one step
+        of 1 ms."""
         return self.replies / max(self.duration_s, _DURATION_STEP_S)
 
 

@@ -18,17 +18,18 @@ from sfcperf.results.values import Loss, Metric
 
 MAXIMUM = "maximum"
 _ALL_AT_ONCE_PER_S = 10_000
-"""Rate at which the connections of the closed loop are opened."""
+"""Rate at which the connections of the closed loop are opened: so high that all are open at
+once."""
 _TYPICAL_REPLIES_PER_S = 2_000
-"""For the estimate of the duration of a given number of calls only."""
+"""Estimated rate of a short chain, only for the duration that plans show."""
 _FIRST_CALLS = 10
 """Calls on each connection of the first test that looks for the right number."""
 _CALLS_FACTOR = 8
-"""By which the number of calls grows at most, from a test to the next and to the trial: a pause of
-the machine can make a test of ten calls a hundred times as slow. The first test, of a cold server,
-never decides."""
+"""Factor by which the number of calls grows at most, from one test to the next and to the trial. A
+larger step would trust a test that is too short: a pause of the machine can make a test of ten
+calls a hundred times as slow. The first test, of a cold server, never decides."""
 _TELLING_S = 1.0
-"""A test that took so long tells the rate well enough, however few calls it had."""
+"""Duration of a test that tells the rate well enough, however few calls it had."""
 _RATE_TOLERANCE = 0.05
 
 _METRICS = (
@@ -127,7 +128,8 @@ class Httperf(WebProbe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """As asked for; for a given number of calls, from what a short chain usually carries."""
+        """Return the time that the parameters ask for. For a given number of calls in a closed
+        loop, it is estimated from the rate that a short chain usually carries."""
         connections = float(parameters["connections"])
         if parameters["rate_per_s"] != MAXIMUM:
             return connections / float(parameters["rate_per_s"])
@@ -137,14 +139,15 @@ class Httperf(WebProbe):
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of: a SYN, the requests and a FIN on each connection (half, since an overloaded
-        chain loses some)."""
+        """Return half of the packets of all connections, of which each has a SYN, its requests and
+        a FIN. It is half of them because an overloaded chain loses some."""
         connections: int = parameters["connections"]
         calls: int = parameters.get("calls_per_connection", 1)
         return max(1, connections * (calls + 2) // 2)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start nginx, and find out how many calls take as long as asked for."""
+        """Start nginx. In a closed loop without a given number of calls, also find out by short
+        tests how many calls take `duration_s`."""
         parameters = self.parameters
         self._port = self.server_port(deployment.server.host)
         self.serve(deployment, raw_dir, [self._port])
@@ -178,7 +181,8 @@ class Httperf(WebProbe):
         )
 
     def loss(self, output: HttperfOutput) -> Loss:
-        """Requests without a good reply: also those that a broken connection did not send."""
+        """Return the requests without a good reply. Requests that a broken connection did not send
+        any more count too."""
         wanted = max(output.connections * self._calls, output.requests)
         lost = max(wanted - output.status["2xx"], output.errors.of_chain)
         return Loss(
@@ -191,7 +195,8 @@ class Httperf(WebProbe):
         )
 
     def _calls_that_take(self, duration_s: float, deployment: Deployment, raw_dir: Path) -> int:
-        """Calls on each connection that take about duration_s at the rate seen now."""
+        """Find by tests the number of calls on each connection that takes about `duration_s`. Each
+        test has more calls than the one before, until one is long enough to tell the rate."""
         connections: int = self.parameters["connections"]
         calls, is_cold = _FIRST_CALLS, True
         while True:
@@ -205,7 +210,8 @@ class Httperf(WebProbe):
     def _httperf(
         self, deployment: Deployment, raw_dir: Path, name: str, calls: int
     ) -> HttperfOutput:
-        """Run httperf. Raises MeasurementError when it fails or has not one good reply."""
+        """Run httperf with so many calls on each connection; outputs go to files named after
+        `name`. Raises MeasurementError when it fails or gets not one good reply."""
         parameters = self.parameters
         rate = parameters["rate_per_s"]
         # --hog: local ports of the whole range, not only 1024 to 5000.
@@ -225,6 +231,8 @@ class Httperf(WebProbe):
         return output
 
     def _doubts(self, output: HttperfOutput) -> list[str]:
+        """Say why the numbers should not be believed: httperf itself failed, was too slow, or got
+        other replies than the object."""
         parameters, errors = self.parameters, output.errors
         doubts = []
         if errors.of_client:
@@ -243,7 +251,10 @@ class Httperf(WebProbe):
         return doubts
 
     def _rate_doubts(self, output: HttperfOutput) -> list[str]:
-        """Connections were opened over the test's duration less the life of the last one."""
+        """Say that connections were opened more slowly than asked for, if they were. They were
+        opened during the test's duration less the life of the last one. The longest life is taken
+        for that (longer by the timeout if a connection timed out), so that the rate is not
+        underestimated."""
         timed_out = output.errors.client_timeout or output.errors.socket_timeout
         last_s = output.connection_max_s + (self.parameters["timeout_s"] if timed_out else 0)
         opening_s = output.duration_s - last_s

@@ -23,8 +23,9 @@ _OVERHEAD_BYTES = ETHERNET_BYTES + IPV4_HEADER_BYTES + UDP_HEADER_BYTES
 
 
 class Iperf3Load(LoadGenerator):
-    """Each load is a test of iperf3, UDP, of whole seconds. iperf3 sends what is due once in a
-    millisecond: above 1,000 packets per second they leave in small bursts."""
+    """Offers loads of UDP datagrams; each load is a test of iperf3 of whole seconds. iperf3 sends
+    what is due once in a millisecond: above 1,000 packets per second, datagrams leave in small
+    bursts."""
 
     parameters = object_schema(
         {
@@ -83,12 +84,14 @@ class Iperf3Load(LoadGenerator):
         return Load(rate_pps, sent, min(sent, received), output.sent_s, "; ".join(doubts))
 
     def cleanup(self) -> None:
-        """Stop the server of a test."""
+        """Stop the server of the current test, if there is one. `offer` calls it at the end of each
+        test."""
         if self._server is not None:
             self._server.stop()
             self._server = None
 
     def _test_parameters(self, rate_bps: int, duration_s: int) -> Mapping[str, Any]:
+        """Return the parameters of an Iperf3Test that offers one load."""
         own = {key: value for key, value in self.parameters.items() if key != "frame_bytes"}
         return {
             "protocol": "udp",
@@ -101,6 +104,7 @@ class Iperf3Load(LoadGenerator):
 
 
 def _received(output: UdpOutput, rcvbuf_errors: int, unread: int) -> int:
-    """Datagrams that the chain delivered. Sequence numbers tell which ones are missing before the
-    last one that the server's application read."""
+    """Return the number of datagrams that the chain delivered. Those that iperf3 did not read are
+    added: of the datagrams that it counts as lost (missing before the last one that it read), those
+    that the server's socket buffer dropped, and those that were `unread` after the last one."""
     return output.received + min(output.lost, rcvbuf_errors) + unread

@@ -1,4 +1,4 @@
-"""The JSON report of iperf3, read strictly."""
+"""Reads the JSON report of iperf3, strictly."""
 
 from __future__ import annotations
 
@@ -15,73 +15,77 @@ _US_PER_MS = 1e3
 _MS_PER_S = 1e3
 _SHORTEST_S = 1e-3
 _SHOWN = 200
-"""Characters of the output in a message."""
+"""Most characters of the output that a message quotes."""
 _UNBELIEVABLE = 2**64
-"""No counter of iperf3 reaches it."""
+"""Limit of all numbers in a report: no counter of iperf3 reaches it."""
 
 
 @dataclass(frozen=True)
 class Iperf3Output:
-    """One test, client to server."""
+    """What iperf3 reports of one test, client to server."""
 
     sent_bps: float
-    """Payload that the client handed to its kernel."""
+    """Payload per second that the client handed to its kernel."""
     sent_s: float
-    """Time that the client sent for."""
+    """Time for which the client sent."""
     received_bps: float
-    """Payload that the server's application received: goodput."""
+    """Payload per second that the server's application received: goodput."""
     received_each_bps: tuple[float, ...]
-    """The same in each interval of the report (one second), in order; a last one that is shorter
-    than half of the first is left out."""
+    """Goodput in each interval of the report (one second), in order. A last interval that is
+    shorter than half of the first is left out."""
     retransmits: int | None
     """TCP segments that the client sent again; None for UDP."""
     datagrams: UdpOutput | None
-    """None for TCP."""
+    """What the report says of datagrams; None for TCP."""
     sender_cpu_percent: float
     receiver_cpu_percent: float
     congestion: str | None
     """Congestion control of the sender; None for UDP."""
     version: str
     receive_buffer_bytes: int
-    """Of the server's socket, as the kernel counts it: with its own overhead."""
+    """Size of the buffer of the server's socket as the kernel counts it, which includes the
+    kernel's own overhead."""
 
 
 @dataclass(frozen=True)
 class UdpOutput:
-    """What is special to UDP; the receiver's view, told from sequence numbers."""
+    """Counts of the datagrams of a UDP test, as the receiver tells them from sequence numbers."""
 
     sent: int
     received: int
     lost: int
-    """Up to the last one received."""
+    """Datagrams that are missing before the last one received."""
     omitted: int
-    """Received in the seconds at the start that do not count."""
+    """Datagrams received in the seconds at the start that do not count."""
     received_per_s: float
     jitter_us: float
     """Interarrival jitter of RFC 3550 (section 6.4.1, as iperf3 smoothes it) at the end."""
     unread: int = 0
-    """Of the unseen ones, those that the server's kernel has received. iperf3 does not know."""
+    """Datagrams of `unseen` that the server's kernel received. iperf3 does not know them;
+    `residual.Arrivals` counts them."""
 
     @property
     def total(self) -> int:
-        """Datagrams that are accounted for."""
+        """Return the number of datagrams that are accounted for: received, lost or unseen."""
         return self.received + self.lost + self.unseen
 
     @property
     def missing(self) -> int:
-        """Datagrams that did not reach the server."""
+        """Return the number of datagrams that did not reach the server's kernel."""
         return self.lost + self.unseen - self.unread
 
     @property
     def unseen(self) -> int:
-        """Datagrams sent after the last one received: lost at the very end, or still unread when
-        the server heard that the test was over. (iperf3 does not read on: without any loss, 1 % of
-        a second at full rate were seen to remain. `residual.Arrivals` knows which.)"""
+        """Return the number of datagrams sent after the last one received. They were lost at the
+        very end, or still unread when the server heard that the test was over: iperf3 does not read
+        on, and without any loss, 1 % of a second at full rate were seen to remain.
+        `residual.Arrivals` tells the two kinds apart."""
         return max(0, self.sent - self.received - self.lost)
 
 
 class _Report:
-    """A JSON document whose members are asked for by path; each answer has the asked type."""
+    """A JSON document whose members are read by path. A member that is absent or of another type
+    than asked for raises MeasurementError."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
@@ -145,6 +149,8 @@ def parse(text: str) -> Iperf3Output:
 
 
 def _document(text: str) -> Any:
+    """Parse the JSON document that iperf3 printed, once or twice in the same words. Raises
+    MeasurementError for anything else."""
     lines = text.strip().split("\n")
     half = len(lines) // 2
     if lines[:half] == lines[half:]:
@@ -157,7 +163,7 @@ def _document(text: str) -> Any:
 
 
 def _problem(printed: str, error: ValueError) -> str:
-    """Why it is not one JSON document, with the words that are in the way."""
+    """Say why the output is not one JSON document, and quote the text that is in the way."""
     begin, end = printed.find("{"), printed.rfind("}") + 1
     if begin != 0:
         complaint = printed if begin < 0 else printed[:begin]
@@ -175,6 +181,7 @@ def _problem(printed: str, error: ValueError) -> str:
 
 
 def _total(report: _Report, side: str) -> tuple[float, float]:
+    """Return the bytes and seconds of the sum `side` (`sum_sent` or `sum_received`)."""
     seconds = report.number("end", side, "seconds")
     if seconds < _SHORTEST_S:
         raise MeasurementError(f"iperf3 measured for {seconds:g} seconds")
@@ -182,20 +189,25 @@ def _total(report: _Report, side: str) -> tuple[float, float]:
 
 
 def _sums(report: _Report, *, omitted: bool = False) -> list[_Report]:
-    """The server's sums over all streams, per interval that counts, or that is omitted. (In iperf
-    3.12 the totals of UDP loss also count datagrams of the omitted seconds.)"""
+    """Return the server's sums over all streams, one per interval: of the intervals that count, or
+    of those that were omitted at the start. Losses are added up from them because in iperf 3.12,
+    the totals of UDP loss also count datagrams of the omitted seconds."""
     intervals = report.rows("server_output_json", "intervals")
     sums = [_Report(interval.get("sum")) for interval in intervals]
     return [row for row in sums if row.get("omitted") is omitted]
 
 
 def _each_bps(report: _Report) -> tuple[float, ...]:
+    """Return the goodput of each interval, without a last one that is shorter than half of the
+    first."""
     each = [(row.number("seconds"), row.number("bytes")) for row in _sums(report)]
     shortest_s = max(_SHORTEST_S, each[0][0] / 2) if each else 0.0
     return tuple(size * _BITS_PER_BYTE / s for s, size in each if s >= shortest_s)
 
 
 def _udp(report: _Report) -> UdpOutput:
+    """Read what the report says of datagrams. Raises MeasurementError when the server received
+    none."""
     counted = _sums(report)
     received, lost = _received_and_lost(counted)
     seconds = sum(row.number("seconds") for row in counted)
@@ -215,16 +227,18 @@ def _udp(report: _Report) -> UdpOutput:
 
 
 def _received_and_lost(rows: Sequence[_Report]) -> tuple[int, int]:
-    """Datagrams of these intervals. One that comes late is first counted as lost, and given back as
-    a negative loss in the interval in which it comes: only the sum over all has a meaning."""
+    """Return how many datagrams were received and lost in these intervals together. A datagram that
+    comes late is first counted as lost, and given back as a negative loss in the interval in which
+    it comes, so only the sum over all intervals has a meaning."""
     expected = int(sum(row.number("packets") for row in rows))
     lost = max(0, int(sum(_lost(row) for row in rows)))
     return expected - lost, lost
 
 
 def _lost(row: _Report) -> float:
-    """Datagrams of an interval, negative for late ones. iperf 3.12 prints a negative sum as if it
-    had no sign, rounded to 1.8446744073709552e+19: only its share of the packets has the sign."""
+    """Return the lost datagrams of an interval; negative if more came late than were lost. iperf
+    3.12 prints a negative number as an unsigned one, rounded to 1.8446744073709552e+19. Its
+    percentage still has the sign, and the number is computed from that."""
     if row.get("lost_packets") == float(_UNBELIEVABLE) and row.get("packets"):
         share = row.get("lost_percent")
         if isinstance(share, float) and -_UNBELIEVABLE < share < 0:
@@ -233,6 +247,7 @@ def _lost(row: _Report) -> float:
 
 
 def _signed(row: _Report, key: str) -> float:
+    """Return a whole number that may be negative, which `_Report.number` refuses."""
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _UNBELIEVABLE:
         raise MeasurementError(f"iperf3's report has no whole number at {key}")

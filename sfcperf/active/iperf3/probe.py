@@ -29,11 +29,12 @@ _BITS_PER_BYTE = 8
 _BUSY_PERCENT = 95.0
 """CPU use from which iperf3, a single thread up to version 3.15, counts as the limit."""
 _LEAST_PACKETS_PER_S = 10
-"""A chain that carries less at "maximum" is taken for one that is not crossed."""
+"""Packets per second that a chain surely carries at the rate "maximum". A chain that carries fewer
+is taken for one that is not crossed."""
 _LEAST_SEGMENT_BYTES = 88
 """Least MSS that Linux accepts."""
 _TCP_HEADERS_BYTES = 52
-"""Of IPv4 and TCP with timestamps."""
+"""Length of the headers of IPv4 and TCP with timestamps."""
 _TYPICAL_SEGMENT_BYTES = 65_536
 """Largest segment that offloads hand over as one packet."""
 
@@ -140,23 +141,23 @@ class Iperf3(ServerProbe):
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """Of the protocol."""
+        """Return the metrics of the parameter `protocol`."""
         return _UDP if parameters["protocol"] == "udp" else _TCP
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
-        """`iperf3-tcp` or `iperf3-udp`."""
+        """Return `iperf3-tcp` or `iperf3-udp`."""
         return f"{cls.name}-{parameters['protocol']}"
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """Measured and omitted time."""
+        """Return the measured time plus the time that is omitted before it."""
         return float(parameters["duration_s"] + parameters["omit_s"])
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of what the asked rate means in packets as large as they can be; at "maximum", a
-        few per second: the chain's throughput is what is to be found out."""
+        """Return half of the packets that the rate means if they are as large as possible. At the
+        rate "maximum", it is a few per second, because the chain's throughput is not known yet."""
         duration_s = parameters["duration_s"]
         if parameters["rate_bps"] == MAXIMUM:
             return int(duration_s * _LEAST_PACKETS_PER_S)
@@ -168,11 +169,12 @@ class Iperf3(ServerProbe):
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """That of the test; the control connection, always TCP, is not measured."""
+        """Return the protocol of the test. The control connection, which always uses TCP, is not
+        measured."""
         return frozenset({parameters["protocol"]})
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Start the server."""
+        """Start the server of iperf3. Raises MeasurementError when it does not listen."""
         self._port = self.server_port(deployment.server.host)
         self._test = Iperf3Test(self.parameters, self._port)
         self._server = self._test.serve(deployment, raw_dir)
@@ -205,8 +207,9 @@ class Iperf3(ServerProbe):
         )
 
     def loss(self, output: Iperf3Output, mtu: int) -> Loss:
-        """Datagrams that were lost, or segments that were sent again, of so many as the client's
-        MTU makes of the payload."""
+        """Return the datagrams that were lost (UDP), or the segments that were sent again (TCP).
+        iperf3 does not count TCP segments: their number is the payload divided by the largest
+        segment that fits the client's MTU."""
         parameters = self.parameters
         if output.datagrams is not None:
             return Loss(
@@ -230,6 +233,8 @@ class Iperf3(ServerProbe):
     def _doubts(
         self, output: Iperf3Output, losses: EndpointLosses, deployment: Deployment
     ) -> list[str]:
+        """Say why the numbers should not be believed: the sender was too slow, or the endpoints
+        lost too much."""
         parameters = self.parameters
         doubts = []
         maximum = parameters["rate_bps"] == MAXIMUM
@@ -275,10 +280,11 @@ class Iperf3(ServerProbe):
 
 
 def _limit_in_endpoints(output: Iperf3Output) -> str | None:
-    """Why a rate at "maximum" may be that of the endpoints: the chain might carry more."""
+    """Say why a result at the rate "maximum" may be the endpoints' rate, so that the chain might
+    carry more. None: nothing points to that."""
     if output.datagrams is not None and output.datagrams.lost == 0:
         return "nothing was lost: the sender, not the chain, was the limit"
-    # A sender of UDP that sends all it can is always busy.
+    # This tells nothing for UDP: a sender that sends all it can is always busy.
     if output.datagrams is None and output.sender_cpu_percent >= _BUSY_PERCENT:
         return "the sender used a whole CPU: it, not the chain, may be the limit"
     if output.receiver_cpu_percent >= _BUSY_PERCENT:

@@ -1,4 +1,4 @@
-"""Datagrams that reach the server, but that iperf3 does not read any more."""
+"""Counts the datagrams that reach the server, but that iperf3 does not read any more."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from sfcperf.hosts.base import Host
 from sfcperf.hosts.procfs import protocol_counters
 
 _RESIDUAL_S = 2.0
-"""Time for packets that are still on their way (RFC 2544, section 23) ..."""
+"""Longest wait for packets that are still on their way (RFC 2544, section 23)."""
 _QUIET_S = 0.5
-"""... unless none has arrived for so long: the last ones are lost."""
+"""Time without an arrival after which the wait ends early: packets that are still missing are
+lost."""
 _POLL_S = 0.02
 
 
 class Arrivals:
-    """Datagrams that the server's kernel receives from now on.
+    """Counts the datagrams that the server's kernel receives after the object is made.
 
-    iperf3 stops reading when the time is over, so that its report does not know what became of the
-    last datagrams; a host that is busy leaves many of them. The kernel has counted them.
+    iperf3 stops reading when the time is over, so its report does not say what became of the last
+    datagrams. On a busy host there are many of them. The kernel has counted them.
     """
 
     def __init__(self, host: Host, streams: int) -> None:
@@ -29,8 +30,9 @@ class Arrivals:
         self._before = _delivered(host) + streams
 
     def unread(self, output: UdpOutput, rcvbuf_errors: int) -> int:
-        """Datagrams that came after the last one that iperf3 read. `rcvbuf_errors`: those that a
-        full socket buffer of the server lost; they have arrived too."""
+        """Wait for the last datagrams, and return how many came after the last one that iperf3
+        read. `rcvbuf_errors` are datagrams that a full socket buffer of the server lost. The kernel
+        has counted them as arrived too, so they are subtracted."""
         if not output.unseen:
             return 0
         read = self._before + output.omitted + output.received
@@ -39,8 +41,8 @@ class Arrivals:
 
 
 def _delivered(host: Host) -> int:
-    """Packets that IP has handed to UDP, also those that no socket took or that a full buffer
-    lost."""
+    """Return how many packets IP has handed to UDP so far: all that it delivered but those of TCP
+    and ICMP. Packets that no socket took or that a full buffer lost are included."""
     text = host.read_text("/proc/net/snmp")
     all_packets = protocol_counters(text, "Ip")["InDelivers"]
     others = protocol_counters(text, "Tcp")["InSegs"] + protocol_counters(text, "Icmp")["InMsgs"]
@@ -48,7 +50,8 @@ def _delivered(host: Host) -> int:
 
 
 def _wait(host: Host, expected: int) -> None:
-    """Until so many have arrived, or none has for a while, or RFC 2544's time is over."""
+    """Wait until the count of delivered packets is `expected`, or none has arrived for _QUIET_S, or
+    _RESIDUAL_S is over."""
     started = changed = time.monotonic()
     delivered = _delivered(host)
     while delivered < expected and time.monotonic() < min(

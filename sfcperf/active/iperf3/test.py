@@ -1,4 +1,5 @@
-"""One test of iperf3: its server, its client, and what the endpoints lost meanwhile."""
+"""Runs one test of iperf3: its server and its client, and counts what the endpoints lost
+meanwhile."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from sfcperf.management.deployment import Deployment
 MAXIMUM = "maximum"
 USUAL_PORT = 5201
 UDP_BUFFER_BYTES = 4 * 2**20
-"""Some 30 ms of datagrams at 60,000 per second; Linux's default holds 1.5 ms."""
+"""Size of the socket buffers for UDP. It holds some 30 ms of datagrams at 60,000 per second;
+Linux's default holds 1.5 ms."""
 SOCKET_BUFFER_LIMITS = (4096, 536_870_912)
 _TIMEOUT_MARGIN_S = 20.0
 _CONNECT_TIMEOUT_MS = 5000
@@ -28,11 +30,12 @@ _BUFFER_LIMITS = ("/proc/sys/net/core/rmem_max", "/proc/sys/net/core/wmem_max")
 
 @dataclass(frozen=True)
 class Iperf3Test:
-    """A test, client to server."""
+    """One test of iperf3, client to server: first `serve`, then `run`."""
 
     parameters: Mapping[str, Any]
-    """As those of the probe `iperf3`."""
+    """Parameters as the probe `iperf3` has them."""
     port: int
+    """Port of the server."""
 
     def serve(self, deployment: Deployment, raw_dir: Path) -> Process:
         """Start a server for this one test. Raises MeasurementError when it does not listen, or
@@ -51,7 +54,8 @@ class Iperf3Test:
         )
 
     def run(self, deployment: Deployment, raw_dir: Path) -> tuple[Iperf3Output, EndpointLosses]:
-        """Run the client. Raises MeasurementError when iperf3 does not get through the chain."""
+        """Run the client. Returns its report and what the endpoints lost meanwhile. Raises
+        MeasurementError when iperf3 does not get through the chain."""
         before = EndpointLosses.read(deployment)
         output = self._client(deployment, raw_dir)
         losses = EndpointLosses.read(deployment).since(before)
@@ -74,7 +78,7 @@ class Iperf3Test:
         argv += ["--json", "--get-server-output", "--connect-timeout", str(_CONNECT_TIMEOUT_MS)]
         argv += ["--time", str(parameters["duration_s"]), "--omit", str(parameters["omit_s"])]
         argv += ["--parallel", str(parameters["streams"])]
-        # iperf3's --bitrate is that of one stream; 0 is unlimited.
+        # iperf3's --bitrate is the rate of one stream; 0 means unlimited.
         rate_bps = (
             0
             if parameters["rate_bps"] == MAXIMUM
@@ -99,10 +103,11 @@ class Iperf3Test:
 
 
 def largest_buffer_bytes(deployment: Deployment, wanted: int) -> int | None:
-    """`wanted`, or the least of the hosts' limits when that is smaller.
+    """Return the size of socket buffers to ask for: `wanted`, or the least of the hosts' limits if
+    that is smaller.
 
-    None when a host does not show its limits (before Linux 6.9 a container with a network
-    namespace of its own has no such files): then nothing is known that would surely be granted.
+    None when a host does not show its limits (before Linux 6.9, a container with a network
+    namespace of its own has no such files): then no size is known that would surely be granted.
     """
     hosts = (deployment.client.host, deployment.server.host)
     try:

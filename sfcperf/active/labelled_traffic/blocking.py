@@ -26,25 +26,27 @@ class PacketFate(NamedTuple):
     """What became of a packet that was sent."""
 
     flow: Hashable
-    """The same for both directions."""
+    """Identifies the packet's flow; it is the same for both directions."""
     label: str
     size_bytes: int
-    """Of the frame, without its checksum."""
+    """Length of the frame, without its checksum."""
     sent_ns: int
+    """When the packet was sent [ns]."""
     passed: bool
-    """Whether it came out of the chain; otherwise it was stopped."""
+    """Whether the packet came out of the chain; otherwise it was stopped."""
     answer: bool = False
-    """Whether it is from the side that did not begin the flow."""
+    """Whether the packet is from the side that did not begin the flow."""
 
     @property
     def counts(self) -> bool:
-        """Whether it counts among the packets of its label."""
+        """Whether the packet counts among the packets of its label. Answers to an attack do not:
+        they are no packets of the attack."""
         return self.label == BENIGN or not self.answer
 
 
 @dataclass
 class BlockingCounts:
-    """Of all flows with a label, or with any of several."""
+    """Counts of the packets and flows that have a label, or one of several labels."""
 
     packets: int = 0
     packets_stopped: int = 0
@@ -53,30 +55,30 @@ class BlockingCounts:
     flows: int = 0
     flows_hit: int = 0
     flows_cut_off: int = 0
-    """Those of which no packet passed after the first that was stopped."""
+    """Hit flows of which no packet passed after the first that was stopped."""
     flows_stopped_at_once: int = 0
-    """Those whose first packet was stopped: a rule was there before them."""
+    """Hit flows whose first packet was stopped: a rule was there before them."""
     times_to_block_ms: list[float] = field(default_factory=list)
-    """Of each other hit flow, in the order in which they were hit: from its first packet to the
-    first that was stopped, when they were sent. It cannot be less than the time between two
-    packets of the flow."""
+    """Time to block of each hit flow whose first packet passed, in the order in which the flows
+    were hit. It is the time from the sending of the flow's first packet to that of the first packet
+    that was stopped, so it cannot be less than the time between two packets of the flow."""
 
     def __add__(self, other: BlockingCounts) -> BlockingCounts:
         return BlockingCounts(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
 
     @property
     def packets_stopped_ratio(self) -> float | None:
-        """None without a packet."""
+        """Return the share of the packets that was stopped; None without a packet."""
         return _ratio(self.packets_stopped, self.packets)
 
     @property
     def flows_hit_ratio(self) -> float | None:
-        """None without a flow."""
+        """Return the share of the flows that was hit; None without a flow."""
         return _ratio(self.flows_hit, self.flows)
 
     @property
     def time_to_block_ms(self) -> float | None:
-        """Median over flows; None without one."""
+        """Return the median of `times_to_block_ms`; None if it is empty."""
         return median(self.times_to_block_ms) if self.times_to_block_ms else None
 
 
@@ -85,6 +87,9 @@ _COUNTS = tuple(BlockingCounts.__dataclass_fields__)
 
 @dataclass
 class _Flow:
+    """What has been seen of a flow so far. `stopped_ns` is when its first stopped packet was sent;
+    None: none was stopped. `passed_again`: a packet that counts passed after that."""
+
     first_ns: int
     first_passed: bool
     stopped_ns: int | None = None
@@ -92,7 +97,8 @@ class _Flow:
 
 
 def blocked_by_label(fates: Iterable[PacketFate]) -> dict[str, BlockingCounts]:
-    """By label; the fates are in the order in which packets were sent."""
+    """Count by label what was blocked. The fates must be in the order in which the packets were
+    sent."""
     found: defaultdict[str, BlockingCounts] = defaultdict(BlockingCounts)
     flows: dict[tuple[Hashable, str], _Flow] = {}
     for fate in fates:
@@ -114,6 +120,7 @@ def blocked_by_label(fates: Iterable[PacketFate]) -> dict[str, BlockingCounts]:
 
 
 def _count(blocked: BlockingCounts, flow: _Flow) -> None:
+    """Add a flow, of which all packets have been seen, to the counts of its label."""
     blocked.flows += 1
     if flow.stopped_ns is None:
         return
@@ -126,14 +133,15 @@ def _count(blocked: BlockingCounts, flow: _Flow) -> None:
 
 
 def attacks(by_label: Mapping[str, BlockingCounts]) -> BlockingCounts:
-    """All kinds of attacks together."""
+    """Return the counts of all kinds of attacks together."""
     return sum(
         (blocked for label, blocked in by_label.items() if label != BENIGN), BlockingCounts()
     )
 
 
 def measures(by_label: Mapping[str, BlockingCounts]) -> dict[str, float | None]:
-    """The metrics of the probe `labelled_traffic`; None for what the traffic does not tell."""
+    """Return the metrics of the probe `labelled_traffic` by name. None stands for what the traffic
+    does not tell, such as a share of attacks when there were none."""
     bad, good = attacks(by_label), by_label.get(BENIGN, BlockingCounts())
     times = percentiles(bad.times_to_block_ms, (95, 99))
     return {
@@ -150,7 +158,8 @@ def measures(by_label: Mapping[str, BlockingCounts]) -> dict[str, float | None]:
 
 
 def _mcc(bad: BlockingCounts, good: BlockingCounts) -> float | None:
-    """Of labels and hits, over flows."""
+    """Return the Matthews correlation coefficient between labels and hits, over flows: a hit attack
+    is a true positive, a hit benign flow a false one."""
     missed, spared = bad.flows - bad.flows_hit, good.flows - good.flows_hit
     return matthews(bad.flows_hit, missed, good.flows_hit, spared)
 

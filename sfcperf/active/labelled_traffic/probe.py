@@ -25,10 +25,11 @@ from sfcperf.traffic.kept import kept
 from sfcperf.traffic.labels import BENIGN
 
 _SOME_TRACE_S = 60.0
-"""Length of a file, for plans only: files are not read when a workflow is loaded."""
+"""Assumed length of a file, for plans only: files are not read when a workflow is loaded."""
 _CROSSED = 0.99
 """Share of the sent packets that the first function must have counted."""
 _BY_RULES = "dropped_by_"
+"""First part of the names of counters of packets that a rule of a function dropped."""
 _WHILE_FAILED = "dropped_while_failed"
 
 _METRICS = (
@@ -126,7 +127,9 @@ class LabelledTraffic(ReplayProbe):
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Looks at no file: a run can be read where its trace is not."""
+        """Refuse relative paths, and a capture without labels or labels without a capture. Whether
+        the files exist is not checked, because a run must be readable on machines that lack its
+        trace. Raises InputError."""
         pcap, labels = parameters.get("pcap"), parameters.get("labels")
         check_both(pcap, labels)
         check_absolute(pcap, "pcap")
@@ -134,22 +137,24 @@ class LabelledTraffic(ReplayProbe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """Of a file, a guess."""
+        """Return the time to replay the trace; for a file it is a guess, since files are not read
+        before a run."""
         length_s = _SOME_TRACE_S if "pcap" in parameters else parameters["duration_s"]
         return float(length_s / parameters["speed"])
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """A chain may stop almost all."""
+        """Return 1: a chain may stop almost all packets, and this is what is measured."""
         return 1
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Make or find the trace. Raises MeasurementError, EnvironmentLacks; InputError for files
-        that cannot be read."""
+        """Make or find the trace, and get both endpoints ready to replay it. Raises
+        MeasurementError, EnvironmentLacks, and InputError for files that cannot be read."""
         self._get_ready(self._plan(), self.parameters["speed"], deployment, raw_dir)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Send, and tell what arrived. Raises MeasurementError when nothing was sent."""
+        """Send the trace, and count what the chain stopped. Raises MeasurementError when no packet
+        was sent."""
         assert self._replay is not None, "prepare comes first"
         before = _drops(deployment)
         found, doubts = self._replay.send()
@@ -179,6 +184,7 @@ class LabelledTraffic(ReplayProbe):
         )
 
     def _plan(self) -> ReplayPlan:
+        """Plan to replay the user's capture, or the trace of the seed, which is made if needed."""
         parameters = self.parameters
         if "pcap" in parameters:
             pcap, labels = Path(parameters["pcap"]), Path(parameters["labels"])
@@ -188,6 +194,8 @@ class LabelledTraffic(ReplayProbe):
         return plan(pcap, labels, parameters["seed"], parameters["training_share"])
 
     def _doubts(self, found: ReplayOutcome, lost: int) -> Iterator[str]:
+        """Say why the numbers should not be believed: packets were `lost` without a rule, were not
+        sent as planned, or could not be read in the trace."""
         if lost > self.parameters["loss_tolerance"] * found.sent:
             yield (
                 f"{lost} of {found.sent} packets were stopped, but no function says that a rule "
@@ -201,7 +209,7 @@ class LabelledTraffic(ReplayProbe):
 def result_of(
     by_label: Mapping[str, BlockingCounts],
 ) -> tuple[tuple[Sample, ...], dict[str, Any], dict[str, list[float]]]:
-    """Samples, notes and series of a trial."""
+    """Return the samples, notes and series of a trial."""
     times_ms = attacks(by_label).times_to_block_ms
     return (
         (*samples(_METRICS, measures(by_label)), *_of_kinds(by_label)),
@@ -211,8 +219,8 @@ def result_of(
 
 
 def _drops(deployment: Deployment) -> tuple[int, int]:
-    """What the first function received, and what rules of all functions dropped, since they
-    started."""
+    """Return how many packets the first function received, and how many the rules of all functions
+    dropped, since the functions started. The first is 0 for a chain without functions."""
     counters = [function.counters() for function in deployment.functions]
     by_rules = sum(
         count
@@ -224,7 +232,7 @@ def _drops(deployment: Deployment) -> tuple[int, int]:
 
 
 def _of_kinds(by_label: Mapping[str, BlockingCounts]) -> Iterator[Sample]:
-    """Of each kind of attack: counts and shares."""
+    """Give the samples of each kind of attack: counts, shares and the time to block."""
     for label, blocked in sorted(by_label.items()):
         if label == BENIGN:
             continue

@@ -1,7 +1,8 @@
-"""Send a plan of packets from the client to the server, and capture it at both ends.
+"""Sends a plan of packets from the client to the server, and captures it at both ends.
 
-All packets leave from the client, those of the trace's servers too: a function sees each flow as
-on a wire, in the order of the trace. From two machines, an answer might overtake its request.
+All packets leave from the client, also those that servers of the trace have sent: a function sees
+each flow as on a wire, in the order of the trace. If they left from two machines, an answer might
+overtake its request.
 """
 
 from __future__ import annotations
@@ -43,17 +44,18 @@ _TIMEOUT_S = 30.0
 _MARGIN_S = 60.0
 _BUFFER_KIB = 32_768
 _ROOM = 10_000
-"""Packets that are not of the plan and fit into a capture."""
+"""Room in a capture for packets that are not of the plan."""
 
 
 class Replay:
-    """A plan that is sent once. Call `close` at the end, also when something raised."""
+    """Sends a plan once: `prepare`, `send`, `arrivals`. Call `close` at the end, also when
+    something raised."""
 
     def __init__(
         self, plan: ReplayPlan, speed: float, deployment: Deployment, folder: Path
     ) -> None:
-        """`folder`: for captures and what the tools print; it is made. Raises MeasurementError for
-        packets that do not fit."""
+        """`folder` is for captures and what the tools print; `prepare` makes it. Raises
+        MeasurementError for packets that do not fit the MTU of an endpoint."""
         self._deployment, self._speed, self._folder = deployment, speed, folder
         client, server = deployment.client, deployment.server
         self.plan = plan.without([client.address, server.address])
@@ -63,12 +65,12 @@ class Replay:
         self._merging: list[Merging] = []
 
     def prepare(self) -> None:
-        """Make the server ignore what is not for it, and give the client the packets. Raises
-        MeasurementError."""
+        """Make the server ignore packets that are not for it, and put the packets to send on the
+        client. Raises MeasurementError."""
         self._folder.mkdir(parents=True, exist_ok=True)
         client, server = self._deployment.client, self._deployment.server
         self._sender = client.host.program(binaries.find(SENDER))
-        # The kernel drops packets for others silently unless it forwards.
+        # A kernel that does not forward drops packets for others silently.
         self._settings.set({f"net/ipv4/conf/{server.interface}/forwarding": "0"})
         self._keep_packets_apart()
         macs = _macs(client, server.address)
@@ -78,8 +80,8 @@ class Replay:
         ready.unlink()
 
     def send(self) -> tuple[ReplayOutcome, list[str]]:
-        """Send and capture; gives what became of the packets, and why that may be wrong. Raises
-        MeasurementError."""
+        """Send the plan while both ends capture. Returns what became of the packets, and why that
+        may be wrong. Raises MeasurementError."""
         captures = _EndCaptures(len(self.plan.packets))
         hops = tuple(_hop(self._deployment, name) for name in ("client", "server"))
         captures.start(replace(self._deployment, hops=hops), self._folder)
@@ -97,12 +99,13 @@ class Replay:
         return result, doubts
 
     def arrivals(self) -> Iterator[tuple[Key, int]]:
-        """What reached the server and when [ns], also packets that are not of the plan; after
-        `send`, before `close`. Raises MeasurementError."""
+        """Return the packets that reached the server and when [ns], also packets that are not of
+        the plan. Call it after `send` and before `close`. Raises MeasurementError."""
         return seen(self._capture("server"))
 
     def close(self, *, keep_captures: bool) -> None:
-        """Restore the server's settings and remove the large files."""
+        """Restore the settings of the server and of all interfaces, and remove the packets and,
+        unless `keep_captures`, the captures."""
         with suppress(MeasurementError):
             self._settings.restore({})
         for merging in self._merging:
@@ -118,7 +121,8 @@ class Replay:
         return self._folder / f"tcpdump-{hop}.pcap"
 
     def _write(self, path: Path, macs: bytes) -> None:
-        """The input of sfc-send (dataplane/send/README.md)."""
+        """Write the packets as sfc-send reads them (dataplane/send/README.md): the time when each
+        is due, its length, and its frame with the MAC addresses `macs`."""
         packets = self.plan.packets
         with (
             system_errors_as(MeasurementError, "the packets cannot be written", where=path),
@@ -149,8 +153,9 @@ class Replay:
             raise MeasurementError(f"{SENDER} failed: {output.complaint()}")
 
     def _keep_packets_apart(self) -> None:
-        """Captures and counters would else show packets that an interface merged: in the server,
-        and in functions on machines of their own."""
+        """Turn off the merging of packets at all hops inside machines but the client: in the
+        server, and in functions on machines of their own. Otherwise captures and counters there
+        would show merged packets instead of those that were sent."""
         for hop in self._deployment.hops:
             if hop.inside and hop.name != "client":
                 merging = Merging(hop.host)
@@ -159,7 +164,8 @@ class Replay:
 
 
 class _EndCaptures(TcpdumpMonitor):
-    """Packets that leave the client, and packets that reach the server."""
+    """Captures the IP packets that leave the client and those that reach the server. A capture has
+    room for twice the packets of the plan and _ROOM more."""
 
     def __init__(self, packets: int) -> None:
         record_bytes = RECORD_HEADER_BYTES + SNAPLEN + ROUNDING_BYTES
@@ -199,13 +205,13 @@ def _check_mtu(plan: ReplayPlan, *endpoints: Endpoint) -> None:
 
 
 def _macs(client: Endpoint, destination: str) -> bytes:
-    """The first bytes of a frame from the client: MAC address of its next hop towards the
-    destination, and its own. Raises MeasurementError."""
+    """Return the first bytes of a frame from the client: the MAC address of its next hop towards
+    the destination, and its own. Raises MeasurementError when the next hop does not answer."""
     [route] = _ip(client, "route", "get", destination)
     next_hop = str(route.get("gateway", destination))
     entries = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
     if not any("lladdr" in entry for entry in entries):
-        # So that the kernel asks for it.
+        # A packet makes the kernel ask for the MAC address; whether it is answered does not matter.
         ping = ["ping", "-c", "1", "-W", "2", destination]
         client.host.run(ping, timeout_s=_TIMEOUT_S, check=False)
         entries = _ip(client, "neighbour", "show", next_hop, "dev", client.interface)
@@ -217,7 +223,7 @@ def _macs(client: Endpoint, destination: str) -> bytes:
 
 
 def _ip(endpoint: Endpoint, *words: str) -> Sequence[Mapping[str, Any]]:
-    """What `ip` answers, as its JSON says it."""
+    """Run `ip -json` on an endpoint, and return its answer; empty if it prints nothing."""
     done = endpoint.host.run(["ip", "-json", *words], timeout_s=_TIMEOUT_S)
     answer: Sequence[Mapping[str, Any]] = json.loads(done.text or "[]")
     return answer

@@ -1,4 +1,4 @@
-"""Which packets of a labelled trace are sent, and what became of each of them."""
+"""Chooses the packets of a labelled trace that are sent, and tells what became of each of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from sfcperf.traffic.labelled import LabelledPacket, LabelledTrace
 from sfcperf.traffic.split import trains
 
 Key = tuple[Flow, Identity | None]
-"""What tells a packet from others at both ends of a chain that changes no addresses."""
+"""What a packet is recognised by at both ends of a chain that changes no addresses: its 5-tuple,
+and what VNFs leave as it is."""
 _ETHERNET_BYTES = 14
 _NS_PER_MS = 1e6
 _LATE_MS = 50.0
@@ -37,25 +38,27 @@ class ReplayPlan:
 
     packets: Sequence[LabelledPacket]
     keys: Sequence[Key]
-    """Of each packet."""
+    """Key of each packet, in the same order."""
     left_out: LeftOutCounts
-    """Frames that are not sent: those that belong to no flow; `training`; `not_ipv4`; `martian`,
-    from or to an address that no router forwards (RFC 1812, section 5.3.7)."""
+    """Frames that are not sent, by reason. Besides those that belong to no flow, the reasons are
+    `training` (flows that train a classifier), `not_ipv4`, and `martian`: from or to an address
+    that no router forwards (RFC 1812, section 5.3.7)."""
     frames: int
-    """Of the trace."""
+    """Number of all frames of the trace."""
 
     @property
     def longest_ip_bytes(self) -> int:
-        """Of the longest IP packet."""
+        """Return the length of the longest IP packet, which endpoints' MTU must hold."""
         return max(len(packet.frame) for packet in self.packets) - _ETHERNET_BYTES
 
     @property
     def span_s(self) -> float:
-        """From the first packet to the last."""
+        """Return the time from the first packet of the trace to the last, at its own speed."""
         return (self.packets[-1].time_ns - self.packets[0].time_ns) / 1e9
 
     def without(self, addresses: Iterable[str]) -> ReplayPlan:
-        """Without packets from or to these addresses (`endpoint_addresses`)."""
+        """Return the plan without packets from or to these addresses. They are counted as left out
+        for the reason `endpoint_addresses`."""
         known = frozenset(addresses)
         kept = [
             (packet, key)
@@ -69,17 +72,20 @@ class ReplayPlan:
 
 
 def plan(pcap: Path, label_file: Path, seed: int, training_share: float) -> ReplayPlan:
-    """The packets of all flows that do not train, without VLAN tags: endpoints have none. Raises
-    InputError when none is left, one is not whole, or the capture is damaged. The same files are
-    read once."""
+    """Plan to send the packets of all flows that do not train a classifier. VLAN tags are taken
+    off, since endpoints have no VLANs. Plans are kept, so that files which have not changed are not
+    read again. Raises InputError when no packet is left, one is not whole, or the capture is
+    damaged."""
     return _plan(_version(pcap), _version(label_file), seed, training_share)
 
 
 _Version = tuple[Path, int, int]
+"""Path, modification time and size of a file."""
 
 
 def _version(path: Path) -> _Version:
-    """A file and what changes with its content."""
+    """Return a file's path with its modification time and size. As arguments of `_plan`, the last
+    two only make its cache miss after the file has changed."""
     with system_errors_as(InputError, "the file cannot be read", where=path):
         found = path.stat()
     return path, found.st_mtime_ns, found.st_size
@@ -87,6 +93,8 @@ def _version(path: Path) -> _Version:
 
 @lru_cache(maxsize=2)
 def _plan(trace: _Version, label_file: _Version, seed: int, training_share: float) -> ReplayPlan:
+    """Make the plan that `plan` returns. The two latest plans are kept, since all trials of a run
+    send the same one."""
     pcap = trace[0]
     training: dict[Flow, bool] = {}
     packets, keys = [], []
@@ -121,11 +129,14 @@ def _plan(trace: _Version, label_file: _Version, seed: int, training_share: floa
 
 @lru_cache(maxsize=65_536)
 def _is_martian(address: str) -> bool:
+    """Whether no router forwards packets from or to this IPv4 address (RFC 1812, section 5.3.7)."""
     known = IPv4Address(address)
     return known.is_multicast or known.is_loopback or known in _THIS_NETWORK or known == _BROADCAST
 
 
 def _check_whole(frame: bytes, pcap: Path) -> None:
+    """Raise InputError for a frame, without VLAN tags, that lacks a part of its IPv4 packet: only
+    whole packets can be sent."""
     length = struct.unpack_from(">H", frame, 16)[0]
     if not length:
         raise InputError(
@@ -144,7 +155,8 @@ def _check_whole(frame: bytes, pcap: Path) -> None:
 
 
 def seen(capture: Path) -> Iterator[tuple[Key, int]]:
-    """The packets in a capture and when they were seen [ns]. Raises MeasurementError."""
+    """Give the key of each packet in a capture and when it was seen [ns]. Raises MeasurementError
+    for a damaged capture."""
     for time_ns, frame in recorded(capture):
         if (flow := flow_of(frame)) is not None:
             yield (flow, identity(frame)), time_ns
@@ -152,29 +164,33 @@ def seen(capture: Path) -> Iterator[tuple[Key, int]]:
 
 @dataclass(frozen=True)
 class ReplayOutcome:
-    """What two captures, before and behind the chain, say of a plan."""
+    """What became of the packets of a plan, by captures before and behind the chain."""
 
     fates: Sequence[PacketFate]
-    """Of each packet with a label that was sent, in the order of sending."""
+    """Fate of each packet that was sent and has a label, in the order of sending."""
     sent: int
+    """Packets of the plan that were sent, also those without a label."""
     arrived: int
-    """Packets of the plan, also those without a label."""
+    """Packets of the plan that came out of the chain, also those without a label."""
     not_sent: int
     duplicated: int
-    """Packets that came out once more."""
+    """Packets that came out of the chain more often than they were sent."""
     ambiguous: int
-    """Packets that are alike, of which some were stopped: the last ones are taken for these."""
+    """Packets of the plan that look the same as others, where some of these were stopped. It cannot
+    be seen which; the ones sent last are taken for them."""
     late_ns: Sequence[int]
-    """How much later each packet was sent than its time in the trace says, in relation to the
-    earliest one."""
+    """How much later than its time in the trace each packet was sent, in relation to the packet
+    that was sent earliest by this measure."""
 
     @property
     def late_ms(self) -> Mapping[int, float | None]:
-        """Percentiles 50 and 99 of how late packets were sent."""
+        """Return percentiles 50 and 99 of how late packets were sent, ms; None for a percentile
+        that so few packets do not tell."""
         return percentiles([late / _NS_PER_MS for late in self.late_ns], (50, 99))
 
     def doubts(self) -> Iterator[str]:
-        """Why a plan was not sent as it should have been."""
+        """Say why a plan was not sent as it should have been: packets are missing, late, or came
+        out twice."""
         if self.not_sent:
             were = "was" if self.not_sent == 1 else "were"
             yield f"{count_text(self.not_sent, 'packet')} of the trace {were} not sent"
@@ -192,7 +208,8 @@ def replayed(
     behind: Iterable[tuple[Key, int]],
 ) -> ReplayOutcome:
     """Tell packet by packet what became of a plan that was sent `speed` times as fast as it was
-    captured."""
+    captured. `before` and `behind` are the keys and times of the packets that were seen before and
+    behind the chain."""
     places: defaultdict[Key, list[int]] = defaultdict(list)
     for place, key in enumerate(planned.keys):
         places[key].append(place)

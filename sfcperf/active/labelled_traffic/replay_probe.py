@@ -1,4 +1,4 @@
-"""What probes have in common that replay packets of their own from end to end."""
+"""Base of probes that replay packets of their own from end to end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from sfcperf.management.deployment import Deployment
 from sfcperf.plugins import flag
 
 KEEP_CAPTURES = {"keep_captures": flag("Keep the captures of both ends in the trial's raw folder.")}
-"""A parameter that all of them have."""
+"""Parameter that all these probes have, as a part of their schemas."""
 
 
 class ReplayProbe(Probe):
-    """Replays packets and captures them at both ends. The packets have addresses of their own."""
+    """A probe that replays packets and captures them at both ends. The packets have addresses of
+    their own, not those of the endpoints."""
 
     needs = (
         ("tcpdump", "tcpdump", "--version"),
@@ -31,12 +32,13 @@ class ReplayProbe(Probe):
     def _get_ready(
         self, plan: ReplayPlan, speed: float, deployment: Deployment, raw_dir: Path
     ) -> None:
-        """Get both ends ready to replay this. Raises MeasurementError."""
+        """Get both endpoints ready to replay a plan `speed` times as fast as it was captured.
+        Raises MeasurementError."""
         self._replay = Replay(plan, speed, deployment, raw_dir / "replay")
         self._replay.prepare()
 
     def cleanup(self) -> None:
-        """Restore the endpoints."""
+        """Restore the endpoints, and remove the captures unless the user keeps them."""
         if self._replay is not None:
             self._replay.close(keep_captures=self.parameters["keep_captures"])
             self._replay = None

@@ -1,4 +1,4 @@
-"""A parameter that chooses a probe which offers loads, with that probe's own parameters for it."""
+"""The parameter `load`: it names a probe that offers loads, and has that probe's own parameters."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ DEFAULT = "iperf3"
 
 
 def load_schema(description: str, chooser: str) -> dict[str, Any]:
-    """JSON Schema of the parameter. `chooser`: name of the probe that has it, and which is not
-    asked whether it offers loads.
+    """Return the JSON Schema of the parameter. `chooser` is the name of the probe that has the
+    parameter; it cannot be chosen itself.
 
-    A probe whose package does not work is left out: who names it is told so by the choices.
+    A probe whose package does not work is left out. A user who names it is told which probes can be
+    chosen.
     """
     offering = dict(_offering(chooser))
     return {
@@ -33,15 +34,17 @@ def load_schema(description: str, chooser: str) -> dict[str, Any]:
 
 
 def offers_of(load: Mapping[str, Any], port: int | None = None) -> LoadGenerator:
-    """What offers the loads that the parameter describes, to this port (None: any). Raises
-    MeasurementError if the probe has lost that ability since the workflow was loaded."""
+    """Make the object that offers the loads which the parameter describes, to this destination port
+    (None: the object chooses one). Raises MeasurementError if the probe no longer offers loads, as
+    it did when the workflow was loaded."""
     offers = offering_class(load)
     parameters = {key: value for key, value in load.items() if key != "probe"}
     return offers(parameters, port)
 
 
 def offering_class(load: Mapping[str, Any]) -> type[LoadGenerator]:
-    """Its class."""
+    """Return the class that offers the loads of the probe named in `load`. Raises MeasurementError
+    if that probe does not offer loads."""
     probe: type[Probe] = plugins.load("probe", load["probe"])
     if probe.offers is None:
         raise MeasurementError(f"the probe {load['probe']!r} does not offer loads")
@@ -49,6 +52,8 @@ def offering_class(load: Mapping[str, Any]) -> type[LoadGenerator]:
 
 
 def _offering(chooser: str) -> Iterator[tuple[str, type[LoadGenerator]]]:
+    """Give the name of each probe that offers loads, and the class that offers them. The probe
+    `chooser`, whose schema is being made, is left out."""
     for name in plugins.names("probe"):
         if name == chooser:
             continue
@@ -61,7 +66,8 @@ def _offering(chooser: str) -> Iterator[tuple[str, type[LoadGenerator]]]:
 
 
 def _branch(name: str, offers: type[LoadGenerator]) -> dict[str, Any]:
-    """Ties the parameters to the name."""
+    """Return the part of the schema by which a load that names this probe has the parameters of its
+    loads."""
     parameters = dict(offers.parameters)
     properties = {"probe": {"const": name, "description": "Name of the probe."}}
     return {

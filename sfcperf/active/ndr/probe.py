@@ -18,16 +18,16 @@ from sfcperf.results.values import Metric
 
 NDR, PDR = "ndr", "pdr"
 LATENCY_PERCENT = (100, 90, 50, 10)
-"""Of the NDR, at which the latency is measured."""
+"""Loads at which the latency is measured, in percent of the NDR."""
 _PERCENTILES = {
     "p50": "median (RFC 8219: typical latency)",
     "p99": "99th percentile",
     "p999": "99.9th percentile (RFC 8219: worst-case latency)",
 }
 _USUAL_SUMS = 2.5
-"""Time that a search usually takes, in duration sums of a goal: seen in simulations."""
+"""Time that a search usually takes, as a multiple of a goal's duration sum; seen in simulations."""
 _OVERHEAD = 1.3
-"""Time of a load with its preparation, in durations of the load."""
+"""Time that a load takes with its preparation, as a multiple of its duration."""
 
 _METRICS = {
     NDR: Metric(
@@ -47,8 +47,8 @@ _METRICS = {
 
 
 class _Parameters:
-    """The schema of the class: it contains those of the probes that offer loads, which are looked
-    up when it is asked for."""
+    """Descriptor that computes the schema of Ndr's parameters when it is asked for. The schema
+    contains those of all probes that offer loads; they are plug-ins, and are looked up then."""
 
     def __get__(self, instance: Any, owner: type[Probe]) -> Mapping[str, Any]:
         load = load_schema(
@@ -132,17 +132,18 @@ class Ndr(Probe):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """None of its own; see `uses`."""
+        """Require nothing: the tools are those of the probe that offers the loads; see `uses`."""
         return []
 
     @classmethod
     def uses(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """The probe that offers the loads."""
+        """Name the probe that offers the loads."""
         return (parameters["load"]["probe"],)
 
     @classmethod
     def check(cls, parameters: Mapping[str, Any]) -> None:
-        """Refuse what cannot be searched. Raises InputError."""
+        """Refuse loads of which the least is not below the highest, and trials that are too short
+        for the probe that offers the loads. Raises InputError."""
         if parameters["min_load_pps"] >= parameters["max_load_pps"]:
             raise InputError(
                 f"min_load_pps {parameters['min_load_pps']} is not below max_load_pps "
@@ -161,18 +162,20 @@ class Ndr(Probe):
 
     @classmethod
     def metrics(cls, parameters: Mapping[str, Any]) -> tuple[Metric, ...]:
-        """NDR, PDR, and latencies if the load can measure them."""
+        """Return the NDR, the PDR unless `pdr_loss_ratio` is 0, and latencies if the load can
+        measure them."""
         found = [_METRICS[name] for name, _ in _loss_ratios(parameters)]
         return (*found, *(metric for _, _, metric in _latency_metrics(parameters)))
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """Those of the load."""
+        """Return the protocols of the packets of the loads."""
         return offering_class(parameters["load"]).ip_protocols(parameters["load"])
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """That of a usual search, which noise makes longer."""
+        """Return the duration of a usual search, which noise makes longer, plus the time to measure
+        latencies."""
         duration_sum_s = parameters["trials_per_load"] * parameters["trial_duration_s"]
         usual_s = _OVERHEAD * (_USUAL_SUMS * duration_sum_s + 5 * parameters["trial_duration_s"])
         latency_s = len(_latency_percent(parameters)) * float(parameters["latency_duration_s"])
@@ -180,12 +183,12 @@ class Ndr(Probe):
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of the least load in the shortest trial."""
+        """Return half of the packets of the least load in the shortest trial."""
         shortest_s = min(parameters["trial_duration_s"], parameters["initial_trial_duration_s"])
         return max(1, int(parameters["min_load_pps"] * shortest_s // 2))
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Prepare the load."""
+        """Prepare the tools that offer the loads."""
         self._offers = offers_of(self.parameters["load"], self.parameters.get("port"))
         self._offers.prepare(deployment, raw_dir)
 
@@ -214,13 +217,14 @@ class Ndr(Probe):
         )
 
     def cleanup(self) -> None:
-        """Stop the load."""
+        """Stop the tools that offer the loads."""
         if self._offers is not None:
             self._offers.cleanup()
 
     def _offer(
         self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
     ) -> Load:
+        """Offer a load, with its files in a folder of its own, `load-0001` and so on."""
         assert self._offers is not None  # prepare has been called
         self._loads += 1
         folder = raw_dir / f"load-{self._loads:04}"
@@ -230,7 +234,8 @@ class Ndr(Probe):
     def _latencies(
         self, found: SearchResult, deployment: Deployment, raw_dir: Path
     ) -> list[OfferedLoad]:
-        """Loads at shares of the NDR; none without one."""
+        """Offer loads at shares of the NDR, whose latency is measured. No load is offered if there
+        is no NDR, or the latency is not asked for."""
         ndr_pps = found.goals[0].throughput_pps
         if not ndr_pps:
             return []
@@ -257,6 +262,7 @@ class Ndr(Probe):
 
 
 def _loss_ratios(parameters: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """Return name and goal loss ratio of each goal. There is no PDR if its loss ratio is 0."""
     ratio = float(parameters["pdr_loss_ratio"])
     return ((NDR, 0.0), (PDR, ratio)) if ratio else ((NDR, 0.0),)
 
@@ -277,12 +283,15 @@ def _settings(parameters: Mapping[str, Any]) -> Settings:
 
 
 def _latency_percent(parameters: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the loads at which the latency is measured, in percent of the NDR; empty if the load
+    cannot measure it, or it is not asked for."""
     has_latency = offering_class(parameters["load"]).has_latency
     return LATENCY_PERCENT if has_latency and parameters["latency_duration_s"] else ()
 
 
 def _latency_metrics(parameters: Mapping[str, Any]) -> Iterator[tuple[int, str, Metric]]:
-    """Percent of the NDR, percentile, and the metric."""
+    """Give the metrics of latencies, each with its load in percent of the NDR and its percentile
+    (`p50`)."""
     for percent in _latency_percent(parameters):
         for percentile, words in _PERCENTILES.items():
             yield (
@@ -298,11 +307,12 @@ def _latency_metrics(parameters: Mapping[str, Any]) -> Iterator[tuple[int, str, 
 
 
 def _doubts(goals: Sequence[GoalResult]) -> list[str]:
-    """Why numbers are not what their names say."""
+    """Say of each irregular goal result what is known instead of the NDR or PDR, and why."""
     return [f"{_claim(goal)}: {goal.irregular}" for goal in goals if goal.irregular]
 
 
 def _claim(goal: GoalResult) -> str:
+    """Say what is known of a goal's throughput by its bounds, of which one or both may be None."""
     name = goal.name.upper()
     lower, upper = goal.lower_pps, goal.upper_pps
     if lower is None and upper is None:

@@ -1,10 +1,10 @@
 """Search for the highest loads with no loss and with a bounded loss: MLRsearch (RFC 9971).
 
-In RFC 9971's terms this is the Manager. The package MLRsearch is the Controller: it chooses loads
-and durations and classifies them. An LoadGenerator is the Measurer.
+In RFC 9971's terms this module is the Manager. The package MLRsearch is the Controller: it chooses
+loads and durations and classifies them. A LoadGenerator is the Measurer.
 
-Contrary to the package, which raises then, a search whose time is over or whose lowest load is too
-high gives what is known: an irregular goal result, which says why it is one.
+A search whose time is over or whose lowest load is too high still gives what is known: an irregular
+goal result, which says why it is one. The package itself would raise an exception then.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from MLRsearch import MultipleLossRatioSearch, SearchGoal
 
 _OF_THE_WIDTH = 0.5
-"""Share of the width that a sender may be slower than asked for: what is missing counts as lost
-beyond it. Bounds are loads that were asked for, so that they must be true of what was sent."""
+"""How much slower than asked for a sender may be, as a share of the goal width. If it is even
+slower, the missing packets count as lost: bounds are loads that were asked for, and have to be true
+of what was sent."""
 _ROUNDING = 1e-9
 """Ratios that differ by less are the same."""
 _TRIES = 3
-"""At a load that the sender has reached before."""
+"""How often a load is offered at most if the sender is too slow, though it was fast enough
+before."""
 
 Offer = Callable[[float, float], Load]
-"""Offers a load, packets per second, for some seconds."""
+"""Function that offers a load. Its arguments are packets per second and seconds."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,13 @@ class Settings:
     min_load_pps: float
     max_load_pps: float
     max_search_s: float
-    """No load is offered that would end later."""
+    """Time of the search. A load is not offered if it would end later than that."""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found."""
+    """What a search found: a result for each goal, in the order of the settings, and all loads in
+    the order in which they were offered."""
 
     goals: tuple[GoalResult, ...]
     offered: tuple[OfferedLoad, ...]
@@ -61,12 +64,14 @@ class SearchResult:
 def search(
     settings: Settings, offer: Offer, clock: Callable[[], float] = time.monotonic
 ) -> SearchResult:
-    """Search. `clock`: seconds. Raises MeasurementError when the package MLRsearch fails, which
-    would be an error in it; what `offer` raises passes through."""
+    """Search until the bounds of all goals are close enough, or the time is over. `clock` gives
+    seconds. Raises MeasurementError when the package MLRsearch fails, which would be an error in
+    it. Exceptions of `offer` pass through."""
     from MLRsearch import Config, MultipleLossRatioSearch
 
     config = Config()
-    # The package compares each limit with the other one as it is set.
+    # The package checks that min_load is below max_load whenever one of them is set. So max_load is
+    # raised first, and set to its own value when min_load is there.
     config.max_load = max(settings.max_load_pps, config.max_load)
     config.min_load = settings.min_load_pps
     config.max_load = settings.max_load_pps
@@ -90,6 +95,7 @@ def search(
 
 
 def _goal(settings: Settings, loss_ratio: float) -> SearchGoal:
+    """Return the package's form of a goal with this loss ratio."""
     from MLRsearch import SearchGoal
 
     return SearchGoal(
@@ -104,15 +110,16 @@ def _goal(settings: Settings, loss_ratio: float) -> SearchGoal:
 
 
 def _ignore(_text: str) -> None:
-    """The package would log to the root logger."""
+    """Ignore a debug message. Without this function, the package would log to the root logger."""
 
 
 class _DeadlineReached(Exception):
-    """The next load would end too late."""
+    """Ends a search whose next load would end too late."""
 
 
 class _Measurer:
-    """Measures for MLRsearch (its AbstractMeasurer), and keeps what it measured."""
+    """The Measurer of a search: offers the loads that the package MLRsearch asks for (it stands in
+    for its AbstractMeasurer), and keeps what became of them."""
 
     def __init__(self, settings: Settings, offer: Offer, clock: Callable[[], float]) -> None:
         self._settings = settings
@@ -122,10 +129,11 @@ class _Measurer:
         self._fastest_pps = 0.0
         self.offered: list[OfferedLoad] = []
         self.by_load: dict[float, list[tuple[OfferedLoad, Any]]] = {}
-        """Intended load -> what was offered, with the package's own form of it."""
+        """Intended load -> each load offered at it, as our record and as the package's result."""
 
     def measure(self, intended_duration: float, intended_load: float) -> Any:
-        """Offer a load. Raises _TimeIsUp if it would end after the search's time."""
+        """Offer a load, and return the package's MeasurementResult. Raises _DeadlineReached if the
+        load would end after the search's time. The package calls it with these names."""
         from MLRsearch import MeasurementResult
 
         if self._is_late(intended_duration):
@@ -148,7 +156,9 @@ class _Measurer:
         return result
 
     def _offered(self, rate_pps: float, duration_s: float) -> Load:
-        """Offer a load; again if the sender, which has sent faster before, was slow this time."""
+        """Offer a load. It is offered again, _TRIES times in all at most, if the sender was too
+        slow this time but has sent faster before. If the chain withheld packets, it is not offered
+        again."""
         for _ in range(_TRIES):
             load = self._offer(rate_pps, duration_s)
             self._fastest_pps = max(self._fastest_pps, load.sent_pps)
@@ -159,6 +169,7 @@ class _Measurer:
         return load
 
     def _reached(self, load: Load) -> bool:
+        """Whether the sender was fast enough for a bound to be true of what it sent."""
         return load.reached(_OF_THE_WIDTH * self._settings.relative_width)
 
     def _is_late(self, duration_s: float) -> bool:
@@ -172,7 +183,9 @@ def offered(
     relative_width: float,
     purpose: Literal["search", "latency"] = "search",
 ) -> OfferedLoad:
-    """For the record, a load that was to last for so long."""
+    """Return the record of a load that was to last for `duration_s`. Packets that the chain
+    withheld from a sender that was too slow count as lost; if it was too slow without that, the
+    record says that the endpoints were the limit."""
     limited = load.endpoint_limit
     reached = load.reached(_OF_THE_WIDTH * relative_width)
     withheld = 0 if reached else load.withheld
@@ -193,7 +206,7 @@ def offered(
 
 
 class _Judge:
-    """Turns what is known of one goal into its result."""
+    """Turns what a search knows about one goal, at its end, into the goal's result."""
 
     def __init__(
         self,
@@ -211,7 +224,8 @@ class _Judge:
         self._bounds = controller.database.get_relevant_bounds(self._target)
 
     def result(self, name: str) -> GoalResult:
-        """Regular, or irregular with the reason."""
+        """Return the goal's result: a regular one, or an irregular one with the reason. An upper
+        bound that is not the chain's own is left out."""
         lower, upper = _pps(self._bounds.clo), _pps(self._bounds.chi)
         limit = self._upper_limit(lower, upper)
         return GoalResult(
@@ -229,11 +243,14 @@ class _Judge:
         )
 
     def _conditional_throughput(self) -> float | None:
-        """Of the lower bound (RFC 9971, "Conditional Throughput"), packets per second.
+        """Return the conditional throughput of the lower bound (RFC 9971, "Conditional
+        Throughput"), packets per second; None without a lower bound.
 
-        Not the package's own (MLRsearch 1.2.1): it multiplies durations and compares the products
-        exactly, so that where as many trials are bad as may be, 27 s x (1 - 1/3) > 18 s has it
-        take a bad trial's loss ratio, or raise if there is none.
+        It is computed here because the package (MLRsearch 1.2.1) has an error of rounding. It
+        compares products of durations exactly. Where exactly as many trials are bad as the exceed
+        ratio allows, 27 s x (1 - 1/3) comes out above 18 s; the package then takes the loss ratio
+        of a bad trial, or raises an exception if there is none. An exceed ratio that is greater by
+        _ROUNDING avoids that.
         """
         lower = self._bounds.clo
         if lower is None:
@@ -244,13 +261,16 @@ class _Judge:
         return float(lower) * (1 - loss_ratio)
 
     def _upper_limit(self, lower: float | None, upper: float | None) -> UpperLimit:
+        """Say what limits the throughput above: the chain, the endpoints, or the highest load that
+        was allowed. Empty: nothing, since the search ended before."""
         if upper is not None:
             return "chain" if self._is_of_the_chain(upper) else "endpoints"
         return "max_load" if lower == self._settings.max_load_pps else ""
 
     def _is_of_the_chain(self, upper: float) -> bool:
-        """Whether a load is an upper bound by those trials alone that the endpoints did not
-        limit, and those in which the chain lost too much of what was sent all the same."""
+        """Whether the load `upper` is an upper bound because of the chain. It is judged once more,
+        without the trials that the endpoints limited, unless the chain lost too much of what was
+        sent in them all the same."""
         from MLRsearch.target_stat import TargetStat
 
         stat = TargetStat(self._target)
@@ -262,6 +282,7 @@ class _Judge:
         return not can_be_lower
 
     def _irregular(self, lower: float | None, upper: float | None, limit: UpperLimit) -> str:
+        """Say why the goal's result is irregular; empty if it is a regular one."""
         if limit == "endpoints":
             return self._of_endpoints(upper)
         if limit == "max_load":
@@ -282,10 +303,12 @@ class _Judge:
         return f"the time of {self._settings.max_search_s:g} s was over"
 
     def _of_endpoints(self, upper: float | None) -> str:
+        """Say how the endpoints limited the loads at the upper bound, by the latest of them."""
         assert upper is not None
         reasons = [entry.limited for entry, _ in self._measurer.by_load[upper] if entry.limited]
         return f"the endpoints, not the chain, were the limit: {reasons[-1]}"
 
 
 def _pps(load: Any) -> float | None:
+    """Return a load of the package as packets per second; None for a bound that is not known."""
     return None if load is None else float(load)

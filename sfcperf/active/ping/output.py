@@ -1,4 +1,4 @@
-"""What iputils ping prints, read strictly."""
+"""Reads, strictly, what ping of iputils prints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REPLY = re.compile(
 )
 _DUPLICATE = "(DUP!)"
 _NUMBERS = 2**16
-"""Of echo requests: `icmp_seq` has 16 bits."""
+"""Number of different sequence numbers: `icmp_seq` has 16 bits."""
 _SENT = {
     "requests": rf"{INTEGER} packets transmitted, {INTEGER} received,.*% packet loss, "
     rf"time {INTEGER}ms"
@@ -28,14 +28,14 @@ _MORE = {
         for kind in ("duplicates", "corrupted", "errors")
     },
 }
-"""Printed only when there are any."""
+"""Parts of the summary that ping prints only when there is something to count in them."""
 _US_PER_MS = 1e3
 _MS_PER_S = 1e3
 
 
 @dataclass(frozen=True)
 class PingOutput:
-    """One run of ping."""
+    """What ping reports of one run."""
 
     transmitted: int
     received: int
@@ -44,25 +44,26 @@ class PingOutput:
     errors: int
     """ICMP errors received, and sends that the own kernel refused."""
     elapsed_s: float
-    """From the first request to the last, or to the end of waiting for its reply."""
+    """Time from the first request to the last, or to the end of waiting for the last reply."""
     rtt_us: Mapping[int, float]
     """Number of the request, from 1 -> RTT of its first reply. ping prints three significant
     digits: steps of 1 us below 1 ms, of 10 us below 10 ms."""
     rtt_min_us: float
-    """This and the next two from ping's summary, in steps of 1 us; 0 without a reply."""
+    """Shortest RTT. It and the next two are from ping's summary, in steps of 1 us, and 0 without a
+    reply."""
     rtt_mean_us: float
     rtt_max_us: float
 
     @property
     def loss_ratio(self) -> float:
-        """Requests without a reply, of those transmitted."""
+        """Return the share of the transmitted requests that got no reply."""
         return (self.transmitted - self.received) / self.transmitted
 
     @property
     def jitter_us(self) -> float | None:
-        """Mean of |RTT(n) - RTT(n-1)| over replies to successive requests: the packet delay
-        variation of RFC 3393 taken on the round trip. None when no two successive requests were
-        answered."""
+        """Return the mean of |RTT(n) - RTT(n-1)| over replies to successive requests: the packet
+        delay variation of RFC 3393 taken on the round trip. None when no two successive requests
+        were answered."""
         steps = [
             abs(self.rtt_us[second] - self.rtt_us[first])
             for first, second in pairwise(sorted(self.rtt_us))
@@ -82,7 +83,7 @@ def parse(text: str) -> PingOutput:
     if transmitted == 0 or received > transmitted:
         raise MeasurementError(f"ping counts {received} replies to {transmitted} requests")
     replies = [reply for line in text.splitlines() if (reply := _REPLY.fullmatch(line))]
-    # Of two replies to a request, the second must not stand for the first.
+    # Otherwise a second reply to one request might pass for the reply to another one.
     if len(replies) != received + sum(found["duplicates"]):
         raise MeasurementError(f"ping counts {received} replies and prints {len(replies)}")
     rtt_us = _rtt_by_request(replies, transmitted)
@@ -109,11 +110,11 @@ def parse(text: str) -> PingOutput:
 
 
 def _rtt_by_request(replies: Sequence[re.Match[str]], transmitted: int) -> dict[int, float]:
-    """By number of the request, us.
+    """Return the RTT of each request that got a reply, by number of the request from 1, us.
 
-    Of the requests with the same sequence number, a reply is to the first near the previous reply
-    or after it that has no reply yet. To a broadcast address there may be more replies than
-    requests: the first counts.
+    Sequence numbers repeat after 65,536 requests. A reply belongs to the first request with its
+    sequence number that has no reply yet, from half of that range before the previous reply's
+    request on. A broadcast address may give more replies than requests: the first counts.
     """
     rtt_us: dict[int, float] = {}
     last = 0

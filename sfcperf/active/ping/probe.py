@@ -27,8 +27,9 @@ _US_PER_S = 1e6
 _REPLY_POLL_S = 0.02
 _INTERVAL_TOLERANCE = 0.05
 _TIMER_ROUNDING_S = 0.016
-"""ping sleeps in ticks of the kernel: up to 10 ms each (HZ=100), and wakes a little late. When the
-own queue is full it waits and tries again, which shows in the time alone."""
+"""Time by which ping may send each request late without being held up. It sleeps in ticks of the
+kernel, up to 10 ms each (HZ=100), and wakes a little late. When its own queue is full, it waits and
+tries again; this shows only in a longer time."""
 
 _METRICS = (
     Metric("rtt_us", "us", "mean round-trip time", better="lower", primary=True),
@@ -57,7 +58,7 @@ class Ping(Probe):
 
     name = "ping"
     reported = _METRICS
-    # Other pings than that of iputils print other texts.
+    # The probe reads the output of iputils' ping; other implementations print other texts.
     needs = (("ping", "iputils-ping", "-V"),)
     protocols = frozenset({"icmp"})
     title = "Round-trip time, jitter and loss of ICMP echo"
@@ -85,21 +86,24 @@ class Ping(Probe):
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """The requests; replies to the last one come at once in a healthy chain."""
+        """Return the time to send the requests. The reply to the last one comes at once in a
+        healthy chain."""
         return float((parameters["count"] - 1) * parameters["interval_s"])
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of the requests: a chain that loses some is still measured."""
+        """Return half of the requests, because a chain that loses some is still measured."""
         return int(parameters["count"] // 2)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """One request beforehand, so that no measured one waits for ARP."""
+        """Send one request beforehand, so that no measured one waits for ARP. Raises
+        MeasurementError when the requests do not fit the client's MTU."""
         check_payload(deployment.client, self.parameters["payload_bytes"], ICMP_HEADER_BYTES)
         self._ping(deployment, raw_dir, "ping-warmup", count=1)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Send and wait. Raises MeasurementError when nothing is answered."""
+        """Send the requests, and wait for their replies. Raises MeasurementError when no request is
+        answered."""
         before, replies = EndpointLosses.read(deployment), _echo_replies(deployment.client)
         output = self._ping(deployment, raw_dir, "ping", count=self.parameters["count"])
         losses = EndpointLosses.read(deployment).since(before)
@@ -135,7 +139,8 @@ class Ping(Probe):
         )
 
     def loss(self, output: PingOutput, late: int) -> Loss:
-        """Requests without a reply, but for those whose reply came `late`."""
+        """Return the requests without a reply. `late` replies came after ping had ended; their
+        requests are not lost."""
         return Loss(
             output.transmitted - output.received - late,
             output.transmitted,
@@ -145,9 +150,10 @@ class Ping(Probe):
         )
 
     def _late_replies(self, client: Endpoint, output: PingOutput, before: int) -> int:
-        """Replies that came after ping had ended. Once one reply has come, iputils' ping waits for
-        the last ones no longer than twice the longest RTT (or an interval), whatever its -W says;
-        the kernel's counter tells which were late and which were lost."""
+        """Wait up to `timeout_s` for the replies that are missing, and return how many came after
+        ping had ended. Once one reply has come, iputils' ping waits for the last ones no longer
+        than twice the longest RTT (or an interval), whatever its -W says. The kernel's counter,
+        which was `before` at the start, tells how many were late and how many were lost."""
         missing = output.transmitted - output.received
         counted = before + output.received + output.duplicates
         end = time.monotonic() + self.parameters["timeout_s"]
@@ -159,14 +165,15 @@ class Ping(Probe):
         return 0
 
     def _longest_s(self, output: PingOutput) -> float:
-        """Time that the requests take at most when nothing holds the sender up."""
+        """Return the longest time that ping takes when nothing holds the sender up, seconds. A
+        longer run makes the trial untrusted."""
         # ping ends with the last reply; it waits for its whole timeout only when one is missing.
         complete = output.received == output.transmitted
         waiting_s = output.rtt_max_us / _US_PER_S if complete else self.parameters["timeout_s"]
         return self._sending_s(self.parameters["count"]) + float(waiting_s)
 
     def _sending_s(self, count: int) -> float:
-        """Time that this number of requests takes at most."""
+        """Return the longest time that sending so many requests takes, seconds."""
         interval_s = self.parameters["interval_s"] * (1 + _INTERVAL_TOLERANCE) + _TIMER_ROUNDING_S
         return float((count - 1) * interval_s)
 
@@ -184,6 +191,8 @@ class Ping(Probe):
         )
 
     def _doubts(self, output: PingOutput, stderr: str, late: int) -> list[str]:
+        """Say why the numbers should not be believed: round-trip times are missing, ping was held
+        up, or packets were duplicated or altered. `late` replies came after ping had ended."""
         doubts = []
         if late:
             doubts.append(
@@ -215,6 +224,7 @@ class Ping(Probe):
 
 
 def _echo_replies(client: Endpoint) -> int:
-    """Echo replies that the client's kernel has received (icmpInEchoReps, RFC 2011)."""
+    """Return how many echo replies the client's kernel has received so far (icmpInEchoReps, RFC
+    2011)."""
     counters = protocol_counters(client.host.read_text("/proc/net/snmp"), "Icmp")
     return counters["InEchoReps"]

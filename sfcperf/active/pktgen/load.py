@@ -27,15 +27,17 @@ QUANTILES = {"p50": Fraction(1, 2), "p99": Fraction(99, 100), "p999": Fraction(9
 _MS_PER_S = 1000
 _WARMUP_PPS = 1000
 _GENERATOR_SHARE = 0.9
-"""Of the highest rate without a chain: up to here, the generator by itself is fast enough."""
+"""Share of the generator's highest rate without a chain. Up to it, the generator by itself is fast
+enough."""
 _CALIBRATIONS = 3
 _WAITED_SHARE = 0.5
-"""Of the time that a sender was short of: if it waited longer for a CPU, others held it up."""
+"""Largest share of the time that a sender was short of for which it may have waited for a CPU. If
+it waited longer, other processes held it up, not the chain."""
 
 
 class PktgenLoad(LoadGenerator):
-    """Each load is a run of sfc-pktgen, with a receiver of its own, that lasts whole
-    milliseconds."""
+    """Offers loads with sfc-pktgen. Each load is a run of whole milliseconds, with a receiver of
+    its own."""
 
     parameters = object_schema(PARAMETERS)
     has_latency = True
@@ -44,20 +46,20 @@ class PktgenLoad(LoadGenerator):
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """`udp` or `tcp`."""
+        """Return `udp` or `tcp`."""
         return ip_protocols(parameters)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Warm the chain up, and see what the generator can do without it."""
+        """Warm the chain up, and measure the generator's highest rate without the chain."""
         server = deployment.server.host
         port = free_port(server, USUAL_PORT) if self.port is None else self.port
         self._run = PktgenRun(self.parameters, port)
         self._run.start(deployment, raw_dir, _WARMUP_PPS)
-        # Other work on the machine can only make it slower.
+        # The highest of several rates is taken: other work on the machine can only lower a rate.
         self._alone_pps = max(self._alone(deployment, raw_dir) for _ in range(_CALIBRATIONS))
 
     def _alone(self, deployment: Deployment, raw_dir: Path) -> float:
-        """Packets per second of the generator without a chain."""
+        """Measure the generator's highest rate without a chain, packets per second."""
         assert self._run is not None, "start comes first"
         sent, _, duration_s = self._run.calibrate(deployment, raw_dir, rate_pps=0)
         return sent.packets / duration_s
@@ -65,7 +67,8 @@ class PktgenLoad(LoadGenerator):
     def offer(
         self, deployment: Deployment, raw_dir: Path, rate_pps: float, duration_s: float
     ) -> Load:
-        """Run sfc-pktgen for `duration_s`, at a whole number of packets/s from 1 to MOST_PPS."""
+        """Run sfc-pktgen for `duration_s`. The rate is rounded to a whole number of packets/s from
+        1 to MOST_PPS."""
         assert self._run is not None, "prepare comes first"
         whole_pps = min(max(1, round(rate_pps)), MOST_PPS)
         outcome = self._run.offer(deployment, raw_dir, whole_pps, duration_s)
@@ -82,16 +85,17 @@ class PktgenLoad(LoadGenerator):
         )
 
     def cleanup(self) -> None:
-        """Detach what is still attached."""
+        """End what still runs of sfc-pktgen at both ends."""
         if self._run is not None:
             self._run.stop()
             self._run = None
 
 
 def withheld(sent: SenderReport, rate_pps: int, alone_pps: float) -> int:
-    """Packets that a chain on the sender's machine kept it from sending: the sender's CPU does the
-    chain's work before it comes to the next packet. None where the generator without a chain
-    (`alone_pps`) is hardly faster, or where other processes had the CPU."""
+    """Return how many packets a chain on the sender's machine kept it from sending: the sender's
+    CPU does the chain's work before it comes to the next packet. The number is 0 where the chain
+    cannot be blamed: the generator is hardly faster without a chain (`alone_pps`), other processes
+    had the CPU, or the kernel does not tell whether they had."""
     if rate_pps > _GENERATOR_SHARE * alone_pps or sent.waited_s is None:
         return 0
     short_s = sent.skipped / rate_pps
@@ -99,14 +103,15 @@ def withheld(sent: SenderReport, rate_pps: int, alone_pps: float) -> int:
 
 
 def _latency(received: ReceiverReport) -> Latency | None:
-    """None where nothing arrived."""
+    """Return the percentiles of the latency; None if no packet arrived."""
     if not received.unique:
         return None
     return Latency(*(received.latency_us(quantile) for quantile in QUANTILES.values()))
 
 
 def endpoint_limits(outcome: Outcome, deployment: Deployment) -> list[str]:
-    """What the endpoints themselves lost or could not tell, in words."""
+    """Say what the endpoints themselves lost, or could not tell from duplicates; empty if
+    nothing."""
     reasons = []
     if outcome.receiver_drops:
         reasons.append(

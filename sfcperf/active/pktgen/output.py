@@ -1,4 +1,4 @@
-"""What sfc-pktgen prints, read strictly."""
+"""Reads, strictly, what sfc-pktgen prints."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class SenderReport:
-    """What the sender did."""
+    """What the sender did in one run."""
 
     packets: int
-    """That the interface took."""
+    """Packets that the interface took."""
     skipped: int
-    """That were due while the sender was held up for more than 1 ms, and were not sent."""
+    """Packets that were due while the sender was held up for more than 1 ms, and were not sent."""
     refused: int
-    """That the interface did not take (engine `packet`; the engine `xdp` does not learn it)."""
+    """Packets that the interface did not take. Only the engine `packet` counts them; the engine
+    `xdp` does not learn of them."""
     complete: bool
-    """Whether the sender saw the end of its time."""
+    """Whether the sender ran to the end of its time."""
     waited_s: float | None = None
-    """How long the sender could run and had no CPU; None: its kernel does not tell."""
+    """How long the sender was ready to run but had no CPU, seconds; None: its kernel does not
+    tell."""
     elapsed_s: float = 0.0
-    """From the first packet to the last."""
+    """Time from the first packet to the last."""
 
 
 @dataclass(frozen=True)
@@ -41,30 +43,32 @@ class ReceiverReport:
     mode: str
     """How its XDP program is attached: `native` or `generic`."""
     packets: int
-    """Duplicates included."""
+    """Packets that arrived, duplicates included."""
     duplicated: int
     reordered: int
     """Packets that arrived after a later one of their flow (RFC 4737, section 3.3)."""
     unjudged: int
-    """Packets that came so late that they may be duplicates; they count as first ones."""
+    """Packets that came so late that it is not known whether they are duplicates. They do not count
+    as duplicates."""
     warmup: int
     """Packets of the warm-up, which count in none of the others."""
     latencies: tuple[tuple[int, int, int], ...] = ()
-    """Histogram of the one-way latency, without duplicates: least and largest ns of each bucket
-    that is not empty, and its packets, in order."""
+    """Histogram of the one-way latency, without duplicates. Each bucket that is not empty has its
+    least and its largest latency [ns] and its number of packets; buckets are in order."""
     arrivals: tuple[int, ...] = ()
-    """Packets, without duplicates, in equal parts of the sender's time from the first arrival on;
-    the last number is of those that came later."""
+    """Packets, without duplicates, by time of arrival. The sender's time, from the first arrival
+    on, is divided into equal parts, each of which has a number; the last number counts packets that
+    came later."""
 
     @property
     def unique(self) -> int:
-        """Packets that arrived, each counted once."""
+        """Return the number of packets that arrived, each counted once."""
         return self.packets - self.duplicated
 
     def latency_us(self, quantile: Fraction) -> float:
-        """The least latency that at least this share of the packets do not exceed (nearest rank),
-        microseconds: the middle of its bucket, at most 0.4 % from the true one. Raises
-        MeasurementError without packets."""
+        """Return the least latency that at least this share of the packets do not exceed (nearest
+        rank), microseconds. It is given as the middle of its bucket, which is at most 0.4 % from
+        the true value. Raises MeasurementError if no packet arrived."""
         rank, seen = ceil(quantile * self.unique), 0
         for least, most, packets in self.latencies:
             seen += packets
@@ -74,21 +78,25 @@ class ReceiverReport:
 
 
 def parse_sent(text: str) -> SenderReport:
-    """The last line of the role `send`. Raises MeasurementError for anything else."""
+    """Read the last line that the role `send` printed. Raises MeasurementError for anything
+    else."""
     return _sent(_document(text, "sent"))
 
 
 def parse_received(text: str) -> ReceiverReport:
-    """The last line of the role `receive`. Raises MeasurementError for anything else."""
+    """Read the last line that the role `receive` printed. Raises MeasurementError for anything
+    else."""
     return _received(_document(text, "received"))
 
 
 def parse_calibration(text: str) -> tuple[SenderReport, ReceiverReport]:
-    """The line of the role `calibrate`. Raises MeasurementError for anything else."""
+    """Read the line that the role `calibrate` printed. Raises MeasurementError for anything
+    else."""
     return _sent(_document(text, "sent")), _received(_document(text, "received"))
 
 
 def _document(text: str, member: str) -> Any:
+    """Return a member of the JSON object on the last line of a text. Raises MeasurementError."""
     lines = text.splitlines()
     try:
         document = strict_json.loads(lines[-1] if lines else "")
@@ -100,6 +108,8 @@ def _document(text: str, member: str) -> Any:
 
 
 def _sent(member: Any) -> SenderReport:
+    """Read the member `sent`. The tool counts packets that the interface refused among `packets`;
+    SenderReport does not. Raises MeasurementError."""
     made, refused = _count(member, "packets"), _count(member, "refused")
     if refused > made or not isinstance(member.get("complete"), bool):
         raise MeasurementError("sfc-pktgen's report of what it sent contradicts itself")
@@ -115,6 +125,8 @@ def _sent(member: Any) -> SenderReport:
 
 
 def _received(member: Any) -> ReceiverReport:
+    """Read the member `received`, and check that its distributions contain each packet once. It
+    has none while the receiver still counts. Raises MeasurementError."""
     if member.get("mode") not in ("native", "generic"):
         raise MeasurementError("sfc-pktgen's report does not say how the receiver is attached")
     received = ReceiverReport(
@@ -138,6 +150,8 @@ def _received(member: Any) -> ReceiverReport:
 
 
 def _latencies(rows: Any) -> tuple[tuple[int, int, int], ...]:
+    """Read the buckets of the histogram, which must be in order and must not overlap. Raises
+    MeasurementError."""
     buckets = []
     before = -1
     for row in rows if isinstance(rows, list) else [None]:
@@ -154,6 +168,8 @@ def _count(member: Any, key: str) -> int:
 
 
 def _counts(values: Any, what: str = "a list") -> Sequence[int]:
+    """Check that a list has only counts: whole numbers from 0 to 64 bits. `what` names it in the
+    error. Raises MeasurementError."""
     if not isinstance(values, list) or not all(
         isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UNBELIEVABLE
         for value in values

@@ -28,9 +28,11 @@ from sfcperf.results.values import Loss, Metric
 
 _MS_PER_S = 1000
 _LEAST_PACKETS_PER_S = 10
-"""A chain that carries less at the maximum is taken for one that is not crossed."""
+"""Packets per second that a chain surely carries at the highest rate. A chain that carries fewer is
+taken for one that is not crossed."""
 _GENERATOR_SHARE = 0.9
-"""Of what the generator manages without a chain: a chain that carries so much may carry more."""
+"""Share of the generator's rate without a chain. A chain that carries so much may carry more than
+the generator can send."""
 
 _METRICS = (
     Metric("tx_pps", "1/s", "packets that the client's interface took, per second"),
@@ -102,28 +104,29 @@ class Pktgen(Probe):
 
     @classmethod
     def label(cls, parameters: Mapping[str, Any]) -> str:
-        """`pktgen-udp` or `pktgen-tcp-syn`."""
+        """Return `pktgen-udp` or `pktgen-tcp-syn`."""
         return f"{cls.name}-{parameters['protocol']}"
 
     @classmethod
     def duration_s(cls, parameters: Mapping[str, Any]) -> float:
-        """The last packets come at once in a healthy chain."""
+        """Return the parameter `duration_s`: the last packets come at once in a healthy chain."""
         return float(parameters["duration_s"])
 
     @classmethod
     def expected_packets(cls, parameters: Mapping[str, Any]) -> int:
-        """Half of what is asked for; without a rate, a few per second: the chain's throughput is
-        what is to be found out."""
+        """Return half of the packets that are asked for. Without a rate, it is a few per second,
+        because the chain's throughput is not known yet."""
         rate_pps = parameters.get("rate_pps", 2 * _LEAST_PACKETS_PER_S)
         return max(1, int(parameters["duration_s"] * rate_pps / 2))
 
     @classmethod
     def ip_protocols(cls, parameters: Mapping[str, Any]) -> frozenset[str]:
-        """`udp` or `tcp`."""
+        """Return `udp` or `tcp`."""
         return ip_protocols(parameters)
 
     def prepare(self, deployment: Deployment, raw_dir: Path) -> None:
-        """Warm the chain up, and see what the generator does without it."""
+        """Warm the chain up, and run the same load for a short time without the chain, to see what
+        the generator itself can do and loses."""
         server = deployment.server.host
         self._port = self.parameters.get("port") or free_port(server, USUAL_PORT)
         self._run = PktgenRun(self.parameters, self._port)
@@ -131,7 +134,7 @@ class Pktgen(Probe):
         self._alone = self._run.calibrate(deployment, raw_dir, self._rate_pps)
 
     def measure(self, deployment: Deployment, raw_dir: Path) -> ProbeResult:
-        """Send and count. Raises MeasurementError when nothing arrives."""
+        """Send the packets and count those that arrive. Raises MeasurementError when none does."""
         assert self._run is not None, "prepare comes first"
         outcome = self._run.offer(
             deployment, raw_dir, self._rate_pps, self.parameters["duration_s"]
@@ -159,7 +162,8 @@ class Pktgen(Probe):
         )
 
     def loss(self, sent: int, arrived: int) -> Loss:
-        """Packets that did not arrive; without a rate, this is what so high a load is for."""
+        """Return the packets that did not arrive. Without a rate, losses are intended (the load is
+        more than the chain carries), so readers are not warned of them."""
         return Loss(
             max(0, sent - arrived),
             sent,
@@ -169,21 +173,23 @@ class Pktgen(Probe):
         )
 
     def cleanup(self) -> None:
-        """Detach what is still attached."""
+        """End what still runs of sfc-pktgen at both ends."""
         if self._run is not None:
             self._run.stop()
             self._run = None
 
     @property
     def _rate_pps(self) -> int:
-        """0: the maximum."""
+        """The rate to send at; 0 means as many packets as the engine can send."""
         return int(self.parameters.get("rate_pps", 0))
 
     @property
     def _sending_s(self) -> float:
+        """The time that sfc-pktgen sends for: `duration_s` in whole milliseconds."""
         return milliseconds(self.parameters["duration_s"]) / _MS_PER_S
 
     def _latencies(self, received: ReceiverReport) -> dict[str, float | None]:
+        """Return the latencies by metric; None if the endpoints do not share a clock."""
         known = self._run is not None and self._run.shares_clock
         return {
             f"latency_{name}_us": received.latency_us(quantile) if known else None
@@ -191,6 +197,8 @@ class Pktgen(Probe):
         }
 
     def _doubts(self, outcome: Outcome, deployment: Deployment) -> list[str]:
+        """Say why the numbers should not be believed: the endpoints lost packets, the sender was
+        too slow, or the generator makes errors even without a chain."""
         doubts = endpoint_limits(outcome, deployment)
         reached_pps = outcome.sent.packets / self._sending_s
         if reached_pps < (1 - self.parameters["rate_tolerance"]) * self._rate_pps:

@@ -1,4 +1,4 @@
-"""sfc-pktgen at both ends of a chain: one load after another, and the generator by itself."""
+"""Runs sfc-pktgen at both ends of a chain, one load after another, and the generator by itself."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ _POLL_S = 0.01
 _MS_PER_S = 1000
 _WARMUP_PPS = 10_000
 _WARMUP_MS = 200
-"""The warm-up is for what the chain learns (flows, addresses), and is to fill no queue."""
+"""Length of the warm-up, which lets the chain learn flows and addresses. It is short and slow, so
+that it fills no queue."""
 _CALIBRATION_MS = 200
 
 PARAMETERS: Mapping[str, Any] = {
@@ -113,40 +114,41 @@ PARAMETERS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """A load that was offered, and what became of it."""
+    """What became of one load that was offered."""
 
     sent: SenderReport
     received: ReceiverReport
     receiver_drops: int
     """Packets that the chain handed to the server and that its interface lost."""
     sender_drops: int
-    """Packets that the chain's first interface did not take from the client's, on a veth; they are
-    lost in the chain."""
+    """Packets that the client's interface dropped. On a veth, these are packets that the chain's
+    first interface did not take, so they are lost in the chain."""
 
 
 class PktgenRun:
-    """The tool with the parameters of one trial. `start`, `offer` any number of times, `stop`."""
+    """sfc-pktgen with the parameters of one trial. Call `start`, then `offer` any number of times,
+    then `stop`."""
 
     engine: str
     """`xdp` or `packet`, after `start`."""
     engine_reason: str
-    """Why that one."""
+    """Why this engine is used, in words."""
     shares_clock: bool
     """Whether both ends have one clock, so that latencies have a meaning."""
     shares_cpu: bool
-    """Whether the chain begins on the sender's machine: by a veth, whose other end then receives on
-    the sender's CPU."""
+    """Whether the chain begins on the sender's machine. The sender's interface is a veth then, and
+    the other end of a veth receives on the sender's CPU."""
 
     def __init__(self, parameters: Mapping[str, Any], port: int) -> None:
-        """`parameters` has PARAMETERS, at least."""
+        """`parameters` are values for all of PARAMETERS; further ones are ignored."""
         self._asked = parameters
         self._port = port
         self._processes: list[Process] = []
         self._acceptor: Process | None = None
 
     def start(self, deployment: Deployment, raw_dir: Path, rate_pps: int) -> None:
-        """Warm the chain up, and find out by which engine packets get through. Raises
-        MeasurementError when they do by none."""
+        """Warm the chain up, and find out with which engine packets get through. Raises
+        MeasurementError when they get through with none."""
         check_frame(deployment.client, max(size for size, _ in self._frames))
         client = deployment.client
         self.shares_clock = clock.shared((client.host, deployment.server.host))
@@ -175,9 +177,9 @@ class PktgenRun:
     def offer(
         self, deployment: Deployment, raw_dir: Path, rate_pps: int, duration_s: float
     ) -> Outcome:
-        """Send so many packets per second (0: as many as possible), and wait for the last ones.
+        """Send `rate_pps` packets per second (0: as many as possible), and wait for the last ones.
 
-        Raises MeasurementError when an end fails, or the sender ends early.
+        Raises MeasurementError when the sender or the receiver fails, or the sender ends early.
         """
         duration_ms = milliseconds(duration_s)
         drops = _drops(deployment)
@@ -196,16 +198,17 @@ class PktgenRun:
     def calibrate(
         self, deployment: Deployment, raw_dir: Path, rate_pps: int
     ) -> tuple[SenderReport, ReceiverReport, float]:
-        """The same load for a short time over a pair of veths of its own, on the client's host and
-        CPUs: a chain of length 0 without even an SFF. Also gives its duration in seconds. Raises
-        MeasurementError."""
+        """Offer a load for a short time without the chain, to see what the generator itself can do.
+        The tool sends and receives it over a pair of veths of its own, on the client's host and
+        CPUs: a chain of length 0 without even an SFF. Returns both reports and the duration in
+        seconds. Raises MeasurementError."""
         argv = ["--role", "calibrate", "--engine", self.engine, *self._load_options(rate_pps)]
         argv += ["--run", str(_new_run()), "--duration-ms", str(_CALIBRATION_MS)]
         text = self._run(deployment.client.host, argv, raw_dir, "calibration", _CALIBRATION_MS)
         return *parse_calibration(text), _CALIBRATION_MS / _MS_PER_S
 
     def stop(self) -> None:
-        """End what runs; never raises for what has already gone."""
+        """End all processes that still run. A process that has already ended is no error."""
         for process in self._processes:
             process.stop()
         self._processes.clear()
@@ -213,7 +216,8 @@ class PktgenRun:
 
     @property
     def _frames(self) -> Sequence[tuple[int, int]]:
-        """Sizes and their weights."""
+        """The sizes of frames with their weights; one size of weight 1 unless a mix is asked
+        for."""
         if (size := self._asked["frame_bytes"]) != IMIX:
             return [(size, 1)]
         mix = self._asked.get(IMIX)
@@ -264,6 +268,8 @@ class PktgenRun:
     def _receiving(
         self, deployment: Deployment, raw_dir: Path, run: int, duration_ms: int, name: str = ""
     ) -> Iterator[_Receiver]:
+        """Receive the packets of run `run` on the server while the block lasts. Its outputs go to
+        files whose names begin with `name`."""
         server = deployment.server
         argv = ["--role", "receive", "--interface", server.interface, "--run", str(run)]
         argv += ["--protocol", self._asked["protocol"], "--port", str(self._port)]
@@ -278,7 +284,9 @@ class PktgenRun:
     def _spawn(
         self, host: Host, argv: Sequence[str], raw_dir: Path, name: str
     ) -> tuple[Process, Path]:
-        """A role that says when it is ready."""
+        """Start a role of the tool, and return when it has printed its first line, by which it says
+        that it is ready. Returns the process and the file that it prints to. Raises
+        MeasurementError when it does not start."""
         stdout = raw_dir / f"pktgen-{name}.json"
         stderr = raw_dir / f"pktgen-{name}.stderr.txt"
         for path in (stdout, stderr):
@@ -296,8 +304,9 @@ class PktgenRun:
         raise MeasurementError(f"{BINARY} on {host.name} does not start: {complaint}")
 
     def _accept(self, deployment: Deployment, raw_dir: Path) -> None:
-        """A veth takes frames of XDP only if its other end has an XDP program. Where that cannot
-        be attached, the warm-up shows whether it is needed."""
+        """Let the chain take frames of the engine `xdp`: a veth takes them only if its other end
+        has an XDP program, so the role `accept` attaches one there. A failure is ignored, because
+        the warm-up shows whether the program is needed."""
         hop = _hop(deployment, deployment.client.name)
         if hop is not None:
             argv = ["--role", "accept", "--interface", hop.interface]
@@ -305,6 +314,7 @@ class PktgenRun:
                 self._acceptor, _ = self._spawn(hop.host, argv, raw_dir, "accept")
 
     def _stop_accepting(self) -> None:
+        """Undo `_accept`, if it has attached a program."""
         if self._acceptor is not None:
             self._acceptor.stop()
             with suppress(ValueError):
@@ -312,9 +322,10 @@ class PktgenRun:
             self._acceptor = None
 
     def _warm_up(self, deployment: Deployment, raw_dir: Path, rate_pps: int) -> str | None:
-        """None when packets arrive, else why not."""
+        """Send a few packets with the engine `self.engine`. Returns None when packets arrive, or
+        else why they do not. A `rate_pps` of 0 means the highest rate; the warm-up is slower."""
         rate_pps = min(rate_pps or _WARMUP_PPS, _WARMUP_PPS)
-        # At a low rate, too, one packet at least.
+        # At a low rate, the warm-up lasts longer, so that at least one packet is sent.
         duration_ms = max(_WARMUP_MS, ceil(_MS_PER_S / rate_pps))
         name = f"warmup-{self.engine}-"
         run = _new_run()
@@ -330,26 +341,29 @@ class PktgenRun:
 
 
 class _Receiver:
-    """The role `receive` while it runs."""
+    """A running process of the role `receive`, which counts the packets of one run."""
 
     def __init__(self, process: Process, stdout: Path) -> None:
         self._process = process
         self._stdout = stdout
 
     def wait_for(self, packets: int, timeout_s: float) -> None:
-        """Until so many have arrived, or the time is over."""
+        """Wait until so many packets have arrived, without duplicates, or the time is over."""
         self._wait(lambda received: received.unique, packets, timeout_s)
 
     def wait_for_warmup(self, packets: int, timeout_s: float) -> int:
-        """The same of the warm-up; gives how many arrived."""
+        """Wait until so many packets of the warm-up have arrived, or the time is over. Returns how
+        many arrived."""
         return self._wait(lambda received: received.warmup, packets, timeout_s)
 
     def result(self) -> ReceiverReport:
-        """What was counted up to now, after which it counts no more."""
+        """End the process, and return what it counted."""
         self._process.stop()
         return parse_received(self._stdout.read_text(errors="replace"))
 
     def _wait(self, count: Callable[[ReceiverReport], int], packets: int, timeout_s: float) -> int:
+        """Wait until `count` of the receiver's counters is at least `packets`, or the time is over.
+        Returns its last value."""
         seen = 0
         deadline = time.monotonic() + timeout_s
 
@@ -362,6 +376,8 @@ class _Receiver:
         return seen
 
     def _counters(self) -> ReceiverReport:
+        """Make the receiver print its counters, by SIGUSR1, and read them. Raises MeasurementError
+        when it has ended or does not answer."""
         before = _lines(self._stdout)
         self._process.send_signal(signal.SIGUSR1)
         if not self._process.becomes(
@@ -378,27 +394,32 @@ def ip_protocols(parameters: Mapping[str, Any]) -> frozenset[str]:
 
 
 def milliseconds(duration_s: float) -> int:
-    """Whole ones, not less."""
+    """Return a duration in whole milliseconds, rounded up; at least 1. The first rounding removes
+    errors of floats, which would add a millisecond."""
     return max(1, ceil(round(duration_s * _MS_PER_S, 6)))
 
 
 def _new_run() -> int:
-    """Even: the odd number after it is that of the warm-up."""
+    """Return a random number that packets of a run carry. It is even, because the odd number after
+    it is that of the run's warm-up."""
     return secrets.randbits(31) << 1
 
 
 def _lines(path: Path) -> int:
+    """Return the number of whole lines in a file; 0 if it does not exist yet."""
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def _hop(deployment: Deployment, name: str) -> Hop | None:
-    """The SFF's end of an endpoint's link, where it is accessible."""
+    """Return the hop at the SFF's end of the link to an endpoint; None where that end is not
+    accessible."""
     return next((hop for hop in deployment.hops if hop.name == name and not hop.inside), None)
 
 
 def _drops(deployment: Deployment) -> tuple[int, int]:
-    """At the client's interface, and on the last step to the server: what its interface dropped,
-    and what the SFF's end of that link could not hand over."""
+    """Return the packets dropped so far by the client's interface, and on the last step to the
+    server. The second number is what the server's interface dropped, and what the SFF's end of its
+    link could not hand over."""
     client, server = deployment.client, deployment.server
     sender = interface_counters(client.host.read_text("/proc/net/dev"))[client.interface]
     receiver = interface_counters(server.host.read_text("/proc/net/dev"))[server.interface]
