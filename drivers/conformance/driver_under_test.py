@@ -58,13 +58,13 @@ class DriverUnderTest:
         _set_forwarding(function, "1")
 
     def traces(self, tag: str) -> list[str]:
-        """What exists of a run, found by other means than the driver's own code (`ip netns`, the
-        cloud's command line); empty where there are no other means."""
+        """Return what exists of a run, found by other means than the driver's own code (`ip netns`,
+        the cloud's command line); empty where there are no other means."""
         return []
 
     @classmethod
     def driver_class(cls) -> type[Driver]:
-        """The driver."""
+        """Load the driver's class, by the name of its entry point or as `module:Class`."""
         found: type[Driver] = (
             resolve_name(cls.driver) if ":" in cls.driver else plugins.load("driver", cls.driver)
         )
@@ -72,7 +72,7 @@ class DriverUnderTest:
 
     @classmethod
     def full_config(cls) -> dict[str, Any]:
-        """The configuration with defaults filled in."""
+        """Return the configuration with defaults filled in."""
         return with_defaults(cls.driver_class().parameters, cls.config)
 
     @property
@@ -94,7 +94,7 @@ class DriverUnderTest:
 
     @classmethod
     def setup_class(cls) -> None:
-        """Each class has a run of its own."""
+        """Forget the run of a base class: each class has one of its own."""
         cls._run = None
 
     @classmethod
@@ -106,11 +106,12 @@ class DriverUnderTest:
             assert cls().traces(run.tag) == []
 
     def chain(self, length: int, **changes: Any) -> Scenario:
-        """A chain of functions of type `vnf` (scenarios.chain)."""
+        """Return a scenario whose chain has `length` functions of type `vnf` (scenarios.chain)."""
         return chain(changes.pop("vnf", self.vnf), length, topology=self.topology, **changes)
 
     def deployed(self, length: int, **changes: Any) -> Deployment:
-        """That chain, deployed; tests in a row share the deployment of the same chain."""
+        """Return the deployment of `chain` with these arguments. Tests in a row that ask for the
+        same chain share it."""
         return self.run.deployed(self.chain(length, **changes))
 
 

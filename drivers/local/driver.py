@@ -73,7 +73,7 @@ class LocalDriver(Driver):
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
         self._built: dict[str, ScenarioDeployment] = {}
-        """By id of the deployment."""
+        """Deployments that exist, by id."""
         self._deployed = 0
 
     @classmethod
@@ -266,6 +266,8 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
 
 
 def _watchable(built: ScenarioDeployment) -> Iterator[tuple[str, WatchableSff]]:
+    """Yield the SFFs that SFCMon can watch, by name: on bmv2 those whose program monitors, else
+    those that say where to look."""
     for node, sff in built.sffs.items():
         name = f"sff@{node}"
         if isinstance(sff, Bmv2Sff):
@@ -293,7 +295,7 @@ def _function(built: ScenarioDeployment, function: FunctionLayout) -> ServiceFun
 
 
 def _hops(built: ScenarioDeployment) -> list[Hop]:
-    """In forward order: client, each SF's attachments, server; then the links."""
+    """Return the hops in forward order: client, each SF's attachments, server; then the links."""
     layout = built.layout
     ports = [layout.client, *(p for f in layout.functions for p in f.ports), layout.server]
     hops = [Hop(port.outer, built.hosts[f"sff@{port.node}"], port.outer) for port in ports]

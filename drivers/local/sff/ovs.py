@@ -136,5 +136,5 @@ class OpenVSwitchSff(Sff):
 
 
 def _other(mac: str) -> str:
-    """A second address of a node, for its second bridge."""
+    """Return a second MAC address for a node, for its second bridge."""
     return mac[:-2] + f"{int(mac[-2:], 16) | 0x80:02x}"

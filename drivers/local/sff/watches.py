@@ -27,7 +27,7 @@ class LocalSff:
     def watch(self, parameters: Mapping[str, Any], output: Path) -> SffWatch:
         """Start an sfc-sfcmon that watches this SFF and prints its windows to `output`. Raises
         DeploymentError, EnvironmentLacks."""
-        # For the runs that do: it imports sketches.
+        # Imported only in runs that watch SFFs, because it imports sketches.
         from sfcperf.vnfs.sfcmon.sff_watch import SffWatch
 
         return SffWatch.start(self.name, self.host, self.place, parameters, output)
