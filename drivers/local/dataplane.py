@@ -88,8 +88,7 @@ def _ebpf() -> list[Requirement]:
 
 @cache
 def _kernel(binary: str) -> Requirement:
-    """Require that the kernel accepts the SFF's BPF programs. The answer is kept, because asking
-    loads them."""
+    """Require that the kernel accepts the SFF's BPF programs. The binary is asked once."""
     remedy = 'set infrastructure.config.dataplane to "ovs", which needs no BPF'
     if os.geteuid() != 0:
         return Requirement("BPF", False, "loading BPF programs requires root", remedy)

@@ -45,7 +45,8 @@ def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFuncti
 
 
 def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
-    """In forward order; the cloud's ends of the ports are not visible."""
+    """Return the hops in forward order. They are the interfaces in the guests, because the cloud's
+    ends of the ports are not visible."""
     hops = [Hop("client", deployed.client.host, deployed.client.interfaces[DATA], inside=True)]
     for spec in deployed.scenario.chain.functions:
         guest = deployed.functions[spec.name]

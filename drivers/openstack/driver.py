@@ -38,7 +38,7 @@ class OpenStackDriver(Driver):
         self.config = Config(**context.config)
         self._deployments: dict[str, ScenarioDeployment] = {}
         self._suspect: set[str] = set()
-        """Deployments whose machines may be at fault."""
+        """Deployments whose machines may be at fault: their teardown removes these machines."""
         self._deployed = 0
 
     @classmethod
@@ -186,6 +186,7 @@ class OpenStackDriver(Driver):
 
     @cached_property
     def _session(self) -> CloudSession:
+        """What the run has in the cloud; made at the first use."""
         from sfcperf.drivers.openstack.cloud_session import CloudSession
 
         return CloudSession(self.context, self.config)

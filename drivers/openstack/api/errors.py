@@ -34,7 +34,7 @@ class Failure:
     """One call that failed."""
 
     message: str
-    """The cloud's own, with the HTTP status."""
+    """The cloud's own message, with the HTTP status."""
     kind: FailureKind
     status: int | None
     """HTTP status; None if there was no answer."""
@@ -85,7 +85,7 @@ class CloudError(DeploymentError):
 
 @contextmanager
 def cloud_errors(what: str) -> Iterator[None]:
-    """For one call without retries: its failure becomes a CloudError that names `what`."""
+    """Turn the failure of one call without retries into a CloudError that names `what`."""
     try:
         yield
     except call_errors() as error:
@@ -93,7 +93,8 @@ def cloud_errors(what: str) -> Iterator[None]:
 
 
 def json_of(response: Any) -> Any:
-    """The body of an answer to openstacksdk's adapter, which raises nothing by itself."""
+    """Return the body of an answer to openstacksdk's adapter. Raises for a bad status, which the
+    adapter by itself does not."""
     from openstack.exceptions import raise_from_response
 
     raise_from_response(response)
@@ -110,7 +111,7 @@ def call_errors() -> tuple[type[Exception], ...]:
 
 
 def diagnose(error: Exception) -> Failure:
-    """What an exception of `call_errors()` means."""
+    """Say what an exception of `call_errors()` means."""
     status = _status(error)
     message = _message(error, status)
     retry_after_s = _retry_after_s(error)
@@ -144,8 +145,8 @@ def _kind(status: int, message: str, retry_after_s: float | None) -> FailureKind
 
 
 def _without_answer(error: Exception) -> FailureKind:
-    """Broken connections recover, and so do services that do not tell their version; a wrong
-    configuration does not."""
+    """Say whether a call without an HTTP status may succeed later. Broken connections recover, and
+    so do services that do not tell their version; a wrong configuration does not."""
     from keystoneauth1 import exceptions as keystone
     from openstack import exceptions as sdk
     from requests import RequestException
@@ -169,7 +170,8 @@ def _message(error: Exception, status: int | None) -> str:
 
 
 def _retry_after_s(error: Exception) -> float | None:
-    """From now, of a header with seconds or a date (RFC 9110, 10.2.3)."""
+    """Return the seconds from now for which the cloud's header Retry-After asks, which has seconds
+    or a date (RFC 9110, 10.2.3); None: there is no such header."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
     value = headers.get("Retry-After")
     if value is None:

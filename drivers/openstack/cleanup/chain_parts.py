@@ -18,7 +18,8 @@ from sfcperf.drivers.openstack.resources.resource_types import id_of
 
 
 def chain_parts(cloud: Cloud, names: Mapping[Kind, Collection[str]]) -> list[FoundResource]:
-    """In the order of removal. `names`: those in the journal."""
+    """Find the parts of chains that use the run's ports, in the order of removal. `names`: names of
+    resources in the journal."""
     own = names.get(Kind.PORT)
     ports = {id_of(port) for _, port in find_named(cloud, Kind.PORT, own)} if own else set()
     if not ports:

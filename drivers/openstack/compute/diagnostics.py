@@ -21,7 +21,7 @@ from sfcperf.workflow.model import Scenario
 
 Values = Mapping[str, float]
 Diagnostics = Mapping[str, Callable[[], Values]]
-"""`Deployment.diagnostics`: by instance."""
+"""Instance -> what asks for the values of its VM, as `Deployment.diagnostics` has it."""
 
 MONITOR = "diagnostics"
 POLICY = "os_compute_api:os-server-diagnostics"
@@ -46,12 +46,14 @@ _NIC = {"octets": "bytes", "packets": "packets", "errors": "errors", "drop": "dr
 
 
 def of(cloud: Cloud, machines: Mapping[str, Machine]) -> Diagnostics:
-    """By instance; values of a port have its name in front (`in/rx_bytes`)."""
+    """Return, by instance, what asks for the values of its VM; those of a port have its name in
+    front (`in/rx_bytes`)."""
     return {instance: _ServerDiagnostics(cloud, machine) for instance, machine in machines.items()}
 
 
 def requirements(config: Config) -> list[Requirement]:
-    """What is checked without a workflow: the user who is named only for the monitor."""
+    """Require what can be checked without a workflow: that a user who is named only for the monitor
+    may read diagnostics."""
     if config.telemetry_cloud is None:
         return []
     with closing(Cloud(config.telemetry_cloud, retry=INTERACTIVE)) as cloud:
@@ -94,7 +96,7 @@ def requirement(cloud: Cloud) -> Requirement:
 
 
 class _ServerDiagnostics:
-    """The diagnostics of one server."""
+    """Asks for the diagnostics of one server."""
 
     def __init__(self, cloud: Cloud, machine: Machine) -> None:
         self._cloud = cloud
@@ -103,7 +105,7 @@ class _ServerDiagnostics:
         self._ports = {port.mac: name for name, port in machine.ports.items()}
 
     def __call__(self) -> Values:
-        """Raises MeasurementError."""
+        """Ask nova, and return the values. Raises MeasurementError."""
         with errors_as(MeasurementError, CloudError):
             return self._diagnostics()
 
@@ -132,12 +134,14 @@ class _ServerDiagnostics:
 
 
 def _nova(cloud: Cloud, server: str) -> Any:
-    """openstack.compute.v2.server_diagnostics.ServerDiagnostics, microversion 2.48."""
+    """Ask nova for a server's diagnostics:
+    openstack.compute.v2.server_diagnostics.ServerDiagnostics, microversion 2.48."""
     return cloud.connection.compute.get_server_diagnostics(server)
 
 
 def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    """What hypervisors have in common; values unknown to this one are None, or negative."""
+    """Yield the values that hypervisors have in common. For those that this one does not know, the
+    answer has None, or a negative number."""
     cpus = [cpu["time"] for cpu in answer.cpu_details if cpu.get("time") is not None]
     if cpus:
         yield "cpu_s", sum(cpus) / _NS_PER_S
@@ -162,7 +166,8 @@ def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, floa
 
 
 def _libvirt_memory(cloud: Cloud, server: str) -> dict[str, float]:
-    """Resident memory of the VM's process, and the VM's limit."""
+    """Return the resident memory of the VM's process, and the VM's limit, bytes, from the older
+    answer, which has them in KiB."""
     compute = cloud.connection.compute
     path = f"/servers/{server}/diagnostics"
     answer = json_of(compute.get(path, microversion=_HYPERVISOR_SPECIFIC))

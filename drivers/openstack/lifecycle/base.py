@@ -36,8 +36,9 @@ class Lifecycle(ABC):
 
     @abstractmethod
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
-        """Make all of them at the same time, and return when the cloud calls them ACTIVE; in the
-        order of `plans`. Raises DeploymentError; what came up stays, for the next call."""
+        """Make all planned machines at the same time, and return them, in the order of `plans`,
+        when the cloud calls them ACTIVE. Raises DeploymentError; what came up stays, for the next
+        call."""
 
     @abstractmethod
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
@@ -59,8 +60,8 @@ class Lifecycle(ABC):
         return machine_resources(plan)
 
     def prepare(self, plans: Sequence[MachinePlan]) -> dict[str, Placement]:
-        """Name of the machine -> its place. Missing images and flavors are found before anything is
-        made; then all resources of the machines are journaled."""
+        """Return name of the machine -> its place. All images and flavors are found before any
+        machine is made; then all resources of the machines are journaled."""
         places = {plan.name: placement(self.context, self.flavors, plan.spec) for plan in plans}
         self.context.intend(resource for plan in plans for resource in self.resources(plan))
         return places

@@ -27,7 +27,7 @@ VIM_TYPE = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
 
 
 class EtsiVnfs(TackerVnfs):
-    """VNFs are instances of `vnflcm`."""
+    """Makes functions as VNF instances of `vnflcm`, each from a package of its own."""
 
     kinds = (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE)
 
@@ -117,7 +117,7 @@ def _stack(instance_id: str) -> NamedResource:
 
 
 def _problem(occurrence: dict[str, Any]) -> str:
-    """ProblemDetails of an operation (RFC 9457)."""
+    """Return the reason for which an operation failed, from its ProblemDetails (RFC 9457)."""
     problem = occurrence.get("error") or {}
     reason = problem.get("detail") or problem.get("title") or "Tacker gives no reason"
     return " ".join(str(reason).split())

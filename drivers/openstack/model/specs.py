@@ -15,7 +15,8 @@ DATA = "data"
 INGRESS, EGRESS = "in", "out"
 """A function's ports in the data network: its port pair."""
 PREFIX_LENGTH = 24
-"""Of a run's own data network, which holds both endpoints and all functions."""
+"""Length of the prefix of a run's own data network, which holds both endpoints and all
+functions."""
 
 
 class ResourceNames:
@@ -24,7 +25,7 @@ class ResourceNames:
     def __init__(self, tag: str) -> None:
         self.tag = tag
         self.run = f"sfcperf-{tag}"
-        """Of what a run has only one of: key pair, chain, security group."""
+        """Name of what a run has only one of: key pair, chain, security group."""
 
     def of(self, what: str) -> str:
         """`sfcperf-TAG-WHAT`."""
@@ -48,16 +49,16 @@ class MachineSpec:
     vnf: str
     """Name of the VNF in the workflow; of an endpoint its own (`client`, `server`)."""
     type: str
-    """VNF type; `endpoint`."""
+    """VNF type; of an endpoint, `endpoint`."""
     image: str
     """Name or id."""
     flavor: str | None
     """Name or id; None: the smallest that has the next two."""
     vcpus: int
     memory_mib: int
-    """Minimum; both are 0 if a flavor is named and the workflow sets no size."""
+    """Minimum, as are the vCPUs; both are 0 if a flavor is named and the workflow sets no size."""
     hypervisor: str | None
-    """None: the cloud chooses."""
+    """Hypervisor on which it must run; None: the cloud chooses."""
     vnfd: Path | None
     """TOSCA descriptor, for Tacker; None for an endpoint."""
     user_data: str | None = None
@@ -111,6 +112,6 @@ class ChainPlan:
     """Names of the machines, in forward order; at least one."""
     match: Match
     symmetric: bool
-    """Replies cross the same functions in reverse order."""
+    """Whether replies cross the same functions in reverse order."""
     any_address: bool = False
-    """Packets enter it whatever their addresses, unless `match` names some."""
+    """Whether packets enter the chain whatever their addresses, unless `match` names some."""

@@ -34,7 +34,7 @@ def find_named(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[tuple[s
 
 
 def existing(cloud: Cloud, what: str, name: str, find: Callable[..., T | None], *, where: str) -> T:
-    """What the run did not make, by name or id; `find` is openstacksdk's call. Raises
+    """Find what the run did not make, by name or id; `find` is openstacksdk's call. Raises
     EnvironmentLacks if there is none."""
     found = cloud.call(f"looking for {what} {name}", lambda: find(name, ignore_missing=True))
     if found is None:
@@ -47,13 +47,14 @@ def existing(cloud: Cloud, what: str, name: str, find: Callable[..., T | None], 
 
 
 def first(cloud: Cloud, kind: Kind, name: str) -> Any | None:
-    """The resource of exactly this name; without retries, for `Cloud.ensure` and `Cloud.wait`."""
+    """Return the resource of exactly this name, or None. It does not retry: it is for
+    `Cloud.ensure` and `Cloud.wait`, which do."""
     return next((found for _, found in TYPES[kind].find(cloud, [name])), None)
 
 
 def ensure(cloud: Cloud, kind: Kind, name: str, make: Callable[[], T]) -> T:
-    """The resource of this name: the one that is there, or a new one. Duplicates that repeated
-    requests made are removed if they are visible by now; cleanup removes the others."""
+    """Return the resource of this name: the one that is there, or a new one. Duplicates that
+    repeated requests made are removed if they are visible by now; cleanup removes the others."""
 
     def remove_duplicates(kept: T) -> None:
         for found in find(cloud, kind, name):

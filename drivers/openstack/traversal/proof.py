@@ -54,11 +54,12 @@ class _Attempt:
 
     @property
     def good(self) -> bool:
+        """Whether all packets took the expected path, both ways."""
         return not any(evaluation.problems for evaluation in self.evaluations)
 
 
 def requirements() -> list[Requirement]:
-    """What a proof needs on this machine, which copies it to the hosts."""
+    """Require what a proof needs on this machine, which copies it to the hosts."""
     return [*captures.requirements(), binaries.requirement(SENDER)]
 
 
@@ -127,7 +128,8 @@ class _Prover:
 
     @property
     def filter(self) -> str:
-        """By what stays the same on the whole path: protocol and length."""
+        """Filter for the marked packets, by what stays the same on the whole path: protocol and
+        length."""
         packet = marked_packet(self._match, *self._sides)
         return f"ip proto {packet.protocol} and ip[2:2] = {packet.ip_bytes}"
 
@@ -150,7 +152,7 @@ class _Prover:
     def evaluated(
         self, paths: tuple[ExpectedPath, ExpectedPath], running: Sequence[Capture]
     ) -> _Attempt:
-        """What the captures show by now."""
+        """Evaluate what the captures show by now."""
         marks = [mark for path in paths for mark in path.marks]
         observations: dict[str, Observations] = {
             capture.point.name: observe(capture.pcap, capture.names, marks) for capture in running
