@@ -92,11 +92,11 @@ class RunningFunction(ABC):
         return {}
 
     def flows(self) -> FlowReporter | None:
-        """What lists the flows that cross it; None for a function that lists none."""
+        """Return what lists the flows that cross the function; None for one that lists none."""
         return None
 
     def rule_interface(self) -> RuleInterface | None:
-        """Where others set its rules; None for a function without such an interface."""
+        """Return where others set its rules; None for a function without such an interface."""
         return None
 
     def pids(self) -> tuple[int, ...]:
@@ -157,7 +157,7 @@ class NetworkFunction(Plugin, ABC):
     """
 
     name: ClassVar[str]
-    """Of the type in workflows, and of its entry point."""
+    """Name of the type in workflows, and of its entry point."""
     nsh_aware: ClassVar[bool]
     """Whether packets arrive with their NSH; False: the driver puts an SFC proxy in front."""
     plain_ip: ClassVar[bool] = False
@@ -169,8 +169,8 @@ class NetworkFunction(Plugin, ABC):
     """Whether packets pass the tc hooks of its interfaces, so that tools there see them; False
     where frames are taken before (XDP, packet socket)."""
     plain_ip_by_kernel: ClassVar[bool] = True
-    """The same in plain IP, of a type that takes NSH frames before tc: True where it leaves plain
-    IP to the kernel."""
+    """Whether packets pass the tc hooks in plain IP, of a type that takes NSH frames before tc:
+    True where it leaves plain IP to the kernel."""
     folder: ClassVar[Path]
     """Where `vnfd.yaml` and the data plane are: the folder of the module that defines the class."""
 

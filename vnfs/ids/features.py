@@ -56,7 +56,7 @@ def _totals() -> list[Feature]:
 
 
 def _spread(name: str, unit: str, quantity: str) -> list[Feature]:
-    """Least, mean, most and standard deviation of a quantity."""
+    """Return four features of a quantity: least, mean, most and standard deviation."""
     nothing = "0 if there is none."
     return [
         Feature(f"min_{name}", unit, f"Least {quantity}; {nothing}", NETMATE),
@@ -222,4 +222,4 @@ DIFFERENCES: tuple[str, ...] = (
     "A flow is cut into windows. flowtbag describes whole connections, with a timeout of 600 s.",
     "IPv6, fragments, and protocols other than TCP and UDP count.",
 )
-"""From flowtbag."""
+"""Where these definitions differ from flowtbag's."""

@@ -69,7 +69,7 @@ class Suricata:
 
     @property
     def pid(self) -> int:
-        """Its process, as its host knows it."""
+        """Id of the process on its host."""
         return self._process.pid
 
     def queue(self) -> tuple[int, int] | None:
@@ -84,7 +84,7 @@ class Suricata:
         return None
 
     def problem(self) -> str | None:
-        """None while it runs and listens."""
+        """Return None while Suricata runs and listens to its queue, else what is wrong."""
         status = self._process.poll()
         if status is not None:
             return f"Suricata has ended with status {status}"
@@ -94,5 +94,5 @@ class Suricata:
             return error.message
 
     def stop(self) -> None:
-        """SIGTERM, with time to finish its logs."""
+        """End Suricata by SIGTERM, with time to finish its logs."""
         self._process.stop(STOP_TIMEOUT_S)

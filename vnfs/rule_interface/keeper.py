@@ -29,13 +29,15 @@ class RuleKeeper:
     """The rules of one function. Not thread-safe."""
 
     def __init__(self, policy: Policy, table: RuleTable) -> None:
-        """The table has no rules yet."""
+        """`table` has no rules yet."""
         self._policy = policy
         self._table = table
         self._store = RuleStore(policy, table.versions, time.monotonic())
 
     def answer(self, calls: Sequence[Call]) -> list[Answer]:
-        """Do what is asked for, in this order."""
+        """Do what the calls ask for, in this order, and give an answer to each. All changes, and
+        the removal of rules whose time is over, are one change of the data plane. If it does not
+        take the change, the rules are forgotten, and the calls get its error."""
         now_s = time.monotonic()
         operations: list[Operation] = [RemoveRule(rule) for rule in self._store.expire(now_s)]
         answers: list[Answer] = [self._do(call, now_s, operations) for call in calls]
@@ -58,8 +60,8 @@ class RuleKeeper:
         return answers
 
     def fail(self) -> None:
-        """Nobody takes rules: no packet is to pass, if that was declared. Raises
-        MeasurementError."""
+        """Let no packet pass any more if the policy is fail-closed, because nobody takes rules.
+        Raises MeasurementError."""
         if self._policy.fail_closed:
             self._table.change([], 0.0)
 
