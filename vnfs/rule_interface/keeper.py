@@ -37,7 +37,8 @@ class RuleKeeper:
     def answer(self, calls: Sequence[Call]) -> list[Answer]:
         """Do what the calls ask for, in this order, and give an answer to each. All changes, and
         the removal of rules whose time is over, are one change of the data plane. If it does not
-        take the change, the rules are forgotten, and the calls get its error."""
+        take that, these rules are forgotten, and all calls but those that only read get its
+        error."""
         now_s = time.monotonic()
         operations: list[Operation] = [RemoveRule(rule) for rule in self._store.expire(now_s)]
         answers: list[Answer] = [self._do(call, now_s, operations) for call in calls]

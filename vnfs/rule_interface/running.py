@@ -132,8 +132,8 @@ class RunningRules:
         """Start the server, and start it again whenever it ends, until the interface is stopped or
         cannot work. Raises MeasurementError."""
         while (server := self._spawn()) is not None:
-            # To close the server's input writes once more what the server had not read, which fails
-            # if it has ended.
+            # Closing the server's input writes again what the server has not read, which fails if
+            # it has ended.
             with suppress(BrokenPipeError), server:
                 try:
                     self._attend(server)

@@ -35,7 +35,7 @@ _ROWS = 65536
 
 
 def records(path: Path) -> Iterator[bytes]:
-    """The file in pieces, after the magic number. Raises InputError."""
+    """Yield the magic number, then the packets of the file in pieces. Raises InputError."""
     try:
         file = pyarrow.parquet.ParquetFile(arrow_input(path))
         missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
@@ -73,7 +73,8 @@ def _complete(column: Any, name: str, path: Path) -> Any:
 
 
 def _addresses(column: Any, name: str, packed: Any, path: Path) -> None:
-    """Few addresses are different: each is parsed once."""
+    """Fill in the addresses of a column. Few of them are different, so each is parsed once. Raises
+    InputError."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     texts = encoded.dictionary.to_pylist()
     known = np.zeros((len(texts), 16), np.uint8)

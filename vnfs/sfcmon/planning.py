@@ -40,11 +40,11 @@ class Plan:
     paper_listing: Success
     """Simulated tables of that size."""
     memory_bytes: int
-    """Of one bank."""
+    """Memory of one bank."""
 
 
 def planned(packets: int, flows: int, share: float, success: float, *, seed: int) -> Plan:
-    """Sizes for windows of so many packets, in which so many flows are reported."""
+    """Plan sizes for windows of so many packets, in which so many flows are reported."""
     # Heavy hitters are the sources with 1/k of the packets; epsilon is 1/(2k) (Roughgarden and
     # Valiant 2015, which the paper follows).
     epsilon = share / 2

@@ -24,7 +24,7 @@ class Source:
     spi: int
     si: int
     packets: int
-    """Of the whole window, counted exactly."""
+    """Packets of the whole window, counted exactly."""
     is_heavy_hitter: bool
     """Whether it is one by the whole window."""
 
@@ -91,7 +91,7 @@ class Window:
 
     @classmethod
     def read(cls, document: Mapping[str, Any], sizes: Sizes) -> Window:
-        """From what `sfcmon-simulate` prints."""
+        """Make it from a line that `sfcmon-simulate` prints."""
         names = (reason.name.lower() for reason in Reason)
         counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         registers = ("packets", "unparsed", "cms", "bloom", "iblt")
@@ -111,7 +111,7 @@ class Window:
         )
 
     def listing(self) -> Listing:
-        """The flows of the IBLT."""
+        """Return the flows that the IBLT lists."""
         iblt = Iblt(self.sizes.iblt)
         for place, count, key_sum, *sums in self.registers["iblt"]:
             iblt.cells.set(place, (count, int(key_sum, 16), *sums))

@@ -21,8 +21,8 @@ async def read(switch: Switch, entity: Entity) -> list[Entity]:
 
 
 async def counters(switch: Switch) -> dict[str, Any]:
-    """`paths`: packets and bytes of frames by SPI and SI; `drops`: packets by reason; `forwarded`:
-    packets by how they left. Raises what finsy raises."""
+    """Return the counters of a switch. `paths`: packets and bytes of frames by SPI and SI; `drops`:
+    packets by reason; `forwarded`: packets by how they left. Raises what finsy raises."""
     drops = await _cells(switch, "drops", ("", *DROP_REASONS))
     del drops[""]
     return {

@@ -51,19 +51,19 @@ class Registers:
         self._switch.close()
 
     def read(self, name: str, cell: int) -> int:
-        """One cell. Raises MeasurementError, as all methods do."""
+        """Read one cell. Raises MeasurementError, as all methods do."""
         with self._errors(name):
             return int(self._standard.bm_register_read(_CONTEXT, name, cell))
 
     def read_all(self, name: str) -> Sequence[int]:
-        """All cells. No packet changes the register meanwhile."""
+        """Read all cells of a register. No packet changes the register meanwhile."""
         with self._errors(name):
             cells: Sequence[int] = self._standard.bm_register_read_all(_CONTEXT, name)
         return cells
 
     def read_several(self, names: Sequence[str]) -> list[Sequence[int]]:
-        """All cells of several registers, one after the other. The requests are sent together: on
-        a busy machine, each wait for an answer takes longer than the answer."""
+        """Read all cells of several registers, one after the other. The requests are sent together:
+        on a busy machine, each wait for an answer takes longer than the answer."""
         found: list[Sequence[int]] = []
         refused: Exception | None = None
         with self._errors(", ".join(names)):
@@ -95,7 +95,8 @@ class Registers:
             self._standard.bm_register_reset(_CONTEXT, name)
 
     def set_queue_depth(self, packets: int) -> None:
-        """Room in the output queue of each port; the switch starts with 64, which bursts exceed."""
+        """Set how many packets the output queue of each port has room for. The switch starts with
+        64, which bursts exceed."""
         with self._errors("queues"):
             self._switch.set_all_egress_queue_depths(packets)
 
