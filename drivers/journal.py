@@ -76,6 +76,8 @@ class FileJournal:
             return sorted({owner for owner, _, _ in self._outstanding}, reverse=True)
 
     def _append(self, op: _Op, resources: list[Resource], owner: int) -> None:
+        """Write a line for each resource, and take lines back that could not be written whole. Only
+        `intend` is synced to disk: a resource must not exist without its line."""
         if not resources:
             return
         content = "".join(_line(op, resource, owner) for resource in resources).encode()

@@ -39,11 +39,11 @@ class Attachment:
     """
 
     name: str
-    """The instance, `fwd-1`."""
+    """Name of the instance, `fwd-1`."""
     interfaces: tuple[str, ...]
     """Interfaces on the SF's host: ingress, then egress when the type has two."""
     macs: tuple[str, ...]
-    """Their MAC addresses, in the same order."""
+    """MAC addresses of the interfaces, in the same order."""
     encapsulation: str
     """`nsh-eth`, `nsh-vxlan-gpe`, or `none` for plain IP."""
     address: str | None
@@ -61,7 +61,7 @@ class Attachment:
     """An existing folder on the machine that runs sfcperf, for what the function's tools print
     (`Host.spawn` writes there)."""
     management: Management | None = None
-    """None where the infrastructure has none."""
+    """Where the function is managed; None where the infrastructure has no such place."""
     kept: Path | None = None
     """A folder in the results, which need not exist yet, for what outlives the deployment; None:
     nothing does."""
@@ -84,7 +84,8 @@ class RunningFunction(ABC):
 
     @abstractmethod
     def problem(self) -> str | None:
-        """None while the function works, else what is wrong. Never raises MeasurementError."""
+        """Return None while the function works, else what is wrong. Never raises
+        MeasurementError."""
 
     def facts(self) -> Mapping[str, Any]:
         """What a reader of the results cannot see from the knobs, such as the `engine` that `auto`

@@ -79,7 +79,7 @@ class KernelForwarding(RunningFunction):
     """What `problem` says, before the error, when the function's rules cannot be counted; empty:
     the error says enough."""
     _engine = Engine()
-    """The function's rules."""
+    """The function's rules; by default it has none."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         """Changes nothing in the kernel yet. Raises MeasurementError."""
@@ -229,8 +229,8 @@ class KernelForwarding(RunningFunction):
 
 @dataclass(frozen=True)
 class _PolicyRoute:
-    """Where packets go that arrive at an interface and have no route of their own: as lines of
-    `ip -batch`. Main routes are looked at first, but for a default one, which may be that of the
+    """Where packets go that arrive at an interface and have no route of their own, as lines of `ip
+    -batch`. Routes of the table `main` come first, except a default route, which may be that of the
     management network."""
 
     table: int
@@ -271,7 +271,7 @@ class KernelFunction(NetworkFunction):
     nsh_aware = False
     interfaces = 2
     running: ClassVar[type[KernelForwarding]] = KernelForwarding
-    """What `start` launches."""
+    """Class of the function that `start` launches."""
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:

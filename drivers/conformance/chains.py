@@ -87,8 +87,8 @@ class Chains(DriverUnderTest):
         assert self._crossed_by_tcp(deployment) < FEW_PACKETS
 
     def test_the_next_chain_is_not_affected_by_the_last(self) -> None:
-        """After a classifier for ICMP and replies that bypassed the chain, all traffic crosses it
-        again."""
+        """All traffic crosses this chain, although earlier ones had a classifier for ICMP, and
+        replies that bypassed the chain."""
         scenario = self.chain(1)
         self.check_proof(scenario)
         deployment = self.run.deployed(scenario)

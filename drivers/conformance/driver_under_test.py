@@ -33,7 +33,7 @@ class DriverUnderTest:
     """VNF type with a knob `default` (`accept`, `drop`): a chain that drops must not leave the next
     one dropping. None: the driver builds no such type."""
     topology: ClassVar[str] = "T1"
-    """Preset (paper, Fig. 7)."""
+    """Preset of the topology in which chains are placed (paper, Fig. 7)."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """What the driver does not build and so must refuse: `bypass` (replies that go around the
     chain), `match` (a classifier that matches some packets only)."""

@@ -232,7 +232,7 @@ class Cgroup:
         return int((self.folders["memory"] / name).read_text())
 
     def pids(self) -> list[int]:
-        """Processes in the group."""
+        """Return the ids of the processes in the group."""
         return _pids(self.procs[0])
 
     def processes(self) -> list[str]:

@@ -223,6 +223,8 @@ class LocalDriver(Driver):
         )
 
     def _remove(self, identity: str) -> None:
+        """Remove a deployment, and note in the journal that it is gone; do nothing if there is none
+        of this id."""
         built = self._built.get(identity)
         if built is None:
             return

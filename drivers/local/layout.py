@@ -81,7 +81,7 @@ class FunctionLayout:
 
     @property
     def egress(self) -> Port:
-        """Where forward traffic leaves it."""
+        """Where forward traffic leaves the SF."""
         return self.ports[-1]
 
 
@@ -123,7 +123,7 @@ class Layout:
     folder: Path
     """Folder of this run below RUN_FOLDER; those of the nodes are in it."""
     namespaces: dict[str, str]
-    """Instance -> namespace."""
+    """Instance -> name of its network namespace."""
     encapsulation: str
     """`none` without a chain, else `nsh-eth` or `nsh-vxlan-gpe`."""
     wire_mtu: int
@@ -243,6 +243,8 @@ def _endpoint(spec: EndpointSpec, number: int, tag: str) -> EndpointPort:
 def _function_ports(
     spec: FunctionSpec, kind: type[NetworkFunction], tag: str, encapsulation: str
 ) -> tuple[Port, ...]:
+    """Return the attachments of a function. They have an address if the SF is reached by
+    VXLAN-GPE."""
     tunnelled = kind.nsh_aware and encapsulation == "nsh-vxlan-gpe"
     ports = []
     for arm in range(kind.interfaces):

@@ -193,7 +193,7 @@ class OpenVSwitch:
         return self._run(["ovs-vsctl", database, f"--timeout={COMMAND_TIMEOUT_S}", *arguments])
 
     def listens_at(self, bridge: str) -> str:
-        """Where OpenFlow controllers can connect to, `unix:/path`."""
+        """Return where OpenFlow controllers can connect to, `unix:/path`."""
         return f"unix:{self._folder}/{bridge}.mgmt"
 
     def _appctl(self, *arguments: str) -> str:
@@ -201,6 +201,8 @@ class OpenVSwitch:
         return self._run(["ovs-appctl", target, *arguments])
 
     def _run(self, argv: Sequence[str], stdin: str | None = None) -> str:
+        """Run a command and return what it prints. Raises DeploymentError, which names a daemon
+        that has ended, since that explains the failure."""
         try:
             return self._host.run(
                 argv,

@@ -10,7 +10,7 @@ from sfcperf.drivers.local.layout import FunctionLayout, Layout, Port
 from sfcperf.workflow.model import Scenario
 
 REVERSE_SPI_BIT = 1 << 23
-"""Set in the SPI of a reverse path, as OpenDaylight's SFC does."""
+"""This bit is set in the SPI of a reverse path, as OpenDaylight's SFC does."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class PathHop:
 
 @dataclass(frozen=True)
 class Path:
-    """One direction of the chain."""
+    """One direction of the chain: a service function path."""
 
     spi: int
     source: Port

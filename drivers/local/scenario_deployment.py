@@ -55,11 +55,12 @@ class ScenarioDeployment:
         self.layout = layout
         self.cpus: CpuAssignment
         self.hosts: dict[str, Host] = {}
-        """By instance; the host of `sff@NODE` is outside the SFF's control group, for captures."""
+        """Hosts by instance. The host of `sff@NODE` is outside the SFF's control group, for
+        captures."""
         self.groups: dict[str, Cgroup] = {}
-        """By instance; `sff@NODE` for an SFF."""
+        """Control groups by instance; `sff@NODE` for an SFF."""
         self.sffs: dict[str, Sff] = {}
-        """By node."""
+        """SFFs by node."""
         self.running: dict[str, RunningFunction] = {}
         self.offloads: dict[str, dict[str, bool]] = {}
         self._spaces: dict[str, int | None] = {}
@@ -93,7 +94,8 @@ class ScenarioDeployment:
         return [*nodes, *self.layout.namespaces.values()]
 
     def build(self, cpus: CpuAssignment) -> None:
-        """Create everything. Raises DeploymentError."""
+        """Create everything: namespaces, control groups, SFFs, links, functions. Raises
+        DeploymentError."""
         self.cpus = cpus
         network.add_namespaces(self._namespaces)
         self._spaces = {name: network.identity(name) for name in self._namespaces}
@@ -172,6 +174,8 @@ class ScenarioDeployment:
         return EbpfSff(host, node, self.layout, self.scenario, ebpf_nodes=self.ebpf_nodes)
 
     def _attachments(self) -> None:
+        """Connect each instance to the SFF of its node by veth pairs, and prepare these for the
+        node's data plane: offloads, and XDP programs that XDP_TX needs."""
         mtu = int(self.context.config["mtu"])
         functions = [function for function in self.layout.functions if function.needs_xdp]
         facing_xdp = {port for function in functions for port in function.ports}

@@ -38,7 +38,7 @@ class _Direction:
 
     @property
     def way(self) -> str:
-        """`from client to server`."""
+        """The direction in words: `from client to server`."""
         return f"from {self.source.instance} to {self.destination.instance}"
 
 
@@ -49,7 +49,7 @@ class _Observation:
     time_ns: int
     spi: int | None
     si: int | None
-    """None for a packet without NSH."""
+    """SPI and SI are None for a packet without NSH."""
 
 
 @dataclass(frozen=True)
@@ -286,6 +286,8 @@ def _crossing(
 def _problems(
     direction: _Direction, path: Path, hop: PathHop, crossings: Sequence[_Crossing]
 ) -> list[str]:
+    """Say what is wrong with how packets crossed one SF: too few did, or with other SPI or SI than
+    expected."""
     name, way = hop.function.spec.name, direction.way
     problems = []
     if len(crossings) < PACKETS:

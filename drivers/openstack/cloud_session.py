@@ -234,8 +234,8 @@ class CloudSession:
         return self._existing[machine]
 
     def _connect_jump_host(self, machines: Sequence[Machine], key: Path) -> None:
-        """With an external network, all other machines are reached through the first client, which
-        has the floating IP."""
+        """Give the first client a floating IP and connect to it, if there is an external network.
+        All other machines are reached through it."""
         if self._config.external_network is None or self._jump_host is not None:
             return
         # Any will do; the client is among them unless it is an existing machine.

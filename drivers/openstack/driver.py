@@ -192,6 +192,8 @@ class OpenStackDriver(Driver):
         return CloudSession(self.context, self.config)
 
     def _remove(self, identity: str) -> None:
+        """Remove the chain, stop the functions, and remove machines that may be at fault. A
+        function that does not stop makes its machines suspect."""
         deployed = self._deployments.get(identity)
         if deployed is None:
             return

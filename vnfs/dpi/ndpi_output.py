@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 READY = "Running thread 0"
-"""Printed when it captures."""
+"""What ndpiReader prints when it captures."""
 # A blank that may be the end of a line would make the time grow with the square of the output.
 _PACKETS = re.compile(r"^[ \t]*IP packets:[ \t]+(\d+)[ \t]+of (\d+) packets total", re.MULTILINE)
 _PROTOCOL = re.compile(

@@ -55,4 +55,5 @@ ENGINES: dict[str, type[Nftables | Iptables]] = {
     "iptables": Iptables,
     "iptables-legacy": LegacyIptables,
 }
-"""By the knob `engine`. Each counts, as `rules.LAST`, the packets that met the last rule."""
+"""Engines by the knob `engine`. Each counts, as `rules.LAST`, the packets that met the last
+rule."""

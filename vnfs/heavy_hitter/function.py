@@ -197,6 +197,8 @@ def _options(knobs: Mapping[str, Any]) -> list[str]:
 
 
 def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+    """Start the function between two interfaces in plain IP. When that fails, the kernel gets back
+    what was taken from it. Raises DeploymentError."""
     if knobs["io"] != "af_packet":
         raise DeploymentError(
             f"{attachment.name}: plain IP needs the kernel for ARP, to which {knobs['io']} leaves "

@@ -188,6 +188,8 @@ def _climbed(
     """Return an order of the narrow fields that no exchange of two makes better (hill climbing)."""
 
     def cost(order: Sequence[str]) -> float:
+        """Return what an order costs: the waits of all pairs of fields within one read. It is
+        infinite if a hash value does not lie in the first HASH_BYTES."""
         at, places = 0, {}
         for name in (*order, *fixed):
             places[name] = at

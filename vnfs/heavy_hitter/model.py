@@ -34,11 +34,11 @@ class Action(StrEnum):
     """What happens to the packets of a heavy hitter."""
 
     BLOCK = "block"
-    """They are dropped, and no longer counted."""
+    """The packets are dropped, and no longer counted."""
     REPORT = "report"
-    """Nothing: they are counted on."""
+    """Nothing happens to the packets, and they are counted on."""
     MARK = "mark"
-    """They get a DSCP (RFC 2474), and are counted on."""
+    """The packets get a DSCP (RFC 2474), and are counted on."""
 
 
 class FrameDropped(Exception):
@@ -55,7 +55,7 @@ class Settings:
 
     rows: int = 4
     columns: int = 65_536
-    """A power of two."""
+    """Counters of each row: a power of two."""
     seed: int = 0
     threshold: int = 1000
     """The most packets in an epoch with which a flow is no heavy hitter."""
@@ -75,7 +75,7 @@ class ParsedFrame(NamedTuple):
     tunnel_at: int | None
     """Where the IPv4 header of VXLAN-GPE is; None: it is not in a tunnel."""
     flow: Flow | None
-    """None: it is not monitored."""
+    """The flow of the frame; None: it is not monitored."""
     ip_at: int = 0
     """Where the flow's IP header is."""
 
@@ -156,6 +156,7 @@ class HeavyHitters:
             mark(leaving, ip_at, self.settings.mark_dscp)
 
     def _empty(self) -> CountMin:
+        """Return an empty sketch. Each row hashes its own salt, then the key."""
         settings = self.settings
 
         def place(key: bytes, row: int) -> int:
@@ -247,6 +248,8 @@ def _tunnel(frame: bytes, at: int) -> ParsedFrame:
 
 
 def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> ParsedFrame:
+    """Read the NSH and what is behind it. Raises FrameDropped for one that the function cannot
+    serve: SI 1 would become 0."""
     _require(end >= at + 8, "truncated")
     words, md_type, next_protocol = frame[at + 1] & 0x3F, frame[at + 2] & 0x0F, frame[at + 3]
     _require(frame[at] >> 6 == 0, "version")

@@ -21,7 +21,7 @@ OWN = "SFCPerf"
 
 @dataclass(frozen=True)
 class Feature:
-    """One column."""
+    """One column of a flow record."""
 
     name: str
     unit: str
@@ -128,7 +128,7 @@ COLUMNS: tuple[Feature, ...] = (
     ),
     Feature("class", "", "Label of the flow: a string, or null where nobody labelled it.", OWN),
 )
-"""In the order of `features` in a record."""
+"""All columns, in the order of `features` in a record."""
 
 NAMES: tuple[str, ...] = tuple(feature.name for feature in COLUMNS)
 

@@ -26,7 +26,7 @@ _MARK = 0x5FC
 
 @dataclass(frozen=True)
 class Service:
-    """What is balanced."""
+    """The service that is balanced."""
 
     port: int
     """TCP and UDP port of the server that the client addresses."""
@@ -137,8 +137,8 @@ class Ipvs(Engine):
 
 
 ENGINES: dict[str, type[Ipvs | Nftables]] = {"ipvs": Ipvs, "nftables": Nftables}
-"""By the knob `engine`. Each counts `balanced`, packets of balanced connections, and for each
-backend `connections_portN`."""
+"""Engines by the knob `engine`. Each counts `balanced`, packets of balanced connections, and for
+each backend `connections_portN`."""
 
 
 def choose(host: Host, wanted: str) -> str:

@@ -48,7 +48,8 @@ class RunningNshFirewall(RunningFunction):
         return {**self._tool.counters(), "rule_interface_restarts": self._rules.restarts}
 
     def problem(self) -> str | None:
-        """None while the program is attached and its rule interface works."""
+        """Return None while the program is attached and its rule interface works, else what is
+        wrong."""
         try:
             self._tool.counters()
         except MeasurementError as error:

@@ -67,6 +67,7 @@ class RuleKeeper:
             self._table.change([], 0.0)
 
     def _do(self, call: Call, now_s: float, operations: list[Operation]) -> Answer:
+        """Answer one call, and add what it changes to `operations`."""
         name, *arguments = call
         match name:
             case "put":
@@ -91,6 +92,7 @@ class RuleKeeper:
         now_s: float,
         operations: list[Operation],
     ) -> Answer:
+        """Set rules in the store, those that are refused aside, and add them to `operations`."""
         added = renewed = 0
         refused = []
         for index, (fields, ttl_s) in enumerate(calls):

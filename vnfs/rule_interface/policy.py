@@ -48,7 +48,7 @@ KNOBS: Mapping[str, Any] = {
         default=[],
     ),
 }
-"""Schema of the knobs."""
+"""JSON Schema of the knobs."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Policy:
 
     @classmethod
     def of(cls, knobs: Mapping[str, Any]) -> Policy:
-        """From knobs that `check` has accepted."""
+        """Read the policy from knobs that `check` has accepted."""
         return cls(
             fail_closed=knobs["on_failure"] == "fail-closed",
             max_rules=int(knobs["max_rules"]),

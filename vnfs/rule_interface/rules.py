@@ -18,10 +18,10 @@ PROTOCOLS = {
 }
 """Name -> number (IANA) of protocols that may be named."""
 _WITH_PORTS = frozenset(PROTOCOLS[name] for name in ("tcp", "udp", "dccp", "sctp", "udplite"))
-"""Their headers begin with two ports."""
+"""Protocols whose headers begin with two ports."""
 
 End = tuple[str, int]
-"""Address and port."""
+"""One end of a flow: address and port."""
 
 
 class Flow(NamedTuple):

@@ -82,6 +82,8 @@ class Engine:
         return None
 
     async def _end_window(self, *, asked: bool) -> None:
+        """End the open window and print it; print nothing if the program does not monitor. `asked`:
+        a signal asked for it."""
         ended = await self._windows.end()
         if ended is None:
             return

@@ -15,7 +15,7 @@ from sfcperf.errors import InputError
 from sfcperf.results.tables.arrow_files import arrow_input
 
 COLUMNS = ("ts_ns", "src_ip", "dst_ip", "proto", "src_port", "dst_port", "size_bytes")
-"""Also those of CSV files; addresses are text, ports may be missing."""
+"""Columns of the file, which CSV files have too; addresses are text, ports may be missing."""
 MAGIC = b"SFCMONR1"
 RECORD = np.dtype(
     [
@@ -30,7 +30,7 @@ RECORD = np.dtype(
         ("dst_ip", "16u1"),
     ]
 )
-"""`struct record` in simulator/trace.c."""
+"""A packet as the simulator reads it: `struct record` in simulator/trace.c."""
 _ROWS = 65536
 
 

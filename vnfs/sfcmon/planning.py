@@ -30,7 +30,7 @@ class Plan:
     cms_saturates: bool
     """Whether a source at the threshold can reach the largest number of a counter."""
     bloom_false_positive_rate: float
-    """At the end of a window."""
+    """Rate of the Bloom filter's false positives at the end of a window."""
     iblt_threshold: float
     """C_K of Theorem 1: fewer cells per flow never do for many flows."""
     listing: Success

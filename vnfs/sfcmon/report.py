@@ -13,7 +13,7 @@ from sfcperf.sketches.listing import Listing, listing
 from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes, Thresholds
 
 METRICS = ("accuracy", "precision", "recall", "fpr")
-"""In the order of Fig. 3 of the paper."""
+"""Names of the scores, in the order of Fig. 3 of the paper."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ class Window:
     """A window of a trace that has packets."""
 
     index: int
-    """From 0 at the first packet of the trace; windows without packets have a number too."""
+    """Number of the window, from 0 at the first packet of the trace; windows without packets have a
+    number too."""
     begin_ns: int
     last_ns: int
     """Time of the latest packet."""
@@ -86,7 +87,7 @@ class Window:
     """Reported sources, those with most packets first."""
     score: Score
     registers: Mapping[str, Any]
-    """As in the golden vectors; `cms` and `bloom` only if they were requested."""
+    """Registers as in the golden vectors; `cms` and `bloom` only if they were requested."""
     sizes: Sizes
 
     @classmethod

@@ -59,7 +59,7 @@ class Thresholds:
     share: int = math.floor(0.001 * 2**32)
     """Least share of the packets so far, in units of 2^-32."""
     packets: int = 0
-    """Least number of packets."""
+    """Least number of packets of the source."""
 
     def adapted(self, packets: int, inserted: int, target: int) -> Thresholds:
         """Return the thresholds of the next window, which is to report about `target` flows. In

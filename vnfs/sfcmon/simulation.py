@@ -31,7 +31,7 @@ _PART_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Simulation:
-    """How to simulate."""
+    """How a trace is simulated: window, thresholds and sizes."""
 
     window_s: float
     threshold: float
@@ -48,7 +48,7 @@ class Simulation:
     nsh_only: bool = False
     """Whether frames without an NSH are only counted, and not monitored."""
     registers: bool = False
-    """Report all registers."""
+    """Whether windows have all registers."""
 
     def command(self, trace: str) -> list[str]:
         """The command line of the tool."""
@@ -81,7 +81,7 @@ class TraceEnd:
 
     frames: int
     left_out: LeftOutCounts
-    """Of these, those that are not monitored."""
+    """Frames that are not monitored, among all."""
     late: int
     """Frames with an earlier time than the window that was open; they count in that window."""
     truncated: bool

@@ -86,7 +86,8 @@ class SyntheticTrace:
     sources: int = 230_000
     """Sources of each minute, at most: rare ones may not send."""
     zipf_exponent: float = 0.9
-    """With 230,000 sources, 0.9 gives 64 % of the packets to 5 % of them, 72 % to 10 %."""
+    """How unequal the shares are. With 230,000 sources, 0.9 gives 64 % of the packets to 5 % of
+    them, 72 % to 10 %."""
     on_s: float = 10.0
     """Least time that a source is on, seconds. 60: all of them send evenly all the time. With 10,
     SFCMon reports about 200 sources in windows of 20 s, as in section 3.3 of the paper."""

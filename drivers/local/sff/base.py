@@ -45,8 +45,8 @@ class Sff(ABC):
         classifier cannot parse them. Raises DeploymentError, MeasurementError."""
 
     def watched_at(self) -> list[str] | None:
-        """Where sfc-sfcmon sees what this SFF looks up: words of its command line (`sfc-sfcmon
-        --help`). None: nowhere."""
+        """Say where sfc-sfcmon sees what this SFF looks up, in words of its command line
+        (`sfc-sfcmon --help`). None: nowhere."""
         return None
 
     @abstractmethod

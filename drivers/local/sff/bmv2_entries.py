@@ -93,6 +93,8 @@ def _names(layout: Layout) -> dict[str, str]:
 
 
 def _state(layout: Layout, scenario: Scenario) -> model.State:
+    """Return the scenario as a state of the SFC controller's model, from which its code makes the
+    entries."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     names = _names(layout)
@@ -173,6 +175,7 @@ def _path(layout: Layout, scenario: Scenario) -> model.Path:
 def _rules(
     layout: Layout, scenario: Scenario, names: dict[str, str]
 ) -> Iterator[tuple[str, model.Rule]]:
+    """Yield the classifier's rules by name, for both directions unless replies bypass the chain."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     chain = scenario.chain

@@ -42,7 +42,7 @@ class EbpfSff(Sff):
         self._process: SffProcess | None = None
         self._lock = Lock()
         self._shown = 0
-        """How many captures want to see packets."""
+        """How many captures want to see packets now."""
         self._traced = 0
 
     def connect(self) -> None:

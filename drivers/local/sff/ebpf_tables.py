@@ -51,6 +51,7 @@ def sff_tables(
 
 
 def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str]:
+    """Yield the lines of the node's attachments."""
     tunnelled = tunnelled_ports(layout, node.name)
     by_port = {port: function for function in layout.functions for port in function.ports}
     for port in layout.ports(node.name):
@@ -71,6 +72,7 @@ def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str
 
 
 def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Iterator[str]:
+    """Yield the lines of the node's links, and of the routes to all other nodes."""
     for link in layout.links:
         if node.name in link.nodes:
             here = link.nodes.index(node.name)
@@ -95,6 +97,8 @@ def _stations(layout: Layout, node: NodeLayout) -> Iterator[str]:
 
 
 def _path(layout: Layout, path: Path, node: NodeLayout) -> Iterator[str]:
+    """Yield the lines of one path in this node: packets are looked up where they come from, and
+    where their next SF is."""
     before = path.source
     for hop in path.hops:
         if node.name in (before.node, hop.entry.node):

@@ -27,7 +27,7 @@ _ANYWHERE = "load:0->NXM_OF_IN_PORT[],resubmit"
 """Open vSwitch drops packets that would leave by the port that they came from; from tunnel to
 tunnel (one port for all) they must."""
 _UNTAGGED = "vlan_tci=0"
-"""Without it, `ip` is also IP behind a VLAN tag."""
+"""Matches packets without a VLAN tag. Without it, `ip` is also IP behind a tag."""
 UNPARSED_COOKIE = 0x756E
 """Cookie of the rules for what a classifier cannot parse."""
 _MALFORMED = "nw_proto=0"

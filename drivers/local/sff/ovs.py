@@ -120,6 +120,8 @@ class OpenVSwitchSff(Sff):
         return interfaces
 
     def _underlay(self, tunnelled: list[Port]) -> None:
+        """Give bridge `und` its addresses and flows, and the switch the MAC addresses of the ends
+        of tunnels."""
         node, switch = self.node, self._switch
         network.add_address(node.namespace, "und", node.address, 24)
         if tunnelled:

@@ -18,9 +18,9 @@ class LocalSff:
     """An SFF of a node (WatchableSff)."""
 
     name: str
-    """`sff@node1`."""
+    """Name of the SFF: `sff@node1`."""
     host: Host
-    """In the node's namespace, outside the control group of the SFF."""
+    """A host in the node's namespace, outside the control group of the SFF."""
     place: Sequence[str]
     """Words of sfc-sfcmon's command line that say where it sees what the SFF looks up."""
 

@@ -39,7 +39,7 @@ HOW_TO_CONFIGURE = (
 
 
 class Cloud:
-    """One connection for a run. Threads may share it.
+    """One connection of a run to a cloud. Threads may share it.
 
     Errors of the cloud become CloudError, a DeploymentError, with the cloud's own message and the
     call that failed; EnvironmentLacks for what is missing, such as credentials.
@@ -155,7 +155,7 @@ class Cloud:
         )
 
     def network_extensions(self) -> set[str]:
-        """Aliases of neutron's extensions."""
+        """Return the aliases of neutron's extensions."""
         network = self.connection.network
         return self.call(
             "listing neutron's extensions", lambda: {each.alias for each in network.extensions()}
@@ -230,6 +230,8 @@ class Cloud:
             self._thread.has_slot = True
 
     def _connect(self) -> Connection:
+        """Make a connection by clouds.yaml or the environment, and authenticate. Raises
+        EnvironmentLacks."""
         refuse_unmet([python_packages(["openstack", "tackerclient"], "openstack")])
         import openstack
         from keystoneauth1.exceptions import AuthPluginException

@@ -31,7 +31,7 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """One call that failed."""
+    """What is known of one call that failed."""
 
     message: str
     """The cloud's own message, with the HTTP status."""
@@ -39,7 +39,7 @@ class Failure:
     status: int | None
     """HTTP status; None if there was no answer."""
     request_id: str | None
-    """For the cloud's operator, who finds it in the logs."""
+    """Id of the request. The cloud's operator finds it in the logs."""
     retry_after_s: float | None
     """The pause that the cloud asks for."""
 

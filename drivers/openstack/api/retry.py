@@ -36,17 +36,18 @@ class RetryPolicy:
     conflict_timeout_s: float = 30.0
     """Time for retries after 409: a resource that is in use for longer will not settle."""
     unauthorized_retries: int = 2
-    """After 401: a keystone with a fault answers so, and wrong passwords always do."""
+    """Retries after 401. A keystone with a fault answers so for a while, and wrong passwords always
+    do."""
     first_pause_s: float = 0.5
     longest_pause_s: float = 10.0
     first_poll_s: float = 0.4
     """First pause between looks at something that is awaited; the pauses grow to the next value."""
     longest_poll_s: float = 3.0
     servers_poll_s: float = 0.7
-    """Between looks at all servers that boot."""
+    """Pause between looks at all servers that boot."""
     removal_poll_s: float = 0.5
     removal_timeout_s: float = 120.0
-    """For all resources of one kind."""
+    """Time for the removal of all resources of one kind."""
     delete_again_s: float = 8.0
     """A deletion that has no effect is requested again: its worker may have died."""
     deleting_again_s: float = 40.0

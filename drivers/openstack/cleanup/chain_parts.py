@@ -34,6 +34,8 @@ def chain_parts(cloud: Cloud, names: Mapping[Kind, Collection[str]]) -> list[Fou
 
 
 def _of_ports(cloud: Cloud, ports: set[str]) -> list[FoundResource]:
+    """Find what uses these ports, step by step: port pairs and classifiers at the ports, groups of
+    these pairs, chains of these groups or classifiers."""
     pairs = [p for p in cloud.list_own("sfc_port_pairs") if ports & {p.ingress, p.egress}]
     pair_ids = {pair.id for pair in pairs}
     groups = [

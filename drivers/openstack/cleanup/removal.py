@@ -55,7 +55,7 @@ class RemovalFailure:
 
 
 def present(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[FoundResource]:
-    """All resources of these names, duplicates too. Raises CloudError."""
+    """Find all resources of these names, duplicates too. Raises CloudError."""
     return [FoundResource(kind, name, raw) for name, raw in find_named(cloud, kind, names)]
 
 

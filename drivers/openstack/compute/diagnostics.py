@@ -31,7 +31,8 @@ REMEDY = (
 )
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _HYPERVISOR_SPECIFIC = "2.1"
-"""Before 2.48 the answer depends on the hypervisor; libvirt's has the memory."""
+"""Microversion of the older answer. Before 2.48 the answer depends on the hypervisor; libvirt's has
+the memory."""
 _FORBIDDEN, _NOT_FOUND = 403, 404
 _NS_PER_S = 1_000_000_000
 _BYTES_PER_KIB, _BYTES_PER_MIB = 1 << 10, 1 << 20

@@ -25,7 +25,7 @@ from sfcperf.hosts.ssh import SshAccess, SshHost, Unreachable
 from sfcperf.hosts.ssh import pins as ssh_pins
 
 CONNECT_TIMEOUT_S = 30.0
-"""For the first connection to an existing machine."""
+"""Time for the first connection to an existing machine."""
 COMMAND_TIMEOUT_S = 30.0
 _POLL_S = 0.3
 
@@ -40,20 +40,20 @@ class Guest:
     interfaces: Mapping[str, str]
     """Name of the port -> name of the interface in the guest."""
     booted_s: float
-    """From ACTIVE until it answered by SSH, seconds."""
+    """Time from ACTIVE until it answered by SSH, seconds."""
     vcpus: int
-    """As the guest sees them: a flavor may have more than the spec."""
+    """CPUs as the guest sees them: a flavor may have more than the spec."""
     memory_mib: int
     made: bool = True
     """Whether the run made it; an existing machine is used as it is."""
 
     @property
     def name(self) -> str:
-        """The machine's."""
+        """Name of the machine."""
         return self.machine.plan.name
 
     def port(self, name: str) -> Port:
-        """One of the ports in the machine's spec."""
+        """Return one of the ports in the machine's spec."""
         return self.machine.ports[name]
 
 

@@ -35,7 +35,7 @@ class Machine:
     ports: Mapping[str, Port]
     """Name of the port (MANAGEMENT, DATA, INGRESS, EGRESS of `model.specs`) -> port."""
     made_s: float
-    """From the request until ACTIVE, seconds, as the caller saw it."""
+    """Time from the request until ACTIVE, seconds, as the caller saw it."""
 
 
 def console(cloud: Cloud, server_id: str) -> str:

@@ -56,7 +56,7 @@ class Lifecycle(ABC):
         remove_journaled(self.context, self.context.entries(gone))
 
     def resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """All resources of a machine, as the journal has them."""
+        """Return all resources of a machine, as the journal has them."""
         return machine_resources(plan)
 
     def prepare(self, plans: Sequence[MachinePlan]) -> dict[str, Placement]:
@@ -68,7 +68,7 @@ class Lifecycle(ABC):
 
 
 def machine_resources(plan: MachinePlan) -> list[NamedResource]:
-    """All resources of a machine, its part in chains too."""
+    """Return all resources of a machine, its part in chains too."""
     resources = [(Kind.PORT, plan.port_name(port)) for port in plan.spec.ports]
     resources.append((Kind.SERVER, plan.name))
     if plan.spec.role == "function":

@@ -30,7 +30,7 @@ _ALL = "0.0.0.0/0"
 
 
 def requirements(cloud: Cloud) -> list[Requirement]:
-    """networking-sfc's extensions of neutron."""
+    """Require networking-sfc's extensions of neutron."""
     offered = cloud.network_extensions()
     return [
         Requirement(

@@ -23,7 +23,7 @@ class Project:
     id: str
     name: str
     password: str | None
-    """None with a token or an application credential."""
+    """Password of the user; None with a token or an application credential."""
     vim: Mapping[str, Any]
     """What registers a VIM for it with Tacker, except the VIM's name."""
 

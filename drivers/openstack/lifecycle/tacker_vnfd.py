@@ -97,6 +97,8 @@ def _virtual_machine(
 def _connection_point(
     order: int, port: str, vdu: str, plan: MachinePlan, networks: RunNetworks
 ) -> Template:
+    """Return the connection point of a port in Tacker's profile, with what lets a function send
+    packets that have the endpoints' addresses."""
     network = networks.management_id if port == MANAGEMENT else networks.data_id
     properties: Template = {"name": plan.port_name(port), "order": order}
     group = networks.security_groups.get(network)

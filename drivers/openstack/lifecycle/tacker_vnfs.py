@@ -57,7 +57,7 @@ class TackerVnfs(ABC):
         return each(*(partial(self._make, plan, documents[plan.name], vim) for plan in plans))
 
     def resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """All resources of a machine, in Tacker and, through heat, in the cloud."""
+        """Return all resources of a machine, in Tacker and, through heat, in the cloud."""
         return [*((kind, plan.name) for kind in self.kinds), *machine_resources(plan)]
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:

@@ -28,7 +28,7 @@ class ResourceNames:
         """Name of what a run has only one of: key pair, chain, security group."""
 
     def of(self, what: str) -> str:
-        """`sfcperf-TAG-WHAT`."""
+        """Return `sfcperf-TAG-WHAT`."""
         return f"{self.run}-{what}"
 
     def machine(self, number: int, vnf: str) -> str:
@@ -51,7 +51,7 @@ class MachineSpec:
     type: str
     """VNF type; of an endpoint, `endpoint`."""
     image: str
-    """Name or id."""
+    """Name or id of the image."""
     flavor: str | None
     """Name or id; None: the smallest that has the next two."""
     vcpus: int
@@ -90,7 +90,7 @@ class ExistingMachine:
     """A machine that the run uses but did not make."""
 
     name: str
-    """`client`, `server`."""
+    """Name of the endpoint: `client`, `server`."""
     address: str
     ssh_port: int
     ssh_user: str
@@ -106,7 +106,7 @@ class ChainPlan:
     """The SFP in terms of machines."""
 
     client: str
-    """Name of the machine."""
+    """Name of the client's machine."""
     server: str
     functions: tuple[str, ...]
     """Names of the machines, in forward order; at least one."""

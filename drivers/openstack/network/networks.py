@@ -247,6 +247,7 @@ class _NetworkBuilder:
         )
 
     def _router(self, outside: str) -> None:
+        """Make a router to the external network, and connect the management network to it."""
         name = self.names.of(MANAGEMENT)
         router = operations.create(
             self.cloud,

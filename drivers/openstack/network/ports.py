@@ -21,7 +21,7 @@ class Port:
     mac: str
     """Lower case, with colons: finds the interface in the guest."""
     address: str
-    """IPv4."""
+    """IPv4 address."""
     network_id: str = ""
 
 

@@ -24,12 +24,12 @@ SIZE_OF_FLAVOR = Resources(vcpus=0, memory_mib=0)
 
 @dataclass(frozen=True)
 class ScenarioMachines:
-    """Machines of one scenario."""
+    """The machines that one scenario needs."""
 
     client: MachineSpec | ExistingMachine
     server: MachineSpec | ExistingMachine
     functions: tuple[MachineSpec, ...]
-    """In forward order."""
+    """Specs of the functions' machines, in forward order."""
     addresses: tuple[str | None, str | None] = (None, None)
     """IPv4 addresses of client and server; None where the workflow sets none."""
 

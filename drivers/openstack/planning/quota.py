@@ -52,7 +52,7 @@ class _Demand:
     """What a run needs of neutron."""
 
     what: str
-    """For messages."""
+    """What is needed, for messages."""
     quota: str
     """Neutron's name of the quota."""
     listing: str
@@ -82,6 +82,9 @@ def _network_needs(machines: Mapping[MachineSpec, int], config: Config) -> list[
 
 
 def _compute(cloud: Cloud, machines: Mapping[MachineSpec, int]) -> list[QuotaLimit]:
+    """Return nova's limits and what machines with their flavors need of them. A flavor that is
+    still to be made counts as the spec. Raises EnvironmentLacks for a machine without image or
+    flavor."""
     if not machines:
         return []
     compute, flavors = cloud.connection.compute, Flavors(cloud)

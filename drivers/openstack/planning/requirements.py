@@ -45,6 +45,8 @@ def _credentials(cloud: Cloud, config: Config) -> Requirement:
 
 
 def _service(cloud: Cloud, type_: str, name: str) -> Requirement:
+    """Require a service of the cloud, with the version of its API that the driver uses."""
+
     def look() -> str:
         if not cloud.offers(type_):
             raise EnvironmentLacks(

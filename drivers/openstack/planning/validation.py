@@ -79,6 +79,8 @@ def _check_classifier(scenario: Scenario) -> None:
 
 
 def _check_endpoints(scenario: Scenario) -> None:
+    """Refuse addresses of endpoints that are equal, in different networks, or in the half of their
+    network from which the cloud assigns addresses to functions."""
     client, server = addresses(scenario)
     if client == server:
         raise WorkflowError(

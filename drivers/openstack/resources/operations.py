@@ -19,7 +19,7 @@ TYPES: Mapping[Kind, ResourceType] = {**resource_types.TYPES, **tacker_objects.T
 
 
 def find(cloud: Cloud, kind: Kind, name: str) -> list[Any]:
-    """All resources of a kind with exactly this name, duplicates too."""
+    """Find all resources of a kind with exactly this name, duplicates too."""
     return cloud.call(
         f"looking for {kind} {name}",
         lambda: [found for _, found in TYPES[kind].find(cloud, [name])],
@@ -27,7 +27,7 @@ def find(cloud: Cloud, kind: Kind, name: str) -> list[Any]:
 
 
 def find_named(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[tuple[str, Any]]:
-    """All resources of a kind with exactly one of these names, each with its name."""
+    """Find all resources of a kind with exactly one of these names, each with its name."""
     return cloud.call(
         f"looking for {kind}s of the run", lambda: list(TYPES[kind].find(cloud, names))
     )

@@ -34,7 +34,7 @@ class CapturePoint:
     """A host whose interfaces are watched."""
 
     name: str
-    """The instance: `client`, `fwd-1`."""
+    """Name of the instance: `client`, `fwd-1`."""
     host: Host
     interfaces: tuple[str, ...]
 

@@ -30,15 +30,15 @@ class ExpectedPath:
     """One direction of the traffic, and the packets that were sent to prove it."""
 
     source: tuple[str, str]
-    """Endpoint and its interface."""
+    """Name of the endpoint, and of its interface."""
     destination: tuple[str, str]
     steps: tuple[PathStep, ...]
-    """In the expected order; empty if packets should bypass the functions."""
+    """Functions in the expected order; empty if packets should bypass the functions."""
     marks: tuple[bytes, ...]
 
     @property
     def label(self) -> str:
-        """`from client to server`."""
+        """The direction in words: `from client to server`."""
         return f"from {self.source[0]} to {self.destination[0]}"
 
 
@@ -47,7 +47,7 @@ class PathEvaluation:
     """What was observed of one direction."""
 
     observed: tuple[HopObservation, ...]
-    """In the order in which packets crossed."""
+    """Functions in the order in which packets crossed them."""
     problems: tuple[str, ...]
     """What contradicts the expected path; empty if packets took it."""
 

@@ -38,7 +38,7 @@ PACKETS = 3
 SETTLE_S = 20.0
 """How long a chain may take until it steers: neutron reports a chain before switches have it."""
 ARRIVAL_TIMEOUT_S = 3.0
-"""For packets to arrive, and for their captures."""
+"""Time for packets to arrive, and for captures to show them."""
 _DUPLICATES_S = 0.3
 """How much longer a second copy of a packet may take."""
 _POLL_S = 0.05
@@ -184,6 +184,8 @@ def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
 def _proof(
     attempt: _Attempt, ended: Sequence[Capture], folder: Path, attempts: str
 ) -> TraversalProof:
+    """Make the proof of the last attempt, and write the marks beside the captures. What was wrong
+    with captures is a problem only if the path was not proven."""
     forward, reverse = attempt.evaluations
     problems = [*forward.problems, *reverse.problems]
     if problems:

@@ -14,7 +14,7 @@ Entity = TypeVar("Entity")
 
 
 async def read(switch: Switch, entity: Entity) -> list[Entity]:
-    """All entities of the switch that are like this one. Raises what finsy raises."""
+    """Read all entities of the switch that are like this one. Raises what finsy raises."""
     # finsy annotates `read` as a coroutine that gives a generator; it is a generator.
     found = cast("AsyncIterator[Entity]", switch.read(cast("Any", entity)))
     return [each async for each in found]

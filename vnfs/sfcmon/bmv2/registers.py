@@ -114,6 +114,8 @@ class Registers:
 
 
 def _connect(service: Any, name: str, namespace: Path | None, port: int) -> Any:
+    """Connect to a service of bmv2's Thrift interface in a network namespace. Raises
+    MeasurementError."""
     from thriftpy2.protocol import TCyBinaryProtocolFactory, TMultiplexedProtocolFactory
     from thriftpy2.rpc import make_client
     from thriftpy2.transport import TCyBufferedTransportFactory, TTransportException

@@ -99,6 +99,8 @@ class SketchWindows:
         return ended
 
     async def _begin(self, bank: int) -> int:
+        """Have the switch count in this bank, with the thresholds and sizes of the next window;
+        return the Unix time (ns)."""
         opened = window(
             bank,
             eval_packets=self._thresholds.eval,
@@ -157,6 +159,7 @@ class TableWindows:
         }
 
     async def _count(self) -> _Totals:
+        """Read all counters of the table's program."""
         from finsy import P4CounterEntry, P4DirectCounterEntry
 
         flows = {

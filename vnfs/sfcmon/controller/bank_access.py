@@ -74,6 +74,8 @@ class BankAccess:
         return await self._do(lambda: self._look(opened, found))
 
     def _look(self, opened: OpenWindow, found: FoundFlows) -> float:
+        """Do what `look` says, in the connection's thread. The IBLT is read only if the number of
+        flows in it has changed, or the last reading may have missed one."""
         start_s = time.perf_counter()
         bank, size = self._bank(opened.bank), opened.sizes.iblt_cells
         inserted = bank.inserted()

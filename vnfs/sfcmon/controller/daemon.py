@@ -53,6 +53,8 @@ def serve(options: Options, ready: Callable[[str], None]) -> None:
 async def _serve(
     store: Store, log: WindowLog, token: str, opened: socket.socket, ready: Callable[[str], None]
 ) -> None:
+    """Bring the switches to the state, then serve requests until a signal, or until a task of the
+    process fails."""
     watch = Watch()
     fleet = Fleet(log, watch)
     app = application(store, fleet, token)

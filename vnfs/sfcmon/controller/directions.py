@@ -62,6 +62,8 @@ def directions(state: State) -> Iterator[Direction]:
 
 
 def _direction(state: State, spi: int, path: Path, *, reverse: bool) -> Direction:
+    """Return a path or, with `reverse`, its reverse path, which crosses the functions in the
+    opposite order."""
     names = path.hops[::-1] if reverse else path.hops
     source, destination = path.source, path.destination
     if reverse:

@@ -16,9 +16,9 @@ from sfcperf.vnfs.sfcmon.controller.model import Match, PortRange, Rule, State
 from sfcperf.vnfs.sfcmon.controller.topology import Topology
 
 TABLES = ("node", "rules", "returns", "paths", "stations", "routes", "mtus")
-"""Those that the controller writes; `window` opens windows, and is no part of the state."""
+"""Tables that the controller writes; `window` opens windows, and is no part of the state."""
 DEFAULT_ACTIONS = ("node",)
-"""Of these, tables without a key: their only entry is the default action."""
+"""Those of TABLES that have no key: their only entry is the default action."""
 ROOM = {"rules": 65536, "returns": 128, "paths": 4096, "stations": 1024, "routes": 256, "mtus": 512}
 """Entries that each table has room for."""
 _BYTE = (1 << 8) - 1

@@ -45,6 +45,8 @@ class Fleet:
             await self._take(current())
 
     async def _take(self, state: State) -> None:
+        """End sessions of switches that are gone or described otherwise, begin new ones, and tell
+        each which entries its switch must have."""
         wanted = await asyncio.to_thread(entries, state)
         for name in list(self._sessions):
             switch = state.switches.get(name)
@@ -62,6 +64,8 @@ class Fleet:
         self._wake.set()
 
     async def _take_monitoring(self, state: State) -> None:
+        """End collectors that are not wanted any more, give the others their settings, and begin
+        new ones."""
         monitored = {name: each for name, each in state.monitoring.items() if each.enabled}
         for name in list(self._collectors):
             if name not in monitored or self._collectors[name][0].thrift != (

@@ -264,6 +264,8 @@ def _proxies(state: State) -> Iterator[Problem]:
 
 
 def _rules(state: State) -> Iterator[Problem]:
+    """Yield problems of rules: a port that is no endpoint's, the same match twice, a path that does
+    not begin there."""
     by_spi = {direction.spi: direction for direction in directions(state)}
     found: dict[object, str] = {}
     for name, rule in state.rules.items():

@@ -170,6 +170,8 @@ class Session:
         return True
 
     async def _write(self, phase: Phase) -> None:
+        """Write what a phase must, in portions. Entries of the switch that are not known are read
+        first."""
         if self._actual is None:
             self._actual = await self._read()
             self._was_new |= not any(entry.table == "node" for entry in self._actual)

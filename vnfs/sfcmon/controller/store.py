@@ -114,6 +114,8 @@ def _locked(path: Path) -> int:
 
 
 def _read(path: Path) -> State:
+    """Read the state from its file. Raises InputError for a file or a state that cannot be
+    taken."""
     content = read_input(path, "the state", max_bytes=_MOST_BYTES)
     try:
         document = strict_json.loads(content)

@@ -22,7 +22,7 @@ class Phase(Enum):
     ADD = auto()
     """Entries that packets find once a rule leads there."""
     CLASSIFY = auto()
-    """Rules."""
+    """Rules of the classifier."""
     REMOVE = auto()
     """Entries that no rule leads to any more."""
 

@@ -21,7 +21,7 @@ class OpenWindow:
 
     bank: int
     start_ns: int
-    """Unix time."""
+    """When it began, Unix time in nanoseconds."""
     thresholds: Thresholds
     sizes: Sizes
 
