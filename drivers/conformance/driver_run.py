@@ -54,7 +54,8 @@ class RunFolders:
         self.driver_class = driver_class
         self.config = config
         self.tag = "".join(secrets.choice(string.ascii_lowercase) for _ in range(6))
-        # Directly in the temporary folder: sockets below must fit 107 bytes.
+        # The folder is directly in the temporary one, because paths of sockets below it must fit
+        # 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix=f"conformance-{self.tag}-"))
         self.state_dir = self.folder / "state"
         self.raw_dir = self.folder / "raw"

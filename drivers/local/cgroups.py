@@ -271,7 +271,7 @@ class Cgroup:
         else:
             _write(folder / "memory.max", str(limit_bytes))
             swap, swap_bytes = folder / "memory.swap.max", 0
-        # Absent where the kernel does not account swap.
+        # The file is absent where the kernel does not account swap.
         if swap.exists():
             _write(swap, str(swap_bytes))
 
@@ -314,7 +314,8 @@ def _left(pids: Collection[int]) -> list[str]:
 
 
 def _pids(procs: Path) -> list[int]:
-    # 0 stands for a process in another PID namespace; for kill() it is the caller's own group.
+    # 0 stands for a process in another PID namespace. It is left out, because kill() takes 0 for
+    # the caller's own group.
     return [int(pid) for pid in procs.read_text().split() if pid != "0"]
 
 

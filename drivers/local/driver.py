@@ -178,7 +178,7 @@ class LocalDriver(Driver):
             for node, sff in built.sffs.items()
             if (problem := sff.problem()) is not None
         ]
-        # What is gone explains why the rest cannot even be checked.
+        # Where something is gone, the rest cannot be checked.
         if taken := built.problems():
             return [*found, *taken]
         return [*found, *health.problems(deployment)]

@@ -60,7 +60,7 @@ class OpenVSwitch:
             f"--unixctl={self._folder}/ovsdb-server.ctl",
         )
         self._await(self._folder / "db.sock")
-        # --no-wait: the daemon that would answer starts next.
+        # --no-wait, because the daemon whose answer ovs-vsctl would await starts next.
         self._vsctl("--no-wait", "init")
         self._spawn(
             "ovs-vswitchd",

@@ -193,8 +193,8 @@ class ScenarioDeployment:
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
                 if plane in (EBPF, BMV2):
-                    # XDP frames have no room to note that a checksum is still to be written, and
-                    # bmv2 does not look.
+                    # Offloads leave checksums to be written later. XDP frames have no room to note
+                    # that, and bmv2 does not look.
                     namespace = self.layout.namespaces[port.instance]
                     polls = plane == EBPF and self._is_end(port)
                     offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)

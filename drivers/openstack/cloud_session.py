@@ -197,7 +197,7 @@ class CloudSession:
         """Remove running machines. If the jump host is one of them, all others go too, because they
         are reached through it."""
         if self._jump_host is not None and self._jump_host in guests:
-            # All others are reached through it.
+            # All others are reached through the jump host.
             guests, self._jump_host = self._pool.guests, None
         for guest in guests:
             guest.host.close()
@@ -238,7 +238,8 @@ class CloudSession:
         All other machines are reached through it."""
         if self._config.external_network is None or self._jump_host is not None:
             return
-        # Any will do; the client is among them unless it is an existing machine.
+        # Any machine will do as the jump host. The client is among them unless it is an existing
+        # machine.
         client = min(machines, key=lambda machine: machine.plan.spec.vnf != "client")
         address = ensure_floating_ip(self._context, client.plan.name, client.ports[MANAGEMENT])
         self._jump_host = connect(self._context, client, key, address=address)

@@ -124,7 +124,8 @@ class OpenStackDriver(Driver):
         except BaseException as error:
             if isinstance(error, SfcperfError) and not deployed.ready:
                 self._suspect.add(identity)
-            # What cannot be removed now is tried again before the next one; the first error counts.
+            # What cannot be removed now is tried again before the next deployment; the first error
+            # is the one to raise.
             with suppress(SfcperfError):
                 self._remove(identity)
             raise
@@ -164,7 +165,7 @@ class OpenStackDriver(Driver):
         """Tear down all deployments, then remove everything in the cloud that the journal names;
         only the latter raises errors."""
         for identity in list(self._deployments):
-            # What does not end goes with its VM.
+            # Errors are ignored here: what does not end goes with its VM.
             with suppress(SfcperfError):
                 self._remove(identity)
         self._deployments.clear()
@@ -203,7 +204,7 @@ class OpenStackDriver(Driver):
             try:
                 deployed.stop()
             except SfcperfError:
-                # What is left of a function would disturb the next one.
+                # What is left of a function would disturb the next one, so its machine is removed.
                 self._suspect.add(identity)
         if identity in self._suspect:
             self._session.discard(deployed)

@@ -85,7 +85,7 @@ class ScenarioDeployment:
                 running.stop()
             except SfcperfError as error:
                 errors.append(error)
-        # Jump hosts last: others are reached through them.
+        # Connections to jump hosts are closed last, because others are reached through them.
         guests = self.guests.values()
         jump_hosts = {id(guest.host.jump) for guest in guests}
         for last in (False, True):
@@ -105,7 +105,7 @@ class ScenarioDeployment:
         lines = (
             f"link set dev {interface} mtu {self.config.mtu} up",
             f"address replace {own}/{self.prefix_length} dev {interface}",
-            # No ARP during measurements.
+            # A permanent neighbour keeps ARP out of measurements.
             f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
             f"permanent dev {interface}",
         )

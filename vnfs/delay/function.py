@@ -64,7 +64,8 @@ class RunningDelay(KernelForwarding):
             f"route replace blackhole default table {TABLE} metric 4096",
             *(f"rule add iif {name} lookup {TABLE} priority 100" for name in self._interfaces),
         ]
-        # Before it is up: IPv6 packets of the host itself would be delayed and counted.
+        # IPv6 is turned off before the device is up: packets of the host itself would be delayed
+        # and counted.
         self._settings.set({f"net/ipv6/conf/{TUN}/disable_ipv6": "1"})
         self._ip(lines)
 
@@ -113,7 +114,7 @@ def _await_tun(host: Host) -> None:
     it."""
     argv = ["test", "-c", str(_TUN_DEVICE)]
     if host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).returncode != 0:
-        # Where there are no modules there is no modprobe either.
+        # An error is ignored: where there are no modules there is no modprobe either.
         with suppress(MeasurementError):
             host.run(["modprobe", "tun"], timeout_s=COMMAND_TIMEOUT_S, check=False)
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 READY = "Running thread 0"
 """What ndpiReader prints when it captures."""
-# A blank that may be the end of a line would make the time grow with the square of the output.
+# Blanks are [ \t], not \s: if they could match the end of a line, the time would grow with the
+# square of the output.
 _PACKETS = re.compile(r"^[ \t]*IP packets:[ \t]+(\d+)[ \t]+of (\d+) packets total", re.MULTILINE)
 _PROTOCOL = re.compile(
     r"^[ \t]+(\S+)[ \t]+packets: (\d+)[ \t]+bytes: \d+[ \t]+flows: (\d+)", re.MULTILINE

@@ -164,7 +164,7 @@ def _ready(
     _check_cpu(host, attachment.name)
     options += _options(knobs)
     if knobs["engine"] == "swx":
-        # Carried to the host as programs are.
+        # The compiled P4 program is brought to the host as executable programs are.
         options += ["--spec", host.program(SPEC)]
     if attachment.vcpus:
         options += ["--cpus", ",".join(map(str, attachment.vcpus))]

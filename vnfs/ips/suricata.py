@@ -40,7 +40,7 @@ class Suricata:
         folder = host.workdir / f"{name}-suricata-{next(_starts)}"
         host.run(["mkdir", "-p", str(folder)], timeout_s=COMMAND_TIMEOUT_S)
         own = folder / "sfcperf.rules"
-        # By `tee`: the host may be another machine.
+        # The file is written by `tee`, because the host may be another machine.
         host.run(
             ["tee", str(own)], stdin=rules.suricata(patterns).encode(), timeout_s=COMMAND_TIMEOUT_S
         )
@@ -76,8 +76,8 @@ class Suricata:
         """Packets that were put into the queue, and those that found it full; None: nobody
         listens. Raises MeasurementError."""
         for line in self._host.read_text(QUEUES).splitlines():
-            # Queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped on
-            # the way to the process, last packet's id.
+            # Fields: queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped
+            # on the way to the process, last packet's id, which counts packets.
             fields = [int(word) for word in line.split()]
             if fields[0] == rules.QUEUE:
                 return fields[7], fields[5] + fields[6]

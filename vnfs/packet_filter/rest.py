@@ -48,7 +48,7 @@ class RunningRestFirewall(KernelForwarding):
         return {
             **kernel,
             **drops,
-            # Some kernels count before the rules.
+            # Some kernels count a packet as forwarded before the rules, which may drop it.
             "forwarded": min(kernel["forwarded"], own[LAST]),
             "dropped": kernel["dropped"] + sum(drops.values()),
             "passed_all_rules": own[LAST],

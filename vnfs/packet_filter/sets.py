@@ -91,7 +91,7 @@ class SetTable(nftables.Table, RuleTable):
     def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
         """Change the sets in transactions of at most RULES_AT_ONCE operations, then renew the
         lease, or end it at 0 s. Raises MeasurementError."""
-        # nft takes 1.7 KiB of the function's memory for each.
+        # nft takes 1.7 KiB of the function's memory for each operation.
         for start in range(0, len(operations), nftables.RULES_AT_ONCE):
             portion = operations[start : start + nftables.RULES_AT_ONCE]
             self.transact("".join(self._commands(portion)))

@@ -185,7 +185,8 @@ class RunningRules:
         for line in server.stdout:
             message: str | Sequence[Any] = json.loads(line)
             if isinstance(message, str):
-                # The server is ready. The data plane gets a lease before anybody counts on it.
+                # The server says that it is ready. The data plane gets a lease before anybody
+                # counts on the server.
                 self._keeper.answer([["tick"]])
                 self._settled.set()
             else:

@@ -122,6 +122,7 @@ def _translated_errors() -> Iterator[None]:
         status = getattr(error, "status_code", 0) or 500
         kind: Any = NotFoundException if status == 404 else HttpException
         failure = kind(message=message, http_status=status)
-        # tackerclient keeps no more of the answer; without a response it would count as none.
+        # tackerclient keeps nothing but the status of the answer. An error without a response would
+        # count as no answer.
         failure.response = SimpleNamespace(headers={})
         raise failure from error

@@ -159,7 +159,8 @@ def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, floa
                 if count is not None:
                     yield f"{ports.get(mac, mac)}/{way}_{name}", count
     memory = answer.memory_details or {}
-    # libvirt's are GiB without decimals, whatever the API says (nova 26: KiB by 2^20).
+    # libvirt's values are GiB without decimals, whatever the API says (nova 26 divides KiB by
+    # 2^20), so `_libvirt_memory` gets them elsewhere.
     if answer.driver != "libvirt":
         for key, name in (("used", "memory_bytes"), ("maximum", "memory_limit_bytes")):
             if memory.get(key):

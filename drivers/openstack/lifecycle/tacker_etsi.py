@@ -83,7 +83,7 @@ class EtsiVnfs(TackerVnfs):
             return TackerObject(made["id"], name, made["instantiationState"])
 
         instance = operations.ensure(cloud, Kind.VNF_INSTANCE, name, make)
-        # A Tacker that forgets the instance leaves its stack.
+        # A Tacker that forgets the instance leaves its stack, so the journal must have it.
         self.context.intend([_stack(instance.id)])
         what = f"instantiating VNF {name}"
         request = {

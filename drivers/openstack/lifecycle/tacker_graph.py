@@ -45,7 +45,8 @@ class ForwardingGraph:
         descriptor = tacker_vnffgd.descriptor(
             plan.functions, classifier, name=self._classifier, symmetric=plan.symmetric
         )
-        # By content: a descriptor that exists under the same name must be the same.
+        # The name follows from the content, so that a descriptor which exists under this name is
+        # the same.
         digest = hashlib.sha256(json.dumps(descriptor, sort_keys=True).encode()).hexdigest()
         name = self.context.names.of(f"graph-{digest[:8]}")
         if not any(each.kind == Kind.VNFFG and each.name == name for each in self._journaled()):

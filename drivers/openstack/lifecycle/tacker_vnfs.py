@@ -138,7 +138,7 @@ def await_active(
         if found is None:
             raise TackerFailed(f"{what} disappeared while sfcperf waited for it")
         if found.status in ("ERROR", "DEAD"):
-            # Lists cut reasons off after 100 characters.
+            # Lists cut reasons off after 100 characters, so the whole object is asked for.
             whole = server.call(
                 f"asking why {what} failed",
                 lambda client: getattr(client, f"show_{kind}")(found.id)[kind],

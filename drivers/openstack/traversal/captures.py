@@ -117,8 +117,8 @@ def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:
     pcap, stderr = folder / f"{point.name}.pcap", folder / f"{point.name}.txt"
     for path in (pcap, stderr):
         path.unlink(missing_ok=True)
-    # Not promiscuous: what a switch floods to other ports is of no interest. And root to the end,
-    # because a small guest has no user for tcpdump to become.
+    # -p, not promiscuous: what a switch floods to other ports is of no interest. -Z root: a small
+    # guest has no other user for tcpdump to become.
     argv = ["tcpdump", "-i", "any", "-y", LINK_TYPE, "-p", "-n", "-Z", "root"]
     argv += ["-s", str(SNAPLEN), "--immediate-mode", "-U", "-w", "-", expression]
     names = _interfaces(point)

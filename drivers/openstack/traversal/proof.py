@@ -94,7 +94,7 @@ def prove(
             after_s = time.monotonic() - started
             if attempt.good:
                 waiting.sleep(_DUPLICATES_S)
-        # Only now are the captures complete.
+        # Only now, when tcpdump has ended, are the captures complete.
         attempt = prover.evaluated(attempt.paths, running)
     return _proof(attempt, running, folder, f"attempt {number}, {after_s:.1f} s after the first")
 

@@ -86,7 +86,8 @@ class Bank:
         opened. Raises MeasurementError if they are not after 5 s."""
 
         def done() -> bool:
-            # In this order: a packet that finishes in between is seen as unfinished.
+            # `finished` is read first, so that a packet which finishes in between is seen as
+            # unfinished.
             finished = self._registers.read(f"{_MONITOR}.finished", self._number)
             return finished == self._registers.read(f"{_MONITOR}.begun", self._number)
 

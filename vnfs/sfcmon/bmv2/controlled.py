@@ -79,8 +79,9 @@ class ControlledSwitch:
 
     def __init__(self, host: NamespaceHost) -> None:
         self._host = host
-        # Outside the instance's control groups: it is no part of the switch, as the controller of
-        # the paper is none, and neither takes its CPUs nor counts as its memory.
+        # The controller runs outside the instance's control groups. It is no part of the switch, as
+        # the controller of the paper is none: it neither takes the switch's CPUs nor counts as its
+        # memory.
         self._outside = NamespaceHost(
             host.name, None if host.namespace is None else host.namespace.name, host.workdir
         )

@@ -73,7 +73,8 @@ class Registers:
                 try:
                     found.append(self._standard._recv(_READ_ALL))
                 except self._refusal as refusal:
-                    # The other answers come all the same.
+                    # The other answers come all the same, and must be read before the error is
+                    # raised.
                     refused = refusal
             if refused is not None:
                 raise refused

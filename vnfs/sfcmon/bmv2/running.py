@@ -83,8 +83,9 @@ class RunningBmv2(RunningFunction):
             self._addresses = b""
 
     def _take_addresses(self, name: str) -> None:
-        # Without them the kernel answers no datagram of VXLAN-GPE with "port unreachable", and
-        # Thrift, which listens at all addresses, can be reached from within the namespace alone.
+        # Take the interface's IPv4 addresses away. Without them the kernel answers no datagram of
+        # VXLAN-GPE with "port unreachable", and Thrift, which listens at all addresses, can be
+        # reached from within the namespace alone.
         with deploying(name, self._host):
             self._addresses = self._ip("save", "dev", self._interface)
             self._ip("flush", "dev", self._interface)

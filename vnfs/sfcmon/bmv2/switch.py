@@ -72,12 +72,14 @@ class Bmv2Switch:
             host.run(["ethtool", "-K", interface, *_NO_OFFLOADS], timeout_s=_TOOL_TIMEOUT_S)
         name = f"bmv2-{next(_starts)}"
         socket, log = host.workdir / f"{name}.sock", host.workdir / f"{name}.log"
-        # It looks into /sys for the state of its interfaces: `ip` mounts that of the namespace.
+        # bmv2 looks into /sys for the state of its interfaces, and `ip netns exec` mounts the
+        # namespace's own.
         inside = ["ip", "netns", "exec", host.namespace.name] if host.namespace else []
         argv = ["env", f"--chdir={host.workdir}", *inside, binary]
         argv += ["--no-p4", "--device-id", str(device)]
         argv += ["--thrift-port", str(THRIFT_PORT)]
-        # Otherwise it formats messages for each packet and writes none: three times slower.
+        # Without these options bmv2 formats messages for each packet, although it writes none, and
+        # is three times slower.
         argv += ["--log-console", "--log-level", "error"]
         for port, interface in interfaces.items():
             argv += ["-i", f"{port}@{interface}"]

@@ -81,7 +81,8 @@ class SketchWindows:
         then read the bank that ended and clear it."""
         bank, thresholds = self._banks[self._open], self._thresholds
         if self._adaptive_flows:
-            # From the window that is about to end: the next one needs them before it has ended.
+            # They follow from the window that is about to end, because the next one needs them
+            # before this one has ended.
             self._thresholds = thresholds.adapted(
                 bank.packets(), bank.inserted(), self._adaptive_flows
             )

@@ -232,7 +232,7 @@ class Collector:
         assert ended is not None
         if self._settings.adaptive_flows and self._adapts:
             self._next = await self._banks.adapted(ended, self._settings.adaptive_flows)
-        # Whoever asks from now on wants the next window.
+        # Whoever asks for the end of a window from now on means the next one.
         self._answered, self._asked = self._asked, []
         opened = await self._open_bank(1 - ended.bank)
         self._ended = ended.ended(opened.start_ns, asked=asked)

@@ -64,7 +64,7 @@ async def _serve(
     writing = watch.task("what writes to switches", fleet.run())
     try:
         await fleet.take(lambda: store.state)
-        # Switches that answer are as they must be before the first request.
+        # Before the first request, switches that answer are brought to the state.
         await fleet.settled(SETTLE_S)
         await server.serve([opened])
     finally:

@@ -40,7 +40,8 @@ class Fleet:
     async def take(self, current: Callable[[], State]) -> None:
         """Take what `current` gives as the state from now on; `settled` says when it was
         written."""
-        # One after the other: an older state must not come after a newer one.
+        # States are taken one after the other, so that an older one does not come after a newer
+        # one.
         async with self._taking:
             await self._take(current())
 

@@ -83,7 +83,7 @@ class Session:
         import finsy
 
         program = self._switch.program
-        # Without p4force a switch that has the program keeps it, and its tables with it.
+        # p4force is not set: so a switch that has the program keeps it, and its tables with it.
         options = finsy.SwitchOptions(
             p4info=program.p4info, p4blob=program.json, device_id=self._switch.device
         )
@@ -160,7 +160,7 @@ class Session:
             try:
                 await self._write(phase)
             except Exception as error:
-                # Some of the updates may have been done.
+                # Some of the updates may have been done, so the entries are not known any more.
                 self._actual = None
                 self._note(f"its tables cannot be written: {_words(error)}")
                 return False

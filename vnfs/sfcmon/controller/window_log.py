@@ -93,7 +93,8 @@ class WindowLog:
                 file.truncate(size - len(torn))
         found = {}
         for line in (whole + newline).splitlines():
-            # The first one is the end of a line, unless the file is short.
+            # The first one is the end of a line, unless the file is short: it is no JSON, and is
+            # left out.
             with suppress(ValueError, TypeError, KeyError):
                 event = strict_json.loads(line)
                 found[str(event["switch"])] = WindowPosition.of(event)
