@@ -258,6 +258,8 @@ class _PolicyRoute:
 
     @property
     def _rules(self) -> tuple[str, ...]:
+        """The rules: look at the table `main` without its default route, then at the table of this
+        interface."""
         iif = f"iif {self.arriving}"
         return (
             f"{iif} priority {2 * self.table} lookup main suppress_prefixlength 0",

@@ -154,6 +154,7 @@ def _mtu(endpoint: Endpoint) -> int:
 
 
 def _sane(meter: Meter) -> bool:
+    """Whether a meter gives plausible ids, processes, CPU time and memory."""
     assert all(isinstance(pid, int) and pid > 0 for pid in meter.pids())
     assert all(process_stat(line).pid > 0 for line in meter.processes())
     return meter.cpu_s() >= 0 and meter.memory_bytes() >= 0

@@ -116,5 +116,6 @@ class DriverUnderTest:
 
 
 def _set_forwarding(function: ServiceFunction, value: str) -> None:
+    """Turn the kernel's forwarding on or off for the function's interfaces."""
     settings = [f"net/ipv4/conf/{name}/forwarding={value}" for name in function.interfaces]
     function.host.run(["sysctl", "-q", "-w", *settings], timeout_s=COMMAND_TIMEOUT_S)

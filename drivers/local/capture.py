@@ -85,7 +85,7 @@ class Capture:
             self._drain(name, sock)
 
     def close(self) -> None:
-        """Stop capturing."""
+        """Stop capturing; `frames` keeps what was captured."""
         for _, sock in self._sockets.values():
             sock.close()
         self._sockets.clear()

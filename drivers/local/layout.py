@@ -217,6 +217,7 @@ def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
 
 
 def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
+    """Number the links, and each end among the links of its node, from 1."""
     used: Counter[str] = Counter()
     links = []
     for number, link in enumerate(scenario.topology.links, start=1):
@@ -229,6 +230,8 @@ def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
 
 
 def _endpoint(spec: EndpointSpec, number: int, tag: str) -> EndpointPort:
+    """Return the attachment of an endpoint; without an address in the workflow it gets 10.0.0.1 or
+    10.0.0.2."""
     return EndpointPort(
         instance=spec.name,
         node=spec.node,

@@ -304,7 +304,8 @@ def _problems(
 
 
 def _nodes_with_proxies(directions: Sequence[_Direction]) -> set[str]:
-    """Nodes whose flow counters are needed: those with an SF behind an SFC proxy."""
+    """Find the nodes whose flow counters are needed: those with an SF behind an SFC proxy, which
+    gets no NSH that a capture could show."""
     return {
         port.node
         for direction in directions
@@ -318,6 +319,7 @@ def _rise(
     before: Mapping[str, Mapping[tuple[int, int], int]],
     after: Mapping[str, Mapping[tuple[int, int], int]],
 ) -> _Counts:
+    """Return by how much each counter rose."""
     return {
         (node, spi, si): packets - before[node].get((spi, si), 0)
         for node, counts in after.items()

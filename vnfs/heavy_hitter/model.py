@@ -149,6 +149,7 @@ class HeavyHitters:
         return flow in self._known
 
     def _act(self, leaving: bytearray, ip_at: int) -> None:
+        """Do what the settings say about the packets of heavy hitters. Raises FrameDropped."""
         if self.settings.action is Action.BLOCK:
             raise FrameDropped("blocked")
         self.counters["heavy"] += 1
@@ -227,6 +228,8 @@ def _u16(data: bytes | bytearray, at: int) -> int:
 
 
 def _is_tunnel(ip: bytes) -> bool:
+    """Whether an IPv4 packet is VXLAN-GPE by its headers: without options, UDP, no fragment,
+    destination port 4790."""
     return (
         len(ip) >= _IPV4_BYTES + _PORTS_BYTES
         and ip[0] == 0x45
@@ -279,6 +282,7 @@ def _inner(data: bytes, next_protocol: int) -> tuple[Flow | None, int]:
 
 
 def _flow(data: bytes, ethertype: int) -> Flow | None:
+    """Return the flow of an IP packet; None: it is not IP, or cannot be parsed."""
     if ethertype not in (IPV4, IPV6):
         return None
     try:

@@ -106,6 +106,7 @@ def _suricata() -> Requirement:
 
 
 def _choose(host: Host, wanted: str) -> str:
+    """Return the engine; `auto` is Suricata where the host has it, else nftables."""
     if wanted != "auto":
         return wanted
     try:

@@ -92,6 +92,8 @@ def _line(operation: Operation) -> str:
 
 
 def _fields(rule: Rule) -> str:
+    """Return what identifies a rule for the tool: an address, or a protocol and both ends of a
+    flow."""
     if not isinstance(rule, Flow):
         return rule.address
     (low, low_port), (high, high_port) = rule.low, rule.high

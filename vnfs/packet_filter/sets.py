@@ -128,7 +128,8 @@ class SetTable(nftables.Table, RuleTable):
 
 
 def _kind_of(operation: Operation) -> tuple[str, Any]:
-    """The rule's set, and whether the operation is new (True), renews (False) or removes (None)."""
+    """Return the rule's set, and whether the operation is new (True), renews (False) or removes
+    (None)."""
     place = _place(operation.rule)
     if isinstance(operation, RemoveRule):
         return place, None
@@ -151,4 +152,5 @@ def _element(rule: Rule) -> str:
 
 
 def _ms(seconds: float) -> str:
+    """Return seconds as a time for nft: whole milliseconds, at least 1."""
     return f"{max(round(1000 * seconds), 1)}ms"

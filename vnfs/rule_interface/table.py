@@ -38,7 +38,8 @@ class RuleTable(ABC):
     @abstractmethod
     def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
         """Do the operations in this order; when it returns, packets meet the new rules. `lease_s`:
-        packets pass for so long from now (0: none does); None leaves that as it is.
+        seconds from now for which packets pass (0: none passes any more); None leaves that as it
+        is.
 
         Raises MeasurementError; some of the operations may have been done then.
         """

@@ -177,6 +177,7 @@ def _write(file: Path, event: Mapping[str, Any]) -> None:
 
 
 def _said(error: Exception) -> str:
+    """Return the error in words, for the stats file."""
     from finsy import P4ClientError
 
     if isinstance(error, P4ClientError):

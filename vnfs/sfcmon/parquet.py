@@ -51,6 +51,7 @@ def records(path: Path) -> Iterator[bytes]:
 
 
 def _packed(batch: Any, path: Path) -> bytes:
+    """Return the packets of a batch as records for the simulator. Raises InputError."""
     packed = np.zeros(batch.num_rows, RECORD)
     for name in ("ts_ns", "size_bytes", "proto", "src_port", "dst_port"):
         column = batch.column(name)

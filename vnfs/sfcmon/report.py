@@ -65,6 +65,7 @@ class Score:
 
 
 def _share(part: int, rest: int) -> float | None:
+    """Return the share of `part` in both together; None if both are 0."""
     return part / (part + rest) if part + rest else None
 
 

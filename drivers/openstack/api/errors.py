@@ -125,6 +125,7 @@ def diagnose(error: Exception) -> Failure:
 
 
 def _status(error: Exception) -> int | None:
+    """Return the HTTP status of the answer; None if there was none."""
     # openstacksdk has `status_code`, keystoneauth `http_status`; the latter's connection errors
     # claim 500 or nothing.
     for name in ("status_code", "http_status"):
@@ -135,6 +136,8 @@ def _status(error: Exception) -> int | None:
 
 
 def _kind(status: int, message: str, retry_after_s: float | None) -> FailureKind:
+    """Say whether a call with this status may succeed later. 413 counts as overload only if the
+    cloud says how long to wait."""
     if status in _BUSY or (status == TOO_LARGE and retry_after_s is not None):
         return FailureKind.TRANSIENT
     if status == 401:

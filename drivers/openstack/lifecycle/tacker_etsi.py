@@ -113,6 +113,7 @@ class EtsiVnfs(TackerVnfs):
 
 
 def _stack(instance_id: str) -> NamedResource:
+    """Return kind and name of an instance's stack in heat; Tacker chooses the name."""
     return Kind.STACK, f"vnf-{instance_id}"
 
 

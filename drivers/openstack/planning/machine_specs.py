@@ -19,6 +19,7 @@ from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 ENDPOINT_RESOURCES = Resources(vcpus=1, memory_mib=256)
 """Resources of an endpoint for which the workflow sets none."""
+# Stands in for resources where the named flavor alone sets the size of a machine.
 SIZE_OF_FLAVOR = Resources(vcpus=0, memory_mib=0)
 
 

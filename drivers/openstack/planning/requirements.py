@@ -70,6 +70,8 @@ def _service(cloud: Cloud, type_: str, name: str) -> Requirement:
 
 
 def _lifecycle(cloud: Cloud, config: Config) -> list[Requirement]:
+    """Require what the life cycle needs. An error of the cloud is an unmet requirement, so that the
+    others are shown too."""
     try:
         return LIFECYCLES[config.lifecycle].requirements(cloud, config)
     except SfcperfError as error:

@@ -227,7 +227,7 @@ class Collector:
         self._anew = False
 
     async def _end(self, *, asked: bool = False) -> None:
-        """End the open window and begin the next, in the bank that is clear."""
+        """End the open window and begin the next one, in the bank that is clear."""
         ended = self._open
         assert ended is not None
         if self._settings.adaptive_flows and self._adapts:
@@ -239,6 +239,8 @@ class Collector:
         await self._write(self._ended)
 
     async def _open_bank(self, bank: int) -> OpenWindow:
+        """Open a window in a bank, which is clear, with the thresholds and sizes for the next
+        window."""
         sizes = Sizes(**self._settings.sizes.model_dump())
         opened = OpenWindow(bank, 0, self._next, sizes)
         await self._session.open_window(opened.entry())

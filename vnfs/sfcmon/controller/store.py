@@ -52,7 +52,7 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Give the file free: another controller may have it."""
+        """Unlock the state's file: another controller may have it then."""
         _lock_file(self._path).unlink(missing_ok=True)
         os.close(self._lock)
 
