@@ -8,7 +8,7 @@ from sfcperf.drivers.openstack.compute.guest import Guest
 from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, ResourceNames
 
 Request = tuple[MachineSpec, str | None]
-"""A machine that a scenario needs; with its address if it is an endpoint, else None."""
+"""A machine that a scenario needs, and the address of an endpoint; None: the cloud chooses."""
 
 
 class MachinePool:
