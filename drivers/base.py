@@ -23,7 +23,7 @@ class Resource:
     name: str
     """Name or id by which the driver finds it again; it contains the run's tag."""
     detail: Mapping[str, Any] | None = None
-    """What else is needed to remove it, as JSON."""
+    """What else is needed to remove it, as JSON; None: kind and name are enough."""
 
 
 class Journal(Protocol):
@@ -38,7 +38,7 @@ class Journal(Protocol):
         of them). Raises OSError: nothing may be created then."""
 
     def removed(self, resources: Iterable[Resource]) -> None:
-        """Record that these are gone. Never raises for a full disk."""
+        """Record that these resources are gone. Never raises for a full disk."""
 
     def outstanding(self) -> list[Resource]:
         """Resources that are intended and not yet removed, newest first."""
@@ -85,7 +85,7 @@ class Driver(Plugin, ABC):
     """
 
     name: ClassVar[str]
-    """As in the entry point and in `infrastructure.driver`."""
+    """Name of the driver, as in its entry point and in `infrastructure.driver`."""
     elsewhere: ClassVar[bool] = False
     """Whether its hosts are other machines. If so, requirements of this machine's kernel
     (`Requirement.of_this_kernel`) are not checked, and tools that its hosts lack are copied
@@ -124,15 +124,16 @@ class Driver(Plugin, ABC):
 
     @classmethod
     def observable(cls, config: Mapping[str, Any], scenario: Scenario) -> Observable | None:
-        """What monitors can see of this scenario, asked before a run, so that a monitor that cannot
-        work is refused then. The default, None: not known before it is built."""
+        """Return what monitors can see of this scenario. It is asked before a run, so that a
+        monitor that cannot work is refused then. None, the default: this is not known before the
+        scenario is built."""
         return None
 
     @classmethod
     def service_address(cls, config: Mapping[str, Any]) -> str | None:
-        """IPv4 address of this machine at which the infrastructure's hosts reach services of the
-        run, without creating anything. The default is the loopback address, and None, not known,
-        where hosts are other machines.
+        """Return the IPv4 address of this machine at which the infrastructure's hosts reach
+        services of the run; create nothing. The default is the loopback address, or None (not
+        known) where hosts are other machines.
 
         Raises EnvironmentLacks.
         """
@@ -158,7 +159,7 @@ class Driver(Plugin, ABC):
 
     @abstractmethod
     def problems(self, deployment: Deployment) -> list[str]:
-        """What is wrong with the deployment now, a line each; empty when it is healthy.
+        """Say what is wrong with the deployment now, a line each; empty when it is healthy.
 
         It must name functions that do not work (`ServiceFunction.alive`) and notice endpoints that
         do not reach each other: `sfcperf.management.health.problems` does both. It runs beside
@@ -182,7 +183,7 @@ class Driver(Plugin, ABC):
 
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
-        """Versions and settings of the infrastructure for the run's manifest, as JSON."""
+        """Return versions and settings of the infrastructure for the run's manifest, as JSON."""
 
     @classmethod
     @abstractmethod

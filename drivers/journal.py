@@ -64,18 +64,20 @@ class FileJournal:
                 self._outstanding.pop(_key(resource, owner), None)
 
     def outstanding(self, owner: int | None = None) -> list[Resource]:
-        """Resources that are intended and not yet removed, newest first; of one owner, or of
-        all."""
+        """Return the resources that are intended and not yet removed, newest first: those of one
+        owner, or, for None, of all."""
         with self._lock:
             newest_first = reversed(self._outstanding.items())
             return [resource for key, resource in newest_first if owner in (None, key[0])]
 
     def owners(self) -> list[int]:
-        """Owners of outstanding resources, the last infrastructure first."""
+        """Return the owners of outstanding resources, the last infrastructure first."""
         with self._lock:
             return sorted({owner for owner, _, _ in self._outstanding}, reverse=True)
 
     def _append(self, op: _Op, resources: list[Resource], owner: int) -> None:
+        """Write a line for each resource, and take lines back that could not be written whole. Only
+        `intend` is synced to disk: a resource must not exist without its line."""
         if not resources:
             return
         content = "".join(_line(op, resource, owner) for resource in resources).encode()
@@ -94,6 +96,8 @@ class FileJournal:
             sync_folder(self.path.parent)
 
     def _load(self) -> None:
+        """Read the file into `_outstanding`, and cut off a last line that was not finished. Raises
+        InputError for a line that is damaged."""
         content = read_input(self.path, "the journal of a run", max_bytes=MAX_BYTES)
         whole, _, torn = content.rpartition(b"\n")
         if torn:
@@ -147,7 +151,8 @@ def _key(resource: Resource, owner: int) -> _Key:
 
 
 def _resource(entry: Mapping[str, Any]) -> Resource:
-    """Raises KeyError, and TypeError for values that name nothing."""
+    """Return the resource that a line of the journal names. Raises KeyError for a missing field,
+    TypeError for one of a wrong type."""
     kind, name, detail = entry["kind"], entry["name"], entry["detail"]
     if not (isinstance(kind, str) and isinstance(name, str)):
         raise TypeError("kind and name must be text")

@@ -13,7 +13,7 @@ from sfcperf.errors import DeploymentError
 
 
 def each(*actions: Callable[[], Any], at_once: int | None = None) -> list[Any]:
-    """Run all of them, `at_once` at a time (None: all); gives their results in order.
+    """Run all actions, `at_once` at a time (None: all), and return their results in order.
 
     If one fails, or the caller is interrupted, the waits of the others end, and what is under way
     is awaited, so that nothing is created during the tear-down that follows. Raises the first
@@ -26,7 +26,8 @@ def each(*actions: Callable[[], Any], at_once: int | None = None) -> list[Any]:
 
 
 def outcomes(*actions: Callable[[], Any]) -> list[Future[Any]]:
-    """The same, but a failure does not end the others: each with its result or its error."""
+    """Run all actions at the same time, and return a finished Future for each, with its result or
+    its error. Unlike in `each`, a failure does not end the others."""
     with _started(actions, len(actions)) as jobs:
         list(waiting.as_completed(jobs))
         return jobs
@@ -34,7 +35,8 @@ def outcomes(*actions: Callable[[], Any]) -> list[Future[Any]]:
 
 @contextmanager
 def _started(actions: Sequence[Callable[[], Any]], at_once: int) -> Iterator[list[Future[Any]]]:
-    """All of them, in threads."""
+    """Submit all actions to threads, and give their Futures. An error inside ends the waits of all
+    actions, and those that have not begun are not run."""
     given_up = waiting.Cancellation(
         lambda: DeploymentError("stopped because another part failed or the run was interrupted")
     )

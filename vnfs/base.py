@@ -39,11 +39,11 @@ class Attachment:
     """
 
     name: str
-    """The instance, `fwd-1`."""
+    """Name of the instance, `fwd-1`."""
     interfaces: tuple[str, ...]
     """Interfaces on the SF's host: ingress, then egress when the type has two."""
     macs: tuple[str, ...]
-    """Their MAC addresses, in the same order."""
+    """MAC addresses of the interfaces, in the same order."""
     encapsulation: str
     """`nsh-eth`, `nsh-vxlan-gpe`, or `none` for plain IP."""
     address: str | None
@@ -61,7 +61,7 @@ class Attachment:
     """An existing folder on the machine that runs sfcperf, for what the function's tools print
     (`Host.spawn` writes there)."""
     management: Management | None = None
-    """None where the infrastructure has none."""
+    """Where the function is managed; None where the infrastructure has no such place."""
     kept: Path | None = None
     """A folder in the results, which need not exist yet, for what outlives the deployment; None:
     nothing does."""
@@ -84,7 +84,8 @@ class RunningFunction(ABC):
 
     @abstractmethod
     def problem(self) -> str | None:
-        """None while the function works, else what is wrong. Never raises MeasurementError."""
+        """Return None while the function works, else what is wrong. Never raises
+        MeasurementError."""
 
     def facts(self) -> Mapping[str, Any]:
         """What a reader of the results cannot see from the knobs, such as the `engine` that `auto`
@@ -92,11 +93,11 @@ class RunningFunction(ABC):
         return {}
 
     def flows(self) -> FlowReporter | None:
-        """What lists the flows that cross it; None for a function that lists none."""
+        """Return what lists the flows that cross the function; None for one that lists none."""
         return None
 
     def rule_interface(self) -> RuleInterface | None:
-        """Where others set its rules; None for a function without such an interface."""
+        """Return where others set its rules; None for a function without such an interface."""
         return None
 
     def pids(self) -> tuple[int, ...]:
@@ -157,7 +158,7 @@ class NetworkFunction(Plugin, ABC):
     """
 
     name: ClassVar[str]
-    """Of the type in workflows, and of its entry point."""
+    """Name of the type in workflows, and of its entry point."""
     nsh_aware: ClassVar[bool]
     """Whether packets arrive with their NSH; False: the driver puts an SFC proxy in front."""
     plain_ip: ClassVar[bool] = False
@@ -169,8 +170,8 @@ class NetworkFunction(Plugin, ABC):
     """Whether packets pass the tc hooks of its interfaces, so that tools there see them; False
     where frames are taken before (XDP, packet socket)."""
     plain_ip_by_kernel: ClassVar[bool] = True
-    """The same in plain IP, of a type that takes NSH frames before tc: True where it leaves plain
-    IP to the kernel."""
+    """Whether packets pass the tc hooks in plain IP, of a type that takes NSH frames before tc:
+    True where it leaves plain IP to the kernel."""
     folder: ClassVar[Path]
     """Where `vnfd.yaml` and the data plane are: the folder of the module that defines the class."""
 

@@ -12,15 +12,17 @@ class Engine:
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """Its commands, and the kernel's part."""
+        """Require the engine's commands, and what the kernel must have."""
         return []
 
     def load(self) -> None:
-        """Load them, instead of what an earlier function left. Raises MeasurementError."""
+        """Load the rules, in place of those that an earlier function left. Raises
+        MeasurementError."""
 
     def counters(self) -> Mapping[str, int]:
-        """What they have counted since. Raises MeasurementError, also when they are gone."""
+        """Return what the rules have counted since they were loaded. Raises MeasurementError, also
+        when the rules are gone."""
         return {}
 
     def remove(self) -> None:
-        """Harmless when they are gone, or their host."""
+        """Remove the rules. Harmless when they are gone, or their host."""

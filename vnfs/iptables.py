@@ -20,7 +20,8 @@ class Chains(Engine):
     command: ClassVar[str] = "iptables-nft"
 
     def __init__(self, host: Host, text: str, removal: str) -> None:
-        """Both are input of `iptables-restore --noflush`."""
+        """`text` puts the chains there, and `removal` takes them away. Both are input of
+        `iptables-restore --noflush`."""
         self._host = host
         self._text = text
         self._removal = removal

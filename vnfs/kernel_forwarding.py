@@ -39,7 +39,7 @@ CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = flag(
 
 
 def requirements() -> list[Requirement]:
-    """`ip` and `sysctl`."""
+    """Require `ip` and `sysctl`."""
     return [tool("ip", "iproute2"), tool("sysctl", "procps")]
 
 
@@ -51,7 +51,8 @@ def ip_counters(host: Host) -> Mapping[str, int]:
 
 @contextmanager
 def all_or_nothing(running: RunningFunction) -> Iterator[None]:
-    """While a function is set up: when a step fails, nothing of it stays on the host."""
+    """Stop the function if a step of its set-up, inside, fails, so that nothing of it stays on the
+    host."""
     try:
         yield
     except BaseException:
@@ -72,11 +73,13 @@ class KernelForwarding(RunningFunction):
     """
 
     more_interfaces: ClassVar[tuple[str, ...]] = ()
-    """The function's own, between which and its interfaces packets are forwarded too."""
+    """Interfaces of the function's own: packets are forwarded between these and the attached ones
+    too."""
     rules_gone: ClassVar[str] = ""
-    """The problem when these cannot be counted, where the error alone does not say it."""
+    """What `problem` says, before the error, when the function's rules cannot be counted; empty:
+    the error says enough."""
     _engine = Engine()
-    """The function's rules."""
+    """The function's rules; by default it has none."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         """Changes nothing in the kernel yet. Raises MeasurementError."""
@@ -105,7 +108,7 @@ class KernelForwarding(RunningFunction):
         return running
 
     def add_routes(self) -> None:
-        """Links up, host routes and permanent neighbours for both endpoints. Raises
+        """Bring links up, and add host routes and permanent neighbours for both endpoints. Raises
         MeasurementError.
 
         The client is behind the ingress, the server behind the egress. Host routes win over those
@@ -120,21 +123,22 @@ class KernelForwarding(RunningFunction):
         # A kernel that never had an address has no local table yet, and refuses all next hops.
         some = f"broadcast 255.255.255.255 dev {self._interfaces[0]} table local"
         lines += [f"route replace {some}", f"route delete {some}"]
-        # Rules can be there twice. Those that are not there are an error, after which ip continues.
+        # A rule can be there twice, so old ones are deleted first. For rules that are not there ip
+        # reports an error, and continues.
         with suppress(MeasurementError):
             self._ip([line for way in self._ways for line in way.delete], "-force")
         self._ip([*lines, *(line for way in self._ways for line in way.add)])
 
     @property
     def _ways(self) -> Iterator[_PolicyRoute]:
-        """From each interface to the other one."""
+        """Yield the policy routes from each interface to the other one."""
         for table, arriving, (leaving, (address, _)) in zip(
             _TABLES, self._interfaces, reversed(self._ends), strict=True
         ):
             yield _PolicyRoute(table, arriving, leaving, address)
 
     def set_up(self) -> None:
-        """What the function needs before packets may pass, here its rules. Raises
+        """Set up what the function needs before packets may pass; here, load its rules. Raises
         MeasurementError, DeploymentError."""
         self._engine.load()
 
@@ -143,12 +147,12 @@ class KernelForwarding(RunningFunction):
         self._settings.set(_forwarding_settings([*self._interfaces, *self.more_interfaces]))
 
     def check_checksums(self) -> None:
-        """Whether connection tracking takes a packet with a wrong checksum for invalid, and so
-        leaves it untranslated. Raises MeasurementError; rules that track connections must have
-        been loaded.
+        """Set, by the knob `check_checksums`, whether connection tracking takes a packet with a
+        wrong checksum for invalid, and so leaves it untranslated. Raises MeasurementError; rules
+        that track connections must have been loaded.
 
-        It computes UDP's over the length in the IP header, so that options behind the datagram
-        (RFC 9868, or a trailer) are part of the sum.
+        Connection tracking computes UDP's checksum over the length in the IP header, so that
+        options behind the datagram (RFC 9868, or a trailer) are part of the sum.
         """
         check = str(int(self._knobs["check_checksums"]))
         self._settings.set({"net/netfilter/nf_conntrack_checksum": check})
@@ -172,8 +176,8 @@ class KernelForwarding(RunningFunction):
         }
 
     def problem(self) -> str | None:
-        """None while forwarding is on, both routes exist (a link that goes down takes its route
-        with it), and so do the function's own rules."""
+        """Return None while forwarding is on, both routes exist (a link that goes down takes its
+        route with it), and so do the function's own rules; else what is wrong."""
         try:
             for interface in self._interfaces:
                 if self._host.read_text(f"/proc/sys/{_forwarding(interface)}").strip() != "1":
@@ -196,7 +200,8 @@ class KernelForwarding(RunningFunction):
         if self._stopped:
             return
         self._stopped = True
-        # A host that is gone forwards nothing. Forwarding ends also where it was on before.
+        # Errors are ignored, because a host that is gone forwards nothing. Forwarding ends also
+        # where it was on before.
         with suppress(MeasurementError):
             self._settings.restore({_forwarding(name): "0" for name in self._interfaces})
         self.take_away()
@@ -214,7 +219,7 @@ class KernelForwarding(RunningFunction):
         self._engine.remove()
 
     def _ip(self, lines: Sequence[str], *options: str) -> None:
-        """Lines of `ip -batch`."""
+        """Run lines by `ip -batch`."""
         self._host.run(
             ["ip", *options, "-batch", "-"],
             stdin="".join(f"{line}\n" for line in lines).encode(),
@@ -224,8 +229,8 @@ class KernelForwarding(RunningFunction):
 
 @dataclass(frozen=True)
 class _PolicyRoute:
-    """Where packets go that arrive at an interface and have no route of their own: as lines of
-    `ip -batch`. Main routes are looked at first, but for a default one, which may be that of the
+    """Where packets go that arrive at an interface and have no route of their own, as lines of `ip
+    -batch`. Routes of the table `main` come first, except a default route, which may be that of the
     management network."""
 
     table: int
@@ -253,6 +258,8 @@ class _PolicyRoute:
 
     @property
     def _rules(self) -> tuple[str, ...]:
+        """The rules: look at the table `main` without its default route, then at the table of this
+        interface."""
         iif = f"iif {self.arriving}"
         return (
             f"{iif} priority {2 * self.table} lookup main suppress_prefixlength 0",
@@ -266,16 +273,16 @@ class KernelFunction(NetworkFunction):
     nsh_aware = False
     interfaces = 2
     running: ClassVar[type[KernelForwarding]] = KernelForwarding
-    """What `start` launches."""
+    """Class of the function that `start` launches."""
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`ip`, `sysctl`, and the type's own."""
+        """Require `ip`, `sysctl`, and what the type itself needs."""
         return [*requirements(), *cls.own_requirements(knobs)]
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """What the type needs beyond kernel forwarding."""
+        """Require what the type needs beyond kernel forwarding."""
         return []
 
     @classmethod
@@ -289,10 +296,10 @@ def _forwarding(interface: str) -> str:
 
 
 def _forwarding_settings(interfaces: Sequence[str]) -> dict[str, str]:
-    """Forward what arrives at these interfaces, from any source; send no redirects (`all` or the
-    interface's own setting is enough to turn either on, so both are set). Where two interfaces are
-    in one subnet, each answers ARP for its own address alone. No IPv6 traffic of the host itself.
-    """
+    """Return settings by which the kernel forwards what arrives at these interfaces, from any
+    source, and sends no redirects (`all` or the interface's own setting is enough to turn either
+    on, so both are set). Where two interfaces are in one subnet, each answers ARP for its own
+    address alone. The host itself has no IPv6 traffic."""
     settings = {"net/ipv4/conf/all/rp_filter": "0", "net/ipv4/conf/all/send_redirects": "0"}
     for interface in interfaces:
         scope = f"net/ipv4/conf/{interface}"

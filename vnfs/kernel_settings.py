@@ -13,15 +13,16 @@ _OPTIONAL = "net/ipv6/"
 
 
 class KernelSettings:
-    """Changes since the first `set`; names are paths below /proc/sys, since those of interfaces may
-    have dots in them."""
+    """Changes settings of a host's kernel, and gives them back. Names are paths below /proc/sys,
+    since those of interfaces may have dots in them."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._before: dict[str, str] = {}
 
     def set(self, wanted: Mapping[str, str]) -> None:
-        """Change what is otherwise. Raises MeasurementError."""
+        """Change the settings that have other values, and remember these. Raises
+        MeasurementError."""
         there = self._read(wanted)
         changes = {
             name: value
@@ -36,14 +37,14 @@ class KernelSettings:
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S)
 
     def restore(self, instead: Mapping[str, str]) -> None:
-        """As it was, but for `instead`; what is gone meanwhile is left out. Raises MeasurementError
-        when the host cannot be asked."""
+        """Set what was changed back to what it was, but for `instead`, which has other values. What
+        is gone meanwhile is left out. Raises MeasurementError when the host cannot be asked."""
         before, self._before = self._before, {}
         argv = ["sysctl", "-q", "-e", "-w", *_assignments({**before, **instead})]
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
 
     def _read(self, names: Iterable[str]) -> dict[str, str]:
-        """Of those that are there; one command for all of them."""
+        """Read those of the settings that are there, all by one command."""
         argv = ["grep", "-sH", "", *(f"{_FOLDER}{name}" for name in names)]
         listing = self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).text
         pairs = (line.partition(":") for line in listing.splitlines())

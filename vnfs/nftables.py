@@ -15,7 +15,7 @@ from sfcperf.vnfs.engine import Engine
 LOAD_TIMEOUT_S = 120.0
 COMMAND_TIMEOUT_S = 30.0
 RULES_AT_ONCE = 10_000
-"""nft takes 3 KiB of the function's memory for each rule."""
+"""Most rules in one transaction: nft takes 3 KiB of the function's memory for each."""
 
 
 class Table(Engine):
@@ -33,7 +33,7 @@ class Table(Engine):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """The command `nft`."""
+        """Require the command `nft`."""
         return [tool("nft", "nftables", ["nft", "--version"])]
 
     def load(self) -> None:

@@ -10,7 +10,7 @@ from sfcperf.vnfs.base import RunningFunction
 
 
 class NshForwarding(StatsProcess, RunningFunction):
-    """Its process and its stats file."""
+    """A process that forwards NSH frames, and its stats file."""
 
     def counters(self) -> Mapping[str, int]:
         """Packets since the start, now.
@@ -24,7 +24,7 @@ class NshForwarding(StatsProcess, RunningFunction):
 
     @staticmethod
     def forwarded(event: Mapping[str, Any]) -> dict[str, int]:
-        """Counters of an event of the tool."""
+        """Return the counters of an event that the tool wrote."""
         counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
         counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         for path in event["paths"]:

@@ -30,7 +30,7 @@ def run(argv: Sequence[str], source: Path) -> None:
 
 
 def exit_code(compile_all: Callable[[], None]) -> int:
-    """Of a command that compiles; an error goes to stderr."""
+    """Compile, and return the exit code of the command; an error goes to stderr."""
     try:
         compile_all()
     except SfcperfError as error:

@@ -18,7 +18,8 @@ _TESTS = (
     *("declaration", "validation", "deployment", "hosts", "chains", "removal"),
     "killed_deployment",
 )
-# Before they are imported: so that an assertion that fails shows its values.
+# The modules are registered before they are imported, so that an assertion that fails shows its
+# values.
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _TESTS))
 
 from sfcperf.drivers.conformance.chains import Chains  # noqa: E402
@@ -33,10 +34,11 @@ from sfcperf.drivers.conformance.validation import Validation  # noqa: E402
 __all__ = ["DriverConformance", "DriverUnderTest"]
 
 
-# pytest runs the tests of the last base first: what costs nothing, then what shares a long chain,
-# then what changes the chain, then what needs drivers of its own.
+# pytest runs the tests of the last base first. So the bases are in this order, from the last one:
+# tests that cost nothing, tests that share a long chain, tests that change the chain, and tests
+# that need drivers of their own.
 class DriverConformance(
     KilledDeployment, Removal, Chains, Hosts, DeploymentDescription, Validation, Declaration
 ):
-    """Derive from it, name the driver, and let pytest find the class (its name starts with `Test`).
-    `DriverUnderTest` has what else a class may declare."""
+    """All tests of the driver contract. Derive a class whose name starts with `Test`, name the
+    driver in it, and let pytest find it. `DriverUnderTest` has what else a class may declare."""

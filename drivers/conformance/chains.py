@@ -10,18 +10,19 @@ from sfcperf.management.deployment import Deployment, TraversalProof
 from sfcperf.workflow.model import Match, Scenario
 
 FEW_PACKETS = 20
-"""Fewer than any transfer has, more than hosts exchange by themselves."""
+"""A number of packets that any transfer exceeds, and hosts by themselves do not reach."""
 
 
 class Chains(DriverUnderTest):
     """Tests of what deployments do with packets."""
 
     def prove(self, scenario: Scenario) -> TraversalProof:
-        """Prove the chain, deployed."""
+        """Deploy the chain, unless it is deployed, and return the proof of its traversal."""
         return self.run.driver.prove_traversal(self.run.deployed(scenario), scenario)
 
     def check_proof(self, scenario: Scenario) -> None:
-        """The chain is proven, with what was observed in each direction."""
+        """Check that the chain is proven, and that the proof has what was observed in each
+        direction."""
         proof = self.prove(scenario)
         names = [function.name for function in scenario.chain.functions]
         assert proof.proven, proof.problems
@@ -42,7 +43,8 @@ class Chains(DriverUnderTest):
             assert (self.run.raw_dir / name).stat().st_size > 0
 
     def test_the_chain_is_proven(self) -> None:
-        """In order, in both directions, and as often as asked."""
+        """Packets cross the functions in order, in both directions, and a second proof says the
+        same."""
         self.check_proof(self.chain(self.longest))
         self.check_proof(self.chain(self.longest))
 
@@ -85,8 +87,8 @@ class Chains(DriverUnderTest):
         assert self._crossed_by_tcp(deployment) < FEW_PACKETS
 
     def test_the_next_chain_is_not_affected_by_the_last(self) -> None:
-        """After a classifier for ICMP and replies that bypassed the chain, all traffic crosses it
-        again."""
+        """All traffic crosses this chain, although earlier ones had a classifier for ICMP, and
+        replies that bypassed the chain."""
         scenario = self.chain(1)
         self.check_proof(scenario)
         deployment = self.run.deployed(scenario)
@@ -94,8 +96,8 @@ class Chains(DriverUnderTest):
         assert self._crossed_by_tcp(deployment) > FEW_PACKETS
 
     def test_a_function_keeps_no_state_of_the_last_chain(self) -> None:
-        """A firewall that drops everything, then one that drops nothing, perhaps on the same
-        machine."""
+        """After a firewall that drops everything, one that drops nothing lets all pings through,
+        although it may be on the same machine."""
         if self.firewall is None:
             pytest.skip("the driver builds no firewall")
         knobs = {"rules": 3, "default": "drop"}

@@ -32,7 +32,7 @@ class Declaration(DriverUnderTest):
         Draft202012Validator.check_schema(schema)
         assert schema.get("type") == "object"
         for place, part in _objects(schema, ""):
-            # For a map of names to values it is the schema of the values.
+            # In a map of names to values, `additionalProperties` is the schema of the values.
             others = part.get("additionalProperties")
             assert others is False or isinstance(others, Mapping), f"{place}: not closed"
             for name, value in part.get("properties", {}).items():
@@ -43,13 +43,15 @@ class Declaration(DriverUnderTest):
                     assert list(validator.iter_errors(value["default"])) == [], where
 
     def test_the_configuration_fits_its_parameters(self) -> None:
-        """Also with defaults filled in, as the driver gets it."""
+        """The `config` of the test class fits the schema, also with defaults filled in, as the
+        driver gets it."""
         schema = self.driver_class().parameters
         for config in (dict(self.config), self.full_config()):
             assert list(Draft202012Validator(schema).iter_errors(config)) == []
 
     def test_requirements_work_without_a_run(self) -> None:
-        """As for `doctor`, with this configuration; unmet requirements have a remedy."""
+        """`requirements` works as `sfcperf doctor` calls it, with this configuration; unmet
+        requirements have a remedy."""
         needs = self.driver_class().requirements(self.full_config())
         names = [need.name for need in needs]
         assert len(names) == len(set(names)), "a requirement is there twice"
@@ -58,14 +60,16 @@ class Declaration(DriverUnderTest):
             assert need.met or need.remedy.strip(), f"{need.name} has no remedy"
 
     def test_requirements_work_with_defaults_alone(self) -> None:
-        """As for `sfcperf doctor` without a configuration."""
+        """`requirements` works as `sfcperf doctor` calls it without a configuration, unless the
+        driver demands one."""
         driver = self.driver_class()
         if not driver.parameters.get("required"):
             driver.requirements(with_defaults(driver.parameters, {}))
 
 
 def _objects(schema: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The schema and its parts that describe objects, with the place of each."""
+    """Yield each part of the schema that describes an object, the schema itself included, with its
+    place."""
     if not isinstance(schema, Mapping):
         return
     if schema.get("type") == "object" or "properties" in schema:

@@ -26,14 +26,14 @@ class Task:
     """What the process deploys, and where."""
 
     folders: RunFolders
-    """With the name of the driver's class, whose module is imported here."""
+    """Folders of the run, and the driver's class, whose module is imported as the task is read."""
     scenario: Scenario
     dies_when_intended: bool
     """Whether it kills itself as soon as the first resources are in the journal, none created."""
 
 
 class KillingJournal(FileJournal):
-    """Kills its process after the first line."""
+    """A journal that kills its process as soon as it has recorded the first resources."""
 
     def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
         """Record the resources, and kill the process."""
@@ -42,7 +42,7 @@ class KillingJournal(FileJournal):
 
 
 def main() -> None:
-    """Deploy, and wait to be killed: by the test, or by its end."""
+    """Deploy, then wait until the test kills this process, or the test's own end does."""
     end_with(os.getppid(), signal.SIGKILL)
     task: Task = pickle.loads(Path(sys.argv[1]).read_bytes())
     kind = KillingJournal if task.dies_when_intended else FileJournal
@@ -51,12 +51,13 @@ def main() -> None:
     print("deploying", flush=True)
     driver.deploy(task.scenario)
     print("deployed", flush=True)
-    # Not for ever: there may be no process left to kill it.
+    # The wait has an end, because there may be no process left that kills this one.
     time.sleep(600)
 
 
 if __name__ == "__main__":
-    # The pickle names the class by its module, not by __main__.
+    # `main` is called as a function of the module, because the pickle names the class by its
+    # module, and not by __main__.
     from sfcperf.drivers.conformance.deploying_process import main as run
 
     run()

@@ -23,7 +23,7 @@ class DeploymentDescription(DriverUnderTest):
 
     @pytest.fixture
     def built(self) -> Deployment:
-        """A chain of `longest`, symmetric."""
+        """A deployed chain of `longest` functions, which replies cross as well."""
         return self.deployed(self.longest)
 
     def test_endpoints_are_as_asked(self, built: Deployment) -> None:
@@ -36,7 +36,8 @@ class DeploymentDescription(DriverUnderTest):
         assert built.client.address != built.server.address
 
     def test_its_functions_are_those_of_the_chain(self, built: Deployment) -> None:
-        """In chaining order, with unique names and the interfaces of their type."""
+        """Functions are in chaining order and have one or two different interfaces; they are
+        NSH-aware only if their type is."""
         specs = self.chain(self.longest).chain.functions
         kind = plugins.load("vnf", self.vnf)
         found = [(f.name, f.vnf, f.type, f.position, f.node) for f in built.functions]
@@ -60,7 +61,7 @@ class DeploymentDescription(DriverUnderTest):
             assert host.read_text(str(host.workdir / "whose")) == f"{host.name}\n"
 
     def test_the_endpoints_reach_each_other(self, built: Deployment) -> None:
-        """In both directions."""
+        """Client and server answer each other's pings."""
         assert traffic.ping(built.client, built.server, self.pings) == self.pings
         assert traffic.ping(built.server, built.client, self.pings) == self.pings
 
@@ -77,7 +78,8 @@ class DeploymentDescription(DriverUnderTest):
                 assert counted[name] - earlier[name] >= 2 * self.pings, function.name
 
     def test_hops_are_on_the_path(self, built: Deployment) -> None:
-        """The client's is the first; each interface exists, and sees the packets of the chain."""
+        """The client's hop is the first; the interface of each hop exists, and sees the packets of
+        the chain."""
         names = [hop.name for hop in built.hops]
         assert len(names) == len(set(names)) >= 2
         assert names[0].startswith("client")
@@ -88,7 +90,8 @@ class DeploymentDescription(DriverUnderTest):
             assert packets >= self.pings, f"hop {hop.name} saw {packets} packets"
 
     def test_meters_measure(self, built: Deployment) -> None:
-        """Each function has one; CPU time increases with work, memory and processes are numbers."""
+        """Each function has a meter, whose CPU time increases with work; memory and processes are
+        plausible numbers."""
         nodes = {node.name for node in self.chain(self.longest).topology.nodes}
         names = {function.name for function in built.functions}
         known = names | {"client", "server"} | {f"sff@{node}" for node in nodes}
@@ -107,16 +110,17 @@ class DeploymentDescription(DriverUnderTest):
         assert [function.alive() for function in built.functions] == [None] * self.longest
 
     def test_facts_are_json(self, built: Deployment) -> None:
-        """So are the facts of the infrastructure. Diagnostics are numbers."""
+        """Facts of the deployment and of the infrastructure can be written as JSON; diagnostics are
+        numbers."""
         for facts in (built.facts, self.run.driver.facts()):
             assert isinstance(json.loads(json.dumps(dict(facts), default=plain)), dict)
         for tell in built.diagnostics.values():
             assert all(isinstance(value, int | float) for value in tell().values())
-        # `none` is for the baseline.
+        # The encapsulation `none` is for a chain without functions.
         assert built.encapsulation.strip() not in ("", "none")
 
     def test_a_probe_and_its_monitors_work(self, built: Deployment) -> None:
-        """ping and iperf3, with the monitors cpu and memory."""
+        """The probes ping and iperf3 measure while the monitors cpu and memory observe."""
         raw_dir = self.run.raw_dir / "probes"
         raw_dir.mkdir(exist_ok=True)
         monitors = []
@@ -140,7 +144,8 @@ class DeploymentDescription(DriverUnderTest):
 
 
 def _mtu(endpoint: Endpoint) -> int:
-    """As `ip` reports it on the endpoint's machine; raises if there is no such interface."""
+    """Return the MTU that `ip` reports on the endpoint's machine. Raises if there is no such
+    interface."""
     argv = ["ip", "link", "show", "dev", endpoint.interface]
     shown = endpoint.host.run(argv, timeout_s=COMMAND_TIMEOUT_S).text
     found = re.search(r"\bmtu (\d+)", shown)
@@ -149,6 +154,7 @@ def _mtu(endpoint: Endpoint) -> int:
 
 
 def _sane(meter: Meter) -> bool:
+    """Whether a meter gives plausible ids, processes, CPU time and memory."""
     assert all(isinstance(pid, int) and pid > 0 for pid in meter.pids())
     assert all(process_stat(line).pid > 0 for line in meter.processes())
     return meter.cpu_s() >= 0 and meter.memory_bytes() >= 0

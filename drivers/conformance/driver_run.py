@@ -28,13 +28,13 @@ class WatchedJournal(FileJournal):
         self._driver_class = driver_class
         self._watch = Lock()
         self.ever: list[Resource] = []
-        """All that was intended, newest first, each resource once."""
+        """All resources that were ever intended, newest first, each once."""
         self.too_late: list[str] = []
         """Resources that existed already when they were intended, as `undo` reports them."""
 
     def intend(self, resources: Iterable[Resource], owner: int = 0) -> None:
-        """Record them. Those that exist already were created too early, or belong to somebody else
-        and `undo` would remove them."""
+        """Record the resources, and note in `too_late` those that exist already. They were created
+        too early, or belong to somebody else, and `undo` would remove them."""
         new = list(resources)
         known = {(each.kind, each.name) for each in self.outstanding()}
         fresh = [each for each in new if (each.kind, each.name) not in known]
@@ -54,7 +54,8 @@ class RunFolders:
         self.driver_class = driver_class
         self.config = config
         self.tag = "".join(secrets.choice(string.ascii_lowercase) for _ in range(6))
-        # Directly in the temporary folder: sockets below must fit 107 bytes.
+        # The folder is directly in the temporary one, because paths of sockets below it must fit
+        # 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix=f"conformance-{self.tag}-"))
         self.state_dir = self.folder / "state"
         self.raw_dir = self.folder / "raw"
@@ -64,7 +65,7 @@ class RunFolders:
         self.lines: list[str] = []
 
     def context(self, journal: Journal) -> DriverContext:
-        """What a run gives its driver."""
+        """Return what a run gives its driver."""
         return DriverContext(
             run_id=f"conformance-{self.tag}",
             tag=self.tag,
@@ -96,9 +97,10 @@ class DriverRun(RunFolders):
         self._failed: list[tuple[Scenario, str]] = []
 
     def deployed(self, scenario: Scenario) -> Deployment:
-        """The scenario's deployment, created unless it is the current one. As in a run the proof
-        follows, and may wait until the path is set up; tests that need its result ask again. A
-        scenario that could not be deployed fails the next tests immediately: booting is slow."""
+        """Return the scenario's deployment, which is created unless it is the current one. As in a
+        run the proof follows, and may wait until the path is set up; tests that need its result ask
+        again. A scenario that could not be deployed fails the next tests immediately, because
+        booting is slow."""
         if self._current is not None and self._current[0] == scenario:
             return self._current[1]
         for failed, reason in self._failed:
@@ -114,7 +116,7 @@ class DriverRun(RunFolders):
         return deployment
 
     def deploy(self, scenario: Scenario) -> Deployment:
-        """Deploy a scenario, which is the current one then."""
+        """Deploy a scenario, and make it the current one."""
         if self.closed:
             pytest.fail("an earlier test closed the driver")
         started = time.monotonic()
@@ -138,7 +140,7 @@ class DriverRun(RunFolders):
             self.driver.close()
 
     def remaining(self) -> list[str]:
-        """What `undo` still finds of all that the driver ever intended."""
+        """Return what `undo` still finds of all that the driver ever intended."""
         return self.driver_class.undo(self.journal.ever, dry_run=True)
 
     def remove(self) -> None:

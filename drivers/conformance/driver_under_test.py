@@ -33,7 +33,7 @@ class DriverUnderTest:
     """VNF type with a knob `default` (`accept`, `drop`): a chain that drops must not leave the next
     one dropping. None: the driver builds no such type."""
     topology: ClassVar[str] = "T1"
-    """Preset (paper, Fig. 7)."""
+    """Preset of the topology in which chains are placed (paper, Fig. 7)."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """What the driver does not build and so must refuse: `bypass` (replies that go around the
     chain), `match` (a classifier that matches some packets only)."""
@@ -58,13 +58,13 @@ class DriverUnderTest:
         _set_forwarding(function, "1")
 
     def traces(self, tag: str) -> list[str]:
-        """What exists of a run, found by other means than the driver's own code (`ip netns`, the
-        cloud's command line); empty where there are no other means."""
+        """Return what exists of a run, found by other means than the driver's own code (`ip netns`,
+        the cloud's command line); empty where there are no other means."""
         return []
 
     @classmethod
     def driver_class(cls) -> type[Driver]:
-        """The driver."""
+        """Load the driver's class, by the name of its entry point or as `module:Class`."""
         found: type[Driver] = (
             resolve_name(cls.driver) if ":" in cls.driver else plugins.load("driver", cls.driver)
         )
@@ -72,7 +72,7 @@ class DriverUnderTest:
 
     @classmethod
     def full_config(cls) -> dict[str, Any]:
-        """The configuration with defaults filled in."""
+        """Return the configuration with defaults filled in."""
         return with_defaults(cls.driver_class().parameters, cls.config)
 
     @property
@@ -94,7 +94,7 @@ class DriverUnderTest:
 
     @classmethod
     def setup_class(cls) -> None:
-        """Each class has a run of its own."""
+        """Forget the run of a base class: each class has one of its own."""
         cls._run = None
 
     @classmethod
@@ -106,14 +106,16 @@ class DriverUnderTest:
             assert cls().traces(run.tag) == []
 
     def chain(self, length: int, **changes: Any) -> Scenario:
-        """A chain of functions of type `vnf` (scenarios.chain)."""
+        """Return a scenario whose chain has `length` functions of type `vnf` (scenarios.chain)."""
         return chain(changes.pop("vnf", self.vnf), length, topology=self.topology, **changes)
 
     def deployed(self, length: int, **changes: Any) -> Deployment:
-        """That chain, deployed; tests in a row share the deployment of the same chain."""
+        """Return the deployment of `chain` with these arguments. Tests in a row that ask for the
+        same chain share it."""
         return self.run.deployed(self.chain(length, **changes))
 
 
 def _set_forwarding(function: ServiceFunction, value: str) -> None:
+    """Turn the kernel's forwarding on or off for the function's interfaces."""
     settings = [f"net/ipv4/conf/{name}/forwarding={value}" for name in function.interfaces]
     function.host.run(["sysctl", "-q", "-w", *settings], timeout_s=COMMAND_TIMEOUT_S)

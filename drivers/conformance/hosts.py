@@ -26,13 +26,13 @@ class Hosts(DriverUnderTest):
 
     @pytest.fixture(params=PLACES)
     def host(self, request: pytest.FixtureRequest) -> Host:
-        """One of them."""
+        """The host of the client, of the server, and of the first function, one after the other."""
         built: Deployment = self.deployed(self.longest)
         hosts = (built.client.host, built.server.host, built.functions[0].host)
         return hosts[PLACES.index(request.param)]
 
     def test_commands_run(self, host: Host) -> None:
-        """With their input, output and status."""
+        """A command gets its input, and its output and status come back."""
         done = host.run(["cat"], timeout_s=COMMAND_TIMEOUT_S, stdin=b"line\n\xff\x00end")
         assert (done.returncode, done.stdout) == (0, b"line\n\xff\x00end")
         script = ["sh", "-c", "echo out; echo err >&2; exit 3"]
@@ -40,12 +40,13 @@ class Hosts(DriverUnderTest):
         assert (done.returncode, done.stdout, done.stderr) == (3, b"out\n", b"err\n")
 
     def test_arguments_do_not_pass_through_a_shell(self, host: Host) -> None:
-        """They arrive unchanged."""
+        """Arguments that a shell would change arrive unchanged."""
         done = host.run(["echo", *_AWKWARD], timeout_s=COMMAND_TIMEOUT_S)
         assert done.stdout.decode() == " ".join(_AWKWARD) + "\n"
 
     def test_errors_name_the_reason(self, host: Host) -> None:
-        """For a bad status, a missing command, a missing file."""
+        """A bad status, a missing command and a missing file raise MeasurementError; the first one
+        says what the command printed."""
         with pytest.raises(MeasurementError, match="the reason"):
             host.run(["sh", "-c", "echo the reason >&2; exit 1"], timeout_s=COMMAND_TIMEOUT_S)
         with pytest.raises(MeasurementError):
@@ -54,7 +55,7 @@ class Hosts(DriverUnderTest):
             host.read_text("/proc/no-such-file")
 
     def test_a_command_that_hangs_is_killed(self, host: Host) -> None:
-        """After its timeout; no process is left on the host."""
+        """A command that hangs is killed after its timeout, and no process is left on the host."""
         note = host.workdir / "hangs.pid"
         with pytest.raises(MeasurementError):
             host.run(["sh", "-c", f"echo $$ >{note}; exec sleep 600"], timeout_s=2.0)
@@ -63,7 +64,8 @@ class Hosts(DriverUnderTest):
         _await(lambda: not _runs(host, int(pid)), f"process {pid} still runs")
 
     def test_processes_run_in_the_background(self, host: Host) -> None:
-        """Their output comes to this machine; they receive signals; stopping twice is harmless."""
+        """Output of a background process comes to this machine; it receives signals; stopping it
+        twice is harmless."""
         out = self.run.raw_dir / f"spawned-{time.monotonic_ns()}.txt"
         process = host.spawn(["sh", "-c", "echo started; exec sleep 600"], stdout=out)
         try:
@@ -81,7 +83,7 @@ class Hosts(DriverUnderTest):
         _await(lambda: not _runs(host, process.pid), "it still runs")
 
     def test_a_process_that_ignores_sigterm_is_stopped(self, host: Host) -> None:
-        """By SIGKILL, after its grace."""
+        """A process that ignores SIGTERM is killed by SIGKILL after its grace time."""
         out = self.run.raw_dir / f"stubborn-{time.monotonic_ns()}.txt"
         script = "trap '' TERM; echo ready; while :; do sleep 1; done"
         process = host.spawn(["sh", "-c", script], stdout=out)
@@ -90,7 +92,7 @@ class Hosts(DriverUnderTest):
         _await(lambda: not _runs(host, process.pid), "it still runs")
 
     def test_files_are_copied_in_both_directions(self, host: Host, tmp_path: Path) -> None:
-        """Byte for byte; missing folders are created."""
+        """Files arrive byte for byte; missing folders are created."""
         content = bytes(range(256)) * 512
         sent, back = tmp_path / "sent", tmp_path / "made" / "back"
         sent.write_bytes(content)
@@ -102,7 +104,7 @@ class Hosts(DriverUnderTest):
             host.get(host.workdir / "no-such-file", back)
 
     def test_programs_of_this_machine_run_there(self, host: Host, tmp_path: Path) -> None:
-        """By the name that the host returns."""
+        """A program of this machine runs on the host by the name that the host returns."""
         program = tmp_path / "conformance-program"
         program.write_text('#!/bin/sh\necho "called with $1"\n')
         program.chmod(0o755)
@@ -111,7 +113,7 @@ class Hosts(DriverUnderTest):
 
 
 def _runs(host: Host, pid: int) -> bool:
-    """A zombie does not run."""
+    """Whether the process runs on the host; a zombie does not."""
     try:
         stat = host.read_text(f"/proc/{pid}/stat")
     except MeasurementError:

@@ -21,7 +21,7 @@ INTENDED, DEPLOYED = "intended", "deployed"
 
 
 class KilledDeployment(DriverUnderTest):
-    """Tests of `undo`."""
+    """Tests of `undo`, after a deploying process was killed."""
 
     _deploy_s: ClassVar[float | None] = None
 
@@ -40,7 +40,8 @@ class KilledDeployment(DriverUnderTest):
             folders.remove()
 
     def _deployment_time_s(self) -> float:
-        """Without anything kept from other tests."""
+        """Return how long a deployment takes without anything kept from other tests, seconds. It is
+        measured once, and the run of other tests is removed each time."""
         cls = type(self)
         if cls._deploy_s is None:
             cls.teardown_class()
@@ -50,6 +51,7 @@ class KilledDeployment(DriverUnderTest):
         return cls._deploy_s
 
     def _kill(self, folders: RunFolders, moment: str, deploy_s: float) -> None:
+        """Start a process that deploys, and kill it at this moment."""
         task = Task(folders, self.chain(LENGTH), dies_when_intended=moment == INTENDED)
         file = folders.folder / "task"
         file.write_bytes(pickle.dumps(task))
@@ -70,7 +72,7 @@ class KilledDeployment(DriverUnderTest):
             if moment in self.kill_moments:
                 time.sleep(self.kill_moments[moment] * deploy_s)
             else:
-                # Its next line, or its end.
+                # Wait for its next line, or for its end.
                 deployed = process.stdout.readline() == "deployed\n"
                 assert deployed is (moment == DEPLOYED), stderr_file.read_text()
         finally:
@@ -79,6 +81,8 @@ class KilledDeployment(DriverUnderTest):
             process.stdout.close()
 
     def _check_undo(self, folders: RunFolders, moment: str) -> None:
+        """Check that `undo` removes all that the journal names, and that `dry_run` removes
+        nothing."""
         driver = self.driver_class()
         left = FileJournal(folders.journal_file).outstanding()
         announced = driver.undo(left, dry_run=True)

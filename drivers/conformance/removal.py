@@ -21,8 +21,8 @@ class Removal(DriverUnderTest):
     """Tests of `teardown`, of a deployment that fails, of `close`, and of two runs at once."""
 
     def test_teardown_ends_processes_and_can_be_repeated(self) -> None:
-        """Processes end, files are removed; repeating it is harmless, also while another chain
-        exists."""
+        """Teardown ends processes and removes files; repeating it is harmless, also while another
+        chain exists."""
         run = self.run
         first = self.deployed(1)
         host = first.functions[0].host
@@ -61,13 +61,15 @@ class Removal(DriverUnderTest):
         self.run.teardown()
 
     def test_resources_are_in_the_journal_before_they_exist(self) -> None:
-        """`undo` looked for each resource when it was intended."""
+        """No resource existed when it was intended: the journal of the tests had `undo` look for
+        each."""
         self.deployed(1)
         assert self.run.journal.ever != []
         assert self.run.journal.too_late == []
 
     def test_resources_carry_the_tag(self) -> None:
-        """So that two runs do not collide, and people see which run they belong to."""
+        """Name or detail of each resource has the run's tag, so that two runs do not collide, and
+        people see which run a resource belongs to."""
         self.deployed(1)
         tag = self.run.tag
         foreign = [
@@ -83,15 +85,16 @@ class Removal(DriverUnderTest):
         assert len(set(self.run.ids)) == len(self.run.ids)
 
     def test_close_removes_everything(self) -> None:
-        """Also what is deployed, kept between scenarios, or broken: the server's interface is down,
-        which health notices and the proof must not miss."""
+        """`close` removes also what is deployed, kept between scenarios, or broken. Here the
+        server's interface is down, which health notices and the proof must not miss."""
         run, scenario = self.run, self.chain(1)
         deployment = run.deployed(scenario)
         server = deployment.server
         down = ["ip", "link", "set", "dev", server.interface, "down"]
         server.host.run(down, timeout_s=COMMAND_TIMEOUT_S)
         assert run.driver.problems(deployment)
-        # The driver may also say that it cannot be proven.
+        # In place of a negative proof, the driver may raise an error that says that nothing can be
+        # observed.
         with suppress(SfcperfError):
             assert not run.driver.prove_traversal(deployment, scenario).proven
         run.close()

@@ -40,7 +40,7 @@ def chain(
 ) -> Scenario:
     """A chain of functions of one type, placed by the topology."""
     place = PRESETS[topology]
-    # A copy that can be pickled.
+    # The presets' mappings cannot be pickled, a dict can.
     place = replace(place, placement=dict(place.placement))
     defaults = _parameters("vnf", vnf, knobs or {})
     functions = tuple(

@@ -18,10 +18,10 @@ _TIMEOUT_S = 10.0
 
 
 def ping(source: Endpoint, destination: Endpoint, count: int) -> int:
-    """How many of `count` echo requests are answered.
+    """Return how many of `count` echo requests are answered.
 
-    They leave at once: after a first reply, ping waits for the last ones no longer than two round
-    trips or an interval, whatever `-W` says.
+    All requests leave at once, and the interval is long: after a first reply, ping waits for the
+    last ones no longer than two round trips or an interval, whatever `-W` says.
     """
     argv = ["ping", "-n", "-c", str(count), "-l", str(count), "-i", str(_RETRY_S)]
     argv += ["-W", str(_RETRY_S)]
@@ -30,7 +30,7 @@ def ping(source: Endpoint, destination: Endpoint, count: int) -> int:
 
 
 def measure(deployment: Deployment, probe: str, raw_dir: Path) -> ProbeResult:
-    """One measurement with a probe of SFCPerf's own."""
+    """Measure once with a probe of SFCPerf's own, and return the result."""
     kind = plugins.load("probe", probe)
     running = kind(with_defaults(kind.parameters, PROBES[probe]))
     raw_dir.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ IMPOSSIBLE: dict[str, Callable[[Scenario], Scenario]] = {
         chain, client=replace(chain.client, options={"no-such-option": 1})
     ),
 }
-"""Name -> what makes a good chain impossible."""
+"""Description -> function that makes a good chain impossible to build."""
 ENCAPSULATIONS = ("nsh-eth", "nsh-vxlan-gpe")
 FEATURES: dict[str, dict[str, Any]] = {
     "bypass": {"reverse": "bypass"},
@@ -36,14 +36,15 @@ class Validation(DriverUnderTest):
     """Tests of `validate` and `check_capacity`."""
 
     def accept(self, *scenarios: Scenario) -> None:
-        """Check scenarios as before a run."""
+        """Check scenarios as a run does before it begins: by `validate`, then by
+        `check_capacity`."""
         self.check_environment()
         driver = self.driver_class()
         driver.validate(self.full_config(), scenarios)
         driver.check_capacity(self.full_config(), scenarios)
 
     def refusal(self, scenario: Scenario) -> SfcperfError:
-        """The error for a scenario that the driver cannot build."""
+        """Return the error by which the driver refuses a scenario that it cannot build."""
         with pytest.raises((WorkflowError, EnvironmentLacks)) as refused:
             self.accept(scenario)
         error: SfcperfError = refused.value
@@ -55,17 +56,18 @@ class Validation(DriverUnderTest):
         return error
 
     def test_it_accepts_chains(self) -> None:
-        """All scenarios of a workflow at once, of length 0, 1 and 3."""
+        """The driver accepts all scenarios of a workflow at once: chains of length 0, 1 and 3."""
         self.accept(*(self.chain(length) for length in (0, 1, 3)))
 
     @pytest.mark.parametrize("what", IMPOSSIBLE)
     def test_it_refuses_the_impossible(self, what: str) -> None:
-        """With an error that says where."""
+        """The driver refuses it by EnvironmentLacks, or by a WorkflowError that says where."""
         self.refusal(IMPOSSIBLE[what](self.chain(1)))
 
     @pytest.mark.parametrize("encapsulation", ENCAPSULATIONS)
     def test_an_explicit_encapsulation_is_built_or_refused(self, encapsulation: Any) -> None:
-        """Only `auto` leaves the choice to the driver."""
+        """The driver builds an explicit encapsulation or refuses it: only `auto` leaves the choice
+        to the driver."""
         scenario = self.chain(1, encapsulation=encapsulation)
         if encapsulation in self.encapsulations:
             self.accept(scenario)
@@ -75,7 +77,7 @@ class Validation(DriverUnderTest):
 
     @pytest.mark.parametrize("feature", FEATURES)
     def test_it_refuses_what_it_does_not_build(self, feature: str) -> None:
-        """Other tests build what it accepts."""
+        """The driver refuses the features in `refuses`; other tests build those that it accepts."""
         scenario = self.chain(1, **FEATURES[feature])
         if feature in self.refuses:
             self.refusal(scenario)

@@ -19,7 +19,7 @@ from sfcperf.packets.marked import MarkedPacket
 ETH_P_ALL = 0x0003
 SO_TIMESTAMPNS = 35
 SO_TIMESTAMPING = 37
-"""On most architectures of Linux; the socket module does not define them."""
+"""Socket options on most architectures of Linux; the socket module does not define them."""
 SOF_TIMESTAMPING_RX_SOFTWARE, SOF_TIMESTAMPING_SOFTWARE = 1 << 3, 1 << 4
 STAMPS_TIMEOUT_S = 5.0
 SNAPLEN = 2048
@@ -33,9 +33,9 @@ class Frame:
     time_ns: int
     """Unix time of the kernel's stamp, nanoseconds."""
     interface: str
-    """As named to Capture."""
+    """Name of the interface, as it was given to Capture."""
     outgoing: bool
-    """Sent by the interface's own namespace (here: by the SFF)."""
+    """Whether the interface's own namespace sent it (at the SFFs' ports: the SFF)."""
     data: bytes
 
 
@@ -51,8 +51,8 @@ def send(namespace: str, interface: str, packets: Iterable[MarkedPacket]) -> Non
 
 
 class Capture:
-    """Sees every frame of the interfaces from its creation until `close`, with the kernel's time
-    stamps and the direction."""
+    """Captures every frame of the interfaces from its creation until `close`, with the kernel's
+    time stamps and the direction."""
 
     def __init__(self, interfaces: Sequence[tuple[str, str, str]]) -> None:
         """Each is (name for the frames, namespace, interface). Raises MeasurementError."""
@@ -79,17 +79,20 @@ class Capture:
         while not done() and (left := end - time.monotonic()) > 0:
             for file in waiting.poll(events, left):
                 self._drain(*self._sockets[file])
-        # What crossed earlier interfaces while the last one was read waits in their sockets.
+        # Frames that crossed the other interfaces while the last one was read still wait in their
+        # sockets.
         for name, sock in self._sockets.values():
             self._drain(name, sock)
 
     def close(self) -> None:
-        """Stop capturing."""
+        """Stop capturing; `frames` keeps what was captured."""
         for _, sock in self._sockets.values():
             sock.close()
         self._sockets.clear()
 
     def _drain(self, name: str, sock: socket.socket) -> None:
+        """Move all frames that wait in a socket to `frames`. A frame without the kernel's stamp
+        gets the time of reading."""
         while True:
             try:
                 data, ancillary, _, address = sock.recvmsg(SNAPLEN, 64)
@@ -116,7 +119,7 @@ def _await_stamps() -> None:
         system_errors_as(MeasurementError, failed, where="lo", hint="ip link set lo up"),
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock,
     ):
-        # Unlike SO_TIMESTAMPNS, it gives nothing for a packet without a stamp.
+        # SO_TIMESTAMPING, unlike SO_TIMESTAMPNS, gives nothing for a packet without a stamp.
         flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE
         sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, flags)
         sock.settimeout(STAMPS_TIMEOUT_S)

@@ -20,10 +20,10 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks
 from sfcperf.hosts.procfs import process_stat, stat_lines
 
 CONTROLLERS = ("cpuset", "cpuacct", "memory")
-"""Required on v1."""
+"""Controllers that are required on v1."""
 
 CONTROLLERS_V2 = ("cpuset", "memory")
-"""Required on v2, which meters CPU time without a controller."""
+"""Controllers that are required on v2, which meters CPU time without one."""
 
 LIMITS = (
     ("cpuset", "cpuset.cpus"),
@@ -38,7 +38,8 @@ LIMITS = (
 """Controller and file of what limits a group, on v1 and v2, where the kernel has it."""
 
 OUT_OF_MEMORY = ("oom", "oom_kill", "under_oom")
-"""Of memory.oom_control (v1: cgroup-v1/memory.rst, section 10) and memory.events (v2)."""
+"""Events that tell of a lack of memory, in memory.oom_control (v1: cgroup-v1/memory.rst, section
+10) and memory.events (v2)."""
 
 REMOVAL_TIMEOUT_S = 2.0
 
@@ -86,6 +87,8 @@ def hierarchies(mountinfo: str, membership: str) -> Hierarchies:
 
 
 def _parent_on_v1(controller: str, mounts: Sequence[CgroupMount], own: Mapping[str, str]) -> Path:
+    """Return the folder of sfcperf's own group, in the first mount of this controller that shows
+    the group and can be written to. Raises EnvironmentLacks."""
     group = own.get(controller, "")
     for mount in mounts:
         if controller in mount.controllers:
@@ -100,7 +103,8 @@ def _parent_on_v1(controller: str, mounts: Sequence[CgroupMount], own: Mapping[s
 
 
 def _parent_on_v2(roots: Sequence[Path]) -> Path:
-    """The first of these in which limited groups can be created.
+    """Return the first of these groups in which limited groups can be created. Raises
+    EnvironmentLacks.
 
     Groups further down are no alternative: a group can only enable controllers that all groups
     above it have enabled (cgroup-v2.rst, "Top-down Constraint").
@@ -162,7 +166,7 @@ class Cgroup:
             controller: parent / group / instance for controller, parent in where.parents.items()
         }
         self._own = tuple(dict.fromkeys(self.folders.values()))
-        """On v2 all controllers have the same one."""
+        """Folders of the group, each once: on v2 all controllers have the same one."""
         self._set: dict[Path, str] = {}
         """File -> what it said when the group had been created."""
 
@@ -177,7 +181,7 @@ class Cgroup:
         return [folder / "cgroup.procs" for folder in self._own]
 
     def create(self, cpus: Sequence[int], memory_mib: int | None) -> None:
-        """Create it; with `memory_mib` None memory is not limited. Raises DeploymentError.
+        """Create the group; `memory_mib` None: its memory is not limited. Raises DeploymentError.
 
         On v2 this may enable controllers in the root, which stay enabled: that limits nothing, and
         others may have begun to rely on it.
@@ -191,8 +195,8 @@ class Cgroup:
         self._set = {file: file.read_text().strip() for file in limits if file.exists()}
 
     def problems(self, pids: Collection[int] = ()) -> list[str]:
-        """What has happened to the group since it was created: it is gone, its limits are others,
-        it ran out of memory, or one of these processes is not in it."""
+        """Say what has happened to the group since it was created: it is gone, its limits are
+        others, it ran out of memory, or one of these processes is not in it."""
         try:
             changed = [
                 f"{file.name} of its control group is {now}, not {text}"
@@ -207,7 +211,8 @@ class Cgroup:
             return [f"its control group cannot be read: {error.strerror}"]
 
     def _lack_of_memory(self) -> list[str]:
-        """How often a limit of memory is reached is none of it: a full page cache reaches it."""
+        """Say by which events the group ran out of memory. Reaching its limit is none of them: a
+        full page cache reaches it too."""
         name = "memory.oom_control" if self._version == 1 else "memory.events"
         lines = (self.folders["memory"] / name).read_text().splitlines()
         events = [line for line in lines if line.split()[0] in OUT_OF_MEMORY]
@@ -227,7 +232,7 @@ class Cgroup:
         return int((self.folders["memory"] / name).read_text())
 
     def pids(self) -> list[int]:
-        """Processes in the group."""
+        """Return the ids of the processes in the group."""
         return _pids(self.procs[0])
 
     def processes(self) -> list[str]:
@@ -266,7 +271,7 @@ class Cgroup:
         else:
             _write(folder / "memory.max", str(limit_bytes))
             swap, swap_bytes = folder / "memory.swap.max", 0
-        # Absent where the kernel does not account swap.
+        # The file is absent where the kernel does not account swap.
         if swap.exists():
             _write(swap, str(swap_bytes))
 
@@ -302,13 +307,15 @@ def members(folder: Path) -> list[int]:
 
 
 def _left(pids: Collection[int]) -> list[str]:
-    """Those that run elsewhere: a process that has ended is in no group either."""
+    """Say which of these processes, missing in the group, still run. A process that has ended is in
+    no group either, and is no problem."""
     processes = [process_stat(line) for line in stat_lines(pids)]
     return [f"{p.command} has left its control group" for p in processes if p.state not in "ZX"]
 
 
 def _pids(procs: Path) -> list[int]:
-    # 0 stands for a process in another PID namespace; for kill() it is the caller's own group.
+    # 0 stands for a process in another PID namespace. It is left out, because kill() takes 0 for
+    # the caller's own group.
     return [int(pid) for pid in procs.read_text().split() if pid != "0"]
 
 

@@ -44,7 +44,7 @@ def remove_resources(resources: Sequence[Resource], *, dry_run: bool = False) ->
         ]
     lines = [f"process {pid}" for pid in kill(namespaces, groups)]
     lines += [f"namespace {name}" for name in namespaces if network.remove_namespace(name)]
-    # Children before their parent, whatever the order in which they were made.
+    # Child groups are removed before their parents, whatever the order in which they were made.
     for group in sorted(groups, key=lambda path: len(path.parts), reverse=True):
         if cgroups.remove(group):
             lines.append(f"control group {group}")
@@ -76,7 +76,8 @@ def kill(namespaces: Sequence[str], groups: Sequence[Path]) -> list[int]:
             raise DeploymentError(f"processes do not end: {', '.join(map(str, pids))}")
         with ExitStack() as stack:
             held = {pid: file for pid in pids if (file := _open_pidfd(pid, stack)) is not None}
-            # Listed again: from now on these ids cannot be given to other processes.
+            # The processes are listed again, because an id may have gone to another process before
+            # its pidfd was opened; from then on the pidfd stands for one process.
             for pid in set(held) & set(_processes(namespaces, groups)):
                 with suppress(ProcessLookupError):
                     signal.pidfd_send_signal(held[pid], signal.SIGKILL)

@@ -20,8 +20,8 @@ def machine_cpus() -> tuple[int, ...]:
 
 
 def usable_text(usable: Sequence[int]) -> str:
-    """`2`, or `1 of 2: ...` where the CPUs that this process may use are fewer than those that are
-    online."""
+    """Say how many CPUs sfcperf can use: `2`, or `1 of 2: ...` where the process may use fewer than
+    are online."""
     online = os.cpu_count() or len(usable)
     if len(usable) >= online:
         return str(len(usable))
@@ -29,7 +29,7 @@ def usable_text(usable: Sequence[int]) -> str:
 
 
 class CpuAssignment:
-    """Assigns CPUs; `assigned` has those of each instance."""
+    """Assigns the CPUs of nodes to instances; `assigned` has those of each instance."""
 
     def __init__(self, nodes: Sequence[Node], machine: Sequence[int]) -> None:
         """Raises EnvironmentLacks when a node wants more CPUs than the machine has."""
@@ -54,8 +54,8 @@ class CpuAssignment:
     def assign(
         self, instance: str, node: str, vcpus: int, where: str | None = None
     ) -> tuple[int, ...]:
-        """CPUs for an instance. Raises EnvironmentLacks when its node has fewer; `where` is the
-        place in the workflow that asks for them."""
+        """Assign CPUs to an instance. Raises EnvironmentLacks when its node has fewer; `where` is
+        the place in the workflow that asks for them."""
         available = self._nodes[node]
         if vcpus > len(available):
             raise EnvironmentLacks(
@@ -71,7 +71,7 @@ class CpuAssignment:
         return self.assigned[instance]
 
     def share(self, instance: str, node: str) -> tuple[int, ...]:
-        """All CPUs of a node, for an instance without a limit."""
+        """Assign all CPUs of a node to an instance without a limit."""
         self.assigned[instance] = self._nodes[node]
         return self.assigned[instance]
 

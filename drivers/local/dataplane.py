@@ -42,7 +42,8 @@ def of_nodes(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str]:
 
 
 def known(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str] | None:
-    """The same, before a run. None: `auto` is chosen where it runs, and by root."""
+    """Return what `of_nodes` does, before a run. None: it is not known, because only root can tell
+    what `auto` is."""
     dataplane = config["dataplane"]
     names = dataplane.values() if isinstance(dataplane, Mapping) else [dataplane]
     partly = isinstance(dataplane, Mapping) and not set(nodes) <= set(dataplane)
@@ -52,7 +53,8 @@ def known(config: Mapping[str, Any], nodes: Iterable[str]) -> dict[str, str] | N
 
 
 def resolve(dataplane: str) -> str:
-    """What `auto` is on this machine."""
+    """Return the data plane; for `auto`, the one that it is on this machine: `ebpf` if all that it
+    requires is met, else `ovs`."""
     if dataplane != AUTO:
         return dataplane
     return EBPF if all(requirement.met for requirement in _ebpf()) else OVS
@@ -72,6 +74,7 @@ def requirements(config: Mapping[str, Any]) -> list[Requirement]:
 
 
 def _choice() -> str:
+    """Say which data plane `auto` is on this machine, and why it is not `ebpf`."""
     if resolve(AUTO) == EBPF:
         return "auto is ebpf"
     reasons = "; ".join(r.detail for r in _ebpf() if not r.met)
@@ -85,7 +88,7 @@ def _ebpf() -> list[Requirement]:
 
 @cache
 def _kernel(binary: str) -> Requirement:
-    """Whether the kernel accepts the programs."""
+    """Require that the kernel accepts the SFF's BPF programs. The binary is asked once."""
     remedy = 'set infrastructure.config.dataplane to "ovs", which needs no BPF'
     if os.geteuid() != 0:
         return Requirement("BPF", False, "loading BPF programs requires root", remedy)
@@ -119,7 +122,7 @@ def _openvswitch() -> list[Requirement]:
 
 
 def file(path: Path, remedy: str) -> Requirement:
-    """A file that must exist."""
+    """Require that a file exists."""
     if path.exists():
         return Requirement(str(path), met=True, detail="exists")
     return Requirement(str(path), met=False, detail="does not exist", remedy=remedy)

@@ -73,7 +73,7 @@ class LocalDriver(Driver):
     def __init__(self, context: DriverContext) -> None:
         super().__init__(context)
         self._built: dict[str, ScenarioDeployment] = {}
-        """By id of the deployment."""
+        """Deployments that exist, by id."""
         self._deployed = 0
 
     @classmethod
@@ -178,7 +178,7 @@ class LocalDriver(Driver):
             for node, sff in built.sffs.items()
             if (problem := sff.problem()) is not None
         ]
-        # What is gone explains why the rest cannot even be checked.
+        # Where something is gone, the rest cannot be checked.
         if taken := built.problems():
             return [*found, *taken]
         return [*found, *health.problems(deployment)]
@@ -223,6 +223,8 @@ class LocalDriver(Driver):
         )
 
     def _remove(self, identity: str) -> None:
+        """Remove a deployment, and note in the journal that it is gone; do nothing if there is none
+        of this id."""
         built = self._built.get(identity)
         if built is None:
             return
@@ -266,6 +268,8 @@ def _describe(identity: str, built: ScenarioDeployment) -> Deployment:
 
 
 def _watchable(built: ScenarioDeployment) -> Iterator[tuple[str, WatchableSff]]:
+    """Yield the SFFs that SFCMon can watch, by name: on bmv2 those whose program monitors, else
+    those that say where to look."""
     for node, sff in built.sffs.items():
         name = f"sff@{node}"
         if isinstance(sff, Bmv2Sff):
@@ -293,7 +297,7 @@ def _function(built: ScenarioDeployment, function: FunctionLayout) -> ServiceFun
 
 
 def _hops(built: ScenarioDeployment) -> list[Hop]:
-    """In forward order: client, each SF's attachments, server; then the links."""
+    """Return the hops in forward order: client, each SF's attachments, server; then the links."""
     layout = built.layout
     ports = [layout.client, *(p for f in layout.functions for p in f.ports), layout.server]
     hops = [Hop(port.outer, built.hosts[f"sff@{port.node}"], port.outer) for port in ports]

@@ -16,7 +16,8 @@ from sfcperf.vnfs.base import NetworkFunction
 from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Link, Scenario
 
 RUN_FOLDER = Path("/run")
-"""Sockets of the SFFs: short, because a socket's path may not be longer than 107 bytes."""
+"""Folder for the sockets of SFFs. It is short, because a socket's path may not be longer than 107
+bytes."""
 
 WIRE_MTU = 1500
 """Usual MTU of every link and attachment, bytes of IP packet: as on a wire."""
@@ -47,7 +48,7 @@ class Port:
     inner: str
     """Interface in the instance's namespace."""
     mac: str
-    """Of the inner interface."""
+    """MAC address of the inner interface."""
     address: str | None
     """IPv4 address of the inner interface, if it has one."""
 
@@ -80,7 +81,7 @@ class FunctionLayout:
 
     @property
     def egress(self) -> Port:
-        """Where forward traffic leaves it."""
+        """Where forward traffic leaves the SF."""
         return self.ports[-1]
 
 
@@ -91,7 +92,7 @@ class NodeLayout:
     name: str
     namespace: str
     address: str
-    """Of the SFF in the underlay."""
+    """IPv4 address of the SFF in the underlay."""
     mac: str
     folder: Path
     """Sockets, database and log of its Open vSwitch."""
@@ -107,12 +108,12 @@ class LinkLayout:
     nodes: tuple[str, str]
     interfaces: tuple[str, str]
     ofports: tuple[int, int]
-    """On the underlay bridges."""
+    """Number of each end among the links of its node; its OpenFlow port on the underlay bridge."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A whole scenario."""
+    """Every name, address and port number of one scenario."""
 
     nodes: dict[str, NodeLayout]
     links: tuple[LinkLayout, ...]
@@ -122,7 +123,7 @@ class Layout:
     folder: Path
     """Folder of this run below RUN_FOLDER; those of the nodes are in it."""
     namespaces: dict[str, str]
-    """Instance -> namespace."""
+    """Instance -> name of its network namespace."""
     encapsulation: str
     """`none` without a chain, else `nsh-eth` or `nsh-vxlan-gpe`."""
     wire_mtu: int
@@ -134,7 +135,8 @@ class Layout:
         return len(self.nodes) > 1 or self.encapsulation == "nsh-vxlan-gpe"
 
     def mtu(self, port: Port, endpoints: int) -> int:
-        """MTU of an attachment, given that of the endpoints, which leaves room for NSH.
+        """Return the MTU of an attachment. `endpoints`: MTU of the endpoints, which leaves room for
+        NSH.
 
         Functions behind an SFC proxy may add in-band data: they get what fits on the wire once
         their packets are encapsulated. Larger packets would be lost there.
@@ -215,6 +217,7 @@ def _nodes(scenario: Scenario, tag: str) -> dict[str, NodeLayout]:
 
 
 def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
+    """Number the links, and each end among the links of its node, from 1."""
     used: Counter[str] = Counter()
     links = []
     for number, link in enumerate(scenario.topology.links, start=1):
@@ -227,6 +230,8 @@ def _links(scenario: Scenario) -> tuple[LinkLayout, ...]:
 
 
 def _endpoint(spec: EndpointSpec, number: int, tag: str) -> EndpointPort:
+    """Return the attachment of an endpoint; without an address in the workflow it gets 10.0.0.1 or
+    10.0.0.2."""
     return EndpointPort(
         instance=spec.name,
         node=spec.node,
@@ -241,6 +246,8 @@ def _endpoint(spec: EndpointSpec, number: int, tag: str) -> EndpointPort:
 def _function_ports(
     spec: FunctionSpec, kind: type[NetworkFunction], tag: str, encapsulation: str
 ) -> tuple[Port, ...]:
+    """Return the attachments of a function. They have an address if the SF is reached by
+    VXLAN-GPE."""
     tunnelled = kind.nsh_aware and encapsulation == "nsh-vxlan-gpe"
     ports = []
     for arm in range(kind.interfaces):
@@ -281,7 +288,8 @@ def next_hops(nodes: Sequence[str], links: Sequence[tuple[str, str]]) -> dict[st
 
 
 def _from(start: str, adjacent: dict[str, list[str]]) -> dict[str, str]:
-    """Breadth first; remembers by which neighbour of `start` each node was first reached."""
+    """Search breadth first, and return for each other node the neighbour of `start` by which it was
+    first reached."""
     first_step: dict[str, str] = {}
     waiting = deque([start])
     while waiting:

@@ -19,7 +19,8 @@ class CgroupMount:
 
     version: int
     controllers: frozenset[str]
-    """Its controllers and other mount options; on v2 controllers are in `cgroup.controllers`."""
+    """Controllers of a mount on v1, among its other mount options; empty on v2, where they are in
+    `cgroup.controllers`."""
     root: PurePosixPath
     """The group that is mounted at `folder`."""
     folder: Path

@@ -30,7 +30,7 @@ def netlink_errors(doing: str) -> Iterator[None]:
 
 
 def add_namespaces(names: Sequence[str]) -> None:
-    """Named network namespaces with loopback up and IPv6 off. Raises DeploymentError.
+    """Create named network namespaces with loopback up and IPv6 off. Raises DeploymentError.
 
     Uses `ip`, because pyroute2 forks this process with all its threads. IPv6 is off because its
     neighbour discovery would add packets.
@@ -53,7 +53,8 @@ def add_namespaces(names: Sequence[str]) -> None:
 
 
 def identity(name: str) -> int | None:
-    """Inode of a namespace, which no other one has meanwhile; None when there is none."""
+    """Return the inode of a namespace, which no other one has while it exists; None when there is
+    no namespace of this name."""
     try:
         return (NETNS_FOLDER / name).stat().st_ino
     except FileNotFoundError:
@@ -61,7 +62,7 @@ def identity(name: str) -> int | None:
 
 
 def remove_namespace(name: str) -> bool:
-    """Remove it; False when there is none."""
+    """Remove a network namespace; False when there is none."""
     from pyroute2 import netns
 
     if not (NETNS_FOLDER / name).exists():
@@ -73,7 +74,7 @@ def remove_namespace(name: str) -> bool:
 
 @contextmanager
 def netlink(namespace: str) -> Iterator[Any]:
-    """A netlink socket in a namespace."""
+    """Open a netlink socket in a namespace, and close it at the end."""
     from pyroute2 import IPRoute
 
     with inside(NETNS_FOLDER / namespace):

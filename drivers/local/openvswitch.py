@@ -41,7 +41,7 @@ def create_database(host: Host, file: Path) -> None:
 
 
 class OpenVSwitch:
-    """One ovsdb-server and one ovs-vswitchd."""
+    """A switch of its own: one ovsdb-server and one ovs-vswitchd."""
 
     def __init__(self, host: Host, folder: Path) -> None:
         """`host` has the datapath's ports; `folder` is for database, sockets and logs."""
@@ -60,7 +60,7 @@ class OpenVSwitch:
             f"--unixctl={self._folder}/ovsdb-server.ctl",
         )
         self._await(self._folder / "db.sock")
-        # --no-wait: the daemon that would answer starts next.
+        # --no-wait, because the daemon whose answer ovs-vsctl would await starts next.
         self._vsctl("--no-wait", "init")
         self._spawn(
             "ovs-vswitchd",
@@ -101,7 +101,7 @@ class OpenVSwitch:
         self._vsctl(*command)
 
     def end_export(self, bridges: Sequence[str]) -> None:
-        """No longer. Raises DeploymentError."""
+        """End the export by sFlow and IPFIX from these bridges. Raises DeploymentError."""
         command: list[str] = []
         for bridge in bridges:
             command += ["--", "clear", "bridge", bridge, "sflow", "ipfix"]
@@ -118,8 +118,8 @@ class OpenVSwitch:
         self._appctl("tnl/neigh/set", bridge, address, mac)
 
     def await_routes(self, prefixes: Sequence[str]) -> None:
-        """Wait until the switch knows the kernel's routes to these: it learns them asynchronously,
-        and drops packets for tunnels until then. Raises DeploymentError."""
+        """Wait until the switch knows the kernel's routes to these prefixes: it learns them
+        asynchronously, and drops packets for tunnels until then. Raises DeploymentError."""
 
         def known() -> bool:
             return all(prefix in self._appctl("ovs/route/show") for prefix in prefixes)
@@ -137,7 +137,8 @@ class OpenVSwitch:
 
     def dropped(self, bridge: str, cookie: int) -> int:
         """Packets that flows with this cookie dropped."""
-        # A purge makes the next packets slower: only where something was dropped of late.
+        # A purge makes the next packets slower, so it is done only where something was dropped of
+        # late.
         if "actions:drop" in self._appctl("dpctl/dump-flows"):
             self._appctl("revalidator/purge")
         argv = ["ovs-ofctl", f"-O{OPENFLOW}", "dump-flows", self.listens_at(bridge)]
@@ -145,7 +146,7 @@ class OpenVSwitch:
         return sum(map(int, re.findall(r"n_packets=(\d+)", dump)))
 
     def problem(self) -> str | None:
-        """None while both daemons run, else what is wrong."""
+        """Return None while both daemons run, else what is wrong."""
         for daemon, process in self._processes.items():
             status = process.poll()
             if status is not None:
@@ -161,7 +162,7 @@ class OpenVSwitch:
     def _spawn(self, daemon: str, *arguments: str) -> None:
         log = self._folder / f"{daemon}.log"
         console = self._folder / f"{daemon}.err"
-        # The only way to choose the folder of the bridges' sockets.
+        # OVS_RUNDIR is the only way to choose the folder of the bridges' sockets.
         argv = ["env", f"OVS_RUNDIR={self._folder}", daemon, *arguments]
         argv += ["--no-chdir", f"--log-file={log}", "-vconsole:err"]
         self._processes[daemon] = self._host.spawn(argv, stdout=console, stderr=console)
@@ -192,7 +193,7 @@ class OpenVSwitch:
         return self._run(["ovs-vsctl", database, f"--timeout={COMMAND_TIMEOUT_S}", *arguments])
 
     def listens_at(self, bridge: str) -> str:
-        """Where OpenFlow controllers can connect to, `unix:/path`."""
+        """Return where OpenFlow controllers can connect to, `unix:/path`."""
         return f"unix:{self._folder}/{bridge}.mgmt"
 
     def _appctl(self, *arguments: str) -> str:
@@ -200,6 +201,8 @@ class OpenVSwitch:
         return self._run(["ovs-appctl", target, *arguments])
 
     def _run(self, argv: Sequence[str], stdin: str | None = None) -> str:
+        """Run a command and return what it prints. Raises DeploymentError, which names a daemon
+        that has ended, since that explains the failure."""
         try:
             return self._host.run(
                 argv,
@@ -221,7 +224,8 @@ class OpenVSwitch:
 
 
 def _accepts(address: Path) -> bool:
-    """The file of a socket exists before the daemon listens."""
+    """Whether a daemon listens at the socket. Its file is no sign: it exists before the daemon
+    listens."""
     with socket.socket(socket.AF_UNIX) as trial:
         try:
             trial.connect(str(address))

@@ -10,7 +10,7 @@ from sfcperf.drivers.local.layout import FunctionLayout, Layout, Port
 from sfcperf.workflow.model import Scenario
 
 REVERSE_SPI_BIT = 1 << 23
-"""Set in the SPI of a reverse path, as OpenDaylight's SFC does."""
+"""This bit is set in the SPI of a reverse path, as OpenDaylight's SFC does."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class PathHop:
 
 @dataclass(frozen=True)
 class Path:
-    """One direction of the chain."""
+    """One direction of the chain: a service function path."""
 
     spi: int
     source: Port
@@ -35,8 +35,8 @@ class Path:
 
     @property
     def lookups(self) -> int:
-        """Lookups by SFFs, each of which decrements the TTL: two if the next SF is on another
-        node."""
+        """How often SFFs look up a packet; each lookup decrements the TTL. An SF takes one, or two
+        if it is on another node than the step before, and the end of the path takes one."""
         nodes = [self.source.node, *(hop.exit.node for hop in self.hops)]
         moves = sum(here != hop.entry.node for here, hop in zip(nodes, self.hops, strict=False))
         return len(self.hops) + moves + 1

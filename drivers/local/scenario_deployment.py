@@ -29,7 +29,7 @@ DEFAULT_BURST_S = 0.01
 """A shaper's bucket holds this time at its rate, and at least ten packets."""
 
 QUEUE_PACKETS = 1000
-"""Of an endpoint's interface: as Linux gives network cards (txqueuelen)."""
+"""Length of the queue of an endpoint's interface: as Linux gives network cards (txqueuelen)."""
 
 WORKERS = 8
 
@@ -55,15 +55,16 @@ class ScenarioDeployment:
         self.layout = layout
         self.cpus: CpuAssignment
         self.hosts: dict[str, Host] = {}
-        """By instance; the host of `sff@NODE` is outside the SFF's control group, for captures."""
+        """Hosts by instance. The host of `sff@NODE` is outside the SFF's control group, for
+        captures."""
         self.groups: dict[str, Cgroup] = {}
-        """By instance; `sff@NODE` for an SFF."""
+        """Control groups by instance; `sff@NODE` for an SFF."""
         self.sffs: dict[str, Sff] = {}
-        """By node."""
+        """SFFs by node."""
         self.running: dict[str, RunningFunction] = {}
         self.offloads: dict[str, dict[str, bool]] = {}
         self._spaces: dict[str, int | None] = {}
-        """Namespace -> its inode."""
+        """Namespace -> its inode when it was created."""
         group = f"sfcperf-{context.tag}"
         for instance in [*layout.namespaces, *(f"sff@{node}" for node in layout.nodes)]:
             self.groups[instance] = Cgroup(where, group, instance)
@@ -81,7 +82,7 @@ class ScenarioDeployment:
 
     @property
     def ebpf_nodes(self) -> list[str]:
-        """Nodes with this data plane."""
+        """Nodes on the data plane `ebpf`."""
         return self._nodes_on(EBPF)
 
     def _nodes_on(self, wanted: str) -> list[str]:
@@ -93,7 +94,8 @@ class ScenarioDeployment:
         return [*nodes, *self.layout.namespaces.values()]
 
     def build(self, cpus: CpuAssignment) -> None:
-        """Create everything. Raises DeploymentError."""
+        """Create everything: namespaces, control groups, SFFs, links, functions. Raises
+        DeploymentError."""
         self.cpus = cpus
         network.add_namespaces(self._namespaces)
         self._spaces = {name: network.identity(name) for name in self._namespaces}
@@ -113,8 +115,9 @@ class ScenarioDeployment:
             sff.show_packets(shown)
 
     def problems(self) -> list[str]:
-        """What was taken from the instances, or changed: namespaces, control groups, limits. What
-        runs in a namespace goes on when its name is deleted, so that packets may still cross."""
+        """Say what was taken from the instances, or changed: namespaces, control groups, limits.
+        Packets may cross all the same, because what runs in a namespace goes on when its name is
+        deleted."""
         names = {f"sff@{node.name}": node.namespace for node in self.layout.nodes.values()}
         found = [
             f"{instance}: its network namespace {name} is gone"
@@ -128,6 +131,8 @@ class ScenarioDeployment:
         return found
 
     def _groups(self) -> None:
+        """Create the control groups of all instances, and the hosts whose processes are in them.
+        Hosts of SFFs, which are for captures, are in none."""
         for name in self.layout.nodes:
             self._unbounded(f"sff@{name}", name)
         scenario = self.scenario
@@ -148,7 +153,7 @@ class ScenarioDeployment:
             self.hosts[sff] = NamespaceHost(sff, node.namespace, self._workdir(sff))
 
     def _unbounded(self, instance: str, node: str) -> None:
-        """A group with all CPUs of its node, for metering alone."""
+        """Create a group with all CPUs of its node and no limit of memory, for metering alone."""
         self.groups[instance].create(self.cpus.share(instance, node), None)
 
     def _start_sffs(self) -> None:
@@ -169,6 +174,8 @@ class ScenarioDeployment:
         return EbpfSff(host, node, self.layout, self.scenario, ebpf_nodes=self.ebpf_nodes)
 
     def _attachments(self) -> None:
+        """Connect each instance to the SFF of its node by veth pairs, and prepare these for the
+        node's data plane: offloads, and XDP programs that XDP_TX needs."""
         mtu = int(self.context.config["mtu"])
         functions = [function for function in self.layout.functions if function.needs_xdp]
         facing_xdp = {port for function in functions for port in function.ports}
@@ -186,14 +193,15 @@ class ScenarioDeployment:
                     peer_mtu=self.layout.mtu(port, mtu),
                 )
                 if plane in (EBPF, BMV2):
-                    # XDP frames have no room to note that a checksum is still to be written, and
-                    # bmv2 does not look.
+                    # Offloads leave checksums to be written later. XDP frames have no room to note
+                    # that, and bmv2 does not look.
                     namespace = self.layout.namespaces[port.instance]
                     polls = plane == EBPF and self._is_end(port)
                     offloads = network.turn_off_offloads(namespace, port.inner, gro=polls)
                     self.offloads[port.instance] = offloads
             if plane == EBPF:
-                # Its own program is there, and passes frames as well as any.
+                # The SFF puts its own XDP program there, which makes a program that passes all
+                # unnecessary.
                 continue
             facing = [port.outer for port in ports if port in facing_xdp]
             if facing:
@@ -252,7 +260,8 @@ class ScenarioDeployment:
             vcpus=self.cpus.assigned[name],
             mtu=int(self.context.config["mtu"]),
             outputs=self._workdir(name),
-            # Functions share this machine with sfcperf, so that they are managed where it is.
+            # Functions share this machine with sfcperf, so they are managed in the namespace of
+            # sfcperf.
             management=Management("127.0.0.1", Path(f"/proc/{os.getpid()}/ns/net")),
             kept=self.kept / name,
             run_id=self.context.run_id,
@@ -270,7 +279,7 @@ class ScenarioDeployment:
         return folder
 
     def facts(self) -> Mapping[str, Any]:
-        """For Deployment.facts."""
+        """Return the facts for Deployment.facts."""
         return {
             "dataplane": self.dataplanes,
             "mtu": self.context.config["mtu"],
@@ -285,5 +294,6 @@ class ScenarioDeployment:
 
 
 def burst_bytes(rate_bps: int, wire_mtu: int) -> int:
-    """Bytes in a shaper's bucket."""
+    """Return the size of a shaper's bucket, bytes: DEFAULT_BURST_S at its rate, and at least ten
+    packets."""
     return max(int(rate_bps * DEFAULT_BURST_S / 8), 10 * (wire_mtu + 14))

@@ -38,7 +38,7 @@ class _Direction:
 
     @property
     def way(self) -> str:
-        """`from client to server`."""
+        """The direction in words: `from client to server`."""
         return f"from {self.source.instance} to {self.destination.instance}"
 
 
@@ -49,12 +49,13 @@ class _Observation:
     time_ns: int
     spi: int | None
     si: int | None
-    """None for a packet without NSH."""
+    """SPI and SI are None for a packet without NSH."""
 
 
 @dataclass(frozen=True)
 class _Crossing:
-    """How a marked packet crossed an SF."""
+    """How a marked packet crossed an SF: the SPI and SI with which it came, and the SI with which
+    it left; -1: not observed."""
 
     spi: int
     si: int
@@ -100,8 +101,8 @@ def prove(
 def cross_unshown(
     layout: Layout, scenario: Scenario, counted: FlowCounter, nodes: Sequence[str]
 ) -> list[str]:
-    """What is wrong when marked packets cross the chain as trials' packets do, invisible to
-    captures at the ports of these nodes: they must arrive, and each SPI and SI be counted."""
+    """Send marked packets across the chain as trials do, invisible to captures at the ports of
+    these nodes, and say what is wrong: each must arrive, and each SPI and SI be counted."""
     directions = _directions(layout, scenario)
     before = {node: counted(node) for node in nodes}
     ends = (layout.client, layout.server)
@@ -125,6 +126,7 @@ def cross_unshown(
 
 
 def _losses(direction: _Direction, frames: Sequence[Frame]) -> list[str]:
+    """Say how many packets the destination did not receive exactly once."""
     lost = [
         packet
         for packet in direction.packets
@@ -138,6 +140,8 @@ def _losses(direction: _Direction, frames: Sequence[Frame]) -> list[str]:
 
 
 def _uncounted(direction: _Direction, rose: _Counts, nodes: Sequence[str]) -> list[str]:
+    """Say which lookups these SFFs counted too few of. An SFF looks a packet up where it comes
+    from, and, if the next SF is on another node, the SFF of that node does so again."""
     if direction.path is None:
         return []
     spi, before = direction.path.spi, direction.source
@@ -155,6 +159,7 @@ def _uncounted(direction: _Direction, rose: _Counts, nodes: Sequence[str]) -> li
 
 
 def _directions(layout: Layout, scenario: Scenario) -> list[_Direction]:
+    """Return both directions, each with new marked packets."""
     match = scenario.chain.match
     ends = (Side(port.mac, port.address, 0) for port in (layout.client, layout.server))
     client, server = sides(match, *ends)
@@ -176,7 +181,8 @@ def _directions(layout: Layout, scenario: Scenario) -> list[_Direction]:
 def _all_arrived(
     frames: Sequence[Frame], directions: Sequence[_Direction], *, inside: bool = False
 ) -> bool:
-    """`inside`: at the endpoints' own interfaces, not at the SFFs'."""
+    """Whether each packet was seen at its destination: where the SFF sends it, or, with `inside`,
+    where the endpoint receives it."""
     return all(
         _observations(frames, direction.destination, packet, outgoing=not inside)
         for direction in directions
@@ -187,7 +193,8 @@ def _all_arrived(
 def _observations(
     frames: Sequence[Frame], port: Port, packet: MarkedPacket, *, outgoing: bool
 ) -> list[_Observation]:
-    """When a packet was seen at a port, going out of the SFF or coming in."""
+    """Find each time that a packet was seen at a port, going out of the SFF (`outgoing`) or coming
+    in. Mark and addresses must both be in the frame."""
     found = []
     for frame in frames:
         if (frame.interface, frame.outgoing) != (port.outer, outgoing):
@@ -202,6 +209,8 @@ def _observations(
 def _evaluate(
     direction: _Direction, layout: Layout, frames: Sequence[Frame], rose: _Counts
 ) -> tuple[tuple[HopObservation, ...], list[str]]:
+    """Say by how many packets each SF was crossed, and what is wrong. A packet crosses an SF if it
+    is seen once going in and once coming back, in this order and after the SF before."""
     if direction.path is None:
         return (), [*_strays(direction, layout, frames), *_arrivals(direction, frames, {})]
     problems: list[str] = []
@@ -230,7 +239,7 @@ def _evaluate(
 
 
 def _strays(direction: _Direction, layout: Layout, frames: Sequence[Frame]) -> list[str]:
-    """SFs that packets crossed though they should bypass the chain."""
+    """Say which SFs were crossed by packets that should bypass the chain."""
     return [
         f"{function.spec.name} was crossed by packets that should bypass the chain"
         for function in layout.functions
@@ -245,7 +254,8 @@ def _strays(direction: _Direction, layout: Layout, frames: Sequence[Frame]) -> l
 def _arrivals(
     direction: _Direction, frames: Sequence[Frame], last: Mapping[bytes, int]
 ) -> list[str]:
-    """Each packet reaches the destination once, after the chain, and without NSH."""
+    """Say which packets did not reach the destination once, after the chain, and without NSH.
+    `last`: mark -> time at which the packet left the last SF."""
     problems = []
     for packet in direction.packets:
         arrivals = _observations(frames, direction.destination, packet, outgoing=True)
@@ -261,7 +271,8 @@ def _arrivals(
 def _crossing(
     path: Path, hop: PathHop, into: _Observation, back: _Observation, rose: _Counts
 ) -> _Crossing:
-    """As observed; -1 for what was not observed."""
+    """Say how a packet crossed an SF; -1 stands for what was not observed. Behind an SFC proxy, SPI
+    and SI count as observed if the SFFs looked all packets up with them."""
     if hop.function.type.nsh_aware:
         return _Crossing(*(-1 if v is None else v for v in (into.spi, into.si, back.si)))
     if into.spi is not None or back.spi is not None:
@@ -275,6 +286,8 @@ def _crossing(
 def _problems(
     direction: _Direction, path: Path, hop: PathHop, crossings: Sequence[_Crossing]
 ) -> list[str]:
+    """Say what is wrong with how packets crossed one SF: too few did, or with other SPI or SI than
+    expected."""
     name, way = hop.function.spec.name, direction.way
     problems = []
     if len(crossings) < PACKETS:
@@ -291,7 +304,8 @@ def _problems(
 
 
 def _nodes_with_proxies(directions: Sequence[_Direction]) -> set[str]:
-    """Nodes whose flow counters are needed: those with an SF behind an SFC proxy."""
+    """Find the nodes whose flow counters are needed: those with an SF behind an SFC proxy, which
+    gets no NSH that a capture could show."""
     return {
         port.node
         for direction in directions
@@ -305,6 +319,7 @@ def _rise(
     before: Mapping[str, Mapping[tuple[int, int], int]],
     after: Mapping[str, Mapping[tuple[int, int], int]],
 ) -> _Counts:
+    """Return by how much each counter rose."""
     return {
         (node, spi, si): packets - before[node].get((spi, si), 0)
         for node, counts in after.items()

@@ -103,7 +103,7 @@ def _check_cpus(scenario: Scenario) -> None:
 
 
 def check_bmv2(scenario: Scenario, layout: Layout, nodes: Collection[str]) -> None:
-    """Raises WorkflowError for what nodes with this data plane have no room for, or cannot do."""
+    """Raises WorkflowError for what the nodes on bmv2 have no room for, or cannot do."""
     if nodes and scenario.chain.bypass_unparsed:
         raise WorkflowError(
             "the data plane bmv2 drops what its classifier cannot parse, always",

@@ -64,8 +64,8 @@ class CloudSession:
         self._existing: dict[ExistingMachine, Guest] = {}
 
     def deploy(self, scenario: Scenario, outputs: Path, kept: Path) -> ScenarioDeployment:
-        """Guests for a scenario: running ones if they match, new ones for the rest. `kept`: folder
-        in the results for what functions keep there."""
+        """Get guests for a scenario: running ones if they match, new ones for the rest. `kept`:
+        folder in the results for what functions keep there."""
         needed = scenario_machines(scenario, self._config)
         ends = (needed.client, needed.server)
         existing = [
@@ -120,17 +120,18 @@ class CloudSession:
         deployment.chain = self._lifecycle.chain(plan, machines)
 
     def unchain(self) -> None:
-        """Packets go straight from client to server."""
+        """Remove the chain: packets then go straight from client to server."""
         self._lifecycle.unchain()
 
     def diagnostics(self, deployment: ScenarioDeployment) -> Diagnostics:
-        """What the cloud measures of the machines."""
+        """Return what asks the cloud for its measurements of the machines that the run made, by
+        instance."""
         guests = deployment.guests.items()
         machines = {name: guest.machine for name, guest in guests if guest.made}
         return diagnostics.of(self._telemetry, machines)
 
     def facts(self) -> Mapping[str, Any]:
-        """For the run's manifest."""
+        """Return life cycle and cloud, for the run's manifest."""
         return {"lifecycle": self._config.lifecycle, **self.cloud.facts()}
 
     def discard(self, deployment: ScenarioDeployment) -> None:
@@ -148,13 +149,15 @@ class CloudSession:
         self._networks = self._jump_host = None
 
     def _image(self, name: str) -> Mapping[str, str | None]:
-        """Which image the name means at this time."""
+        """Return id and digest of the image that the name means now: it may come to mean
+        another."""
         image = self._flavors.image(name)
         digest = f"{image.hash_algo}:{image.hash_value}" if image.hash_value else image.checksum
         return {"id": image.id, "hash": digest}
 
     def _make(self, plans: Sequence[MachinePlan], scenario: Scenario) -> list[Guest]:
-        """At the same time. Those that answer stay in the pool even if others fail."""
+        """Make the planned machines at the same time, and connect to them. Those that answer stay
+        in the pool even if others fail."""
         if not plans:
             return []
         key, public = make_key(self._state_dir)
@@ -166,7 +169,7 @@ class CloudSession:
             machines = self._lifecycle.make(plans, self._networks)
             self._connect_jump_host(machines, key)
         except SfcperfError:
-            # What did not come up in time gets no second chance: the next try is a fresh one.
+            # What did not come up in time is removed, so that the next try starts afresh.
             with suppress(SfcperfError):
                 self._remove_planned(plans)
             raise
@@ -191,8 +194,10 @@ class CloudSession:
                 self._replace([guest])
 
     def _replace(self, guests: Sequence[Guest]) -> None:
+        """Remove running machines. If the jump host is one of them, all others go too, because they
+        are reached through it."""
         if self._jump_host is not None and self._jump_host in guests:
-            # All others are reached through it.
+            # All others are reached through the jump host.
             guests, self._jump_host = self._pool.guests, None
         for guest in guests:
             guest.host.close()
@@ -200,7 +205,7 @@ class CloudSession:
         self._remove([guest.machine for guest in guests])
 
     def _remove_planned(self, plans: Sequence[MachinePlan]) -> None:
-        """Remove what was made of them, by the journal."""
+        """Remove what was made of planned machines, which the journal has under their names."""
         names = {plan.name for plan in plans}
         prefixes = tuple(f"{name}-" for name in names)
         outstanding = self._context.journal.outstanding()
@@ -229,16 +234,19 @@ class CloudSession:
         return self._existing[machine]
 
     def _connect_jump_host(self, machines: Sequence[Machine], key: Path) -> None:
-        """With an external network, all other machines are reached through the first client, which
-        has the floating IP."""
+        """Give the first client a floating IP and connect to it, if there is an external network.
+        All other machines are reached through it."""
         if self._config.external_network is None or self._jump_host is not None:
             return
-        # Any will do; the client is among them unless it is an existing machine.
+        # Any machine will do as the jump host. The client is among them unless it is an existing
+        # machine.
         client = min(machines, key=lambda machine: machine.plan.spec.vnf != "client")
         address = ensure_floating_ip(self._context, client.plan.name, client.ports[MANAGEMENT])
         self._jump_host = connect(self._context, client, key, address=address)
 
     def _connect(self, machine: Machine, key: Path) -> Guest:
+        """Connect to a machine through the jump host, if there is one. The jump host itself is
+        connected already."""
         jump = self._jump_host
         if jump is not None and jump.name == machine.plan.name:
             return jump
@@ -246,8 +254,9 @@ class CloudSession:
 
 
 def any_address(scenario: Scenario, networks: RunNetworks | None) -> bool:
-    """Whether probes send packets with addresses of others. `networks`: those of the client, if the
-    run made it. Raises DeploymentError where the cloud would drop such packets."""
+    """Whether probes send packets with addresses of others. `networks`: those of the client; None:
+    the run did not make the client. Raises DeploymentError where the cloud would drop such
+    packets."""
     probes = {name for spec in scenario.probes for name in spec.plugins}
     sending = sorted(name for name in probes if plugins.load("probe", name).other_addresses)
     if sending and networks is not None and networks.data_id in networks.security_groups:

@@ -45,11 +45,12 @@ def _function(deployed: ScenarioDeployment, spec: FunctionSpec) -> ServiceFuncti
 
 
 def _hops(deployed: ScenarioDeployment) -> tuple[Hop, ...]:
-    """In forward order; the cloud's ends of the ports are not visible."""
+    """Return the hops in forward order. They are the interfaces in the guests, because the cloud's
+    ends of the ports are not visible."""
     hops = [Hop("client", deployed.client.host, deployed.client.interfaces[DATA], inside=True)]
     for spec in deployed.scenario.chain.functions:
         guest = deployed.functions[spec.name]
-        # A type with one interface has one name on all infrastructures.
+        # The ingress of a type with one interface has the same name on all infrastructures.
         kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
         ingress = spec.name if kind.interfaces == 1 else f"{spec.name}-in"
         hops.append(Hop(ingress, guest.host, guest.interfaces[INGRESS], inside=True))

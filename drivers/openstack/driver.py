@@ -38,7 +38,7 @@ class OpenStackDriver(Driver):
         self.config = Config(**context.config)
         self._deployments: dict[str, ScenarioDeployment] = {}
         self._suspect: set[str] = set()
-        """Deployments whose machines may be at fault."""
+        """Deployments whose machines may be at fault: their teardown removes these machines."""
         self._deployed = 0
 
     @classmethod
@@ -124,7 +124,8 @@ class OpenStackDriver(Driver):
         except BaseException as error:
             if isinstance(error, SfcperfError) and not deployed.ready:
                 self._suspect.add(identity)
-            # What cannot be removed now is tried again before the next one; the first error counts.
+            # What cannot be removed now is tried again before the next deployment; the first error
+            # is the one to raise.
             with suppress(SfcperfError):
                 self._remove(identity)
             raise
@@ -164,7 +165,7 @@ class OpenStackDriver(Driver):
         """Tear down all deployments, then remove everything in the cloud that the journal names;
         only the latter raises errors."""
         for identity in list(self._deployments):
-            # What does not end goes with its VM.
+            # Errors are ignored here: what does not end goes with its VM.
             with suppress(SfcperfError):
                 self._remove(identity)
         self._deployments.clear()
@@ -186,11 +187,14 @@ class OpenStackDriver(Driver):
 
     @cached_property
     def _session(self) -> CloudSession:
+        """What the run has in the cloud; made at the first use."""
         from sfcperf.drivers.openstack.cloud_session import CloudSession
 
         return CloudSession(self.context, self.config)
 
     def _remove(self, identity: str) -> None:
+        """Remove the chain, stop the functions, and remove machines that may be at fault. A
+        function that does not stop makes its machines suspect."""
         deployed = self._deployments.get(identity)
         if deployed is None:
             return
@@ -200,7 +204,7 @@ class OpenStackDriver(Driver):
             try:
                 deployed.stop()
             except SfcperfError:
-                # What is left of a function would disturb the next one.
+                # What is left of a function would disturb the next one, so its machine is removed.
                 self._suspect.add(identity)
         if identity in self._suspect:
             self._session.discard(deployed)

@@ -41,18 +41,18 @@ class ScenarioDeployment:
     client: Guest
     server: Guest
     functions: Mapping[str, Guest]
-    """By instance, in forward order."""
+    """Guests of the functions by instance, in forward order."""
     config: Config
     outputs: Path
     prefix_length: int
-    """Of the data network."""
+    """Length of the data network's prefix."""
     images: Mapping[str, Mapping[str, str | None]]
-    """Name -> id, and digest of the content if the cloud tells it."""
+    """Name -> id of the image, and digest of its content if the cloud tells it."""
     kept: Path
-    """In the results, for what functions keep there."""
+    """Folder in the results for what functions keep there."""
     run_id: str
     services: Mapping[str, str]
-    """Those of the run, as in DriverContext."""
+    """Services of the run, as in DriverContext."""
     running: dict[str, RunningFunction] = field(default_factory=dict)
     chain: Mapping[str, Any] = field(default_factory=dict)
     carried: dict[str, list[str]] = field(default_factory=dict)
@@ -62,11 +62,12 @@ class ScenarioDeployment:
 
     @property
     def guests(self) -> dict[str, Guest]:
-        """By instance."""
+        """All guests of the scenario, by instance."""
         return {"client": self.client, "server": self.server, **self.functions}
 
     def prepare(self) -> None:
-        """Tools, addresses, functions: all guests at the same time. Raises DeploymentError."""
+        """Bring tools, set addresses and start functions, in all guests at the same time. Raises
+        DeploymentError."""
         with errors_as(DeploymentError, MeasurementError):
             each(
                 partial(self._endpoint, "client", self.client, self.server),
@@ -84,7 +85,7 @@ class ScenarioDeployment:
                 running.stop()
             except SfcperfError as error:
                 errors.append(error)
-        # Jump hosts last: others are reached through them.
+        # Connections to jump hosts are closed last, because others are reached through them.
         guests = self.guests.values()
         jump_hosts = {id(guest.host.jump) for guest in guests}
         for last in (False, True):
@@ -95,6 +96,8 @@ class ScenarioDeployment:
             raise errors[0]
 
     def _endpoint(self, name: str, guest: Guest, other: Guest) -> None:
+        """Bring tools to an endpoint's guest, and set up its data interface, unless it is an
+        existing machine: the run does not change that."""
         self._equip(name, guest, self._probe_tools())
         if not guest.made:
             return
@@ -102,7 +105,7 @@ class ScenarioDeployment:
         lines = (
             f"link set dev {interface} mtu {self.config.mtu} up",
             f"address replace {own}/{self.prefix_length} dev {interface}",
-            # No ARP during measurements.
+            # A permanent neighbour keeps ARP out of measurements.
             f"neighbour replace {other.port(DATA).address} lladdr {other.port(DATA).mac} nud "
             f"permanent dev {interface}",
         )
@@ -136,6 +139,7 @@ class ScenarioDeployment:
         self.running[spec.name] = kind.start(guest.host, attachment, spec.knobs)
 
     def _equip(self, name: str, guest: Guest, tools: tuple[str, ...]) -> None:
+        """Remove what an earlier scenario left in the guest, then bring the tools that it lacks."""
         empty = ["sh", "-c", _EMPTY, "sh", str(guest.host.workdir)]
         guest.host.run(empty, timeout_s=COMMAND_TIMEOUT_S)
         wanted = tuple(dict.fromkeys((*OWN_TOOLS, *tools, *self._monitor_tools())))

@@ -20,7 +20,8 @@ BINARY = "sfc-delay"
 TUN = "sfc-delay0"
 TUN_MTU = 65_535
 TUN_PACKETS = 10_000
-"""Room in the device, in front of the buffer: for packets that arrive while others are sent."""
+"""Packets that the device has room for, in front of the buffer: those that arrive while others are
+sent."""
 TABLE = "1533"
 _TUN_DEVICE = Path("/dev/net/tun")
 
@@ -63,18 +64,17 @@ class RunningDelay(KernelForwarding):
             f"route replace blackhole default table {TABLE} metric 4096",
             *(f"rule add iif {name} lookup {TABLE} priority 100" for name in self._interfaces),
         ]
-        # Before it is up: IPv6 packets of the host itself would be delayed and counted.
+        # IPv6 is turned off before the device is up: packets of the host itself would be delayed
+        # and counted.
         self._settings.set({f"net/ipv6/conf/{TUN}/disable_ipv6": "1"})
         self._ip(lines)
 
     def counters(self) -> Mapping[str, int]:
-        """Those of sfc-delay, whose `received` packets the kernel forwards twice; the kernel's
-        reasons for dropping; and `dropped_queue`, packets that never left the device because the
-        process was too slow. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns` are of forwarded
-        packets, by the tool's clock from receive to send; the mean is their sum by `forwarded`.
-
-        Raises MeasurementError.
-        """
+        """Return the counters of sfc-delay, instead of the kernel's, which forwards each packet
+        twice; the kernel's reasons for dropping; and `dropped_queue`, packets that never left the
+        device because the process was too slow. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns`
+        are of forwarded packets, by the tool's clock from receive to send; the mean is their sum by
+        `forwarded`. Raises MeasurementError."""
         own, kernel = self._process.counters(), super().counters()
         reasons = {name: value for name, value in kernel.items() if name.startswith("dropped_")}
         device = interface_counters(self._host.read_text("/proc/net/dev")).get(TUN)
@@ -110,10 +110,11 @@ class RunningDelay(KernelForwarding):
 
 
 def _await_tun(host: Host) -> None:
-    """Have the host's kernel load its TUN devices; sfc-delay says so when there are none."""
+    """Have the host's kernel load its TUN devices. Failure is no error here: sfc-delay reports
+    it."""
     argv = ["test", "-c", str(_TUN_DEVICE)]
     if host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).returncode != 0:
-        # Where there are no modules there is no modprobe either.
+        # An error is ignored: where there are no modules there is no modprobe either.
         with suppress(MeasurementError):
             host.run(["modprobe", "tun"], timeout_s=COMMAND_TIMEOUT_S, check=False)
 
@@ -148,7 +149,7 @@ class Delay(KernelFunction):
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool, and TUN devices."""
+        """Require the compiled tool, and TUN devices."""
         there = _TUN_DEVICE.exists()
         tun = Requirement(
             "TUN devices",

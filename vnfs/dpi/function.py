@@ -55,21 +55,22 @@ class RunningDpi(KernelForwarding):
             )
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding; `inspector_cpu_ms`, CPU time that ndpiReader has used; and
-        what it found up to the end of its last period: see `ndpi_output.counters`. After `stop`
-        that is everything. Raises MeasurementError."""
+        """Return the counters of kernel forwarding; `inspector_cpu_ms`, CPU time that ndpiReader
+        has used; and what it found up to the end of its last period: see `ndpi_output.counters`.
+        After `stop` that is everything. Raises MeasurementError."""
         found = ndpi_output.counters(self._printed())
         return {**super().counters(), "inspector_cpu_ms": self._used_ms(), **found}
 
     def problem(self) -> str | None:
-        """Also when ndpiReader has ended."""
+        """Return why ndpiReader has ended or kernel forwarding does not work, None while both
+        work."""
         status = self._inspector.poll()
         if status is not None:
             return f"ndpiReader has ended with status {status}"
         return super().problem()
 
     def pids(self) -> tuple[int, ...]:
-        """ndpiReader's."""
+        """Return the id of the ndpiReader process."""
         return (self._inspector.pid,)
 
     def take_away(self) -> None:
@@ -88,7 +89,8 @@ class RunningDpi(KernelForwarding):
             return ""
 
     def _used_ms(self) -> int:
-        """Of a process that has ended: what was read last."""
+        """Return the CPU time that ndpiReader has used, ms; when it has ended, what was read
+        last."""
         used_ms = round(used_cpu_s(self._host, self._inspector.pid) * 1000)
         self._cpu_ms = max(self._cpu_ms, used_ms)
         return self._cpu_ms
@@ -118,10 +120,11 @@ class Dpi(KernelFunction):
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`ndpiReader`, and `stdbuf` to read its reports as they come."""
+        """Require `ndpiReader`, and `stdbuf` to read its reports as they come."""
         return [tool("ndpiReader", "libndpi-bin"), tool(COMMAND, "coreutils")]
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Not stdbuf: of that the library alone is needed there."""
+        """Return the commands, but not stdbuf: the host needs only its library, which
+        `line_buffered` brings."""
         return tuple(name for name in super().tools(knobs) if name != COMMAND)

@@ -28,7 +28,7 @@ def line_buffered(host: Host, argv: Sequence[str]) -> list[str]:
 
 @cache
 def _variables() -> tuple[tuple[str, str], ...]:
-    """What stdbuf puts into the environment, as it shows itself."""
+    """Return what stdbuf puts into the environment of a program, as `env` shows it."""
     path = find(COMMAND)
     if path is None:
         raise EnvironmentLacks(f"{COMMAND} is not there", hint="install the package coreutils")

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 READY = "Running thread 0"
-"""Printed when it captures."""
-# A blank that may be the end of a line would make the time grow with the square of the output.
+"""What ndpiReader prints when it captures."""
+# Blanks are [ \t], not \s: if they could match the end of a line, the time would grow with the
+# square of the output.
 _PACKETS = re.compile(r"^[ \t]*IP packets:[ \t]+(\d+)[ \t]+of (\d+) packets total", re.MULTILINE)
 _PROTOCOL = re.compile(
     r"^[ \t]+(\S+)[ \t]+packets: (\d+)[ \t]+bytes: \d+[ \t]+flows: (\d+)", re.MULTILINE

@@ -32,7 +32,8 @@ class RunningFirewall(KernelForwarding):
         self._engine = engine(host, int(knobs["rules"]), self._default)
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding, and `passed_all_rules`: packets that reached the last rule.
+        """Return the counters of kernel forwarding, and `passed_all_rules`: packets that reached
+        the last rule.
 
         With `default` drop these are `dropped_by_rules`, and nothing is forwarded, whatever the
         kernel's statistics say: some versions count before the rules. Raises MeasurementError.
@@ -99,7 +100,7 @@ class Firewall(KernelFunction):
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The engine's commands, and what the rule interface needs."""
+        """Require the engine's commands, and what the rule interface needs."""
         needs = ENGINES[str(knobs["engine"])].requirements()
         return [*needs, running.requirement()] if knobs["rules_by"] == "rest" else needs
 

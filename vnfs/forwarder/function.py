@@ -46,7 +46,7 @@ class PlainForwarder(KernelForwarding):
     """A host whose kernel forwards plain IP."""
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine, which is not the one that was asked for."""
+        """Return the engine `kernel`, which is not the one that was asked for."""
         return {"engine": "kernel"}
 
 
@@ -75,17 +75,17 @@ class Forwarder(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool."""
+        """Require the compiled tool."""
         return [binaries.requirement(BINARY)]
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Those of plain IP."""
+        """Return the commands that plain IP needs; NSH needs none."""
         return commands(kernel_forwarding.requirements())
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """With engine `xdp`: frames return by XDP_TX."""
+        """Return True with the engine `xdp`, whose frames return by XDP_TX."""
         return str(knobs["engine"]) == "xdp"
 
     @classmethod

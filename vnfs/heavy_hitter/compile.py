@@ -22,7 +22,8 @@ SOURCE = FOLDER / "heavy_hitter.p4"
 SPEC = FOLDER / "heavy_hitter.spec"
 COMPILER = "p4c-dpdk"
 METADATA_BYTES = 256
-"""Instructions have 8 bits for the place of a field. DPDK does not notice a larger one."""
+"""Most bytes of metadata: instructions have 8 bits for the place of a field, and DPDK does not
+notice a larger one."""
 _NOTE = "; made by p4c-dpdk from a source with SHA-256 "
 _FIELD = re.compile(r"\s*bit<(\d+)> (\w+)")
 
@@ -33,29 +34,29 @@ def digest() -> str:
 
 
 def compiled_digest() -> str:
-    """The same, of the source that SPEC was made from."""
+    """SHA-256 of the source that SPEC was made from, in hexadecimal."""
     return SPEC.read_text().partition("\n")[0].removeprefix(_NOTE)
 
 
 def metadata_bytes(spec: str) -> int:
-    """What the metadata of a compiled program takes."""
+    """Return how many bytes the metadata of a compiled program takes."""
     block = spec.partition("struct metadata_t {")[2].partition("}")[0]
     return sum(int(field[1]) for field in _FIELD.finditer(block)) // 8
 
 
 def compile_in_place() -> None:
-    """Write SPEC."""
+    """Compile the program, and write SPEC."""
     SPEC.write_text(f"{_NOTE}{digest()}\n{compiled()}")
 
 
 def compiled() -> str:
-    """The compiled program, its metadata laid out. Raises EnvironmentLacks without the compiler,
+    """Compile the program, and lay its metadata out. Raises EnvironmentLacks without the compiler,
     InputError with what it complains about."""
     includes = Path(_compiler()).resolve().parents[1] / "share" / "p4c" / "p4include"
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / SPEC.name
         argv = [_compiler(), "--arch", "pna", "-I", str(includes / "dpdk"), "-I", str(includes)]
-        # Of rows that are not asked for, nothing is read.
+        # Variables of rows that are not asked for stay without a value, but are not read.
         argv += ["--Wdisable=uninitialized_use", SOURCE.name, "-o", str(spec)]
         p4c.run(argv, SOURCE)
         text = re.sub(r"\n{3,}", "\n\n", spec.read_text()).lstrip()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 NEEDED = ("ssse3", "sse4_1", "sse4_2", "popcnt")
-"""Of the CPU for which distributions compile DPDK (-march=corei7); names of /proc/cpuinfo."""
+"""Flags of the CPU for which distributions compile DPDK (-march=corei7); names of /proc/cpuinfo."""
 
 
 def lacking(cpuinfo: str) -> tuple[str, ...]:
-    """Those of NEEDED that an x86 machine lacks, by its /proc/cpuinfo; none of other machines."""
+    """Return those of NEEDED that an x86 machine lacks, by its /proc/cpuinfo; none of other
+    machines."""
     for line in cpuinfo.splitlines():
         name, _, flags = line.partition(":")
         if name.strip() == "flags":

@@ -28,13 +28,14 @@ _Kind = TypeVar("_Kind", bound=RunningHeavyHitter)
 
 
 class PlainHeavyHitter(RunningHeavyHitter):
-    """One between two interfaces, between which it forwards instead of the kernel."""
+    """A heavy-hitter function in plain IP: it forwards between two interfaces, instead of the
+    kernel."""
 
     undo = ExitStack()
-    """What its host gets back."""
+    """Gives the kernel back what was taken from it."""
 
     def stop(self) -> None:
-        """End it, and give the kernel back what is its own."""
+        """End the process, and give the kernel back what was taken from it."""
         super().stop()
         self.undo.close()
 
@@ -121,17 +122,17 @@ class HeavyHitter(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool."""
+        """Require the compiled tool."""
         return [binaries.requirement(BINARY)]
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Those of plain IP."""
+        """Return the commands that plain IP needs; NSH needs none."""
         return ("ip", "ethtool", "sysctl", "grep")
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """Columns are a power of two."""
+        """Refuse a number of columns that is no power of two. Raises InputError."""
         columns = int(knobs["columns"])
         if columns & (columns - 1):
             below = 1 << columns.bit_length() - 1
@@ -159,10 +160,11 @@ def _ready(
     knobs: Mapping[str, Any],
     options: list[str],
 ) -> _Kind:
+    """Start sfc-heavy-hitter with the options of the knobs, and wait until it forwards."""
     _check_cpu(host, attachment.name)
     options += _options(knobs)
     if knobs["engine"] == "swx":
-        # Carried to the host as programs are.
+        # The compiled P4 program is brought to the host as executable programs are.
         options += ["--spec", host.program(SPEC)]
     if attachment.vcpus:
         options += ["--cpus", ",".join(map(str, attachment.vcpus))]
@@ -195,6 +197,8 @@ def _options(knobs: Mapping[str, Any]) -> list[str]:
 
 
 def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> RunningFunction:
+    """Start the function between two interfaces in plain IP. When that fails, the kernel gets back
+    what was taken from it. Raises DeploymentError."""
     if knobs["io"] != "af_packet":
         raise DeploymentError(
             f"{attachment.name}: plain IP needs the kernel for ARP, to which {knobs['io']} leaves "
@@ -213,8 +217,8 @@ def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -
 
 
 def _take_from_kernel(host: Host, interfaces: Sequence[str], undo: ExitStack) -> None:
-    """Interfaces are up, show packets as they were sent, and the kernel does not forward between
-    them as well. Raises MeasurementError."""
+    """Bring the interfaces up, have them show packets as they were sent, and keep the kernel from
+    forwarding between them as well. `undo` gets what reverts this. Raises MeasurementError."""
     merging, settings = Merging(host), KernelSettings(host)
     undo.callback(merging.restore)
     undo.callback(_restore, settings)
@@ -226,6 +230,6 @@ def _take_from_kernel(host: Host, interfaces: Sequence[str], undo: ExitStack) ->
 
 
 def _restore(settings: KernelSettings) -> None:
-    """Harmless when the host is gone."""
+    """Give the settings back. Harmless when the host is gone."""
     with suppress(MeasurementError):
         settings.restore({})

@@ -17,9 +17,9 @@ from itertools import combinations
 
 ACCESS_BYTES = 8
 ROOM_BITS = 32
-"""A narrower field gets as much where the metadata have room."""
+"""Bits that a narrower field gets where the metadata have room."""
 NEAR = 24
-"""Instructions after which a write is in the cache."""
+"""Instructions after which a value that was written is in the cache."""
 HASH_BYTES = 32
 """Hash values must lie in the first so many bytes."""
 _METADATA = re.compile(r"(?<=struct metadata_t \{\n)[^}]*")
@@ -30,7 +30,7 @@ _LABEL = re.compile(r"^\s*\w+\s*:\s*")
 _WRITES = {"mov", "add", "sub", "and", "or", "xor", "shl", "shr", "regrd", "rx"}
 _BEGINS = {"mov", "regrd"}
 _ELSEWHERE = {"table", "learn"}
-"""What runs other instructions."""
+"""Instructions that run others, elsewhere in the program."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Instruction:
 
     @classmethod
     def of(cls, line: str) -> Instruction:
-        """Of a line of code."""
+        """Read it from a line of code."""
         return cls(
             words=tuple(_LABEL.sub("", line).split()),
             labelled=bool(_LABEL.match(line)),
@@ -53,7 +53,7 @@ class Instruction:
 
     @property
     def writes(self) -> str | None:
-        """The field that it changes."""
+        """The field that it changes; None: it changes none."""
         at = 2 if self.words[0] == "hash" else 1
         if self.words[0] not in {*_WRITES, "hash"} or not self.words[at].startswith("m."):
             return None
@@ -61,8 +61,8 @@ class Instruction:
 
 
 def laid_out(spec: str, most_bytes: int) -> str:
-    """The program with other places, and fewer fields. It does the same. `most_bytes`: of its
-    metadata."""
+    """Return the program with fewer fields in its metadata, and these at other places. It does the
+    same. `most_bytes`: limit of its metadata."""
     return _placed(_shared(spec), most_bytes)
 
 
@@ -82,7 +82,7 @@ def _bits(spec: str) -> dict[str, int]:
 
 
 def _shared(spec: str) -> str:
-    """Temporaries that are never in use at the same time become one."""
+    """Let temporaries that are never in use at the same time share one field."""
     bits, hosts = _bits(spec), {}
     taken: dict[tuple[int, str], tuple[int, int]] = {}  # width and host: where it was used last
     for block, last, _first, name in sorted(
@@ -98,8 +98,8 @@ def _shared(spec: str) -> str:
 
 
 def _temporaries(code: Sequence[Sequence[Instruction]]) -> Iterator[tuple[int, int, int, str]]:
-    """Block, last and first instruction, and name of those that are only used between two labels,
-    and written before they are read."""
+    """Yield block, last and first instruction, and name of each temporary: a field that is only
+    used between two labels, and written before it is read."""
     places = defaultdict(list)
     for block, instructions in enumerate(code):
         for number, instruction in enumerate(instructions):
@@ -125,6 +125,8 @@ def _temporaries(code: Sequence[Sequence[Instruction]]) -> Iterator[tuple[int, i
 
 
 def _placed(spec: str, most_bytes: int) -> str:
+    """Put the fields of the metadata in the order that makes the CPU wait least. Keys of tables and
+    fields of 64 bits come last, in their order."""
     code, bits = _code(spec), _bits(spec)
     key = _USE.findall(spec.partition("key {")[2].partition("}")[0])
     fixed = [*key, *(name for name in bits if bits[name] == 64 and name not in key)]
@@ -151,7 +153,8 @@ def _with_room(
     code: Sequence[Sequence[Instruction]],
     most_bytes: int,
 ) -> dict[str, int]:
-    """Bits that each field gets: those that are used most first."""
+    """Return the bits that each field gets: those that are used most get ROOM_BITS first, as long
+    as there is room."""
     uses = Counter(name for block in code for instruction in block for name in instruction.uses)
     room, left = dict(bits), 8 * most_bytes - sum(bits.values())
     for name in sorted(bits.keys() - set(fixed), key=lambda name: (-uses[name], name)):
@@ -162,8 +165,8 @@ def _with_room(
 
 
 def _waits(code: Sequence[Sequence[Instruction]]) -> dict[tuple[str, str], float]:
-    """What it costs that two fields are within a read of 64 bits: the sooner one is used after the
-    other was written, the more."""
+    """Return what it costs that two fields are within a read of 64 bits: the sooner one is used
+    after the other was written, the more."""
     found: dict[tuple[str, str], float] = defaultdict(float)
     for block in code:
         for number, instruction in enumerate(block):
@@ -182,9 +185,11 @@ def _climbed(
     waits: Mapping[tuple[str, str], float],
     hashed: set[str],
 ) -> list[str]:
-    """An order that no exchange of two fields makes better."""
+    """Return an order of the narrow fields that no exchange of two makes better (hill climbing)."""
 
     def cost(order: Sequence[str]) -> float:
+        """Return what an order costs: the waits of all pairs of fields within one read. It is
+        infinite if a hash value does not lie in the first HASH_BYTES."""
         at, places = 0, {}
         for name in (*order, *fixed):
             places[name] = at

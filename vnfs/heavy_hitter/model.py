@@ -34,11 +34,11 @@ class Action(StrEnum):
     """What happens to the packets of a heavy hitter."""
 
     BLOCK = "block"
-    """They are dropped, and no longer counted."""
+    """The packets are dropped, and no longer counted."""
     REPORT = "report"
-    """Nothing: they are counted on."""
+    """Nothing happens to the packets, and they are counted on."""
     MARK = "mark"
-    """They get a DSCP (RFC 2474), and are counted on."""
+    """The packets get a DSCP (RFC 2474), and are counted on."""
 
 
 class FrameDropped(Exception):
@@ -55,7 +55,7 @@ class Settings:
 
     rows: int = 4
     columns: int = 65_536
-    """A power of two."""
+    """Counters of each row: a power of two."""
     seed: int = 0
     threshold: int = 1000
     """The most packets in an epoch with which a flow is no heavy hitter."""
@@ -71,18 +71,19 @@ class ParsedFrame(NamedTuple):
     """What a frame carries."""
 
     nsh_at: int | None
-    """Where its NSH is."""
+    """Where its NSH is; None: it has none."""
     tunnel_at: int | None
-    """Where the IPv4 header of VXLAN-GPE is."""
+    """Where the IPv4 header of VXLAN-GPE is; None: it is not in a tunnel."""
     flow: Flow | None
-    """None: it is not monitored."""
+    """The flow of the frame; None: it is not monitored."""
     ip_at: int = 0
     """Where the flow's IP header is."""
 
 
 def row_key(flow: Flow, seed: int) -> bytes:
-    """What each row hashes behind its salt: the addresses of IPv4 as they are, and those of IPv6 as
-    two hash values of the whole key, because a longer key would cost each row twice as much."""
+    """Return what each row hashes behind its salt. Addresses of IPv4 are in it as they are, and
+    those of IPv6 as two hash values of the whole key, because a longer key would cost each row
+    twice as much."""
     ports = flow.src_port << 16 | flow.dst_port
     protocol = flow.src.version << 8 | flow.proto
     tail = struct.pack(">II", ports, protocol)
@@ -97,7 +98,7 @@ def row_key(flow: Flow, seed: int) -> bytes:
 
 @dataclass
 class HeavyHitters:
-    """An engine with one queue, whose known heavy hitters do not expire."""
+    """A model of an engine with one queue, whose known heavy hitters do not expire."""
 
     settings: Settings
     epoch: int = 0
@@ -115,7 +116,8 @@ class HeavyHitters:
         self.sketch = self._empty()
 
     def process(self, frame: bytes, port: int = 0) -> tuple[int, bytes] | None:
-        """The port by which a frame leaves, and what it is then; None if it is dropped."""
+        """Process a frame that came in by `port`. Return the port by which it leaves, and what it
+        is then; None if it is dropped."""
         leaving = bytearray(frame)
         try:
             parsed = parse(frame, self.settings)
@@ -134,7 +136,8 @@ class HeavyHitters:
         return port, reflected(leaving, parsed.tunnel_at)
 
     def _is_heavy(self, flow: Flow) -> bool:
-        """Counts the packet."""
+        """Count the packet, and say whether its flow is a known heavy hitter. With the action
+        `block`, packets beyond the threshold are not counted."""
         key, blocks = row_key(flow, self.settings.seed), self.settings.action is Action.BLOCK
         heavy = self.sketch.estimate(key) >= self.settings.threshold
         if not (heavy and blocks):
@@ -146,6 +149,7 @@ class HeavyHitters:
         return flow in self._known
 
     def _act(self, leaving: bytearray, ip_at: int) -> None:
+        """Do what the settings say about the packets of heavy hitters. Raises FrameDropped."""
         if self.settings.action is Action.BLOCK:
             raise FrameDropped("blocked")
         self.counters["heavy"] += 1
@@ -153,6 +157,7 @@ class HeavyHitters:
             mark(leaving, ip_at, self.settings.mark_dscp)
 
     def _empty(self) -> CountMin:
+        """Return an empty sketch. Each row hashes its own salt, then the key."""
         settings = self.settings
 
         def place(key: bytes, row: int) -> int:
@@ -169,7 +174,8 @@ class HeavyHitters:
 
 
 def reflected(frame: bytearray, tunnel_at: int | None) -> bytes:
-    """A frame that goes back: the addresses of Ethernet, and those of its tunnel, swapped."""
+    """Return the frame as it goes back: the addresses of Ethernet, and those of its tunnel, are
+    swapped, and the tunnel's UDP has no checksum (0)."""
     frame[0:6], frame[6:12] = frame[6:12], frame[0:6]
     if tunnel_at is not None:
         at = tunnel_at + 12
@@ -196,7 +202,7 @@ def mark(frame: bytearray, at: int, dscp: int) -> None:
 
 
 def parse(frame: bytes, settings: Settings) -> ParsedFrame:
-    """What a frame carries. Raises FrameDropped."""
+    """Say what a frame carries. Raises FrameDropped if it does not leave."""
     _require(len(frame) >= ETHERNET_BYTES, "truncated")
     ethertype, at, first = _u16(frame, 12), ETHERNET_BYTES, True
     for _ in range(2):
@@ -222,6 +228,8 @@ def _u16(data: bytes | bytearray, at: int) -> int:
 
 
 def _is_tunnel(ip: bytes) -> bool:
+    """Whether an IPv4 packet is VXLAN-GPE by its headers: without options, UDP, no fragment,
+    destination port 4790."""
     return (
         len(ip) >= _IPV4_BYTES + _PORTS_BYTES
         and ip[0] == 0x45
@@ -243,6 +251,8 @@ def _tunnel(frame: bytes, at: int) -> ParsedFrame:
 
 
 def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> ParsedFrame:
+    """Read the NSH and what is behind it. Raises FrameDropped for one that the function cannot
+    serve: SI 1 would become 0."""
     _require(end >= at + 8, "truncated")
     words, md_type, next_protocol = frame[at + 1] & 0x3F, frame[at + 2] & 0x0F, frame[at + 3]
     _require(frame[at] >> 6 == 0, "version")
@@ -258,7 +268,7 @@ def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> ParsedFrame:
 
 
 def _inner(data: bytes, next_protocol: int) -> tuple[Flow | None, int]:
-    """The flow, and where its IP header is."""
+    """Return the flow (None: it is not monitored), and where its IP header is."""
     if next_protocol in (1, 2):
         return _flow(data, IPV4 if next_protocol == 1 else IPV6), 0
     if next_protocol != 3 or len(data) < ETHERNET_BYTES:
@@ -272,6 +282,7 @@ def _inner(data: bytes, next_protocol: int) -> tuple[Flow | None, int]:
 
 
 def _flow(data: bytes, ethertype: int) -> Flow | None:
+    """Return the flow of an IP packet; None: it is not IP, or cannot be parsed."""
     if ethertype not in (IPV4, IPV6):
         return None
     try:

@@ -28,7 +28,7 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
     def launch(
         cls, name: str, host: Host, options: list[str], threshold: int, output: Path
     ) -> Self:
-        """Start it; `wait_ready` says when it works. `threshold`: packets. Raises
+        """Start sfc-heavy-hitter; `wait_ready` says when it works. `threshold`: packets. Raises
         EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
 
@@ -56,8 +56,9 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
 
 
 def flow_window(printed: Mapping[str, Any], threshold: int) -> FlowWindow:
-    """A window as the tool prints it. The packets of a flow are those that the sketch has of it:
-    they may contain those of other flows, and lack those that were blocked."""
+    """Make a FlowWindow of a window that the tool printed. The packets of a flow are those that the
+    sketch has of it: they may contain those of other flows, and lack those that were blocked. If
+    flows were lost, all packets of the window may be theirs."""
     lost = int(printed["lost"])
     return FlowWindow(
         start_ns=printed["start_ns"],

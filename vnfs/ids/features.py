@@ -21,7 +21,7 @@ OWN = "SFCPerf"
 
 @dataclass(frozen=True)
 class Feature:
-    """One column."""
+    """One column of a flow record."""
 
     name: str
     unit: str
@@ -56,7 +56,7 @@ def _totals() -> list[Feature]:
 
 
 def _spread(name: str, unit: str, quantity: str) -> list[Feature]:
-    """Least, mean, most and standard deviation of a quantity."""
+    """Return four features of a quantity: least, mean, most and standard deviation."""
     nothing = "0 if there is none."
     return [
         Feature(f"min_{name}", unit, f"Least {quantity}; {nothing}", NETMATE),
@@ -128,7 +128,7 @@ COLUMNS: tuple[Feature, ...] = (
     ),
     Feature("class", "", "Label of the flow: a string, or null where nobody labelled it.", OWN),
 )
-"""In the order of `features` in a record."""
+"""All columns, in the order of `features` in a record."""
 
 NAMES: tuple[str, ...] = tuple(feature.name for feature in COLUMNS)
 
@@ -222,4 +222,4 @@ DIFFERENCES: tuple[str, ...] = (
     "A flow is cut into windows. flowtbag describes whole connections, with a timeout of 600 s.",
     "IPv6, fragments, and protocols other than TCP and UDP count.",
 )
-"""From flowtbag."""
+"""Where these definitions differ from flowtbag's."""

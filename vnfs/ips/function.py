@@ -37,7 +37,7 @@ class RunningIps(KernelForwarding):
     _inspector: Suricata | None = None
 
     def set_up(self) -> None:
-        """Load the rules, behind Suricata where that inspects."""
+        """Load the rules. Where Suricata inspects, start it first."""
         knobs = self._knobs
         patterns = [str(pattern) for pattern in knobs["patterns"]]
         if _choose(self._host, str(knobs["engine"])) == "suricata":
@@ -50,17 +50,15 @@ class RunningIps(KernelForwarding):
         super().set_up()
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine that inspects."""
+        """Return the engine that inspects."""
         return {"engine": "suricata" if self._inspector else "nftables"}
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding, its `forwarded` and `dropped` corrected by the IPS's own:
-        `dropped_by_ips` is the sum of `dropped_pattern`, `dropped_flags` and `dropped_rate` with
-        engine `nftables`; with Suricata, the packets that it was given (`inspected`) and did not
-        let through, waiting ones included, and `dropped_queue`, for which it was too slow.
-
-        Raises MeasurementError.
-        """
+        """Return the counters of kernel forwarding, `forwarded` and `dropped` corrected by the
+        IPS's own: `dropped_by_ips` is the sum of `dropped_pattern`, `dropped_flags` and
+        `dropped_rate` with engine `nftables`; with Suricata, the packets that it was given
+        (`inspected`) and did not let through, waiting ones included, and `dropped_queue`, for which
+        it was too slow. Raises MeasurementError."""
         kernel = super().counters()
         own = self._engine.counters()
         forwarded = own[rules.PASSED]
@@ -68,7 +66,8 @@ class RunningIps(KernelForwarding):
             drops = {f"dropped_{name}": own[chain] for name, chain in rules.DROPS.items()}
             dropped = sum(drops.values())
         else:
-            # The order matters: what passes later must not make the difference negative.
+            # The queue is read after the rules, so that packets which pass in between do not make
+            # the difference negative.
             inspected, full = self._inspector.queue() or (forwarded, 0)
             dropped = max(inspected - forwarded, 0) + full
             drops = {"inspected": inspected, "dropped_queue": full}
@@ -81,11 +80,11 @@ class RunningIps(KernelForwarding):
         }
 
     def problem(self) -> str | None:
-        """Also when Suricata has ended."""
+        """Return what is wrong with kernel forwarding or Suricata, None while both work."""
         return super().problem() or (self._inspector.problem() if self._inspector else None)
 
     def pids(self) -> tuple[int, ...]:
-        """Suricata's."""
+        """Return the id of Suricata's process; none with the engine `nftables`."""
         return () if self._inspector is None else (self._inspector.pid,)
 
     def take_away(self) -> None:
@@ -107,6 +106,7 @@ def _suricata() -> Requirement:
 
 
 def _choose(host: Host, wanted: str) -> str:
+    """Return the engine; `auto` is Suricata where the host has it, else nftables."""
     if wanted != "auto":
         return wanted
     try:
@@ -153,7 +153,8 @@ class Ips(KernelFunction):
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """Patterns have a limit in bytes, which the schema, in characters, cannot say."""
+        """Refuse patterns that are too long in bytes: the schema can only limit characters. Raises
+        InputError."""
         for index, pattern in enumerate(knobs["patterns"]):
             if (size := len(pattern.encode())) > MAX_PATTERN_BYTES:
                 raise InputError(
@@ -164,8 +165,8 @@ class Ips(KernelFunction):
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`iptables-nft`; Suricata when it is asked for by name, else which engine `auto` is on
-        this machine."""
+        """Require `iptables-nft`, and Suricata when it is asked for by name. With the engine
+        `auto`, say which one that is on this machine."""
         needs = [tool(f"iptables-nft{part}", "iptables") for part in ("-restore", "-save")]
         if knobs["engine"] == "suricata":
             needs.append(_suricata())

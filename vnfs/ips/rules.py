@@ -45,7 +45,8 @@ def to_queue() -> list[str]:
 
 
 def removal(interfaces: Sequence[str]) -> str:
-    """What takes all of them away again."""
+    """Return the input of `iptables-restore --noflush` that takes all rules and chains away
+    again."""
     chains = [CHAIN, *DROPS.values()]
     leaving = "\n".join(f"-D {rule}" for rule in _leaving(interfaces))
     clear = "\n".join([f"-F {chain}" for chain in chains] + [f"-X {chain}" for chain in chains])
@@ -62,8 +63,8 @@ COMMIT
 
 
 def _leaving(interfaces: Sequence[str]) -> list[str]:
-    """What leads to the count of what was let through: packets of the host's other interfaces, by
-    which it may be managed, are not of it."""
+    """Return the rules that lead to the count of what was let through. Packets by the host's other
+    interfaces, by which it may be managed, are not counted."""
     return [f"POSTROUTING -o {interface} -j {PASSED}" for interface in interfaces]
 
 
@@ -98,8 +99,8 @@ def suricata(patterns: Sequence[str]) -> str:
 
 
 def counters(saved: str, interfaces: Sequence[str]) -> dict[str, int]:
-    """From `iptables-nft-save --counters`: chain -> packets of its only rule, when what leads
-    there from the kernel's own chains is there as well; else nothing."""
+    """Read `iptables-nft-save --counters`: chain -> packets of its only rule. It is empty if what
+    leads there from the kernel's own chains is gone."""
     found: dict[str, int] = {}
     leading = {f"-A {rule}" for rule in (f"FORWARD -j {CHAIN}", *_leaving(interfaces))}
     if not leading <= {line.partition("] ")[2].strip() for line in saved.splitlines()}:

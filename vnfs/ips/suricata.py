@@ -40,7 +40,7 @@ class Suricata:
         folder = host.workdir / f"{name}-suricata-{next(_starts)}"
         host.run(["mkdir", "-p", str(folder)], timeout_s=COMMAND_TIMEOUT_S)
         own = folder / "sfcperf.rules"
-        # By `tee`: the host may be another machine.
+        # The file is written by `tee`, because the host may be another machine.
         host.run(
             ["tee", str(own)], stdin=rules.suricata(patterns).encode(), timeout_s=COMMAND_TIMEOUT_S
         )
@@ -69,22 +69,22 @@ class Suricata:
 
     @property
     def pid(self) -> int:
-        """Its process, as its host knows it."""
+        """Id of the process on its host."""
         return self._process.pid
 
     def queue(self) -> tuple[int, int] | None:
         """Packets that were put into the queue, and those that found it full; None: nobody
         listens. Raises MeasurementError."""
         for line in self._host.read_text(QUEUES).splitlines():
-            # Queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped on
-            # the way to the process, last packet's id.
+            # Fields: queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped
+            # on the way to the process, last packet's id, which counts packets.
             fields = [int(word) for word in line.split()]
             if fields[0] == rules.QUEUE:
                 return fields[7], fields[5] + fields[6]
         return None
 
     def problem(self) -> str | None:
-        """None while it runs and listens."""
+        """Return None while Suricata runs and listens to its queue, else what is wrong."""
         status = self._process.poll()
         if status is not None:
             return f"Suricata has ended with status {status}"
@@ -94,5 +94,5 @@ class Suricata:
             return error.message
 
     def stop(self) -> None:
-        """SIGTERM, with time to finish its logs."""
+        """End Suricata by SIGTERM, with time to finish its logs."""
         self._process.stop(STOP_TIMEOUT_S)

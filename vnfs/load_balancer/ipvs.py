@@ -14,7 +14,7 @@ _SCHEDULERS = {"round-robin": "rr", "hash": "sh -b sh-port"}
 
 
 def module(release: str) -> Path | None:
-    """The kernel's module, or None; it may be compressed."""
+    """Find the file of the kernel's IPVS module, which may be compressed; None: it is not there."""
     folder = Path("/lib/modules") / release / "kernel/net/netfilter/ipvs"
     return next(iter(sorted(folder.glob("ip_vs.ko*"))), None)
 

@@ -22,7 +22,7 @@ PORTS_OF_SERVER = ("virtual_port", "server_port")
 def table_body(
     attachment: Attachment, ports: tuple[int, int], destination: tuple[int, int] | None
 ) -> str:
-    """What translates, for nftables.Table.
+    """Return the body of an nftables.Table that translates.
 
     `ports`, first and last: what source ports (of ICMP: identifiers) are translated to, at random.
     `destination`: port of the server that the client addresses, and the one it is translated to.
@@ -75,17 +75,17 @@ class RunningNat(KernelForwarding):
         self._engine = nftables.Table(host, TABLE, table_body(attachment, ports, destination))
 
     def set_up(self) -> None:
-        """Load the rules."""
+        """Load the rules, and note what connection tracking dropped before."""
         super().set_up()
         # The host may have tracked connections before.
         self._dropped_before = _dropped(self._host)
         self.check_checksums()
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding, and packets both ways by what happened to their connection:
-        `translated_source`, `translated_destination`; `untracked` ones belong to none and were
-        forwarded unchanged. `dropped_untranslated` packets found no free port, or no room in the
-        table of connections; the kernel's statistics count them as forwarded. Raises
+        """Return the counters of kernel forwarding, and packets both ways by what happened to their
+        connection: `translated_source`, `translated_destination`; `untracked` ones belong to none
+        and were forwarded unchanged. `dropped_untranslated` packets found no free port, or no room
+        in the table of connections; the kernel's statistics count them as forwarded. Raises
         MeasurementError."""
         kernel = super().counters()
         lost = _dropped(self._host) - self._dropped_before
@@ -136,7 +136,7 @@ class Nat(KernelFunction):
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`nft`."""
+        """Require `nft`."""
         return nftables.Table.requirements()
 
     @classmethod

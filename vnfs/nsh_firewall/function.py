@@ -31,7 +31,8 @@ class RunningNshFirewall(RunningFunction):
         self._rules = RunningRules(attachment.name, self._policy, self._tool, attachment.outputs)
 
     def launch(self) -> None:
-        """Return when it forwards and takes rules. Raises DeploymentError, MeasurementError."""
+        """Attach the program and start the rule interface; return when it forwards and takes rules.
+        Raises DeploymentError, MeasurementError."""
         self._tool.attach(self._policy)
         self._rules.start()
 
@@ -47,7 +48,8 @@ class RunningNshFirewall(RunningFunction):
         return {**self._tool.counters(), "rule_interface_restarts": self._rules.restarts}
 
     def problem(self) -> str | None:
-        """None while the program is attached and its rule interface works."""
+        """Return None while the program is attached and its rule interface works, else what is
+        wrong."""
         try:
             self._tool.counters()
         except MeasurementError as error:
@@ -80,7 +82,7 @@ class NshFirewall(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool, and what the rule interface needs."""
+        """Require the compiled tool, and what the rule interface needs."""
         return [binaries.requirement(BINARY), running.requirement()]
 
     @classmethod
@@ -95,7 +97,7 @@ class NshFirewall(NetworkFunction):
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """Frames return by XDP_TX."""
+        """Return True, because frames return by XDP_TX."""
         return True
 
     @classmethod

@@ -26,7 +26,8 @@ class Tool(RuleTable):
         self._host = host
         self._argv = [host.program(binaries.find(BINARY)), "--interface", interface]
         self._changing: Conversation | None = None
-        """With the process that makes changes. It has no state, so that another one can go on."""
+        """Conversation with the process that makes changes. The process has no state, so that
+        another one can go on."""
 
     def attach(self, policy: Policy) -> None:
         """Attach the program to the interface, without rules. Raises MeasurementError."""
@@ -73,7 +74,7 @@ class Tool(RuleTable):
         try:
             return self._host.run([*self._argv, *arguments], timeout_s=TIMEOUT_S).stdout
         except MeasurementError as error:
-            # Not the options, of which the message has a copy.
+            # The message repeats the command line; only what the tool itself says is kept.
             message = error.message.rpartition(f"{BINARY}: ")[2]
             raise MeasurementError(message, where=error.where, hint=error.hint) from error
 
@@ -83,12 +84,16 @@ def _ms(seconds: float) -> int:
 
 
 def _line(operation: Operation) -> str:
+    """Return a change as a line for the tool: kind of the rule, its time in ms (`-`: remove it),
+    its fields."""
     rule = operation.rule
     time = max(_ms(operation.ttl_s), 1) if isinstance(operation, PutRule) else "-"
     return f"{'flow' if isinstance(rule, Flow) else 'source'} {time} {_fields(rule)}\n"
 
 
 def _fields(rule: Rule) -> str:
+    """Return what identifies a rule for the tool: an address, or a protocol and both ends of a
+    flow."""
     if not isinstance(rule, Flow):
         return rule.address
     (low, low_port), (high, high_port) = rule.low, rule.high

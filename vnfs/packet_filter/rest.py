@@ -34,22 +34,21 @@ class RunningRestFirewall(KernelForwarding):
         self._rules.start()
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine, which for the type `nsh_firewall` depends on the infrastructure."""
+        """Return the engine, which for the type `nsh_firewall` depends on the infrastructure."""
         return {"engine": "nftables"}
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding; `dropped_by_flow_rule`, `dropped_by_source_rule`,
-        `dropped_while_failed` (fail-closed); `passed_all_rules`: packets that reached the last
-        rule. `rule_interface_restarts`: how often its process was started again. Raises
-        MeasurementError.
-        """
+        """Return the counters of kernel forwarding; `dropped_by_flow_rule`,
+        `dropped_by_source_rule`, `dropped_while_failed` (fail-closed); `passed_all_rules`: packets
+        that reached the last rule. `rule_interface_restarts`: how often its process was started
+        again. Raises MeasurementError."""
         kernel = super().counters()
         own = self._engine.counters()
         drops = {f"dropped_{cause}": own[counter] for cause, counter in DROPS.items()}
         return {
             **kernel,
             **drops,
-            # Some kernels count before the rules.
+            # Some kernels count a packet as forwarded before the rules, which may drop it.
             "forwarded": min(kernel["forwarded"], own[LAST]),
             "dropped": kernel["dropped"] + sum(drops.values()),
             "passed_all_rules": own[LAST],

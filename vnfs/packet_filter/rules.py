@@ -6,11 +6,11 @@ import ipaddress
 from collections.abc import Iterator
 
 TABLE = "sfcperf-firewall"
-"""Of nftables."""
+"""Name of the nftables table."""
 CHAIN = "sfcperf"
-"""Of iptables, below FORWARD: rules of the host's own stay."""
+"""Chain of iptables, below FORWARD: rules of the host's own stay."""
 END = "sfcperf-end"
-"""Of iptables, behind all rules: it can be counted without listing these."""
+"""Chain of iptables behind all rules: it can be counted without listing these."""
 FORWARD = "forward"
 """Chain of the nftables table."""
 LAST = "last"
@@ -37,13 +37,15 @@ type filter hook forward priority filter; policy accept;
 
 
 def nftables_rules(count: int, default: str) -> list[str]:
-    """What goes into that chain. `default` is `accept` or `drop`."""
+    """Return the rules for the chain FORWARD: `count` rules that match nothing, then the last one,
+    which is `default` (`accept` or `drop`)."""
     rules = [f"ip daddr {address} counter drop" for address in addresses(count)]
     return [*rules, f"counter name {LAST} {default}"]
 
 
 def iptables(count: int, default: str) -> str:
-    """Input of `iptables-restore --noflush`, in one transaction."""
+    """Return the input of `iptables-restore --noflush` that adds chains and rules in one
+    transaction."""
     rules = "\n".join(f"-A {CHAIN} -d {address} -j DROP" for address in addresses(count))
     return f"""*filter
 :{CHAIN} - [0:0]
@@ -57,7 +59,7 @@ COMMIT
 
 
 def iptables_removal() -> str:
-    """What takes them away again."""
+    """Return the input of `iptables-restore --noflush` that takes chains and rules away again."""
     return f"""*filter
 -D FORWARD -j {CHAIN}
 -F {CHAIN}

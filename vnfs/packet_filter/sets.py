@@ -28,9 +28,9 @@ _IPV4 = "4"
 
 
 def body(*, fail_closed: bool) -> str:
-    """Body of the table. The chain FORWARD takes further rules at its end.
+    """Return the body of the table. The chain FORWARD takes further rules at its end.
 
-    Without connection tracking there are no fragments put together: those behind the first have no
+    Without connection tracking nothing puts fragments together: those behind the first have no
     ports, and match no flow with ports.
     """
     leased = f"ip version != @{_LEASE} counter name failed drop" if fail_closed else ""
@@ -91,7 +91,7 @@ class SetTable(nftables.Table, RuleTable):
     def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
         """Change the sets in transactions of at most RULES_AT_ONCE operations, then renew the
         lease, or end it at 0 s. Raises MeasurementError."""
-        # nft takes 1.7 KiB of the function's memory for each.
+        # nft takes 1.7 KiB of the function's memory for each operation.
         for start in range(0, len(operations), nftables.RULES_AT_ONCE):
             portion = operations[start : start + nftables.RULES_AT_ONCE]
             self.transact("".join(self._commands(portion)))
@@ -102,7 +102,7 @@ class SetTable(nftables.Table, RuleTable):
             self.transact(lines)
 
     def _commands(self, operations: Iterable[Operation]) -> Iterator[str]:
-        """One command for neighbours that are of the same kind, in one set."""
+        """Yield one command for neighbouring operations that are of the same kind, in one set."""
         for (place, is_new), group in groupby(operations, _kind_of):
             # Of what is put twice, the last one holds.
             latest = {_element(each.rule): each for each in group}
@@ -120,14 +120,16 @@ class SetTable(nftables.Table, RuleTable):
         return f"add element ip {self.name} {place} {{ {elements} }}\n"
 
     def _removal(self, place: str, elements: str) -> str:
-        """In one transaction: an element can be removed only if it is there, and kernels before
-        6.12 do not change the time of one that is."""
+        """Return commands that remove elements whether they are there or not. nft can remove only
+        elements that are there, so they are added first. A renewal also needs this, because kernels
+        before 6.12 do not change the time of an element that is there."""
         remove = f"delete element ip {self.name} {place} {{ {elements} }}\n"
         return self._add(place, elements) + remove
 
 
 def _kind_of(operation: Operation) -> tuple[str, Any]:
-    """The rule's set, and whether the operation is new (True), renews (False) or removes (None)."""
+    """Return the rule's set, and whether the operation is new (True), renews (False) or removes
+    (None)."""
     place = _place(operation.rule)
     if isinstance(operation, RemoveRule):
         return place, None
@@ -150,4 +152,5 @@ def _element(rule: Rule) -> str:
 
 
 def _ms(seconds: float) -> str:
+    """Return seconds as a time for nft: whole milliseconds, at least 1."""
     return f"{max(round(1000 * seconds), 1)}ms"

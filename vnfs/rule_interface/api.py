@@ -33,7 +33,7 @@ from sfcperf.vnfs.rule_interface.store import Reason
 
 MOST_BODY_BYTES = 1 << 22
 RULES_AT_ONCE = 10_000
-"""In one request."""
+"""Most rules in one request."""
 _MOST_NUMBER = (1 << 53) - 1
 _DESCRIPTION = """\
 Sets rules of a firewall while packets cross it. A rule drops the packets of a flow, in both
@@ -54,7 +54,7 @@ _WORDS = {
 
 
 def _number(value: object) -> object:
-    """In a body: a number, or one of the names."""
+    """Return the number of a protocol in a body, which is a number, or one of the names."""
     if isinstance(value, str):
         if value not in PROTOCOLS:
             raise ValueError(f"a number or one of {', '.join(PROTOCOLS)} is needed")
@@ -124,7 +124,7 @@ _ONE_OF_TWO: dict[str, Any] = {"oneOf": [{"required": ["source"]}, {"required": 
 
 
 _ABSENT: Any = None
-"""What a field has that is not there; null is none of its values."""
+"""Value of a field that is absent from a request. A field with null is refused."""
 
 
 class RuleToSet(Lifetime):
@@ -223,7 +223,7 @@ class _RuleRefused(Exception):
 
 
 class _LifetimeTooLong(Exception):
-    """Of rules whose time is too long: where."""
+    """A request with rules whose time is too long; `places` has where these are."""
 
     def __init__(self, places: list[str], longest_s: float) -> None:
         super().__init__()

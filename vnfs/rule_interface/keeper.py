@@ -29,13 +29,16 @@ class RuleKeeper:
     """The rules of one function. Not thread-safe."""
 
     def __init__(self, policy: Policy, table: RuleTable) -> None:
-        """The table has no rules yet."""
+        """`table` has no rules yet."""
         self._policy = policy
         self._table = table
         self._store = RuleStore(policy, table.versions, time.monotonic())
 
     def answer(self, calls: Sequence[Call]) -> list[Answer]:
-        """Do what is asked for, in this order."""
+        """Do what the calls ask for, in this order, and give an answer to each. All changes, and
+        the removal of rules whose time is over, are one change of the data plane. If it does not
+        take that, these rules are forgotten, and all calls but those that only read get its
+        error."""
         now_s = time.monotonic()
         operations: list[Operation] = [RemoveRule(rule) for rule in self._store.expire(now_s)]
         answers: list[Answer] = [self._do(call, now_s, operations) for call in calls]
@@ -58,12 +61,13 @@ class RuleKeeper:
         return answers
 
     def fail(self) -> None:
-        """Nobody takes rules: no packet is to pass, if that was declared. Raises
-        MeasurementError."""
+        """Let no packet pass any more if the policy is fail-closed, because nobody takes rules.
+        Raises MeasurementError."""
         if self._policy.fail_closed:
             self._table.change([], 0.0)
 
     def _do(self, call: Call, now_s: float, operations: list[Operation]) -> Answer:
+        """Answer one call, and add what it changes to `operations`."""
         name, *arguments = call
         match name:
             case "put":
@@ -88,6 +92,7 @@ class RuleKeeper:
         now_s: float,
         operations: list[Operation],
     ) -> Answer:
+        """Set rules in the store, those that are refused aside, and add them to `operations`."""
         added = renewed = 0
         refused = []
         for index, (fields, ttl_s) in enumerate(calls):

@@ -48,24 +48,24 @@ KNOBS: Mapping[str, Any] = {
         default=[],
     ),
 }
-"""Schema of the knobs."""
+"""JSON Schema of the knobs."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """These knobs."""
+    """What the knobs of a rule interface say."""
 
     fail_closed: bool
     max_rules: int
-    """Of each kind."""
+    """Most rules by flow, and most rules by source."""
     max_changes_per_s: int
-    """Of each kind."""
+    """Most rules of each of these kinds that can be set or renewed per second."""
     max_ttl_s: float
     allow: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
     @classmethod
     def of(cls, knobs: Mapping[str, Any]) -> Policy:
-        """From knobs that `check` has accepted."""
+        """Read the policy from knobs that `check` has accepted."""
         return cls(
             fail_closed=knobs["on_failure"] == "fail-closed",
             max_rules=int(knobs["max_rules"]),
@@ -76,7 +76,7 @@ class Policy:
 
 
 def _network(prefix: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    """Raises ValueError."""
+    """Read a prefix of IPv4 or IPv6. Raises ValueError."""
     if "%" in prefix:
         raise ValueError("a prefix has no zone")
     return ipaddress.ip_network(prefix)

@@ -18,10 +18,10 @@ PROTOCOLS = {
 }
 """Name -> number (IANA) of protocols that may be named."""
 _WITH_PORTS = frozenset(PROTOCOLS[name] for name in ("tcp", "udp", "dccp", "sctp", "udplite"))
-"""Their headers begin with two ports."""
+"""Protocols whose headers begin with two ports."""
 
 End = tuple[str, int]
-"""Address and port."""
+"""One end of a flow: address and port."""
 
 
 class Flow(NamedTuple):
@@ -34,7 +34,7 @@ class Flow(NamedTuple):
 
     @property
     def version(self) -> int:
-        """Of IP: 4 or 6."""
+        """Version of IP: 4 or 6."""
         return version(self.low[0])
 
 
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
     @property
     def version(self) -> int:
-        """Of IP: 4 or 6."""
+        """Version of IP: 4 or 6."""
         return version(self.address)
 
 
@@ -58,14 +58,15 @@ def has_ports(protocol: int) -> bool:
 
 
 def version(address: str) -> int:
-    """Of IP: 4 or 6."""
+    """Return the version of IP, 4 or 6, of an address."""
     return 6 if ":" in address else 4
 
 
 def canonical(address: str) -> str:
     """An address as rules have it (RFC 5952). Raises ValueError."""
-    # Of many rules that are set at once, ipaddress would take most of the time. IPv4 has one form,
-    # and IPv6 several, of which inet_ntop(3) gives some addresses another one than ipaddress.
+    # IPv4 addresses have one form, and need no ipaddress, which would take most of the time when
+    # many rules are set at once. IPv6 addresses have several; for some of them inet_ntop(3) gives
+    # another one than ipaddress.
     with suppress(OSError):
         socket.inet_pton(socket.AF_INET, address)
         return address

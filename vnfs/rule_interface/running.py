@@ -32,7 +32,7 @@ runs there too."""
 START_TIMEOUT_S = 60.0
 END_TIMEOUT_S = 10.0
 MOST_RESTARTS = 20
-"""After so many, the function has a problem."""
+"""Restarts of the server after which the function has a problem."""
 _BACKLOG = 1024
 _LIBRARIES = ("fastapi", "pydantic", "uvicorn")
 
@@ -62,13 +62,13 @@ class RunningRules:
         self._lock = threading.Lock()
         """Held while a server is started, and while it is decided that none is any more."""
         self._settled = waiting.Event()
-        """It answers, or never will."""
+        """Set when the interface answers, or never will."""
         self._stopped = False
         self._problem: str | None = None
         self.restarts = 0
 
     def start(self) -> None:
-        """Return when it answers. Raises DeploymentError, after `stop`."""
+        """Start the server, and return when it answers. Raises DeploymentError, after `stop`."""
         with system_errors_as(DeploymentError, "cannot listen", where=ADDRESS):
             self._socket = socket.create_server((ADDRESS, 0), backlog=_BACKLOG)
         try:
@@ -84,18 +84,19 @@ class RunningRules:
             raise
 
     def interface(self) -> RuleInterface:
-        """Where it is; only when it was started."""
+        """Return where the interface is, and its token; only when it was started."""
         assert self._socket is not None
         address, port = self._socket.getsockname()
         return RuleInterface(f"http://{address}:{port}", self._token)
 
     def problem(self) -> str | None:
-        """None while it works, or is being started again."""
+        """Say why the rule interface has failed and is not started again; None while it works or is
+        being started again."""
         return None if self._problem is None else f"the rule interface: {self._problem}"
 
     @property
     def pid(self) -> int | None:
-        """Of the server, on the machine that runs sfcperf."""
+        """Process id of the server, on the machine that runs sfcperf; None before its start."""
         return None if self._server is None else self._server.pid
 
     def stop(self) -> None:
@@ -128,9 +129,11 @@ class RunningRules:
             self._settled.set()
 
     def _serve(self) -> None:
-        """Until the interface is stopped, or cannot work. Raises MeasurementError."""
+        """Start the server, and start it again whenever it ends, until the interface is stopped or
+        cannot work. Raises MeasurementError."""
         while (server := self._spawn()) is not None:
-            # What it had not read is written once more as its input is closed.
+            # Closing the server's input writes again what the server has not read, which fails if
+            # it has ended.
             with suppress(BrokenPipeError), server:
                 try:
                     self._attend(server)
@@ -145,7 +148,7 @@ class RunningRules:
                 return
 
     def _spawn(self) -> subprocess.Popen[bytes] | None:
-        """None when the interface was stopped. Raises MeasurementError."""
+        """Start the server; None when the interface was stopped. Raises MeasurementError."""
         with self._lock:
             if self._stopped or self._socket is None:
                 return None
@@ -165,7 +168,7 @@ class RunningRules:
             return self._server
 
     def _attend(self, server: subprocess.Popen[bytes]) -> None:
-        """Answer what it asks for, until it ends."""
+        """Answer what the server asks for, until it ends."""
         assert server.stdin is not None and server.stdout is not None and self._socket is not None
         limits = {
             "max_ttl_s": self._policy.max_ttl_s,
@@ -182,7 +185,8 @@ class RunningRules:
         for line in server.stdout:
             message: str | Sequence[Any] = json.loads(line)
             if isinstance(message, str):
-                # It has a lease before anybody counts on it.
+                # The server says that it is ready. The data plane gets a lease before anybody
+                # counts on the server.
                 self._keeper.answer([["tick"]])
                 self._settled.set()
             else:

@@ -2,8 +2,9 @@
 
     python -m sfcperf.vnfs.rule_interface.server
 
-It is started by RunningRules, and ends with it. The first line on standard input is the Start as
-JSON; answers follow there to the calls that it writes to standard output (see `keeper`).
+It is started by RunningRules, and ends with it. The first line on standard input is the
+ServerSettings as JSON; answers follow there to the calls that it writes to standard output (see
+`keeper`).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class ServerSettings:
 
 
 class KeeperClient:
-    """The RuleKeeper as this process sees it. What is asked for at the same time goes together."""
+    """The RuleKeeper as this process sees it. Calls that wait at the same time are sent
+    together."""
 
     def __init__(self, answers: asyncio.StreamReader) -> None:
         self._answers = answers
@@ -48,7 +50,7 @@ class KeeperClient:
         self._wake = asyncio.Event()
 
     async def ask(self, *call: Any) -> Any:
-        """Its answer. Raises DataPlaneFailed."""
+        """Send a call to the keeper, and return its answer. Raises DataPlaneFailed."""
         answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((list(call), answered))
         self._wake.set()
@@ -58,7 +60,7 @@ class KeeperClient:
         return answer
 
     async def run(self) -> None:
-        """Until the keeper is gone."""
+        """Send calls, and hand out their answers, until the keeper is gone."""
         while True:
             await self._wake.wait()
             calls = self._waiting[:CALLS_AT_ONCE]
@@ -83,6 +85,7 @@ def tell(message: Any) -> None:
 
 
 async def _tick(keeper: KeeperClient) -> None:
+    """Tell the keeper, every TICK_S, that this process works."""
     while True:
         try:
             await keeper.ask("tick")
@@ -92,12 +95,13 @@ async def _tick(keeper: KeeperClient) -> None:
 
 
 async def serve() -> None:
-    """Until SIGTERM, or the end of standard input."""
+    """Serve requests until SIGTERM, or the end of standard input."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     start = ServerSettings(**json.loads(await reader.readline()))
-    # Nobody would answer it; and `sfcperf clean` knows nothing of it.
+    # If sfcperf is gone already, nobody would answer this process, and `sfcperf clean` knows
+    # nothing of it.
     if not end_with(start.parent, signal.SIGKILL):
         return
     keeper = KeeperClient(reader)

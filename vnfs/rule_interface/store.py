@@ -35,14 +35,14 @@ class ActiveRule:
     """A rule in force."""
 
     number: int
-    """In the order of their first setting, from 1; for paging."""
+    """Number in the order of their first setting, from 1; for paging."""
     expires_s: float
 
 
 @dataclass
 class _Kind:
-    """What rules by flow, or rules by source, have of their own: so neither kind, whose rules
-    strangers may cause, takes the room of the other."""
+    """Tokens for changes, and number of rules, of one kind: by flow, or by source. Each kind has
+    its own, so neither kind, whose rules strangers may cause, takes the room of the other."""
 
     tokens: float
     filled_s: float
@@ -51,7 +51,7 @@ class _Kind:
 
 @dataclass
 class Totals:
-    """Since the start."""
+    """What was done with rules since the start."""
 
     added: int = 0
     renewed: int = 0
@@ -61,8 +61,8 @@ class Totals:
 
 
 class RuleStore:
-    """Times are seconds of a clock that never goes back; each call says what time it is, which is
-    never earlier than in the call before."""
+    """The rules in force, and when each of them ends. Times are seconds of a clock that never goes
+    back; each call says what time it is, which is never earlier than in the call before."""
 
     def __init__(self, policy: Policy, versions: frozenset[int], now_s: float) -> None:
         """`versions`: those of IP, 4 or 6, that rules may have."""
@@ -97,7 +97,8 @@ class RuleStore:
         return is_new
 
     def _tidy(self) -> None:
-        """Each renewal leaves an entry behind; they must not outnumber the rules."""
+        """Rebuild the heap of expiries when it has become much longer than the list of rules: each
+        renewal leaves an entry behind."""
         if len(self._expiries) > 4 * len(self._rules) + 1000:
             self._expiries = [
                 (kept.expires_s, kept.number, rule) for rule, kept in self._rules.items()
@@ -105,7 +106,7 @@ class RuleStore:
             heapq.heapify(self._expiries)
 
     def remove(self, rule: Rule) -> bool:
-        """Gives whether it was there."""
+        """Remove a rule; gives whether it was there."""
         if not self._forget(rule):
             return False
         self.totals.removed += 1
@@ -130,11 +131,11 @@ class RuleStore:
         return itertools.islice(later, limit)
 
     def all(self) -> list[Rule]:
-        """In the order of their numbers."""
+        """Return all rules, in the order of their numbers."""
         return list(self._rules)
 
     def count(self, *, by_flow: bool) -> int:
-        """Of rules of a kind."""
+        """Return how many rules of a kind are in force."""
         return self._kinds[by_flow].count
 
     def _forget(self, rule: Rule) -> bool:
@@ -147,6 +148,8 @@ class RuleStore:
         return self._kinds[isinstance(rule, Flow)]
 
     def _admit(self, rule: Rule, now_s: float) -> None:
+        """Raise RuleRefused if the rule may not be set now; else take a token of its kind. Tokens
+        come back at the rate `max_changes_per_s`, up to as many."""
         kind = self._kind(rule)
         if rule.version not in self._versions:
             raise RuleRefused(Reason.IP_VERSION)
@@ -162,7 +165,8 @@ class RuleStore:
         kind.tokens -= 1
 
     def _is_allowed(self, rule: Rule) -> bool:
-        """A rule by flow drops both directions: none of its ends may be on the list."""
+        """Whether the rule would drop packets of an address on the allow-list. A rule by flow drops
+        both directions, so none of its ends may be on the list."""
         addresses = (rule.low[0], rule.high[0]) if isinstance(rule, Flow) else (rule.address,)
         return any(
             ipaddress.ip_address(address) in network

@@ -10,7 +10,7 @@ from sfcperf.vnfs.rule_interface.rules import Rule
 
 
 class PutRule(NamedTuple):
-    """Drop by a rule for so long from now; it may be there already, if `renew`."""
+    """Drop packets by this rule for `ttl_s` from now. The rule may be there already, if `renew`."""
 
     rule: Rule
     ttl_s: float
@@ -18,7 +18,7 @@ class PutRule(NamedTuple):
 
 
 class RemoveRule(NamedTuple):
-    """Drop by it no longer; it need not be there."""
+    """Drop packets by this rule no longer; it need not be there."""
 
     rule: Rule
 
@@ -33,12 +33,13 @@ class RuleTable(ABC):
     its time."""
 
     versions: ClassVar[frozenset[int]]
-    """Of IP, whose packets the function forwards."""
+    """Versions of IP whose packets the function forwards."""
 
     @abstractmethod
     def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
-        """Do them in this order; when it returns, packets meet the new rules. `lease_s`: packets
-        pass for so long from now (0: none does); None leaves that as it is.
+        """Do the operations in this order; when it returns, packets meet the new rules. `lease_s`:
+        seconds from now for which packets pass (0: none passes any more); None leaves that as it
+        is.
 
         Raises MeasurementError; some of the operations may have been done then.
         """

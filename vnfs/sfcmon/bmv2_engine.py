@@ -34,7 +34,8 @@ _SIGNALS = (*_ENDING, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Engine:
-    """A switch with its program and its tables."""
+    """Ends the windows of a switch that has its program and its tables, and reports its
+    counters."""
 
     def __init__(self, settings: Settings, switch: Switch, windows: Windows, stats: Path) -> None:
         self._window_s = settings.window_ms / _MS_PER_S
@@ -55,6 +56,8 @@ class Engine:
         await self._report()
 
     async def _serve(self) -> None:
+        """End windows in time, and serve signals: SIGUSR1 asks for a report, SIGUSR2 ends the open
+        window, SIGTERM and SIGINT end the last one."""
         now_s = asyncio.get_running_loop().time
         end_s = now_s() + self._window_s
         while True:
@@ -72,13 +75,15 @@ class Engine:
                 end_s += self._window_s
 
     async def _next_signal(self, timeout_s: float) -> int | None:
-        """None when the time is over."""
+        """Return the next signal; None when the time is over."""
         with suppress(TimeoutError):
             async with asyncio.timeout(max(timeout_s, 0)):
                 return await self._signals.get()
         return None
 
     async def _end_window(self, *, asked: bool) -> None:
+        """End the open window and print it; print nothing if the program does not monitor. `asked`:
+        a signal asked for it."""
         ended = await self._windows.end()
         if ended is None:
             return
@@ -95,7 +100,7 @@ class Engine:
         self._began_ns = ended["end_ns"]
 
     async def _report(self) -> None:
-        """Counters, into the stats file and onto stdout."""
+        """Write the switch's counters into the stats file and onto stdout."""
         self._reports += 1
         event = {
             "event": "counters",
@@ -138,7 +143,7 @@ async def control(settings: Settings, stats: Path) -> None:
 
 
 async def _write_tables(switch: Switch, entries: Sequence[Mapping[str, Any]]) -> None:
-    """Rules last, so that no packet enters a path that is not there."""
+    """Write all entries, rules last, so that no packet enters a path that is not there."""
     if not entries:
         return
     from sfcperf.vnfs.sfcmon.controller.tables import Phase, to_p4, updates
@@ -151,7 +156,7 @@ async def _write_tables(switch: Switch, entries: Sequence[Mapping[str, Any]]) ->
 
 
 def _entry(*, key: Sequence[Any], parameters: Sequence[Sequence[Any]], **rest: Any) -> Entry:
-    """An entry from JSON, which has no tuples."""
+    """Make an entry from JSON, whose lists become tuples."""
     from sfcperf.vnfs.sfcmon.controller.entries import Entry
 
     fields = tuple(
@@ -165,13 +170,14 @@ def _print(event: Mapping[str, Any]) -> None:
 
 
 def _write(file: Path, event: Mapping[str, Any]) -> None:
-    """As a whole: whoever reads it sees the old or the new one."""
+    """Replace the file as a whole: whoever reads it sees the old or the new one."""
     new = file.with_suffix(".new")
     new.write_text(json.dumps(event) + "\n")
     new.replace(file)
 
 
 def _said(error: Exception) -> str:
+    """Return the error in words, for the stats file."""
     from finsy import P4ClientError
 
     if isinstance(error, P4ClientError):

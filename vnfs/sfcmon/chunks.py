@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A trace of its own."""
+    """The traffic of one round: a trace of its own."""
 
     source: Path
     facts: Mapping[str, Any]
-    """How to get the same again."""
+    """What identifies the trace: how to make it again, or digest and size of the file."""
 
 
 def synthetic_chunk(seed: int, duration_s: float, number: int) -> Chunk:
@@ -43,6 +43,8 @@ that nothing is left behind, however this process ends."""
 
 
 def _generated(trace: SyntheticTrace) -> Path:
+    """Write the trace, unless it is the latest one, into a file without a name, and return its
+    place in /proc."""
     if trace not in _kept:
         _kept.clear()
         where = gettempdir()
@@ -93,6 +95,7 @@ def chunk_of_files(pattern: str, number: int) -> Chunk:
 
 @lru_cache(maxsize=1024)
 def _sha256(path: Path, _size: int, _mtime_ns: int) -> str:
-    """Once for all trials, unless the file changes in between."""
+    """Return the SHA-256 of a file, read once for all trials. Size and time only make the cache
+    miss after the file has changed."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -49,19 +49,19 @@ class Entries:
     count: int
 
     def flows(self) -> Iterator[Flow]:
-        """All of them."""
+        """Yield all flows of the group."""
         for number in range(self.count):
             yield Flow(**vars(self.first) | {"src_port": self.first.src_port + number})
 
 
 def entries(specs: Sequence[Mapping[str, Any]]) -> list[Entries]:
-    """From the knob `table_entries`, defaults filled in. Raises InputError, `where` being the knob
+    """Read the knob `table_entries`, defaults filled in. Raises InputError, `where` being the knob
     and the place."""
     return [_entries(spec, place) for place, spec in enumerate(specs)]
 
 
 def total(groups: Sequence[Entries]) -> int:
-    """Flows of all of them."""
+    """Return the number of flows of all groups."""
     return sum(each.count for each in groups)
 
 

@@ -65,7 +65,7 @@ class Sfcmon(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool; or bmv2, and what speaks with it."""
+        """Require the compiled tool; or bmv2, and what speaks with it."""
         if knobs["engine"] == "bmv2":
             from sfcperf.vnfs.sfcmon.bmv2 import requirements
 
@@ -74,7 +74,8 @@ class Sfcmon(NetworkFunction):
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """The table has room for the entries that are asked for, and the engine for the sizes."""
+        """Refuse more entries than the table has room for, and sizes that are too large for the
+        engine. Raises InputError."""
         if knobs["engine"] == "bmv2":
             from sfcperf.vnfs.sfcmon.bmv2 import limits
 
@@ -89,7 +90,7 @@ class Sfcmon(NetworkFunction):
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """With the engine `ebpf`: frames return by XDP_TX."""
+        """Return True with the engine `ebpf`, whose frames return by XDP_TX."""
         return bool(knobs["engine"] == "ebpf")
 
     @classmethod
@@ -137,5 +138,5 @@ def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) ->
 
 
 def _output(attachment: Attachment) -> Path:
-    """For the windows of an instance; another one each time."""
+    """Return a file for the windows of an instance; another one each time."""
     return attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"

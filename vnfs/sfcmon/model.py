@@ -63,6 +63,8 @@ class Bank:
         return True
 
     def _is_heavy(self, estimate: int) -> bool:
+        """Whether a source with this estimate is a heavy hitter now: enough packets were seen to
+        judge it, and it meets both thresholds. `share` is in units of 2^-32."""
         limits = self.thresholds
         return (
             self.packets >= limits.eval
@@ -71,12 +73,12 @@ class Bank:
         )
 
     def listing(self) -> Listing:
-        """The flows of the IBLT."""
+        """Return the flows that the IBLT lists."""
         wrapped = self.packets == MOST_PACKETS
         return listing(self.iblt.shape, self.iblt.cells, unpadded, may_have_wrapped=wrapped)
 
     def registers(self) -> dict[str, Any]:
-        """All registers, sparsely, as the golden vectors have them."""
+        """Return all registers, sparsely, as the golden vectors have them."""
         return {
             "packets": self.packets,
             "unparsed": list(self.unparsed),

@@ -30,7 +30,7 @@ class Plan:
     cms_saturates: bool
     """Whether a source at the threshold can reach the largest number of a counter."""
     bloom_false_positive_rate: float
-    """At the end of a window."""
+    """Rate of the Bloom filter's false positives at the end of a window."""
     iblt_threshold: float
     """C_K of Theorem 1: fewer cells per flow never do for many flows."""
     listing: Success
@@ -40,11 +40,11 @@ class Plan:
     paper_listing: Success
     """Simulated tables of that size."""
     memory_bytes: int
-    """Of one bank."""
+    """Memory of one bank."""
 
 
 def planned(packets: int, flows: int, share: float, success: float, *, seed: int) -> Plan:
-    """Sizes for windows of so many packets, in which so many flows are reported."""
+    """Plan sizes for windows of so many packets, in which so many flows are reported."""
     # Heavy hitters are the sources with 1/k of the packets; epsilon is 1/(2k) (Roughgarden and
     # Valiant 2015, which the paper follows).
     epsilon = share / 2

@@ -13,7 +13,7 @@ from sfcperf.sketches.listing import Listing, listing
 from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes, Thresholds
 
 METRICS = ("accuracy", "precision", "recall", "fpr")
-"""In the order of Fig. 3 of the paper."""
+"""Names of the scores, in the order of Fig. 3 of the paper."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Source:
     spi: int
     si: int
     packets: int
-    """Of the whole window, counted exactly."""
+    """Packets of the whole window, counted exactly."""
     is_heavy_hitter: bool
     """Whether it is one by the whole window."""
 
@@ -65,6 +65,7 @@ class Score:
 
 
 def _share(part: int, rest: int) -> float | None:
+    """Return the share of `part` in both together; None if both are 0."""
     return part / (part + rest) if part + rest else None
 
 
@@ -73,7 +74,8 @@ class Window:
     """A window of a trace that has packets."""
 
     index: int
-    """From 0 at the first packet of the trace; windows without packets have a number too."""
+    """Number of the window, from 0 at the first packet of the trace; windows without packets have a
+    number too."""
     begin_ns: int
     last_ns: int
     """Time of the latest packet."""
@@ -86,12 +88,12 @@ class Window:
     """Reported sources, those with most packets first."""
     score: Score
     registers: Mapping[str, Any]
-    """As in the golden vectors; `cms` and `bloom` only if they were requested."""
+    """Registers as in the golden vectors; `cms` and `bloom` only if they were requested."""
     sizes: Sizes
 
     @classmethod
     def read(cls, document: Mapping[str, Any], sizes: Sizes) -> Window:
-        """From what `sfcmon-simulate` prints."""
+        """Make it from a line that `sfcmon-simulate` prints."""
         names = (reason.name.lower() for reason in Reason)
         counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         registers = ("packets", "unparsed", "cms", "bloom", "iblt")
@@ -111,7 +113,7 @@ class Window:
         )
 
     def listing(self) -> Listing:
-        """The flows of the IBLT."""
+        """Return the flows that the IBLT lists."""
         iblt = Iblt(self.sizes.iblt)
         for place, count, key_sum, *sums in self.registers["iblt"]:
             iblt.cells.set(place, (count, int(key_sum, 16), *sums))

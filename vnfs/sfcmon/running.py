@@ -23,12 +23,12 @@ BINARY = "sfc-sfcmon"
 
 
 class RunningSfcmon(StatsProcess, RunningFunction):
-    """An sfc-sfcmon process, or one that prints the same, its stats file and the file of its
+    """An sfc-sfcmon process, or one that prints the same, with its stats file and the file of its
     windows."""
 
     binary = BINARY
     windows: PrintedWindows | None
-    """None: nothing monitors."""
+    """Reads the windows that the process prints; None: nothing monitors."""
 
     def counters(self) -> Mapping[str, int]:
         """NSH packets since the start, now: `received`, `forwarded`, `dropped`, `dropped_REASON`;
@@ -45,8 +45,8 @@ class RunningSfcmon(StatsProcess, RunningFunction):
     def launch(
         cls, name: str, host: Host, options: list[str], sizes: Sizes | None, output: Path
     ) -> Self:
-        """Start it; `wait_ready` says when it works. `sizes`: None if nothing monitors. Raises
-        EnvironmentLacks."""
+        """Start sfc-sfcmon; `wait_ready` says when it works. `sizes`: None if nothing monitors.
+        Raises EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
         running.windows = (
             None
@@ -59,7 +59,7 @@ class RunningSfcmon(StatsProcess, RunningFunction):
 
 
 def flow_window(printed: Mapping[str, Any], sizes: Sizes) -> FlowWindow:
-    """The flows of a window as sfc-sfcmon prints it. `sizes`: of its sketches."""
+    """Make a FlowWindow of a window that sfc-sfcmon printed. `sizes`: of its sketches."""
     what = _of_table(printed) if "flows" in printed else _of_sketches(printed, sizes)
     return FlowWindow(
         start_ns=printed["start_ns"],
@@ -74,6 +74,7 @@ def flow_window(printed: Mapping[str, Any], sizes: Sizes) -> FlowWindow:
 
 
 def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+    """Fields of a FlowWindow from a window of sketches: the flows are listed out of its IBLT."""
     cells = Cells.empty(sizes.iblt_cells)
     for place, count, key_sum, *sums in printed["iblt"]:
         cells.set(place, (count, int(key_sum, 16), *sums))
@@ -84,7 +85,8 @@ def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
         "missing_flows": found.missing_flows,
         "missing_packets": found.missing_packets,
         "residual_cells": found.residual_cells,
-        # The least estimate whose share of the packets is enough.
+        # A source is heavy when it meets both thresholds. `share` is in units of 2^-32, and is
+        # rounded up to packets.
         "threshold_packets": max(
             thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
         ),
@@ -92,6 +94,8 @@ def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
 
 
 def _of_table(printed: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a FlowWindow from a window of an exact table. `untracked` packets found the table
+    full, and nobody knows of how many flows they are (None)."""
     untracked = int(printed["untracked"])
     listed = (
         ListedFlow(_key(key), packets, size, Certainty.EXACT)

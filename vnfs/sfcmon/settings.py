@@ -14,9 +14,10 @@ MOST_CMS_ROWS = BLOOM_SEED - CMS_SEED
 MOST_BLOOM_HASHES = IBLT_SEED - BLOOM_SEED
 MOST_IBLT_HASHES = CHECKSUM_SEED - IBLT_SEED
 COUNTER_BITS = 24
-"""Of the CMS (section 3.2 of the paper: 3 bytes)."""
+"""Bits of a counter of the CMS (section 3.2 of the paper: 3 bytes)."""
 MOST_PACKETS = 2**32 - 1
-"""Where the counters of packets of a bank stay. A flow's own counters may have wrapped then."""
+"""Largest value of a bank's counters of packets, which stay there. A flow's own counters may have
+wrapped then."""
 
 
 _MOST_PACKETS = (1 << 32) - 1
@@ -54,20 +55,20 @@ class Thresholds:
     """When the packet of a source belongs to a heavy hitter; as registers hold them."""
 
     eval: int = 1000
-    """Threshold_Eval: packets before which none does."""
+    """Threshold_Eval: packets of a window before which none belongs to a heavy hitter."""
     share: int = math.floor(0.001 * 2**32)
     """Least share of the packets so far, in units of 2^-32."""
     packets: int = 0
-    """Least number of packets."""
+    """Least number of packets of the source."""
 
     def adapted(self, packets: int, inserted: int, target: int) -> Thresholds:
-        """Those of the next window, of which about `target` flows are to be reported, when so many
-        packets were monitored in this one, and so many flows inserted (docs/reference/sfcmon.md,
-        "Adaptive threshold"; thresholds.h does the same in C)."""
+        """Return the thresholds of the next window, which is to report about `target` flows. In
+        this window so many packets were monitored, and so many flows inserted
+        (docs/reference/sfcmon.md, "Adaptive threshold"; thresholds.h does the same in C)."""
         if self.share:
             least = self.share * packets >> 32
         else:
-            # One odd window must not undo many.
+            # One odd window must not undo many: the threshold changes by a factor of 4 at most.
             limits = (self.packets // 4, 4 * self.packets)
             least = min(max(self.packets * inserted // target, limits[0]), limits[1])
         return replace(self, share=0, packets=min(max(least, 1), _MOST_PACKETS))

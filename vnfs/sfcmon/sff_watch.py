@@ -30,9 +30,9 @@ class SffWatch:
         parameters: Mapping[str, Any],
         output: Path,
     ) -> SffWatch:
-        """Begin. `host`: in the SFF's network namespace; `place`: words for sfc-sfcmon that say
-        where packets are seen; `parameters`: those of `sketch_parameters`; `output`: a new file.
-        Raises DeploymentError, EnvironmentLacks."""
+        """Start sfc-sfcmon, and return when it monitors. `host`: in the SFF's network namespace;
+        `place`: words for sfc-sfcmon that say where packets are seen; `parameters`: those of
+        `sketch_parameters`; `output`: a new file. Raises DeploymentError, EnvironmentLacks."""
         options = ["--window-ms", str(sketch_parameters.window_ms(parameters))]
         options += [*sketch_parameters.options(parameters), *place]
         sizes = sketch_parameters.sizes(parameters)

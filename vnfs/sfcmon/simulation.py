@@ -31,7 +31,7 @@ _PART_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Simulation:
-    """How to simulate."""
+    """How a trace is simulated: window, thresholds and sizes."""
 
     window_s: float
     threshold: float
@@ -40,14 +40,15 @@ class Simulation:
     """What the data plane compares with."""
     sizes: Sizes = field(default_factory=Sizes)
     target_flows: int | None = None
-    """Adapt the number of packets from which flows are reported, so that it is this many."""
+    """Adapt the number of packets from which flows are reported, so that about so many are; None:
+    do not adapt it."""
     spi: int = 1
     """Path of packets that come without an NSH."""
     si: int = 255
     nsh_only: bool = False
-    """Only count frames without an NSH."""
+    """Whether frames without an NSH are only counted, and not monitored."""
     registers: bool = False
-    """Report all registers."""
+    """Whether windows have all registers."""
 
     def command(self, trace: str) -> list[str]:
         """The command line of the tool."""
@@ -76,11 +77,11 @@ class Simulation:
 
 @dataclass(frozen=True)
 class TraceEnd:
-    """What is known after the last window."""
+    """What is known of a trace after its last window."""
 
     frames: int
     left_out: LeftOutCounts
-    """Of these, those that are not monitored."""
+    """Frames that are not monitored, among all."""
     late: int
     """Frames with an earlier time than the window that was open; they count in that window."""
     truncated: bool
@@ -110,7 +111,8 @@ def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | Tra
 
 
 def _parts(path: Path) -> Iterator[bytes] | None:
-    """What the tool is to read instead of a file that it cannot read itself; None: it can."""
+    """Return what the tool is to read instead of a file that it cannot read itself; None: it
+    can."""
     if path.suffix == ".parquet":
         from sfcperf.vnfs.sfcmon.parquet import records
 
@@ -128,7 +130,7 @@ def _decompressed(path: Path) -> Iterator[bytes]:
 
 
 def _lines(output: IO[bytes]) -> Iterator[bytes]:
-    """Waits for lines so that Ctrl-C ends the wait."""
+    """Yield the tool's lines, and wait for them so that Ctrl-C ends the wait."""
     rest = b""
     while waiting.poll({output.fileno(): select.POLLIN}) and (
         part := os.read(output.fileno(), _PART_BYTES)
@@ -139,7 +141,7 @@ def _lines(output: IO[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _running(command: list[str], feed: Iterator[bytes] | None) -> Iterator[IO[bytes]]:
-    """The tool's output. Its complaints become an InputError at the end."""
+    """Run the tool, and give its output. Its complaints become an InputError at the end."""
     with system_errors_as(SfcperfError, "the simulator cannot be started", where=TOOL):
         process = subprocess.Popen(
             command,
@@ -147,7 +149,9 @@ def _running(command: list[str], feed: Iterator[bytes] | None) -> Iterator[IO[by
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=without_secrets(),
-            # Ctrl-C is for this process, which ends that one. It reads a terminal, if asked to.
+            # The tool has a process group of its own, because Ctrl-C is for this process, which
+            # ends the tool. If the tool reads standard input, it stays in this group, since it may
+            # read a terminal.
             process_group=None if command[-1] == STDIN and feed is None else 0,
         )
     assert process.stdout is not None

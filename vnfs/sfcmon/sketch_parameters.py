@@ -43,11 +43,11 @@ PROPERTIES: Mapping[str, Any] = {
         for size in fields(Sizes)
     },
 }
-"""JSON Schema of each."""
+"""JSON Schema of each parameter."""
 
 
 def sizes(parameters: Mapping[str, Any]) -> Sizes:
-    """Sizes of the structures."""
+    """Return the sizes of the structures."""
     return Sizes(**{size.name: int(parameters[size.name]) for size in fields(Sizes)})
 
 
@@ -57,7 +57,7 @@ def window_ms(parameters: Mapping[str, Any]) -> int:
 
 
 def options(parameters: Mapping[str, Any]) -> list[str]:
-    """Command line of sfc-sfcmon for all of them but the window."""
+    """Return the options of sfc-sfcmon for all parameters but the window."""
     chosen = sizes(parameters)
     words = ["--threshold-share", str(share_register(float(parameters["threshold"])))]
     words += ["--threshold-eval", str(int(parameters["threshold_eval"]))]

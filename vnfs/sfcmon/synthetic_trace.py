@@ -18,7 +18,8 @@ _CHUNKS_PER_MINUTE = 600
 _NS_PER_S = 1_000_000_000
 _MINUTE_S = 60
 _ON_SHAPE = 1.2
-"""Between 1 and 2, lengths have a mean, but no variance. The value within is ours."""
+"""Shape of the Pareto distribution of the periods. Between 1 and 2, lengths have a mean, but no
+variance. The value within is ours."""
 _MOST_SHARE = 0.1
 """A source that would send more than this share of all packets while it is on is on for longer."""
 FLOWS_PER_SOURCE = 8
@@ -53,16 +54,16 @@ assert _RECORD.itemsize == 16 + _CAPTURED
 
 @dataclass(frozen=True)
 class _Sources:
-    """Of a minute, in arrays."""
+    """The sources of one minute, in arrays with a value for each."""
 
     begin_s: Any
-    """When each one's period begins, from the begin of the minute."""
+    """When the period of each begins, from the begin of the minute."""
     on_s: Any
     rate: Any
-    """While it is on, of the mean rate of all."""
+    """Rate of each while it is on, as a share of the mean rate of all."""
 
     def rates(self, at_s: float) -> Any:
-        """Of each source at some time of the minute."""
+        """Return the rate of each source at some time of the minute: 0 while it is off."""
         return self.rate * ((at_s - self.begin_s) % _MINUTE_S < self.on_s)
 
 
@@ -83,16 +84,17 @@ class SyntheticTrace:
     duration_s: float
     packets_per_minute: int = 10_000_000
     sources: int = 230_000
-    """Of each minute, at most: rare ones may not send."""
+    """Sources of each minute, at most: rare ones may not send."""
     zipf_exponent: float = 0.9
-    """With 230,000 sources, 0.9 gives 64 % of the packets to 5 % of them, 72 % to 10 %."""
+    """How unequal the shares are. With 230,000 sources, 0.9 gives 64 % of the packets to 5 % of
+    them, 72 % to 10 %."""
     on_s: float = 10.0
     """Least time that a source is on, seconds. 60: all of them send evenly all the time. With 10,
     SFCMon reports about 200 sources in windows of 20 s, as in section 3.3 of the paper."""
 
     def pcap(self) -> Iterator[bytes]:
-        """The file in pieces: raw IP, time stamps in nanoseconds from 0 on, the first 28 bytes of
-        each packet."""
+        """Yield the file in pieces: raw IP, time stamps in nanoseconds from 0 on, the first 28
+        bytes of each packet."""
         yield pack("<IHHIIII", _MAGIC_NS, 2, 4, 0, 0, 65535, _LINKTYPE_RAW)
         chunks = int(np.ceil(self.duration_s / _CHUNK_S - 1e-9))
         for chunk in range(chunks):
@@ -107,9 +109,12 @@ class SyntheticTrace:
                 yield self._packets(rng, count, shares / shares[-1], begin_s, length_s).tobytes()
 
     def _sources(self, minute: int) -> _Sources:
+        """Draw the sources of a minute. Each gets its share of the packets, however long it is on:
+        the shorter, the higher its rate."""
         shares = np.arange(1, self.sources + 1, dtype=float) ** -self.zipf_exponent
         shares /= shares.sum()
-        # Three numbers: no chunk has the same random numbers.
+        # The seed has three numbers, and those of chunks have two: no chunk has the same random
+        # numbers.
         rng = np.random.default_rng([self.seed, minute, 1])
         begin_s = rng.random(self.sources) * _MINUTE_S
         on_s = self.on_s * (1 - rng.random(self.sources)) ** (-1 / _ON_SHAPE)
@@ -119,6 +124,8 @@ class SyntheticTrace:
     def _packets(
         self, rng: np.random.Generator, count: int, shares: Any, begin_s: float, length_s: float
     ) -> Any:
+        """Draw packets of a piece. `shares`: cumulated shares of the sources, by which each packet
+        gets its source."""
         packets = np.zeros(count, _RECORD)
         begin_ns = round(begin_s * _NS_PER_S)
         ts_ns = begin_ns + np.sort(rng.integers(0, max(1, round(length_s * _NS_PER_S)), count))
@@ -140,7 +147,8 @@ class SyntheticTrace:
 
 
 def _mixed(number: Any, seed: int) -> Any:
-    """32 bits that look random: the finalizer of SplitMix64, of which the upper half is taken."""
+    """Return 32 bits that look random: the finalizer of SplitMix64, of which the upper half is
+    taken."""
     z = number.astype(np.uint64) + np.uint64(((seed + 1) * 0x9E3779B97F4A7C15) % 2**64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -10,7 +10,7 @@ from sfcperf.hosts.base import Host
 from sfcperf.workflow.model import Scenario
 
 UNPARSED = "unparsed"
-"""The reason of these drops in SffCounts."""
+"""Reason, in SffCounts, of drops of what the classifier cannot parse."""
 
 
 class Sff(ABC):
@@ -41,17 +41,17 @@ class Sff(ABC):
 
     @abstractmethod
     def unparsed(self) -> int:
-        """Frames from endpoints that it dropped since it started, because its classifier cannot
-        parse them. Raises DeploymentError, MeasurementError."""
+        """Return how many frames from endpoints the SFF has dropped since it started because its
+        classifier cannot parse them. Raises DeploymentError, MeasurementError."""
 
     def watched_at(self) -> list[str] | None:
-        """Where sfc-sfcmon sees what this SFF looks up: words of its command line (`sfc-sfcmon
-        --help`). None: nowhere."""
+        """Say where sfc-sfcmon sees what this SFF looks up, in words of its command line
+        (`sfc-sfcmon --help`). None: nowhere."""
         return None
 
     @abstractmethod
     def problem(self) -> str | None:
-        """None while it forwards, else what is wrong."""
+        """Return None while the SFF forwards, else what is wrong."""
 
     def show_packets(self, shown: bool) -> None:
         """Let captures at the ports see every packet, or no longer. Data planes that packet

@@ -67,7 +67,7 @@ class Bmv2Sff(Sff):
         """`bmv2_nodes`: those that have this data plane."""
         super().__init__(host, node, layout, scenario)
         self._bmv2_nodes = bmv2_nodes
-        # Not for those that have no bmv2: it imports sketches.
+        # Imported only where bmv2 is used, because it imports sketches.
         from sfcperf.vnfs.sfcmon.bmv2.controlled import ControlledSwitch
 
         self._both = ControlledSwitch(host)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from sfcperf.vnfs.sfcmon.controller.entries import Entry
 
 _NSH, _PLAIN, _UNDERLAY = 128, 256, 384
-"""First port of a kind (vnfs/sfcmon/p4/README.md)."""
+"""First port number of each kind of attachment (vnfs/sfcmon/p4/README.md)."""
 _FIRST_OFPORT = 110
-"""Of functions."""
+"""First OpenFlow port of functions in a Layout."""
 _FIRST_LINK = 450
-"""Ports of functions by VXLAN-GPE are below; links have numbers from 1."""
+"""Added to the number of a link at its node, from 1. Ports of functions by VXLAN-GPE are below."""
 MOST_LINKS = 59
-"""Of a node: port 509 is the last."""
+"""Most links of a node: port 509 is the last."""
 _PROTOCOLS = {"any": None, "icmp": 1, "tcp": 6, "udp": 17}
 _PRIORITY = 100
 _SF_TYPE = "sf"
@@ -50,8 +50,8 @@ def interfaces(layout: Layout, node: NodeLayout) -> dict[int, str]:
 def sff_entries(
     layout: Layout, scenario: Scenario, node: NodeLayout, on_bmv2: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Entries of a node's tables: fields of controller.entries.Entry. `on_bmv2`: the nodes with
-    this data plane."""
+    """Return the entries of a node's tables: fields of controller.entries.Entry. `on_bmv2`: the
+    nodes with this data plane."""
     from sfcperf.vnfs.sfcmon.controller.entries import entries
 
     state = _state(layout, scenario)
@@ -78,7 +78,8 @@ def _link_port(link: LinkLayout, end: int) -> int:
 
 
 def _from_any_node(entry: Entry) -> Entry:
-    """Other data planes may send packets by another one of several shortest ways."""
+    """Let packets that come by a link come by any port (parameter `from` 0): other data planes may
+    send them by another one of several shortest ways."""
     parameters = tuple(
         (name, 0 if name == "from" and value >= _FIRST_LINK else value)
         for name, value in entry.parameters
@@ -92,6 +93,8 @@ def _names(layout: Layout) -> dict[str, str]:
 
 
 def _state(layout: Layout, scenario: Scenario) -> model.State:
+    """Return the scenario as a state of the SFC controller's model, from which its code makes the
+    entries."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     names = _names(layout)
@@ -172,6 +175,7 @@ def _path(layout: Layout, scenario: Scenario) -> model.Path:
 def _rules(
     layout: Layout, scenario: Scenario, names: dict[str, str]
 ) -> Iterator[tuple[str, model.Rule]]:
+    """Yield the classifier's rules by name, for both directions unless replies bypass the chain."""
     from sfcperf.vnfs.sfcmon.controller import model
 
     chain = scenario.chain

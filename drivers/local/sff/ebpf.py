@@ -18,8 +18,9 @@ from sfcperf.workflow.model import Scenario
 
 
 def outer_mtu(layout: Layout) -> int:
-    """MTU of the SFF's interfaces, bytes: a packet as large as the wire takes goes round by the tap
-    with a header more. The SFF itself keeps to the MTU of each port."""
+    """Return the MTU of the SFF's interfaces, bytes. It has room for the header that a packet gets
+    on its way round by the tap, even if the packet is as large as the wire takes. The SFF itself
+    keeps to the MTU of each port."""
     return layout.wire_mtu + TAP_HEADER_BYTES
 
 
@@ -41,7 +42,7 @@ class EbpfSff(Sff):
         self._process: SffProcess | None = None
         self._lock = Lock()
         self._shown = 0
-        """How many captures want to see packets."""
+        """How many captures want to see packets now."""
         self._traced = 0
 
     def connect(self) -> None:

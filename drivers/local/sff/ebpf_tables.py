@@ -29,8 +29,9 @@ def sff_tables(
     shown: bool,
     trace: int,
 ) -> str:
-    """The file of a node. `take_xdp` are the nodes whose ends of links take XDP frames; `shown`:
-    captures at the ports see every packet; one packet in `trace` is traced (0: none)."""
+    """Return the file of a node for sfc-sff. `take_xdp` are the nodes whose ends of links take XDP
+    frames; `shown`: captures at the ports see every packet; one packet in `trace` is traced (0:
+    none)."""
     node = layout.nodes[name]
     address = f" address {node.address}" if layout.needs_underlay else ""
     lines = [
@@ -50,6 +51,7 @@ def sff_tables(
 
 
 def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str]:
+    """Yield the lines of the node's attachments."""
     tunnelled = tunnelled_ports(layout, node.name)
     by_port = {port: function for function in layout.functions for port in function.ports}
     for port in layout.ports(node.name):
@@ -60,7 +62,8 @@ def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str
             kind = "underlay"
         else:
             kind = "nsh" if function.type.nsh_aware else "plain"
-        # Endpoints have GRO on, other types say so: then their end of the veth polls (NAPI).
+        # An end of a veth takes XDP frames if it polls (NAPI). Endpoints do, because they have GRO
+        # on; types of functions say whether they do.
         polls = function is None or function.needs_xdp
         xdp = " xdp yes" if polls else ""
         bypass = function is None and scenario.chain.bypass_unparsed
@@ -69,6 +72,7 @@ def _ports(layout: Layout, node: NodeLayout, scenario: Scenario) -> Iterator[str
 
 
 def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Iterator[str]:
+    """Yield the lines of the node's links, and of the routes to all other nodes."""
     for link in layout.links:
         if node.name in link.nodes:
             here = link.nodes.index(node.name)
@@ -84,7 +88,7 @@ def _links(layout: Layout, node: NodeLayout, take_xdp: Collection[str]) -> Itera
 
 
 def _stations(layout: Layout, node: NodeLayout) -> Iterator[str]:
-    """Where packets that bypass the chain go."""
+    """Yield the lines that say where packets go that bypass the chain."""
     for endpoint in (layout.client, layout.server):
         if endpoint.node == node.name:
             yield f"station {endpoint.mac} port {endpoint.ofport}"
@@ -93,6 +97,8 @@ def _stations(layout: Layout, node: NodeLayout) -> Iterator[str]:
 
 
 def _path(layout: Layout, path: Path, node: NodeLayout) -> Iterator[str]:
+    """Yield the lines of one path in this node: packets are looked up where they come from, and
+    where their next SF is."""
     before = path.source
     for hop in path.hops:
         if node.name in (before.node, hop.entry.node):
@@ -108,7 +114,8 @@ def _path(layout: Layout, path: Path, node: NodeLayout) -> Iterator[str]:
 
 
 def _from(before: Port, node: NodeLayout) -> str:
-    """From a port of this node, or else from any other node."""
+    """Return words for where packets must come from: a port of this node, or, if they come from
+    another node, none, which means any."""
     return f" from {before.ofport}" if before.node == node.name else ""
 
 

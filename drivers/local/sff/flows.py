@@ -27,11 +27,11 @@ _ANYWHERE = "load:0->NXM_OF_IN_PORT[],resubmit"
 """Open vSwitch drops packets that would leave by the port that they came from; from tunnel to
 tunnel (one port for all) they must."""
 _UNTAGGED = "vlan_tci=0"
-"""Without it, `ip` is also IP behind a VLAN tag."""
+"""Matches packets without a VLAN tag. Without it, `ip` is also IP behind a tag."""
 UNPARSED_COOKIE = 0x756E
-"""Of the rules for what a classifier cannot parse."""
+"""Cookie of the rules for what a classifier cannot parse."""
 _MALFORMED = "nw_proto=0"
-"""What Open vSwitch sees of an IP packet that it takes for malformed, as receivers may not."""
+"""Matches IP packets that Open vSwitch takes for malformed, while receivers may not."""
 _PROTOCOLS = {"any": "ip", "tcp": "tcp", "udp": "udp", "icmp": "icmp"}
 _FIELDS = {
     "source": "nw_src",
@@ -112,7 +112,8 @@ def _forwarder(layout: Layout, path: Path, node: str) -> Iterator[str]:
 
 
 def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[str]:
-    """(SPI, SI) on its way to an SF: hand over here, or tunnel to the node of the SF."""
+    """Yield the rules for packets on their way to an SF: hand them over here, or tunnel them to the
+    node of the SF."""
     key = _key(path, hop.si)
     entry = hop.entry
     if entry.node != node:
@@ -143,7 +144,8 @@ def _towards(layout: Layout, path: Path, hop: PathHop, node: str) -> Iterator[st
 
 
 def _back_from(path: Path, hop: PathHop) -> Iterator[str]:
-    """Packets that an SF returns, on their way to table 10."""
+    """Yield the rules that lead packets from an SF to table 10. Packets that an SF returns by
+    VXLAN-GPE match the rule of the tunnel port."""
     if not hop.function.type.nsh_aware:
         # The SFC proxy: the port on which a packet returns identifies its path.
         yield (
@@ -158,7 +160,8 @@ def _back_from(path: Path, hop: PathHop) -> Iterator[str]:
 
 
 def _bypass(layout: Layout, scenario: Scenario, node: str) -> Iterator[str]:
-    """Plain switching between the endpoints, for what the classifier understands."""
+    """Yield the rules of plain switching between the endpoints, for what the classifier
+    understands."""
     fate = "resubmit(,20)" if scenario.chain.bypass_unparsed else "drop"
     for endpoint in (layout.client, layout.server):
         yield f"table=20,dl_dst={endpoint.mac},actions={_deliver(layout, node, endpoint)}"

@@ -120,6 +120,8 @@ class OpenVSwitchSff(Sff):
         return interfaces
 
     def _underlay(self, tunnelled: list[Port]) -> None:
+        """Give bridge `und` its addresses and flows, and the switch the MAC addresses of the ends
+        of tunnels."""
         node, switch = self.node, self._switch
         network.add_address(node.namespace, "und", node.address, 24)
         if tunnelled:
@@ -136,5 +138,5 @@ class OpenVSwitchSff(Sff):
 
 
 def _other(mac: str) -> str:
-    """A second address of a node, for its second bridge."""
+    """Return a second MAC address for a node, for its second bridge."""
     return mac[:-2] + f"{int(mac[-2:], 16) | 0x80:02x}"

@@ -34,6 +34,8 @@ def watched_ports(layout: Layout, scenario: Scenario, node: NodeLayout) -> list[
 
 
 def _of_path(path: Path, scenario: Scenario, node: NodeLayout) -> Iterator[str]:
+    """Yield words for the ports of this node where packets of one path come in, other than by
+    tunnels: from the endpoint, and from SFs that return them."""
     if path.source.node == node.name:
         forward = path.spi == scenario.chain.spi
         rule = f"rule,path={path.spi}/{path.hops[0].si}"

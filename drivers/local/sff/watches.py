@@ -18,16 +18,16 @@ class LocalSff:
     """An SFF of a node (WatchableSff)."""
 
     name: str
-    """`sff@node1`."""
+    """Name of the SFF: `sff@node1`."""
     host: Host
-    """In the node's namespace, outside the control group of the SFF."""
+    """A host in the node's namespace, outside the control group of the SFF."""
     place: Sequence[str]
     """Words of sfc-sfcmon's command line that say where it sees what the SFF looks up."""
 
     def watch(self, parameters: Mapping[str, Any], output: Path) -> SffWatch:
         """Start an sfc-sfcmon that watches this SFF and prints its windows to `output`. Raises
         DeploymentError, EnvironmentLacks."""
-        # For the runs that do: it imports sketches.
+        # Imported only in runs that watch SFFs, because it imports sketches.
         from sfcperf.vnfs.sfcmon.sff_watch import SffWatch
 
         return SffWatch.start(self.name, self.host, self.place, parameters, output)

@@ -39,7 +39,7 @@ HOW_TO_CONFIGURE = (
 
 
 class Cloud:
-    """One connection for a run. Threads may share it.
+    """One connection of a run to a cloud. Threads may share it.
 
     Errors of the cloud become CloudError, a DeploymentError, with the cloud's own message and the
     call that failed; EnvironmentLacks for what is missing, such as credentials.
@@ -69,7 +69,8 @@ class Cloud:
 
     @property
     def connection(self) -> Connection:
-        """Authenticated. Raises EnvironmentLacks if credentials are missing or wrong."""
+        """The authenticated connection, made at the first use. Raises EnvironmentLacks if
+        credentials are missing or wrong."""
         with self._lock:
             if self._connection is None:
                 self._connection = self._connect()
@@ -85,11 +86,12 @@ class Cloud:
             session.session.close()
 
     def call(self, what: str, action: Callable[[], T]) -> T:
-        """Do what may be done twice without harm (read, update to a value, delete), again if the
-        cloud did not answer, was busy (429, 5xx), or had a resource still in use (409).
+        """Call `action`, and again if the cloud did not answer, was busy (429, 5xx), or had a
+        resource still in use (409). To do it twice must be harmless (read, update to a value,
+        delete).
 
-        `what` names it in messages: `deleting port sfcperf-abc123-01-fwd-in`. `action` must read
-        a list to its end. Raises CloudError.
+        `what` names it in messages: `deleting port sfcperf-abc123-01-fwd-in`. `action` must read a
+        list to its end. Raises CloudError.
         """
 
         def attempt() -> T:
@@ -105,9 +107,9 @@ class Cloud:
         make: Callable[[], T],
         remove_duplicates: Callable[[T], None] | None = None,
     ) -> T:
-        """Make what is not there yet. If the answer to `make` is lost, `find` tells whether it had
-        its effect. `remove_duplicates` is called if `make` was called more than once: both calls
-        may have had an effect."""
+        """Return what `find` finds, or else what `make` makes. If the answer to `make` is lost,
+        `find` tells whether it had its effect. `remove_duplicates` is called if `make` was called
+        more than once: both calls may have had an effect."""
         requests = 0
 
         def attempt() -> T:
@@ -153,14 +155,14 @@ class Cloud:
         )
 
     def network_extensions(self) -> set[str]:
-        """Aliases of neutron's extensions."""
+        """Return the aliases of neutron's extensions."""
         network = self.connection.network
         return self.call(
             "listing neutron's extensions", lambda: {each.alias for each in network.extensions()}
         )
 
     def list_own(self, listing: str) -> list[Any]:
-        """What the project has of one kind in neutron: `listing` is openstacksdk's call."""
+        """List what the project has of one kind in neutron: `listing` is openstacksdk's call."""
         connection = self.connection
         return self.call(
             f"listing {listing.replace('_', ' ')}",
@@ -171,8 +173,8 @@ class Cloud:
 
     @property
     def detail(self) -> dict[str, str | None]:
-        """`detail` of every journal entry: finds this cloud and project again, even if OS_CLOUD
-        names another one by then."""
+        """The `detail` of every journal entry. By it this cloud and project are found again, even
+        if OS_CLOUD names another one by then."""
         connection = self.connection
         name: str | None = connection.config.name
         return {
@@ -182,7 +184,8 @@ class Cloud:
         }
 
     def facts(self) -> dict[str, Any]:
-        """For the run's manifest: no secrets, and nothing that only an administrator may see."""
+        """Return facts for the run's manifest: no secrets, and nothing that only an administrator
+        may see."""
         connection = self.connection
 
         def compute() -> str | None:
@@ -200,7 +203,8 @@ class Cloud:
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
-        """Held during a request; a request within another one shares its slot."""
+        """Hold one of the AT_ONCE slots during a request. A request within another one shares its
+        slot."""
         if getattr(self._thread, "has_slot", False):
             yield
             return
@@ -212,7 +216,8 @@ class Cloud:
                 self._thread.has_slot = False
 
     def _pause(self, seconds: float) -> None:
-        """A call within another one's `action` gives the slot back while it waits."""
+        """Wait before a retry. A call within another one's `action` gives its slot back
+        meanwhile."""
         if not getattr(self._thread, "has_slot", False):
             waiting.sleep(seconds)
             return
@@ -225,12 +230,14 @@ class Cloud:
             self._thread.has_slot = True
 
     def _connect(self) -> Connection:
+        """Make a connection by clouds.yaml or the environment, and authenticate. Raises
+        EnvironmentLacks."""
         refuse_unmet([python_packages(["openstack", "tackerclient"], "openstack")])
         import openstack
         from keystoneauth1.exceptions import AuthPluginException
         from openstack.exceptions import ConfigException
 
-        # They would repeat on the terminal what our messages say.
+        # These loggers would repeat on the terminal what the messages of sfcperf say.
         for logger in ("keystoneauth", "openstack", "urllib3"):
             logging.getLogger(logger).setLevel(logging.CRITICAL)
         place: dict[str, Any] = {} if self.region is None else {"region_name": self.region}
@@ -248,7 +255,8 @@ class Cloud:
             session: Any = connection.session
             session.session.hooks["response"].append(_refuse_torn)
             ignore_netrc(session.session)
-            # Threads that hold slots may be waiting for this: it takes none, and gives none back.
+            # Threads that hold slots may be waiting for the connection. So this neither takes a
+            # slot, nor gives one back while it waits.
             self.retry.retrying("authenticating", self.log, waiting.sleep)(session.get_auth_headers)
         except (ConfigException, AuthPluginException) as error:
             raise EnvironmentLacks(
@@ -261,7 +269,8 @@ class Cloud:
 
 
 def _refuse_torn(response: Any, *_: Any, **__: Any) -> None:
-    """openstacksdk takes an answer that is not JSON for an empty one: a resource without an id."""
+    """Raise an error for an answer whose JSON is incomplete. openstacksdk would take it for an
+    empty answer: a resource without an id."""
     from requests.exceptions import ContentDecodingError
 
     if response.status_code >= 300 or "json" not in response.headers.get("content-type", ""):

@@ -44,8 +44,8 @@ def check_readable() -> None:
 
 
 def absent() -> str:
-    """Words for an error about a cloud that is not found: the file that the user names and that is
-    not there."""
+    """Return words for an error about a cloud that is not found, if the user names a file that is
+    not there; else nothing."""
     named = os.environ.get(_NAMED_BY)
     lacks = named is not None and not Path(named).exists()
     return f" ({_NAMED_BY} names {named}, which is not there)" if lacks else ""
@@ -84,17 +84,20 @@ def check_certificates(region: CloudRegion) -> None:
             _regular(path)
     option, path = ("cert", certificate) if key == certificate else ("cert and key", key)
     with _named(option, path, region.name):
-        # Without the answer to a question for a passphrase, which nobody would give.
+        # The empty passphrase keeps OpenSSL from asking for one, which nobody would answer.
         context.load_cert_chain(certificate, key, password="")
 
 
 def _regular(path: str) -> str:
+    """Return the path of a file that can be read. Raises InputError for one that cannot."""
     read_input(Path(path), "the file", max_bytes=_MOST_BYTES)
     return path
 
 
 @contextmanager
 def _named(option: str, path: str, cloud: str | None) -> Iterator[None]:
+    """Turn an error about a file into EnvironmentLacks, which names the file and the option of the
+    cloud that has it."""
     try:
         yield
     except (InputError, OSError, ValueError) as error:

@@ -31,15 +31,15 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """One call that failed."""
+    """What is known of one call that failed."""
 
     message: str
-    """The cloud's own, with the HTTP status."""
+    """The cloud's own message, with the HTTP status."""
     kind: FailureKind
     status: int | None
     """HTTP status; None if there was no answer."""
     request_id: str | None
-    """For the cloud's operator, who finds it in the logs."""
+    """Id of the request. The cloud's operator finds it in the logs."""
     retry_after_s: float | None
     """The pause that the cloud asks for."""
 
@@ -85,7 +85,7 @@ class CloudError(DeploymentError):
 
 @contextmanager
 def cloud_errors(what: str) -> Iterator[None]:
-    """For one call without retries: its failure becomes a CloudError that names `what`."""
+    """Turn the failure of one call without retries into a CloudError that names `what`."""
     try:
         yield
     except call_errors() as error:
@@ -93,7 +93,8 @@ def cloud_errors(what: str) -> Iterator[None]:
 
 
 def json_of(response: Any) -> Any:
-    """The body of an answer to openstacksdk's adapter, which raises nothing by itself."""
+    """Return the body of an answer to openstacksdk's adapter. Raises for a bad status, which the
+    adapter by itself does not."""
     from openstack.exceptions import raise_from_response
 
     raise_from_response(response)
@@ -110,7 +111,7 @@ def call_errors() -> tuple[type[Exception], ...]:
 
 
 def diagnose(error: Exception) -> Failure:
-    """What an exception of `call_errors()` means."""
+    """Say what an exception of `call_errors()` means."""
     status = _status(error)
     message = _message(error, status)
     retry_after_s = _retry_after_s(error)
@@ -124,6 +125,7 @@ def diagnose(error: Exception) -> Failure:
 
 
 def _status(error: Exception) -> int | None:
+    """Return the HTTP status of the answer; None if there was none."""
     # openstacksdk has `status_code`, keystoneauth `http_status`; the latter's connection errors
     # claim 500 or nothing.
     for name in ("status_code", "http_status"):
@@ -134,6 +136,8 @@ def _status(error: Exception) -> int | None:
 
 
 def _kind(status: int, message: str, retry_after_s: float | None) -> FailureKind:
+    """Say whether a call with this status may succeed later. 413 counts as overload only if the
+    cloud says how long to wait."""
     if status in _BUSY or (status == TOO_LARGE and retry_after_s is not None):
         return FailureKind.TRANSIENT
     if status == 401:
@@ -144,8 +148,8 @@ def _kind(status: int, message: str, retry_after_s: float | None) -> FailureKind
 
 
 def _without_answer(error: Exception) -> FailureKind:
-    """Broken connections recover, and so do services that do not tell their version; a wrong
-    configuration does not."""
+    """Say whether a call without an HTTP status may succeed later. Broken connections recover, and
+    so do services that do not tell their version; a wrong configuration does not."""
     from keystoneauth1 import exceptions as keystone
     from openstack import exceptions as sdk
     from requests import RequestException
@@ -169,7 +173,8 @@ def _message(error: Exception, status: int | None) -> str:
 
 
 def _retry_after_s(error: Exception) -> float | None:
-    """From now, of a header with seconds or a date (RFC 9110, 10.2.3)."""
+    """Return the seconds from now for which the cloud's header Retry-After asks, which has seconds
+    or a date (RFC 9110, 10.2.3); None: there is no such header."""
     headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
     value = headers.get("Retry-After")
     if value is None:

@@ -32,30 +32,33 @@ class RetryPolicy:
     """All waits of the driver for the cloud; tests shorten them. Seconds."""
 
     timeout_s: float = 75.0
-    """For one call, from its first failure; the call itself comes on top."""
+    """Time for retries of one call, from its first failure; the call itself comes on top."""
     conflict_timeout_s: float = 30.0
-    """The same for 409: a resource that is in use for longer will not settle."""
+    """Time for retries after 409: a resource that is in use for longer will not settle."""
     unauthorized_retries: int = 2
-    """After 401: a keystone with a fault answers so, and wrong passwords always do."""
+    """Retries after 401. A keystone with a fault answers so for a while, and wrong passwords always
+    do."""
     first_pause_s: float = 0.5
     longest_pause_s: float = 10.0
     first_poll_s: float = 0.4
-    """Between looks at something that is awaited; grows."""
+    """First pause between looks at something that is awaited; the pauses grow to the next value."""
     longest_poll_s: float = 3.0
     servers_poll_s: float = 0.7
-    """Between looks at all servers that boot."""
+    """Pause between looks at all servers that boot."""
     removal_poll_s: float = 0.5
     removal_timeout_s: float = 120.0
-    """For all resources of one kind."""
+    """Time for the removal of all resources of one kind."""
     delete_again_s: float = 8.0
     """A deletion that has no effect is requested again: its worker may have died."""
     deleting_again_s: float = 40.0
-    """The same while heat says that it deletes the stack: another request cancels its work."""
+    """Time after which the deletion of a stack is requested again while heat says that it deletes
+    it. Another request cancels heat's work, so this is longer."""
     late_check_s: float = 3.0
-    """Before another look for what a lost request creates late."""
+    """Pause before another look for what a lost request creates late."""
 
     def polling(self, what: str, timeout_s: float) -> Retrying:
-        """Calls its argument until it gives something; raises DeploymentError at the timeout."""
+        """Return what calls a function until it gives something; raises DeploymentError at the
+        timeout."""
 
         def give_up(_: RetryCallState) -> Any:
             raise DeploymentError(f"{what}: not done within {timeout_s:g} s")
@@ -71,7 +74,8 @@ class RetryPolicy:
     def retrying(
         self, what: str, log: Callable[[str], None], sleep: Callable[[float], None]
     ) -> Retrying:
-        """Calls its argument until it succeeds; raises CloudError when retries are over."""
+        """Return what calls a function until it succeeds; raises CloudError when retries are
+        over."""
         budget = _Budget(self)
 
         def before_sleep(state: RetryCallState) -> None:
@@ -93,15 +97,16 @@ class RetryPolicy:
 
 DEFAULT = RetryPolicy()
 INTERACTIVE = RetryPolicy(timeout_s=10.0)
-"""While a user waits for the answer of `doctor`."""
+"""Policy while a user waits for the answer of `doctor`."""
 
 
 class _Budget:
-    """The time for retries of one call. tenacity asks for the wait before it asks for the end."""
+    """The time for retries of one call. tenacity calls `wait_s` before `is_spent`, so the former
+    computes the time that is left."""
 
     def __init__(self, policy: RetryPolicy) -> None:
         self.failure: Failure
-        """The latest."""
+        """The latest failure."""
         self._policy = policy
         self._backoff = wait_exponential(policy.first_pause_s, policy.longest_pause_s)
         self._first_failed_at: float | None = None
@@ -109,8 +114,9 @@ class _Budget:
         self._unauthorized = 0
 
     def wait_s(self, state: RetryCallState) -> float:
-        """Exponential with jitter, so that threads do not come back together; the cloud's own
-        Retry-After counts as long as it leaves time for one more try."""
+        """Return the pause before the next try: exponential, with jitter, so that threads do not
+        come back together. The cloud's own Retry-After counts as long as it leaves time for one
+        more try."""
         self.failure = diagnose(_error_of(state))
         now = state.outcome_timestamp or 0.0
         if self._first_failed_at is None:
@@ -124,6 +130,8 @@ class _Budget:
         return self._left_s <= 0
 
     def _allowed_s(self) -> float:
+        """Return the time for retries after a failure of the latest kind; 0: the failure is
+        final."""
         policy, kind = self._policy, self.failure.kind
         if kind is FailureKind.CONFLICT:
             return min(policy.conflict_timeout_s, policy.timeout_s)

@@ -31,13 +31,13 @@ class TackerVersions:
     """The APIs of a server."""
 
     vnffg: bool
-    """The legacy API, with VNF forwarding graphs."""
+    """Whether it has the legacy API, with VNF forwarding graphs."""
     vnflcm: tuple[str, ...]
     """Versions of ETSI's life-cycle API (SOL003), e.g. `1.3.0`, `2.0.0`."""
 
     @property
     def best(self) -> TackerApi | None:
-        """The better one that sfcperf can use."""
+        """The better API that sfcperf can use; None: neither can be used."""
         if self.vnffg:
             return "legacy"
         return "etsi" if any(version.startswith("2.") for version in self.vnflcm) else None
@@ -54,16 +54,18 @@ class TackerServer:
         self.cloud = cloud
 
     def call(self, what: str, action: Callable[[Any], T]) -> T:
-        """`Cloud.call` with a client: may be done twice without harm. Raises CloudError."""
+        """Do `Cloud.call` with a client of Tacker; to do it twice must be harmless. Raises
+        CloudError."""
         return self.cloud.call(what, lambda: self.once(action))
 
     def once(self, action: Callable[[Any], T]) -> T:
-        """Without retries: for `Cloud.ensure`, `Cloud.wait` and `ResourceType`."""
+        """Call `action` with a client, without retries: for `Cloud.ensure`, `Cloud.wait` and
+        `ResourceType`, around which there are retries already."""
         with _translated_errors():
             return action(self._client())
 
     def versions(self) -> TackerVersions:
-        """Asks the server. Raises EnvironmentLacks if the cloud has none."""
+        """Ask the server for its APIs. Raises EnvironmentLacks if the cloud has no Tacker."""
         if not self.cloud.offers(SERVICE):
             raise EnvironmentLacks(
                 f"the cloud has no Tacker: no endpoint of type {SERVICE} in its catalogue",
@@ -79,7 +81,7 @@ class TackerServer:
         return self.cloud.call("asking Tacker for its versions", ask)
 
     def _or_absent(self, action: Callable[[Any], T]) -> T | None:
-        """None if the server does not know the path."""
+        """Return the answer, or None if the server does not know the path of the request."""
         from openstack.exceptions import NotFoundException
 
         try:
@@ -88,7 +90,8 @@ class TackerServer:
             return None
 
     def _client(self) -> Any:
-        """A new one for each call, because it keeps a request's state; the session is shared."""
+        """Make a client for one call, because it keeps a request's state; all clients share the
+        session."""
         from tackerclient.v1_0.client import Client
 
         connection = self.cloud.connection
@@ -104,7 +107,7 @@ class TackerServer:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Tacker's errors become openstacksdk's, which `Cloud` handles."""
+    """Turn Tacker's errors into openstacksdk's, which `Cloud` handles."""
     from openstack.exceptions import HttpException, NotFoundException
     from tackerclient.common.exceptions import ConnectionFailed, TackerException
 
@@ -119,6 +122,7 @@ def _translated_errors() -> Iterator[None]:
         status = getattr(error, "status_code", 0) or 500
         kind: Any = NotFoundException if status == 404 else HttpException
         failure = kind(message=message, http_status=status)
-        # tackerclient keeps no more of the answer; without a response it would count as none.
+        # tackerclient keeps nothing but the status of the answer. An error without a response would
+        # count as no answer.
         failure.response = SimpleNamespace(headers={})
         raise failure from error

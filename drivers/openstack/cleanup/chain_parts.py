@@ -18,7 +18,8 @@ from sfcperf.drivers.openstack.resources.resource_types import id_of
 
 
 def chain_parts(cloud: Cloud, names: Mapping[Kind, Collection[str]]) -> list[FoundResource]:
-    """In the order of removal. `names`: those in the journal."""
+    """Find the parts of chains that use the run's ports, in the order of removal. `names`: names of
+    resources in the journal."""
     own = names.get(Kind.PORT)
     ports = {id_of(port) for _, port in find_named(cloud, Kind.PORT, own)} if own else set()
     if not ports:
@@ -33,6 +34,8 @@ def chain_parts(cloud: Cloud, names: Mapping[Kind, Collection[str]]) -> list[Fou
 
 
 def _of_ports(cloud: Cloud, ports: set[str]) -> list[FoundResource]:
+    """Find what uses these ports, step by step: port pairs and classifiers at the ports, groups of
+    these pairs, chains of these groups or classifiers."""
     pairs = [p for p in cloud.list_own("sfc_port_pairs") if ports & {p.ingress, p.egress}]
     pair_ids = {pair.id for pair in pairs}
     groups = [

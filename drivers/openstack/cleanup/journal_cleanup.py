@@ -24,10 +24,10 @@ from sfcperf.drivers.parallel import each
 from sfcperf.errors import DeploymentError, SfcperfError
 
 LATE_LOOKS = 3
-"""For what appears late; one that finds nothing is the last."""
+"""Most looks for what appears late; one that finds nothing is the last."""
 
 Names = Mapping[Kind, Sequence[str]]
-"""In the order of removal."""
+"""Kind -> names of resources, in the order of removal."""
 Failures = list[RemovalFailure]
 
 
@@ -60,8 +60,8 @@ def clean_up(
 
 
 def remove(cloud: Cloud, resources: Sequence[Resource]) -> list[str]:
-    """Remove them during a run; gives a line for each resource that was there. Looks again only if
-    an answer was lost. Raises DeploymentError for what stays."""
+    """Remove resources during a run; gives a line for each that was there. Looks again only if an
+    answer was lost. Raises DeploymentError for what stays."""
     failures: Failures = []
     folders, others = _split(resources)
     lines = (_remove_late_too if cloud.lost_answer else _remove)(cloud, others, failures)
@@ -71,13 +71,14 @@ def remove(cloud: Cloud, resources: Sequence[Resource]) -> list[str]:
 
 
 def remove_journaled(context: LifecycleContext, resources: Sequence[Resource]) -> None:
-    """`remove`, and note it in the journal."""
+    """Remove resources, and note in the journal that they are gone."""
     if resources:
         remove(context.cloud, resources)
         context.journal.removed(resources)
 
 
 def _remove_late_too(cloud: Cloud, resources: Sequence[Resource], failures: Failures) -> list[str]:
+    """Remove the resources, then look again for those that appear late."""
     lines = _remove(cloud, resources, failures)
     for _ in range(LATE_LOOKS):
         if failures:
@@ -91,8 +92,8 @@ def _remove_late_too(cloud: Cloud, resources: Sequence[Resource], failures: Fail
 
 
 def _remove(cloud: Cloud, resources: Sequence[Resource], failures: Failures) -> list[str]:
-    """Once through all kinds. A service that does not answer gets no further requests: each would
-    wait as long again."""
+    """Remove the resources in one pass through all kinds. A service that does not answer gets no
+    further requests: each would wait as long again."""
     names = _by_kind(resources)
     lines, silent = _remove_chain_parts(cloud, names, failures)
     for kind, own in names.items():
@@ -124,8 +125,8 @@ _SERVICES: Mapping[Kind, tuple[str, ...]] = {
 def _remove_chain_parts(
     cloud: Cloud, names: Names, failures: Failures
 ) -> tuple[list[str], set[str]]:
-    """Kind by kind, and all of one kind at the same time. Gives lines, and services that do not
-    answer."""
+    """Remove parts of chains kind by kind, and all of one kind at the same time. Gives lines for
+    the user, and services that do not answer."""
 
     def remove_part(part: FoundResource) -> str | RemovalFailure:
         try:
@@ -163,7 +164,8 @@ _Place = tuple[str | None, str | None, str | None]
 
 
 def _by_cloud(resources: Sequence[Resource]) -> dict[_Place, list[Resource]]:
-    """By name of the cloud, id of the project, and region; a journal may lack the latter two."""
+    """Group resources by name of the cloud, id of the project, and region; a journal may lack the
+    latter two."""
     found: dict[_Place, list[Resource]] = {}
     for resource in resources:
         detail = resource.detail or {}
@@ -173,7 +175,8 @@ def _by_cloud(resources: Sequence[Resource]) -> dict[_Place, list[Resource]]:
 
 
 def _by_kind(resources: Sequence[Resource]) -> Names:
-    """Raises DeploymentError for an unknown kind."""
+    """Return the names of each kind, in the order of removal. Raises DeploymentError for an unknown
+    kind."""
     unknown = {resource.kind for resource in resources} - set(Kind)
     if unknown:
         raise DeploymentError(
@@ -188,7 +191,8 @@ def _by_kind(resources: Sequence[Resource]) -> Names:
 
 
 def _check_project(cloud: Cloud, project: str | None) -> None:
-    """In another project the names would not be found, and look as if they were gone."""
+    """Raise DeploymentError if the credentials lead to another project than the run's. There the
+    names would not be found, and look as if they were gone."""
     here = cloud.connection.current_project_id
     if project is not None and project != here:
         raise DeploymentError(

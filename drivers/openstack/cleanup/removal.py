@@ -27,7 +27,7 @@ class FoundResource:
 
     @property
     def line(self) -> str:
-        """For the user."""
+        """Kind, name and id of the resource, for the user."""
         id_ = id_of(self.raw)
         return f"{self.kind} {self.name}" + ("" if id_ == self.name else f" ({id_})")
 
@@ -45,25 +45,25 @@ class RemovalFailure:
     why: str
     hint: str | None = None
     no_answer: bool = False
-    """The service gave no usable answer until the retries were over."""
+    """Whether the service gave no usable answer until the retries were over."""
 
     @classmethod
     def of(cls, what: str, error: SfcperfError) -> Self:
-        """From the error of the removal."""
+        """Make it from the error of a removal."""
         no_answer = isinstance(error, CloudError) and error.is_transient
         return cls(what, error.message, error.hint, no_answer)
 
 
 def present(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[FoundResource]:
-    """All resources of these names, duplicates too. Raises CloudError."""
+    """Find all resources of these names, duplicates too. Raises CloudError."""
     return [FoundResource(kind, name, raw) for name, raw in find_named(cloud, kind, names)]
 
 
 def clear(
     cloud: Cloud, kind: Kind, names: Iterable[str], failures: list[RemovalFailure]
 ) -> list[FoundResource]:
-    """Remove them all and wait until they are gone; gives those that were there. What stays is
-    added to `failures`, and nothing is raised."""
+    """Remove all resources of these names and wait until they are gone; gives those that were
+    there. What stays is added to `failures`, and nothing is raised."""
     names = list(dict.fromkeys(names))
     removal = _Removal(cloud, kind)
     end = time.monotonic() + cloud.retry.removal_timeout_s
@@ -80,7 +80,7 @@ def clear(
 
 
 class _Removal:
-    """Requests to delete resources of one kind."""
+    """Requests the deletion of resources of one kind, and keeps what was seen and what failed."""
 
     def __init__(self, cloud: Cloud, kind: Kind) -> None:
         self.cloud = cloud
@@ -90,7 +90,8 @@ class _Removal:
         self._errors: dict[str, CloudError] = {}
 
     def request(self, left: Iterable[FoundResource]) -> None:
-        """All at the same time, except those that were requested a moment ago."""
+        """Request the deletion of all at the same time, except those that were requested a moment
+        ago."""
         retry, now = self.cloud.retry, time.monotonic()
         due = []
         for found in left:
@@ -108,7 +109,7 @@ class _Removal:
         return any(error.is_transient for error in self._errors.values())
 
     def failure(self, found: FoundResource) -> RemovalFailure:
-        """Why it is still there."""
+        """Say why a resource is still there."""
         error = self._errors.get(id_of(found.raw))
         if error is None:
             timeout_s = self.cloud.retry.removal_timeout_s

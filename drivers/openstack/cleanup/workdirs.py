@@ -18,7 +18,8 @@ _PARENT = Path("/tmp")
 
 
 def check(machine: ExistingMachine) -> None:
-    """Raises EnvironmentLacks if it cannot be reached, InputError if its key cannot be read."""
+    """Check that an existing machine answers. Raises EnvironmentLacks if it cannot be reached,
+    InputError if its key cannot be read."""
     host = existing_host(machine, _PARENT)
     try:
         host.wait_reachable(CONNECT_TIMEOUT_S, boots=False)
@@ -33,12 +34,12 @@ def check(machine: ExistingMachine) -> None:
 
 
 def folder(name: str) -> Path:
-    """The run's on such a machine; `name` carries the tag."""
+    """Return the run's folder on a machine that it did not make; `name` carries the tag."""
     return _PARENT / name
 
 
 def resource(machine: ExistingMachine, workdir: Path) -> Resource:
-    """For the journal, before the machine is used."""
+    """Return the folder's entry for the journal, which is written before the machine is used."""
     detail = {**asdict(machine), "key_file": str(machine.key_file.absolute())}
     del detail["interface"], detail["port"]
     return Resource(Kind.WORKDIR, str(workdir), detail)
@@ -47,8 +48,8 @@ def resource(machine: ExistingMachine, workdir: Path) -> Resource:
 def clear(
     resources: Sequence[Resource], failures: list[RemovalFailure], *, dry_run: bool
 ) -> list[str]:
-    """End what runs there for the run, and remove its folder; gives a line for each. What stays is
-    added to `failures`."""
+    """End what runs on these machines for the run, and remove its folders; gives a line for each.
+    What stays is added to `failures`."""
     lines = []
     for each in resources:
         detail = dict(each.detail or {})

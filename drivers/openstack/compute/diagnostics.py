@@ -21,7 +21,7 @@ from sfcperf.workflow.model import Scenario
 
 Values = Mapping[str, float]
 Diagnostics = Mapping[str, Callable[[], Values]]
-"""`Deployment.diagnostics`: by instance."""
+"""Instance -> what asks for the values of its VM, as `Deployment.diagnostics` has it."""
 
 MONITOR = "diagnostics"
 POLICY = "os_compute_api:os-server-diagnostics"
@@ -31,7 +31,8 @@ REMEDY = (
 )
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _HYPERVISOR_SPECIFIC = "2.1"
-"""Before 2.48 the answer depends on the hypervisor; libvirt's has the memory."""
+"""Microversion of the older answer. Before 2.48 the answer depends on the hypervisor; libvirt's has
+the memory."""
 _FORBIDDEN, _NOT_FOUND = 403, 404
 _NS_PER_S = 1_000_000_000
 _BYTES_PER_KIB, _BYTES_PER_MIB = 1 << 10, 1 << 20
@@ -46,12 +47,14 @@ _NIC = {"octets": "bytes", "packets": "packets", "errors": "errors", "drop": "dr
 
 
 def of(cloud: Cloud, machines: Mapping[str, Machine]) -> Diagnostics:
-    """By instance; values of a port have its name in front (`in/rx_bytes`)."""
+    """Return, by instance, what asks for the values of its VM; those of a port have its name in
+    front (`in/rx_bytes`)."""
     return {instance: _ServerDiagnostics(cloud, machine) for instance, machine in machines.items()}
 
 
 def requirements(config: Config) -> list[Requirement]:
-    """What is checked without a workflow: the user who is named only for the monitor."""
+    """Require what can be checked without a workflow: that a user who is named only for the monitor
+    may read diagnostics."""
     if config.telemetry_cloud is None:
         return []
     with closing(Cloud(config.telemetry_cloud, retry=INTERACTIVE)) as cloud:
@@ -94,7 +97,7 @@ def requirement(cloud: Cloud) -> Requirement:
 
 
 class _ServerDiagnostics:
-    """The diagnostics of one server."""
+    """Asks for the diagnostics of one server."""
 
     def __init__(self, cloud: Cloud, machine: Machine) -> None:
         self._cloud = cloud
@@ -103,7 +106,7 @@ class _ServerDiagnostics:
         self._ports = {port.mac: name for name, port in machine.ports.items()}
 
     def __call__(self) -> Values:
-        """Raises MeasurementError."""
+        """Ask nova, and return the values. Raises MeasurementError."""
         with errors_as(MeasurementError, CloudError):
             return self._diagnostics()
 
@@ -132,12 +135,14 @@ class _ServerDiagnostics:
 
 
 def _nova(cloud: Cloud, server: str) -> Any:
-    """openstack.compute.v2.server_diagnostics.ServerDiagnostics, microversion 2.48."""
+    """Ask nova for a server's diagnostics:
+    openstack.compute.v2.server_diagnostics.ServerDiagnostics, microversion 2.48."""
     return cloud.connection.compute.get_server_diagnostics(server)
 
 
 def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    """What hypervisors have in common; values unknown to this one are None, or negative."""
+    """Yield the values that hypervisors have in common. For those that this one does not know, the
+    answer has None, or a negative number."""
     cpus = [cpu["time"] for cpu in answer.cpu_details if cpu.get("time") is not None]
     if cpus:
         yield "cpu_s", sum(cpus) / _NS_PER_S
@@ -154,7 +159,8 @@ def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, floa
                 if count is not None:
                     yield f"{ports.get(mac, mac)}/{way}_{name}", count
     memory = answer.memory_details or {}
-    # libvirt's are GiB without decimals, whatever the API says (nova 26: KiB by 2^20).
+    # libvirt's values are GiB without decimals, whatever the API says (nova 26 divides KiB by
+    # 2^20), so `_libvirt_memory` gets them elsewhere.
     if answer.driver != "libvirt":
         for key, name in (("used", "memory_bytes"), ("maximum", "memory_limit_bytes")):
             if memory.get(key):
@@ -162,7 +168,8 @@ def _standard(answer: Any, ports: Mapping[str, str]) -> Iterator[tuple[str, floa
 
 
 def _libvirt_memory(cloud: Cloud, server: str) -> dict[str, float]:
-    """Resident memory of the VM's process, and the VM's limit."""
+    """Return the resident memory of the VM's process, and the VM's limit, bytes, from the older
+    answer, which has them in KiB."""
     compute = cloud.connection.compute
     path = f"/servers/{server}/diagnostics"
     answer = json_of(compute.get(path, microversion=_HYPERVISOR_SPECIFIC))

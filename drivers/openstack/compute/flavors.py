@@ -32,8 +32,9 @@ class Flavors:
         self._images: dict[str, Any] = {}
 
     def find(self, spec: MachineSpec) -> Any | None:
-        """The named one, or the smallest with enough vCPUs, memory and disk for the image; None if
-        there is none. Raises EnvironmentLacks if the named one does not exist, or is too small."""
+        """Return the flavor that the spec names, or the smallest with enough vCPUs, memory and disk
+        for the image; None if there is none. Raises EnvironmentLacks if the named one does not
+        exist, or is too small."""
         if spec.flavor is not None:
             flavor = self.named(spec.flavor)
             if flavor.vcpus < spec.vcpus or flavor.ram < spec.memory_mib:
@@ -73,19 +74,19 @@ class Flavors:
 
     @cached_property
     def all(self) -> list[Any]:
-        """All that the project may use."""
+        """All flavors that the project may use."""
         compute = self.cloud.connection.compute
         return self.cloud.call("listing flavors", lambda: list(compute.flavors(details=True)))
 
     def check(self, spec: MachineSpec) -> None:
-        """Raises EnvironmentLacks if none suffices and the project may not make one."""
+        """Raises EnvironmentLacks if no flavor suffices and the project may not make one."""
         if self.find(spec) is None and not self._may_make:
             raise self.lacking(spec)
 
     @cached_property
     def _may_make(self) -> bool:
-        """Tries a name that is taken: the answer is 409 to those who may make flavors and 403 to
-        others. Nothing is made either way."""
+        """Whether the project may make flavors. It tries to make one of a name that is taken: the
+        answer is 409 to those who may and 403 to others. Nothing is made either way."""
         from openstack.exceptions import ConflictException, ForbiddenException
 
         if not self.all:
@@ -108,7 +109,7 @@ class Flavors:
         return self.cloud.call("checking whether the project may make flavors", ask)
 
     def lacking(self, spec: MachineSpec) -> EnvironmentLacks:
-        """That no flavor suffices, with those that exist."""
+        """Return the error that no flavor suffices, with those that exist."""
         there = ", ".join(
             f"{f.name} ({f.vcpus} vCPU, {f.ram} MiB)"
             for f in sorted(self.all, key=lambda f: (f.vcpus, f.ram))
@@ -143,7 +144,8 @@ class Placement:
 
 
 def placement(context: LifecycleContext, flavors: Flavors, spec: MachineSpec) -> Placement:
-    """Of a machine of this spec. If no flavor suffices, one is made. Raises EnvironmentLacks."""
+    """Find image, flavor and place for a machine of this spec. If no flavor suffices, make one.
+    Raises EnvironmentLacks."""
     flavor = flavors.find(spec)
     return Placement(
         flavors.image(spec.image).id,
@@ -153,6 +155,8 @@ def placement(context: LifecycleContext, flavors: Flavors, spec: MachineSpec) ->
 
 
 def _make(context: LifecycleContext, flavors: Flavors, spec: MachineSpec) -> str:
+    """Make a flavor for this spec, and return its id. Raises EnvironmentLacks if the project may
+    not."""
     cloud, image = context.cloud, flavors.image(spec.image)
     memory_mib = max(spec.memory_mib, image.min_ram or 0)
     name = context.names.of(f"{spec.vcpus}c{memory_mib}m{_disk_gib(image)}g")

@@ -25,7 +25,7 @@ from sfcperf.hosts.ssh import SshAccess, SshHost, Unreachable
 from sfcperf.hosts.ssh import pins as ssh_pins
 
 CONNECT_TIMEOUT_S = 30.0
-"""For the first connection to an existing machine."""
+"""Time for the first connection to an existing machine."""
 COMMAND_TIMEOUT_S = 30.0
 _POLL_S = 0.3
 
@@ -40,20 +40,20 @@ class Guest:
     interfaces: Mapping[str, str]
     """Name of the port -> name of the interface in the guest."""
     booted_s: float
-    """From ACTIVE until it answered by SSH, seconds."""
+    """Time from ACTIVE until it answered by SSH, seconds."""
     vcpus: int
-    """As the guest sees them: a flavor may have more than the spec."""
+    """CPUs as the guest sees them: a flavor may have more than the spec."""
     memory_mib: int
     made: bool = True
     """Whether the run made it; an existing machine is used as it is."""
 
     @property
     def name(self) -> str:
-        """The machine's."""
+        """Name of the machine."""
         return self.machine.plan.name
 
     def port(self, name: str) -> Port:
-        """One of the ports in the machine's spec."""
+        """Return one of the ports in the machine's spec."""
         return self.machine.ports[name]
 
 
@@ -94,7 +94,7 @@ def connect(
 
 
 def existing_host(machine: ExistingMachine, workdir: Path) -> SshHost:
-    """The machine as a Host; the first use connects."""
+    """Return an existing machine as a Host; the first use connects."""
     access = SshAccess(
         machine.address, machine.key_file, (machine.host_key,), machine.ssh_user, machine.ssh_port
     )
@@ -102,7 +102,7 @@ def existing_host(machine: ExistingMachine, workdir: Path) -> SshHost:
 
 
 def connect_existing(context: LifecycleContext, existing: ExistingMachine, workdir: Path) -> Guest:
-    """A machine that the run did not make. Raises DeploymentError, EnvironmentLacks."""
+    """Connect to a machine that the run did not make. Raises DeploymentError, EnvironmentLacks."""
     port = bound_port(context.cloud, existing.port)
     spec = MachineSpec("endpoint", existing.name, "endpoint", "", None, 0, 0, None, None)
     plan = MachinePlan(existing.name, spec, port.address)
@@ -116,8 +116,8 @@ def connect_existing(context: LifecycleContext, existing: ExistingMachine, workd
 def _pins(
     context: LifecycleContext, machine: Machine, address: str, jump: SshHost | None, deadline: float
 ) -> tuple[str, ...]:
-    """The host keys that the guest's console shows. Some SSH servers make theirs for the first
-    client, so `scan` connects first."""
+    """Return the host keys that the guest's console shows. Some SSH servers make theirs for the
+    first client, so `scan` connects first."""
     name, within = machine.plan.name, f"within {context.config.boot_timeout_s:g} s"
     while True:
         try:
@@ -144,14 +144,15 @@ def _pins(
 
 
 def _size(host: SshHost) -> tuple[int, int]:
-    """CPUs, and MiB of memory without what the kernel reserves."""
+    """Return the number of CPUs, and the MiB of memory without what the kernel reserves."""
     cpus = host.read_text("/proc/cpuinfo").count("processor\t")
     total = host.read_text("/proc/meminfo").partition("MemTotal:")[2].split()[0]
     return cpus, int(total) // 1024
 
 
 def _interfaces(host: SshHost, machine: Machine) -> dict[str, str]:
-    """By MAC address, because names and order are up to the guest."""
+    """Return name of the port -> name of the interface. Interfaces are found by MAC address,
+    because their names and order are up to the guest. Raises DeploymentError if one is missing."""
     listed = host.run(["sh", "-c", _LIST], timeout_s=COMMAND_TIMEOUT_S).text
     by_mac = {mac: name for name, mac in (line.split() for line in listed.splitlines())}
     missing = [name for name, port in machine.ports.items() if port.mac not in by_mac]

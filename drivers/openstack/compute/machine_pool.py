@@ -8,7 +8,7 @@ from sfcperf.drivers.openstack.compute.guest import Guest
 from sfcperf.drivers.openstack.model.specs import MachinePlan, MachineSpec, ResourceNames
 
 Request = tuple[MachineSpec, str | None]
-"""A machine that a scenario needs, with the address if it is an endpoint's."""
+"""A machine that a scenario needs, and the address of an endpoint; None: the cloud chooses."""
 
 
 class MachinePool:
@@ -19,14 +19,15 @@ class MachinePool:
         self._names = names
         self._guests: dict[str, Guest] = {}
         self._planned: dict[str, MachinePlan] = {}
-        """Not running yet: what an earlier try made of them is found again by name."""
+        """Plans of machines that do not run yet, by name. A second try finds by that name what the
+        first one left."""
         self._made = 0
 
     def assign(
         self, requests: Sequence[Request]
     ) -> tuple[list[Guest | MachinePlan], list[MachinePlan]]:
-        """For each request a running guest, or the plan of a machine to be made; and all those
-        plans."""
+        """Return for each request a running guest that fits, or the plan of a machine to be made;
+        and the list of all these plans."""
         free = dict(self._guests)
         planned = dict(self._planned)
         chosen: list[Guest | MachinePlan] = []
@@ -44,13 +45,16 @@ class MachinePool:
         return chosen, [each for each in chosen if isinstance(each, MachinePlan)]
 
     def _plan(self, spec: MachineSpec, address: str | None) -> MachinePlan:
+        """Plan a new machine, and remember the plan until the machine runs or is dropped. If making
+        it fails and leaves something, the next try uses the same name, and so finds what the first
+        one left."""
         self._made += 1
         plan = MachinePlan(self._names.machine(self._made, spec.vnf), spec, address)
         self._planned[plan.name] = plan
         return plan
 
     def add(self, guest: Guest) -> None:
-        """Scenarios may use it from now on."""
+        """Keep a running guest, which scenarios may use from now on."""
         self._planned.pop(guest.name, None)
         self._guests[guest.name] = guest
 
@@ -61,7 +65,7 @@ class MachinePool:
 
     @property
     def guests(self) -> list[Guest]:
-        """All that run."""
+        """All guests that run."""
         return list(self._guests.values())
 
 

@@ -33,9 +33,9 @@ class Machine:
     plan: MachinePlan
     server_id: str
     ports: Mapping[str, Port]
-    """By `model.MANAGEMENT`, `DATA`, `INGRESS`, `EGRESS`."""
+    """Name of the port (MANAGEMENT, DATA, INGRESS, EGRESS of `model.specs`) -> port."""
     made_s: float
-    """From the request until ACTIVE, seconds, as the caller saw it."""
+    """Time from the request until ACTIVE, seconds, as the caller saw it."""
 
 
 def console(cloud: Cloud, server_id: str) -> str:
@@ -54,15 +54,16 @@ class BootingServers:
 
     context: LifecycleContext
     request: Callable[[MachinePlan], dict[str, Any]]
-    """Body of the request that makes a machine's server; first makes what that needs (ports)."""
+    """Makes what the server of a machine needs (ports), then gives the body of the request that
+    makes the server."""
     made_s: dict[str, float] = field(default_factory=dict)
     """Machine -> from the request until ACTIVE."""
     _requested_at: dict[str, float] = field(default_factory=dict)
     _failures: dict[str, int] = field(default_factory=dict)
 
     def boot(self, plans: Sequence[MachinePlan]) -> dict[str, str]:
-        """Create those that are missing, all at the same time, and return when all are ACTIVE;
-        machine -> id of its server. Raises DeploymentError."""
+        """Create the servers that are missing, all at the same time, and return when all are
+        ACTIVE; machine -> id of its server. Raises DeploymentError."""
         each(*(lambda plan=plan: self._create(plan) for plan in plans))
         timeout_s = self.context.config.boot_timeout_s
         end = time.monotonic() + timeout_s
@@ -92,6 +93,7 @@ class BootingServers:
         operations.ensure(cloud, Kind.SERVER, plan.name, lambda: create(**body))
 
     def _servers(self) -> dict[str, Any]:
+        """Return the run's servers by name, found by one request."""
         cloud, prefix = self.context.cloud, self.context.names.run
         listed = cloud.call(
             "looking at the servers",
@@ -100,7 +102,8 @@ class BootingServers:
         return {server.name: server for server in listed if server.status != "DELETED"}
 
     def _replace(self, plan: MachinePlan, server_id: str, end: float) -> None:
-        """The cloud may find a better place for the next one."""
+        """Delete a server that has ended in ERROR, and make a new one, for which the cloud may find
+        a better place. Raises DeploymentError for one that was replaced before."""
         cloud, fault = self.context.cloud, self._fault(server_id)
         self._failures[plan.name] = self._failures.get(plan.name, 0) + 1
         if self._failures[plan.name] > REPLACEMENTS:

@@ -36,8 +36,9 @@ class Lifecycle(ABC):
 
     @abstractmethod
     def make(self, plans: Sequence[MachinePlan], networks: RunNetworks) -> list[Machine]:
-        """Make all of them at the same time, and return when the cloud calls them ACTIVE; in the
-        order of `plans`. Raises DeploymentError; what came up stays, for the next call."""
+        """Make all planned machines at the same time, and return them, in the order of `plans`,
+        when the cloud calls them ACTIVE. Raises DeploymentError; what came up stays, for the next
+        call."""
 
     @abstractmethod
     def chain(self, plan: ChainPlan, machines: Mapping[str, Machine]) -> Mapping[str, Any]:
@@ -55,19 +56,19 @@ class Lifecycle(ABC):
         remove_journaled(self.context, self.context.entries(gone))
 
     def resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """All resources of a machine, as the journal has them."""
+        """Return all resources of a machine, as the journal has them."""
         return machine_resources(plan)
 
     def prepare(self, plans: Sequence[MachinePlan]) -> dict[str, Placement]:
-        """Name of the machine -> its place. Missing images and flavors are found before anything is
-        made; then all resources of the machines are journaled."""
+        """Return name of the machine -> its place. All images and flavors are found before any
+        machine is made; then all resources of the machines are journaled."""
         places = {plan.name: placement(self.context, self.flavors, plan.spec) for plan in plans}
         self.context.intend(resource for plan in plans for resource in self.resources(plan))
         return places
 
 
 def machine_resources(plan: MachinePlan) -> list[NamedResource]:
-    """All resources of a machine, its part in chains too."""
+    """Return all resources of a machine, its part in chains too."""
     resources = [(Kind.PORT, plan.port_name(port)) for port in plan.spec.ports]
     resources.append((Kind.SERVER, plan.name))
     if plan.spec.role == "function":

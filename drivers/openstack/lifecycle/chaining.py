@@ -30,7 +30,7 @@ _ALL = "0.0.0.0/0"
 
 
 def requirements(cloud: Cloud) -> list[Requirement]:
-    """networking-sfc's extensions of neutron."""
+    """Require networking-sfc's extensions of neutron."""
     offered = cloud.network_extensions()
     return [
         Requirement(
@@ -46,7 +46,7 @@ def requirements(cloud: Cloud) -> list[Requirement]:
 def classifier(
     match: Match, source: Port, destination: Port, *, symmetric: bool, any_address: bool = False
 ) -> dict[str, Any]:
-    """Which packets the chain takes, by the names of networking-sfc's API.
+    """Return which packets the chain takes, by the names of networking-sfc's API.
 
     Packets enter at the port that they come from; replies, in a symmetric chain, at that of their
     sender. If the workflow names no source, the endpoints' network is matched: networking-sfc
@@ -72,7 +72,7 @@ def classifier(
 
 
 def classifier_of(plan: ChainPlan, machines: Mapping[str, Machine]) -> dict[str, Any]:
-    """The classifier of a chain between machines."""
+    """Return the classifier of a chain between machines."""
     source, destination = (machines[end].ports[DATA] for end in (plan.client, plan.server))
     return classifier(
         plan.match,
@@ -91,7 +91,7 @@ def chain_resources(context: LifecycleContext) -> list[NamedResource]:
 def facts(
     chain_id: str, chained_by: str, correlation: Any, symmetric: bool, fields: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Of a chain, for the results. `fields`: its classifier."""
+    """Return the facts of a chain for the results. `fields`: its classifier."""
     return {
         "chain": chain_id,
         "chained_by": chained_by,
@@ -135,7 +135,8 @@ def unchain(context: LifecycleContext) -> None:
 
 
 def _group(cloud: Cloud, machine: Machine) -> str:
-    """Id of the group of a function's port pair."""
+    """Make the port pair of a function's machine and the pair's group; return the id of the
+    group."""
     network, name = cloud.connection.network, machine.plan.name
     ingress, egress = machine.ports[INGRESS].id, machine.ports[EGRESS].id
     make_pair, make_group = network.create_sfc_port_pair, network.create_sfc_port_pair_group

@@ -19,7 +19,8 @@ from sfcperf.plugins import Requirement
 
 
 class NovaLifecycle(Lifecycle):
-    """Needs only nova, neutron and glance, and no rights beyond those of the project."""
+    """Makes machines by nova and neutron, and the chain by networking-sfc. It needs no other
+    service but glance, and no rights beyond those of the project."""
 
     @classmethod
     def requirements(cls, cloud: Cloud, config: Config) -> list[Requirement]:

@@ -32,7 +32,8 @@ NEEDED = "a Tacker with VNF forwarding graphs (up to 2023.2) or vnflcm 2 is need
 
 
 class TackerLifecycle(Lifecycle):
-    """Uses the legacy API with forwarding graphs if the server has it, else ETSI's."""
+    """Makes functions as VNFs of Tacker: by the legacy API with forwarding graphs if the server has
+    it, else by ETSI's."""
 
     def __init__(self, context: LifecycleContext, api: TackerApi | None = None) -> None:
         """`api`: one that the server has; None: the better one."""
@@ -103,7 +104,7 @@ class TackerLifecycle(Lifecycle):
 
     @cached_property
     def versions(self) -> TackerVersions:
-        """The APIs of the server."""
+        """The APIs of the server, which is asked once."""
         versions = self.server.versions()
         self.context.cloud.log(f"openstack: Tacker offers: {versions}")
         return versions
@@ -125,7 +126,7 @@ class TackerLifecycle(Lifecycle):
 
 
 def _vim_requirement(server: TackerServer) -> Requirement:
-    """A VIM for the project, or what is needed to register one."""
+    """Require a VIM for the project, or what is needed to register one."""
     project = tacker_vim.Project.of(server.cloud)
     known = tacker_vim.find_vim(server, project)
     if known is not None:

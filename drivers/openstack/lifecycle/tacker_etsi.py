@@ -27,7 +27,7 @@ VIM_TYPE = "ETSINFV.OPENSTACK_KEYSTONE.V_3"
 
 
 class EtsiVnfs(TackerVnfs):
-    """VNFs are instances of `vnflcm`."""
+    """Makes functions as VNF instances of `vnflcm`, each from a package of its own."""
 
     kinds = (Kind.VNF_INSTANCE, Kind.VNF_PACKAGE)
 
@@ -83,7 +83,7 @@ class EtsiVnfs(TackerVnfs):
             return TackerObject(made["id"], name, made["instantiationState"])
 
         instance = operations.ensure(cloud, Kind.VNF_INSTANCE, name, make)
-        # A Tacker that forgets the instance leaves its stack.
+        # A Tacker that forgets the instance leaves its stack, so the journal must have it.
         self.context.intend([_stack(instance.id)])
         what = f"instantiating VNF {name}"
         request = {
@@ -113,11 +113,12 @@ class EtsiVnfs(TackerVnfs):
 
 
 def _stack(instance_id: str) -> NamedResource:
+    """Return kind and name of an instance's stack in heat; Tacker chooses the name."""
     return Kind.STACK, f"vnf-{instance_id}"
 
 
 def _problem(occurrence: dict[str, Any]) -> str:
-    """ProblemDetails of an operation (RFC 9457)."""
+    """Return the reason for which an operation failed, from its ProblemDetails (RFC 9457)."""
     problem = occurrence.get("error") or {}
     reason = problem.get("detail") or problem.get("title") or "Tacker gives no reason"
     return " ".join(str(reason).split())

@@ -45,7 +45,8 @@ class ForwardingGraph:
         descriptor = tacker_vnffgd.descriptor(
             plan.functions, classifier, name=self._classifier, symmetric=plan.symmetric
         )
-        # By content: a descriptor that exists under the same name must be the same.
+        # The name follows from the content, so that a descriptor which exists under this name is
+        # the same.
         digest = hashlib.sha256(json.dumps(descriptor, sort_keys=True).encode()).hexdigest()
         name = self.context.names.of(f"graph-{digest[:8]}")
         if not any(each.kind == Kind.VNFFG and each.name == name for each in self._journaled()):
@@ -59,12 +60,12 @@ class ForwardingGraph:
             raise
 
     def remove(self) -> None:
-        """Harmless if there is none. Removes also what Tacker leaves in neutron when it fails
-        half-way."""
+        """Remove the graph, and what Tacker leaves in neutron when it fails half-way. Harmless if
+        there is no graph."""
         remove_journaled(self.context, self._journaled())
 
     def _journaled(self) -> list[Resource]:
-        """What the journal has of a graph, also from an earlier process of the run."""
+        """Return what the journal has of a graph, also from an earlier process of the run."""
         return [
             each
             for each in self.context.journal.outstanding()
@@ -77,7 +78,8 @@ class ForwardingGraph:
         return self.context.names.of("classifier")
 
     def _resources(self, name: str, functions: Sequence[str]) -> list[NamedResource]:
-        """With what Tacker makes in neutron, by the names that it gives."""
+        """Return all resources of a graph, including what Tacker makes in neutron, by the names
+        that it gives."""
         return [
             (Kind.VNFFG, name),
             (Kind.VNFFGD, name),
@@ -100,7 +102,8 @@ class ForwardingGraph:
     def _facts(
         self, name: str, plan: ChainPlan, classifier: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Of the port chain that Tacker made."""
+        """Return the facts of the port chain that Tacker made. Raises TackerFailed if functions are
+        missing in it."""
         cloud = self.context.cloud
         chain = _first(cloud, Kind.CHAIN, f"{name}-port-chain")
         if len(chain.port_pair_groups) != len(plan.functions):

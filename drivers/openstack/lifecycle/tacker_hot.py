@@ -15,7 +15,7 @@ from sfcperf.drivers.openstack.network.networks import RunNetworks
 from sfcperf.drivers.openstack.network.ports import port_body
 
 VERSION = "2018-08-31"
-"""Of the template language (Rocky, 2018)."""
+"""Version of the template language (Rocky, 2018)."""
 
 SERVER = "server"
 """Name of the server's resource; those of ports are in `MachineSpec.ports`."""
@@ -24,7 +24,7 @@ Template = dict[str, Any]
 
 
 def machine(plan: MachinePlan, networks: RunNetworks, place: Placement, run: str) -> Template:
-    """A server with its ports. `run` is the run's tag."""
+    """Return the template of a server with its ports. `run` is the run's tag."""
     names = plan.spec.ports
     properties = {
         **server_properties(plan, networks, place),
@@ -40,7 +40,8 @@ def machine(plan: MachinePlan, networks: RunNetworks, place: Placement, run: str
 
 
 def server_properties(plan: MachinePlan, networks: RunNetworks, place: Placement) -> Template:
-    """Of a machine, by the names of OS::Nova::Server, which are also those of Tacker's VDUs."""
+    """Return the properties of a machine by the names of OS::Nova::Server, which are also those of
+    Tacker's VDUs."""
     properties: Template = {
         "name": plan.name,
         "image": place.image_id,
@@ -63,7 +64,7 @@ _HEAT_NAMES = {
 
 
 def _port(body: Template) -> Template:
-    """By the names of heat's properties."""
+    """Translate the properties of a port from neutron's names to heat's."""
     properties = {_HEAT_NAMES.get(key, key): value for key, value in body.items()}
     if "fixed_ips" in body:
         properties["fixed_ips"] = [_port(fixed) for fixed in body["fixed_ips"]]

@@ -58,8 +58,9 @@ def package(name: str, ports: Sequence[str], hot: tacker_hot.Template) -> bytes:
 
 
 def _base_hot(hot: tacker_hot.Template) -> Template:
-    """With the flavor as a parameter, which Tacker fills in from the descriptor: it fails where it
-    finds none. All other values are in the template already."""
+    """Return the template with the flavor as a parameter, which Tacker fills in from the
+    descriptor: it fails where it finds no parameter. All other values are in the template
+    already."""
     server = hot["resources"][tacker_hot.SERVER]
     flavor = {"get_param": ["nfv", "VDU", tacker_hot.SERVER, "computeFlavourId"]}
     filled = {**server, "properties": {**server["properties"], "flavor": flavor}}
@@ -127,8 +128,8 @@ def descriptor(name: str, ports: Sequence[str], flavor: str) -> Template:
 
 
 def _types(identity: Template) -> Template:
-    """Definitions of the types above. The values of `identity` are defaults of the VNF's type, else
-    TOSCA wants them as inputs."""
+    """Return definitions of the types that the descriptor uses. The values of `identity` are
+    defaults of the VNF's type, else TOSCA wants them as inputs."""
     import yaml
 
     types: Template = yaml.safe_load(_TYPES.read_bytes())

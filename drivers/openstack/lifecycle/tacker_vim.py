@@ -23,13 +23,13 @@ class Project:
     id: str
     name: str
     password: str | None
-    """None with a token or an application credential."""
+    """Password of the user; None with a token or an application credential."""
     vim: Mapping[str, Any]
     """What registers a VIM for it with Tacker, except the VIM's name."""
 
     @classmethod
     def of(cls, cloud: Cloud) -> Project:
-        """From the connection's token, and clouds.yaml."""
+        """Read project and user from the connection's token, and the password from clouds.yaml."""
         connection = cloud.connection
         session: Any = connection.session
         access = cloud.call(
@@ -58,7 +58,8 @@ class Project:
 
 
 def find_vim(server: TackerServer, project: Project) -> Mapping[str, Any] | None:
-    """A VIM that Tacker has for our project; preferably its default one."""
+    """Return a VIM that Tacker has for our project, preferably its default one; None if there is
+    none that can be used."""
     vims = server.call("listing Tacker's VIMs", lambda client: client.list_vims()["vims"])
     own_vims = [
         vim for vim in vims if _is_ours(vim, project) and vim.get("status") not in _UNUSABLE
@@ -67,6 +68,8 @@ def find_vim(server: TackerServer, project: Project) -> Mapping[str, Any] | None
 
 
 def _is_ours(vim: Mapping[str, Any], project: Project) -> bool:
+    """Whether a VIM is for our project at the same keystone. A VIM without a project's id is
+    compared by the project's name and domain."""
     where, domain = vim.get("vim_project") or {}, project.vim["vim_project"]["project_domain_name"]
     same_project = where.get("id") == project.id or (
         not where.get("id")
@@ -81,7 +84,8 @@ def _is_ours(vim: Mapping[str, Any], project: Project) -> bool:
 
 
 def _keystone(url: str) -> tuple[str, str]:
-    """What URLs of the same keystone have in common: they may end in /v3, /v3/ or neither."""
+    """Return what URLs of the same keystone have in common: they may end in /v3, /v3/ or
+    neither."""
     parts = urlsplit(url.lower())
     return parts.netloc, parts.path.rstrip("/").removesuffix("/v3").rstrip("/")
 
@@ -113,7 +117,8 @@ def ensure_vim(server: TackerServer, context: LifecycleContext) -> str:
 
 
 def _check(cloud: Cloud, name: str) -> None:
-    """A VIM may stay PENDING: some servers do not monitor VIMs."""
+    """Check that this user sees the VIM that was registered, and that Tacker can use it. It may
+    stay PENDING: some servers do not monitor VIMs."""
     shown = operations.find(cloud, Kind.VIM, name)
     if not shown:
         raise EnvironmentLacks(

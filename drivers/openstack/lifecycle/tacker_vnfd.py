@@ -22,9 +22,9 @@ PROFILE = "tosca_simple_profile_for_nfv_1_0_0"
 
 _VDU = "tosca.nodes.nfv.VDU.Tacker"
 _OURS = ("tosca.nodes.nfv.CP", "tosca.nodes.nfv.VL", "tosca.nodes.nfv.VnfVirtualLink")
-"""Connection points and links, which the run replaces by its own."""
+"""Types of connection points and links, which the run replaces by its own."""
 _OTHERS = ("tosca.nodes.nfv.VduCp", "tosca.nodes.nfv.VNF")
-"""Of SOL001's profile; have nothing that Tacker's profile needs."""
+"""Types of SOL001's profile that are left out: they have nothing that Tacker's profile needs."""
 _KEPT = ("tosca.nodes.BlockStorage",)
 
 Template = dict[str, Any]
@@ -65,7 +65,8 @@ def translated(plan: MachinePlan, networks: RunNetworks, place: Placement) -> Te
 
 
 def _vdu(nodes: Mapping[str, Any], path: Path) -> str:
-    """Name of the one VDU."""
+    """Return the name of the one VDU. Raises InputError for another number of VDUs, and for nodes
+    that Tacker does not know."""
     found = [name for name, node in nodes.items() if node["type"] in VDU_TYPES]
     if len(found) != 1:
         raise InputError(
@@ -86,8 +87,8 @@ def _vdu(nodes: Mapping[str, Any], path: Path) -> str:
 def _virtual_machine(
     node: Template, plan: MachinePlan, networks: RunNetworks, place: Placement
 ) -> Template:
-    """The VDU. Its capabilities are left out: with a flavor they have no effect, and without one
-    Tacker would make a flavor, which only administrators may."""
+    """Return the VDU by Tacker's profile. Its capabilities are left out: with a flavor they have no
+    effect, and without one Tacker would make a flavor, which only administrators may."""
     properties: Template = dict(node.get("properties", {})) if node["type"] == _VDU else {}
     properties |= {**server_properties(plan, networks, place), "mgmt_driver": "noop"}
     return {"type": _VDU, "properties": properties}
@@ -96,6 +97,8 @@ def _virtual_machine(
 def _connection_point(
     order: int, port: str, vdu: str, plan: MachinePlan, networks: RunNetworks
 ) -> Template:
+    """Return the connection point of a port in Tacker's profile, with what lets a function send
+    packets that have the endpoints' addresses."""
     network = networks.management_id if port == MANAGEMENT else networks.data_id
     properties: Template = {"name": plan.port_name(port), "order": order}
     group = networks.security_groups.get(network)
@@ -117,7 +120,8 @@ def _connection_point(
 
 
 def _link(network_id: str) -> Template:
-    """Heat accepts an id as `network_name`, and an id is never ambiguous."""
+    """Return a virtual link to a network. Heat accepts an id as `network_name`, and an id is never
+    ambiguous."""
     return {
         "type": "tosca.nodes.nfv.VL",
         "properties": {"network_name": network_id, "vendor": "SFCPerf"},

@@ -65,7 +65,7 @@ def descriptor(
 
 
 def criteria(classifier: Mapping[str, Any]) -> Template:
-    """A classifier of networking-sfc, IPv4, by the names of Tacker's ACLs."""
+    """Translate a classifier of networking-sfc, IPv4, to the names of Tacker's ACLs."""
     found: Template = {
         theirs: classifier[ours] for ours, theirs in _ACL.items() if ours in classifier
     }

@@ -57,7 +57,7 @@ class TackerVnfs(ABC):
         return each(*(partial(self._make, plan, documents[plan.name], vim) for plan in plans))
 
     def resources(self, plan: MachinePlan) -> list[NamedResource]:
-        """All resources of a machine, in Tacker and, through heat, in the cloud."""
+        """Return all resources of a machine, in Tacker and, through heat, in the cloud."""
         return [*((kind, plan.name) for kind in self.kinds), *machine_resources(plan)]
 
     def made_resources(self, plan: MachinePlan) -> list[NamedResource]:
@@ -66,17 +66,19 @@ class TackerVnfs(ABC):
 
     @abstractmethod
     def document(self, plan: MachinePlan, networks: RunNetworks, place: Placement) -> Any:
-        """What Tacker makes the VNF from. Raises InputError if it cannot."""
+        """Return what Tacker makes the VNF from. Raises InputError if it cannot."""
 
     @abstractmethod
     def onboard(self, name: str, document: Any) -> str:
-        """Hand over the document; gives the id of the descriptor."""
+        """Hand the document over to Tacker; gives the id of the descriptor."""
 
     @abstractmethod
     def instantiate(self, name: str, descriptor: str, vim: str) -> None:
-        """Return when the VNF is active. Raises TackerFailed."""
+        """Make a VNF of the descriptor, and return when it is active. Raises TackerFailed."""
 
     def _make(self, plan: MachinePlan, document: Any, vim: str) -> Machine:
+        """Make the VNF of one machine, once more if it fails, and find the server and ports that
+        Tacker made for it."""
         cloud, name = self.context.cloud, plan.name
         started = time.monotonic()
         descriptor = self.onboard(name, document)
@@ -136,7 +138,7 @@ def await_active(
         if found is None:
             raise TackerFailed(f"{what} disappeared while sfcperf waited for it")
         if found.status in ("ERROR", "DEAD"):
-            # Lists cut reasons off after 100 characters.
+            # Lists cut reasons off after 100 characters, so the whole object is asked for.
             whole = server.call(
                 f"asking why {what} failed",
                 lambda client: getattr(client, f"show_{kind}")(found.id)[kind],
@@ -149,6 +151,8 @@ def await_active(
 
 
 def _only(cloud: Cloud, kind: Kind, name: str) -> Any:
+    """Return the one resource of this name. Raises TackerFailed if there is none, or more than
+    one."""
     found = operations.find(cloud, kind, name)
     if len(found) != 1:
         raise TackerFailed(

@@ -15,7 +15,8 @@ DATA = "data"
 INGRESS, EGRESS = "in", "out"
 """A function's ports in the data network: its port pair."""
 PREFIX_LENGTH = 24
-"""Of a run's own data network, which holds both endpoints and all functions."""
+"""Length of the prefix of a run's own data network, which holds both endpoints and all
+functions."""
 
 
 class ResourceNames:
@@ -24,10 +25,10 @@ class ResourceNames:
     def __init__(self, tag: str) -> None:
         self.tag = tag
         self.run = f"sfcperf-{tag}"
-        """Of what a run has only one of: key pair, chain, security group."""
+        """Name of what a run has only one of: key pair, chain, security group."""
 
     def of(self, what: str) -> str:
-        """`sfcperf-TAG-WHAT`."""
+        """Return `sfcperf-TAG-WHAT`."""
         return f"{self.run}-{what}"
 
     def machine(self, number: int, vnf: str) -> str:
@@ -48,16 +49,16 @@ class MachineSpec:
     vnf: str
     """Name of the VNF in the workflow; of an endpoint its own (`client`, `server`)."""
     type: str
-    """VNF type; `endpoint`."""
+    """VNF type; of an endpoint, `endpoint`."""
     image: str
-    """Name or id."""
+    """Name or id of the image."""
     flavor: str | None
     """Name or id; None: the smallest that has the next two."""
     vcpus: int
     memory_mib: int
-    """Minimum; both are 0 if a flavor is named and the workflow sets no size."""
+    """Minimum, as are the vCPUs; both are 0 if a flavor is named and the workflow sets no size."""
     hypervisor: str | None
-    """None: the cloud chooses."""
+    """Hypervisor on which it must run; None: the cloud chooses."""
     vnfd: Path | None
     """TOSCA descriptor, for Tacker; None for an endpoint."""
     user_data: str | None = None
@@ -89,7 +90,7 @@ class ExistingMachine:
     """A machine that the run uses but did not make."""
 
     name: str
-    """`client`, `server`."""
+    """Name of the endpoint: `client`, `server`."""
     address: str
     ssh_port: int
     ssh_user: str
@@ -105,12 +106,12 @@ class ChainPlan:
     """The SFP in terms of machines."""
 
     client: str
-    """Name of the machine."""
+    """Name of the client's machine."""
     server: str
     functions: tuple[str, ...]
     """Names of the machines, in forward order; at least one."""
     match: Match
     symmetric: bool
-    """Replies cross the same functions in reverse order."""
+    """Whether replies cross the same functions in reverse order."""
     any_address: bool = False
-    """Packets enter it whatever their addresses, unless `match` names some."""
+    """Whether packets enter the chain whatever their addresses, unless `match` names some."""

@@ -25,7 +25,8 @@ from sfcperf.errors import DeploymentError, EnvironmentLacks, InputError
 SSH_PORT = 22
 DATA_PREFIX = "10.0.0.0/24"
 MANAGEMENT_PREFIXES = ("192.168.213.0/24", "172.29.213.0/24")
-"""Of a management network of our own: the first that does not overlap the data network's."""
+"""Prefixes for a management network of the run's own: it gets the first one that does not overlap
+the data network's."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def find_network(cloud: Cloud, key: str, name: str) -> Any:
 
 
 class _NetworkBuilder:
-    """The steps, each of which finds what an earlier try made."""
+    """Makes what the machines share, step by step; each step finds what an earlier try made."""
 
     def __init__(self, context: LifecycleContext) -> None:
         self.context = context
@@ -126,7 +127,8 @@ class _NetworkBuilder:
         return self.cloud.connection.network
 
     def journal(self, *, own_data: bool) -> None:
-        """All that may be made, before any of it is."""
+        """Journal all that may be made, before any of it is. `own_data`: whether the run makes the
+        data network."""
         wanted: list[NamedResource] = [(Kind.SECURITY_GROUP, name) for name in self.groups]
         wanted.append((Kind.KEYPAIR, self.names.run))
         if own_data:
@@ -137,7 +139,8 @@ class _NetworkBuilder:
         self.context.intend(wanted)
 
     def keypair(self, public_key: str) -> None:
-        """Replaces a key pair that an earlier process of this run made with another key."""
+        """Make the key pair, in place of one that an earlier process of this run made with another
+        key."""
         compute, name = self.cloud.connection.compute, self.names.run
         found = self.cloud.call(
             f"looking for key pair {name}",
@@ -150,7 +153,7 @@ class _NetworkBuilder:
         )
 
     def data(self, prefix: str, network_id: str | None) -> Any:
-        """A network of our own, or that of existing endpoints."""
+        """Return the data network: one of the run's own, or that of existing endpoints."""
         self.data_prefix = prefix
         if network_id is None:
             return self._own_network(DATA, prefix, gateway=False)
@@ -165,7 +168,8 @@ class _NetworkBuilder:
         return existing
 
     def management(self, data_prefix: str) -> Any:
-        """The configured network, or one of our own behind a router."""
+        """Return the management network: the configured one, or one of the run's own behind a
+        router."""
         if self.config.management_network is not None:
             return find_network(self.cloud, "management_network", self.config.management_network)
         assert self.config.external_network is not None
@@ -177,7 +181,8 @@ class _NetworkBuilder:
         return own
 
     def _own_network(self, which: str, prefix: str, *, gateway: bool) -> Any:
-        """A network with one subnet."""
+        """Make a network with one subnet. The cloud assigns addresses from the upper half of it, so
+        that those of endpoints in the lower half stay free."""
         name = self.names.of(which)
         made = self._network(name)
         hosts = IPv4Network(prefix)
@@ -200,7 +205,7 @@ class _NetworkBuilder:
         return made
 
     def _network(self, name: str) -> Any:
-        """Without port security if the project may choose."""
+        """Make a network, without port security if the project may choose."""
         fields = {"description": self.description}
         call = self.network.create_network
         if "port-security" in self.extensions:
@@ -242,6 +247,7 @@ class _NetworkBuilder:
         )
 
     def _router(self, outside: str) -> None:
+        """Make a router to the external network, and connect the management network to it."""
         name = self.names.of(MANAGEMENT)
         router = operations.create(
             self.cloud,
@@ -265,7 +271,8 @@ class _NetworkBuilder:
         )
 
     def security_group(self, name: str, lets_in: Mapping[str, Any]) -> str:
-        """With one rule for incoming IPv4; everything may go out by default."""
+        """Make a security group with one rule for incoming IPv4, and return its id; everything may
+        go out by default."""
         call = self.network.create_security_group
         group = operations.create(
             self.cloud, Kind.SECURITY_GROUP, name, call, description=self.description

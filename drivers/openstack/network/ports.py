@@ -21,15 +21,15 @@ class Port:
     mac: str
     """Lower case, with colons: finds the interface in the guest."""
     address: str
-    """IPv4."""
+    """IPv4 address."""
     network_id: str = ""
 
 
 def ensure_ports(
     context: LifecycleContext, plan: MachinePlan, networks: RunNetworks
 ) -> dict[str, Port]:
-    """A machine's ports, by the names in `spec.ports`; those that are missing are made in one
-    request."""
+    """Return a machine's ports, by the names in `spec.ports`; those that are missing are made in
+    one request."""
     cloud = context.cloud
     wanted = {plan.port_name(port): port_body(plan, port, networks) for port in plan.spec.ports}
     present: dict[str, Any] = {}
@@ -78,8 +78,8 @@ def port_body(plan: MachinePlan, port: str, networks: RunNetworks) -> dict[str, 
 
 
 def bound_port(cloud: Cloud, name: str) -> Port:
-    """A port that the run did not make, by name or id. Raises EnvironmentLacks if there is none, or
-    it belongs to no machine: networking-sfc takes packets from bound ports only."""
+    """Find a port that the run did not make, by name or id. Raises EnvironmentLacks if there is
+    none, or it belongs to no machine: networking-sfc takes packets from bound ports only."""
     find = cloud.connection.network.find_port
     found: Any = existing(cloud, "port", name, find, where="/endpoints")
     if not found.device_id:
@@ -92,7 +92,7 @@ def bound_port(cloud: Cloud, name: str) -> Port:
 
 
 def port_of(found: Any) -> Port:
-    """From openstacksdk's object. Raises DeploymentError if it has no IPv4 address."""
+    """Make a Port from openstacksdk's object. Raises DeploymentError if it has no IPv4 address."""
     addresses = [ip["ip_address"] for ip in found.fixed_ips if ":" not in ip["ip_address"]]
     if not addresses:
         raise DeploymentError(
@@ -103,8 +103,8 @@ def port_of(found: Any) -> Port:
 
 
 def ensure_floating_ip(context: LifecycleContext, name: str, port: Port) -> str:
-    """The floating IP of the machine `name`, at its management port, from the external network of
-    the configuration; made if it has none. Raises DeploymentError."""
+    """Return the floating IP of the machine `name`, at its management port, from the external
+    network of the configuration; it is made if there is none. Raises DeploymentError."""
     cloud = context.cloud
     assert context.config.external_network is not None
     outside = find_network(cloud, "external_network", context.config.external_network)

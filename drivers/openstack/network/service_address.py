@@ -15,8 +15,8 @@ _ANY_PORT = 9
 
 
 def service_address(config: Config) -> str:
-    """The one from which this machine sends to the network through which it reaches VMs. Raises
-    EnvironmentLacks when it has no route there."""
+    """Return the address from which this machine sends to the network through which it reaches VMs.
+    Raises EnvironmentLacks when it has no route there."""
     if config.management_network is not None:
         key, name = "management_network", config.management_network
     else:
@@ -39,7 +39,8 @@ def service_address(config: Config) -> str:
 
 
 def _source(destination: str) -> str | None:
-    """Which of its addresses this machine sends from; nothing is sent."""
+    """Return the address of this machine from which it would send to a destination; None: it has no
+    route. Nothing is sent, because connect(2) of a UDP socket only looks for the route."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((destination, _ANY_PORT))

@@ -80,7 +80,8 @@ class EndpointOptions:
 
 
 def options_of(spec: EndpointSpec) -> EndpointOptions:
-    """Raises WorkflowError if they do not match SCHEMA, or an existing machine has resources."""
+    """Return the options of an endpoint. Raises WorkflowError if they do not match SCHEMA, or an
+    existing machine has resources."""
     where = f"/endpoints/{spec.name}/options"
     for misfit in Validator(SCHEMA).misfits(dict(spec.options)):
         raise WorkflowError(

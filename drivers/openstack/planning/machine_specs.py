@@ -18,35 +18,37 @@ from sfcperf.workflow.model import EndpointSpec, FunctionSpec, Resources, Scenar
 from sfcperf.workflow.vnfd import Descriptor, read_descriptor
 
 ENDPOINT_RESOURCES = Resources(vcpus=1, memory_mib=256)
-"""Of an endpoint for which the workflow sets none."""
+"""Resources of an endpoint for which the workflow sets none."""
+# Stands in for resources where the named flavor alone sets the size of a machine.
 SIZE_OF_FLAVOR = Resources(vcpus=0, memory_mib=0)
 
 
 @dataclass(frozen=True)
 class ScenarioMachines:
-    """Machines of one scenario."""
+    """The machines that one scenario needs."""
 
     client: MachineSpec | ExistingMachine
     server: MachineSpec | ExistingMachine
     functions: tuple[MachineSpec, ...]
-    """In forward order."""
+    """Specs of the functions' machines, in forward order."""
     addresses: tuple[str | None, str | None] = (None, None)
-    """Of client and server, if the workflow sets them."""
+    """IPv4 addresses of client and server; None where the workflow sets none."""
 
     @property
     def existing(self) -> tuple[ExistingMachine, ...]:
-        """Those that the run does not make."""
+        """Endpoints that the run does not make."""
         return tuple(e for e in (self.client, self.server) if isinstance(e, ExistingMachine))
 
     @property
     def specs(self) -> tuple[MachineSpec, ...]:
-        """Those that are made, in this order."""
+        """Specs of the machines that the run makes: client, server, functions."""
         ends = (self.client, self.server)
         return (*(end for end in ends if isinstance(end, MachineSpec)), *self.functions)
 
 
 def scenario_machines(scenario: Scenario, config: Config) -> ScenarioMachines:
-    """Raises WorkflowError if no image is known for a machine."""
+    """Return the machines that a scenario needs. Raises WorkflowError if no image is known for
+    one."""
     return ScenarioMachines(
         _endpoint(scenario.client, config),
         _endpoint(scenario.server, config),
@@ -82,6 +84,8 @@ def _endpoint(spec: EndpointSpec, config: Config) -> MachineSpec | ExistingMachi
 
 
 def _function(spec: FunctionSpec, config: Config) -> MachineSpec:
+    """Return the spec of a function's machine. Resources that the workflow sets are a minimum; if
+    it sets none, a flavor alone sets the size."""
     kind: type[NetworkFunction] = plugins.load("vnf", spec.type)
     vnfd = spec.vnfd or kind.folder / "vnfd.yaml"
     descriptor = read_descriptor(vnfd)

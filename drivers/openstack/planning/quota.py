@@ -35,8 +35,8 @@ class QuotaLimit:
 
 
 def check_quota(cloud: Cloud, machines: Mapping[MachineSpec, int], config: Config) -> None:
-    """For a run with these machines at the same time. Raises EnvironmentLacks that names each limit
-    that is too low; CloudError."""
+    """Check that the quota suffices for a run with these machines at the same time. Raises
+    EnvironmentLacks that names each limit that is too low; CloudError."""
     limits = [*_compute(cloud, machines), *_network(cloud, _network_needs(machines, config))]
     short = [limit for limit in limits if not limit.suffices]
     if short:
@@ -52,7 +52,7 @@ class _Demand:
     """What a run needs of neutron."""
 
     what: str
-    """For messages."""
+    """What is needed, for messages."""
     quota: str
     """Neutron's name of the quota."""
     listing: str
@@ -61,7 +61,8 @@ class _Demand:
 
 
 def _network_needs(machines: Mapping[MachineSpec, int], config: Config) -> list[_Demand]:
-    """The longest chain runs through all functions."""
+    """Return what a run with these machines needs of neutron. The longest chain runs through all
+    functions, so each of them needs a port pair and a group."""
     functions = sum(n for spec, n in machines.items() if spec.role == "function")
     ports = sum(n * len(spec.ports) for spec, n in machines.items())
     own = int(config.management_network is None)
@@ -81,6 +82,9 @@ def _network_needs(machines: Mapping[MachineSpec, int], config: Config) -> list[
 
 
 def _compute(cloud: Cloud, machines: Mapping[MachineSpec, int]) -> list[QuotaLimit]:
+    """Return nova's limits and what machines with their flavors need of them. A flavor that is
+    still to be made counts as the spec. Raises EnvironmentLacks for a machine without image or
+    flavor."""
     if not machines:
         return []
     compute, flavors = cloud.connection.compute, Flavors(cloud)
@@ -115,7 +119,8 @@ def _network(cloud: Cloud, needs: Sequence[_Demand]) -> list[QuotaLimit]:
 
 
 def _limit(quota: Mapping[str, Any], need: _Demand) -> int | None:
-    """openstacksdk renames some quotas; those that it does not know keep neutron's names."""
+    """Return the limit of a quota; None: neutron has no such quota. openstacksdk renames some
+    quotas; those that it does not know keep neutron's names."""
     names = (need.quota, need.listing, f"{need.quota}s")
     for key in (*names, "floating_ips") if need.quota == "floatingip" else names:
         if isinstance(quota.get(key), int):

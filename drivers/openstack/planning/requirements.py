@@ -22,7 +22,7 @@ API_MAJOR = 2
 
 
 def requirements(config: Config) -> list[Requirement]:
-    """Credentials, services, extensions, and what the configuration names."""
+    """Require credentials, services, extensions, and what the configuration names."""
     with closing(Cloud(config.cloud, retry=INTERACTIVE)) as cloud:
         credentials = _credentials(cloud, config)
         if not credentials.met:
@@ -45,6 +45,8 @@ def _credentials(cloud: Cloud, config: Config) -> Requirement:
 
 
 def _service(cloud: Cloud, type_: str, name: str) -> Requirement:
+    """Require a service of the cloud, with the version of its API that the driver uses."""
+
     def look() -> str:
         if not cloud.offers(type_):
             raise EnvironmentLacks(
@@ -68,6 +70,8 @@ def _service(cloud: Cloud, type_: str, name: str) -> Requirement:
 
 
 def _lifecycle(cloud: Cloud, config: Config) -> list[Requirement]:
+    """Require what the life cycle needs. An error of the cloud is an unmet requirement, so that the
+    others are shown too."""
     try:
         return LIFECYCLES[config.lifecycle].requirements(cloud, config)
     except SfcperfError as error:
@@ -76,7 +80,7 @@ def _lifecycle(cloud: Cloud, config: Config) -> list[Requirement]:
 
 
 def _named(cloud: Cloud, config: Config) -> Iterator[Requirement]:
-    """What the configuration names."""
+    """Require what the configuration names, and a network for SSH."""
     flavors = Flavors(cloud)
 
     def flavor(name: str) -> str:
@@ -105,7 +109,8 @@ def _named(cloud: Cloud, config: Config) -> Iterator[Requirement]:
 
 
 def _hosts(cloud: Cloud, config: Config) -> Iterator[Requirement]:
-    """Only administrators see hypervisors, and may choose among them."""
+    """Require the configured hypervisors. Only administrators see them, and may choose among
+    them."""
     try:
         services = cloud.call(
             "listing hypervisors",

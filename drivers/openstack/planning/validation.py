@@ -17,7 +17,7 @@ from sfcperf.workflow.model import FunctionSpec, Resources, Scenario
 
 
 def validate(scenarios: Sequence[Scenario], config: Config) -> None:
-    """Raises WorkflowError."""
+    """Raises WorkflowError for what VMs and networking-sfc cannot build, or would build alike."""
     if (config.management_network is None) == (config.external_network is None):
         raise WorkflowError(
             "exactly one network for SSH to the VMs is needed",
@@ -79,6 +79,8 @@ def _check_classifier(scenario: Scenario) -> None:
 
 
 def _check_endpoints(scenario: Scenario) -> None:
+    """Refuse addresses of endpoints that are equal, in different networks, or in the half of their
+    network from which the cloud assigns addresses to functions."""
     client, server = addresses(scenario)
     if client == server:
         raise WorkflowError(
@@ -148,7 +150,8 @@ def _check_hosts(scenario: Scenario, config: Config) -> None:
 
 
 def _check_places(scenarios: Sequence[Scenario], config: Config) -> None:
-    """Scenarios that would be built alike must not be compared."""
+    """Refuse scenarios that differ in placement if no hypervisors are named: they would be built
+    alike, and must not be compared."""
     if not config.hosts and len({_places(scenario) for scenario in scenarios}) > 1:
         raise WorkflowError(
             "the scenarios differ in placement, but no hypervisors are named, so the cloud "
@@ -160,7 +163,7 @@ def _check_places(scenarios: Sequence[Scenario], config: Config) -> None:
 
 
 def _check_sizes(scenarios: Sequence[Scenario], config: Config) -> None:
-    """Nor scenarios that one flavor would make alike."""
+    """Refuse scenarios that differ in resources if one flavor would make their VMs alike."""
     sizes: dict[str, set[Resources | None]] = {}
     for scenario in scenarios:
         for end in (scenario.client, scenario.server):

@@ -17,7 +17,7 @@ from sfcperf.drivers.openstack.model.specs import ResourceNames
 
 
 class Kind(StrEnum):
-    """In the order of removal: what uses a resource goes before it."""
+    """Kinds of resources in the order of removal: what uses a resource goes before it."""
 
     VNFFG = "vnffg"
     VNFFGD = "vnffgd"
@@ -57,10 +57,10 @@ class LifecycleContext:
     journal: Journal
 
     def entries(self, resources: Iterable[NamedResource]) -> list[Resource]:
-        """As the journal has them."""
+        """Return the resources as the journal has them."""
         detail = self.cloud.detail
         return [Resource(kind, name, detail) for kind, name in resources]
 
     def intend(self, resources: Iterable[NamedResource]) -> None:
-        """Journal them before they are made."""
+        """Journal the resources before they are made."""
         self.journal.intend(self.entries(resources))

@@ -19,7 +19,7 @@ TYPES: Mapping[Kind, ResourceType] = {**resource_types.TYPES, **tacker_objects.T
 
 
 def find(cloud: Cloud, kind: Kind, name: str) -> list[Any]:
-    """All resources of a kind with exactly this name, duplicates too."""
+    """Find all resources of a kind with exactly this name, duplicates too."""
     return cloud.call(
         f"looking for {kind} {name}",
         lambda: [found for _, found in TYPES[kind].find(cloud, [name])],
@@ -27,14 +27,14 @@ def find(cloud: Cloud, kind: Kind, name: str) -> list[Any]:
 
 
 def find_named(cloud: Cloud, kind: Kind, names: Collection[str]) -> list[tuple[str, Any]]:
-    """All resources of a kind with exactly one of these names, each with its name."""
+    """Find all resources of a kind with exactly one of these names, each with its name."""
     return cloud.call(
         f"looking for {kind}s of the run", lambda: list(TYPES[kind].find(cloud, names))
     )
 
 
 def existing(cloud: Cloud, what: str, name: str, find: Callable[..., T | None], *, where: str) -> T:
-    """What the run did not make, by name or id; `find` is openstacksdk's call. Raises
+    """Find what the run did not make, by name or id; `find` is openstacksdk's call. Raises
     EnvironmentLacks if there is none."""
     found = cloud.call(f"looking for {what} {name}", lambda: find(name, ignore_missing=True))
     if found is None:
@@ -47,13 +47,14 @@ def existing(cloud: Cloud, what: str, name: str, find: Callable[..., T | None], 
 
 
 def first(cloud: Cloud, kind: Kind, name: str) -> Any | None:
-    """The resource of exactly this name; without retries, for `Cloud.ensure` and `Cloud.wait`."""
+    """Return the resource of exactly this name, or None. It does not retry: it is for
+    `Cloud.ensure` and `Cloud.wait`, which do."""
     return next((found for _, found in TYPES[kind].find(cloud, [name])), None)
 
 
 def ensure(cloud: Cloud, kind: Kind, name: str, make: Callable[[], T]) -> T:
-    """The resource of this name: the one that is there, or a new one. Duplicates that repeated
-    requests made are removed if they are visible by now; cleanup removes the others."""
+    """Return the resource of this name: the one that is there, or a new one. Duplicates that
+    repeated requests made are removed if they are visible by now; cleanup removes the others."""
 
     def remove_duplicates(kept: T) -> None:
         for found in find(cloud, kind, name):

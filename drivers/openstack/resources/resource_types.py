@@ -12,7 +12,7 @@ from sfcperf.drivers.openstack.api.cloud import Cloud
 from sfcperf.drivers.openstack.resources.context import Kind
 
 NAMES_AT_ONCE = 40
-"""In one request, whose URL has them: servers refuse long ones (HTTP 414)."""
+"""Most names in one request, whose URL has them: servers refuse long ones (HTTP 414)."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def id_of(found: Any) -> str:
 def one_by_one(
     listing: Callable[[Cloud, str], Iterable[Any]], delete: Callable[[Cloud, Any], object]
 ) -> ResourceType:
-    """By a request for each name, which gives only resources of that name."""
+    """Find resources by a request for each name, which gives only resources of that name."""
 
     def find(cloud: Cloud, names: Collection[str]) -> Iterator[tuple[str, Any]]:
         return ((name, found) for name in names for found in listing(cloud, name))
@@ -48,8 +48,8 @@ def _filtered(
     delete: Callable[[Cloud, Any], object],
     name_of: Callable[[Any], str] = lambda found: str(found.name),
 ) -> ResourceType:
-    """By a request that may give others too: the filters of clouds match parts of names, upper and
-    lower case alike, or nothing."""
+    """Find resources by a request that may give others too: the filters of clouds match parts of
+    names, upper and lower case alike, or nothing."""
 
     def find(cloud: Cloud, names: Collection[str]) -> Iterator[tuple[str, Any]]:
         candidates = ((name_of(found), found) for found in listing(cloud, names))
@@ -59,7 +59,7 @@ def _filtered(
 
 
 def _deletion(service: str, kind: str) -> Callable[[Cloud, Any], object]:
-    """By openstacksdk's call `delete_ONE` of the service (`network`, `compute`)."""
+    """Delete by openstacksdk's call `delete_ONE` of the service (`network`, `compute`)."""
 
     def delete(cloud: Cloud, found: Any) -> None:
         calls = getattr(cloud.connection, service)
@@ -71,8 +71,8 @@ def _deletion(service: str, kind: str) -> Callable[[Cloud, Any], object]:
 def _neutron(
     call: str, key: str = "name", delete: Callable[[Cloud, Any], object] | None = None
 ) -> ResourceType:
-    """By openstacksdk's calls `CALLs` and `delete_CALL`; `key` is where the name is. An
-    administrator sees other projects' resources too."""
+    """Find and delete by openstacksdk's calls `CALLs` and `delete_CALL`; `key` is where the name
+    is. The project is named, because an administrator sees other projects' resources too."""
 
     def listing(cloud: Cloud, names: Collection[str]) -> Iterator[Any]:
         connection = cloud.connection
@@ -86,7 +86,7 @@ def _neutron(
 
 
 def _delete_router(cloud: Cloud, found: Any) -> None:
-    """Its interfaces go first; the external gateway goes with it."""
+    """Delete a router. Its interfaces go first; the external gateway goes with it."""
     from openstack.exceptions import NotFoundException
 
     network = cloud.connection.network
@@ -98,8 +98,8 @@ def _delete_router(cloud: Cloud, found: Any) -> None:
 
 
 def _delete_network(cloud: Cloud, found: Any) -> None:
-    """With all ports that others (a service, a stack) made in it, because it belongs to the run.
-    Neutron's own ports (DHCP) go with the network."""
+    """Delete a network with all ports that others (a service, a stack) made in it, because it
+    belongs to the run. Neutron's own ports (DHCP) go with the network."""
     network = cloud.connection.network
     for port in list(network.ports(network_id=found.id)):
         if not (port.device_owner or "").startswith("network:"):
@@ -120,8 +120,9 @@ def _keypairs(cloud: Cloud, _names: Collection[str]) -> Iterable[str]:
 
 
 def _stacks(cloud: Cloud, name: str) -> Iterable[Any]:
-    """With outputs. Names of stacks are unique in a project. A stack that is DELETE_COMPLETE blocks
-    its name until heat has archived it, but openstacksdk no longer finds it by id."""
+    """Yield the stacks of this name, with outputs. Names of stacks are unique in a project. A stack
+    that is DELETE_COMPLETE blocks its name until heat has archived it, but openstacksdk no longer
+    finds it by id."""
     from openstack.exceptions import NotFoundException
 
     heat = cloud.connection.orchestration

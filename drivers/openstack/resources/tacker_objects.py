@@ -40,7 +40,7 @@ class TackerObject:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
-        """From the legacy API."""
+        """Make it from an answer of the legacy API."""
         return cls(
             body["id"],
             body.get("name") or "",
@@ -53,7 +53,7 @@ class TackerObject:
 def _legacy(
     kind: str, delete: Callable[[Cloud, TackerObject], object] | None = None
 ) -> ResourceType:
-    """By tackerclient's calls `list_KINDs` and `delete_KIND`."""
+    """Find and delete by tackerclient's calls `list_KINDs` and `delete_KIND`."""
 
     def listing(cloud: Cloud, name: str) -> Iterable[TackerObject]:
         bodies = TackerServer(cloud).once(
@@ -75,6 +75,8 @@ def _unless_gone(cloud: Cloud, action: Callable[[Any], object]) -> None:
 
 
 def _delete_vnf(cloud: Cloud, vnf: TackerObject) -> None:
+    """Take the next step towards deleting a VNF. One that is being made loses its stack; one in
+    PENDING_DELETE whose stack is gone is forced."""
     if vnf.status not in (PENDING_CREATE, PENDING_DELETE):
         _unless_gone(cloud, lambda client: client.delete_vnf(vnf.id))
         return
@@ -89,7 +91,7 @@ def _delete_vnf(cloud: Cloud, vnf: TackerObject) -> None:
 
 
 def _force(cloud: Cloud, vnf: TackerObject) -> None:
-    """Only administrators may; others wait for Tacker to recover."""
+    """Force the deletion of a VNF. Only administrators may; others wait for Tacker to recover."""
     from openstack.exceptions import HttpException
 
     body = {"vnf": {"attributes": {"force": True}}}
@@ -126,6 +128,8 @@ def lcm_operations(cloud: Cloud, instance_id: str) -> list[Mapping[str, Any]]:
 
 
 def _delete_instance(cloud: Cloud, instance: TackerObject) -> None:
+    """Take the next step towards deleting an instance: settle its failed operation, terminate it,
+    or delete it. While an operation goes on, wait."""
     last = next(reversed(lcm_operations(cloud, instance.id)), None)
     state = last["operationState"] if last is not None else ""
     if state in ("STARTING", "PROCESSING", "ROLLING_BACK"):
@@ -152,7 +156,7 @@ def _packages(cloud: Cloud, name: str) -> list[TackerObject]:
 
 
 def _delete_package(cloud: Cloud, package: TackerObject) -> None:
-    """Only a package that is disabled can be deleted."""
+    """Disable a package, because only a package that is disabled can be deleted, then delete it."""
     if package.status == "ONBOARDED":
         from openstack.exceptions import HttpException
 

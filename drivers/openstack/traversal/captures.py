@@ -34,7 +34,7 @@ class CapturePoint:
     """A host whose interfaces are watched."""
 
     name: str
-    """The instance: `client`, `fwd-1`."""
+    """Name of the instance: `client`, `fwd-1`."""
     host: Host
     interfaces: tuple[str, ...]
 
@@ -48,7 +48,7 @@ class Capture:
     """Index -> name of the interfaces."""
     process: Process
     pcap: Path
-    """Grows; link type LINUX_SLL2."""
+    """File of the captured packets, which grows; link type LINUX_SLL2."""
     stderr: Path
 
     @property
@@ -83,7 +83,7 @@ class Capture:
 
 
 def requirements() -> list[Requirement]:
-    """Tools that are called on each host."""
+    """Require the tools that are called on each host."""
     from sfcperf.environment.tools import tool
 
     return [tool("tcpdump", "tcpdump", ["tcpdump", "--version"]), tool("ip", "iproute2")]
@@ -101,7 +101,8 @@ def capturing(
         captures.append(_start(point, expression, folder))
 
     try:
-        # Even if one fails: all that were started are in `captures` then, and get stopped.
+        # `outcomes` waits for all, even if one fails: so all that were started are in `captures`,
+        # and get stopped.
         for job in outcomes(*(lambda p=point: start(p) for point in points)):
             job.result()
         captures.sort(key=lambda capture: points.index(capture.point))
@@ -116,8 +117,8 @@ def _start(point: CapturePoint, expression: str, folder: Path) -> Capture:
     pcap, stderr = folder / f"{point.name}.pcap", folder / f"{point.name}.txt"
     for path in (pcap, stderr):
         path.unlink(missing_ok=True)
-    # Not promiscuous: what a switch floods to other ports is of no interest. And root to the end,
-    # because a small guest has no user for tcpdump to become.
+    # -p, not promiscuous: what a switch floods to other ports is of no interest. -Z root: a small
+    # guest has no other user for tcpdump to become.
     argv = ["tcpdump", "-i", "any", "-y", LINK_TYPE, "-p", "-n", "-Z", "root"]
     argv += ["-s", str(SNAPLEN), "--immediate-mode", "-U", "-w", "-", expression]
     names = _interfaces(point)

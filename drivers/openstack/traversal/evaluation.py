@@ -30,15 +30,15 @@ class ExpectedPath:
     """One direction of the traffic, and the packets that were sent to prove it."""
 
     source: tuple[str, str]
-    """Endpoint and its interface."""
+    """Name of the endpoint, and of its interface."""
     destination: tuple[str, str]
     steps: tuple[PathStep, ...]
-    """In the expected order; empty if packets should bypass the functions."""
+    """Functions in the expected order; empty if packets should bypass the functions."""
     marks: tuple[bytes, ...]
 
     @property
     def label(self) -> str:
-        """`from client to server`."""
+        """The direction in words: `from client to server`."""
         return f"from {self.source[0]} to {self.destination[0]}"
 
 
@@ -47,7 +47,7 @@ class PathEvaluation:
     """What was observed of one direction."""
 
     observed: tuple[HopObservation, ...]
-    """In the order in which packets crossed."""
+    """Functions in the order in which packets crossed them."""
     problems: tuple[str, ...]
     """What contradicts the expected path; empty if packets took it."""
 
@@ -63,7 +63,8 @@ class _Crossing:
 def evaluate(
     path: ExpectedPath, functions: Sequence[str], observations: Mapping[str, Observations]
 ) -> PathEvaluation:
-    """`functions`: all of the chain; `observations`: by instance, those of endpoints too."""
+    """Compare what was observed of one direction with its expected path. `functions`: all of the
+    chain; `observations`: by instance, those of endpoints too."""
     problems: Counter[str] = Counter()
     crossed: dict[str, list[_Crossing]] = {step.function: [] for step in path.steps}
     bypassed = [name for name in functions if name not in crossed]
@@ -89,7 +90,7 @@ def _follow(
     observations: Mapping[str, Observations],
     crossed: Mapping[str, list[_Crossing]],
 ) -> list[str]:
-    """Problems of one packet; `crossed` gets its crossings."""
+    """Return the problems of one packet, and add its crossings to `crossed`."""
     source, interface = path.source
     left = [o for o in observations[source][mark] if o.outgoing and o.interface == interface]
     if len(left) != 1:
@@ -120,7 +121,7 @@ def _follow(
 
 
 def _cross(step: PathStep, observations: Sequence[Observation]) -> _Crossing | str:
-    """How the packet crossed a function, or what is wrong."""
+    """Say how the packet crossed a function, or what is wrong."""
     ttls = []
     for verb, outgoing, expected in (("entered", False, step.entry), ("left", True, step.exit)):
         found = [o for o in observations if o.outgoing == outgoing]
@@ -134,6 +135,8 @@ def _cross(step: PathStep, observations: Sequence[Observation]) -> _Crossing | s
 
 
 def _indirect(receiver: str, ttl: int, expected: int, before: str) -> list[str]:
+    """Say that a packet did not come directly from the one before, if it has another TTL than it
+    left there with."""
     if ttl == expected:
         return []
     return [

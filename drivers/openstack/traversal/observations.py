@@ -29,7 +29,7 @@ class Observation:
 
     interface: str
     outgoing: bool
-    """Sent by the host, else received."""
+    """Whether the host sent it; else it received it."""
     ttl: int
 
 
@@ -38,8 +38,8 @@ Observations = Mapping[bytes, tuple[Observation, ...]]
 
 
 def observe(pcap: Path, interfaces: Mapping[int, str], marks: Collection[bytes]) -> Observations:
-    """Where packets with these marks were observed, at these interfaces (index -> name). The file
-    may still grow; without its header it counts as empty.
+    """Find where packets with these marks were observed, at these interfaces (index -> name). The
+    file may still grow; without its header it counts as empty.
 
     Raises MeasurementError for anything but a capture with link type LINUX_SLL2.
     """
@@ -55,7 +55,8 @@ def observe(pcap: Path, interfaces: Mapping[int, str], marks: Collection[bytes])
 
 
 def _observation(frame: bytes, interfaces: Mapping[int, str]) -> Observation | None:
-    """None for packets that the host neither received nor sent, and for other interfaces."""
+    """Read an observation from a captured frame; None for packets that the host neither received
+    nor sent, and for other interfaces."""
     if len(frame) <= _HEADER.size + _TTL:
         return None
     protocol, index, _, kind, _, _ = _HEADER.unpack_from(frame)

@@ -38,7 +38,7 @@ PACKETS = 3
 SETTLE_S = 20.0
 """How long a chain may take until it steers: neutron reports a chain before switches have it."""
 ARRIVAL_TIMEOUT_S = 3.0
-"""For packets to arrive, and for their captures."""
+"""Time for packets to arrive, and for captures to show them."""
 _DUPLICATES_S = 0.3
 """How much longer a second copy of a packet may take."""
 _POLL_S = 0.05
@@ -54,11 +54,12 @@ class _Attempt:
 
     @property
     def good(self) -> bool:
+        """Whether all packets took the expected path, both ways."""
         return not any(evaluation.problems for evaluation in self.evaluations)
 
 
 def requirements() -> list[Requirement]:
-    """What a proof needs on this machine, which copies it to the hosts."""
+    """Require what a proof needs on this machine, which copies it to the hosts."""
     return [*captures.requirements(), binaries.requirement(SENDER)]
 
 
@@ -93,7 +94,7 @@ def prove(
             after_s = time.monotonic() - started
             if attempt.good:
                 waiting.sleep(_DUPLICATES_S)
-        # Only now are the captures complete.
+        # Only now, when tcpdump has ended, are the captures complete.
         attempt = prover.evaluated(attempt.paths, running)
     return _proof(attempt, running, folder, f"attempt {number}, {after_s:.1f} s after the first")
 
@@ -127,7 +128,8 @@ class _Prover:
 
     @property
     def filter(self) -> str:
-        """By what stays the same on the whole path: protocol and length."""
+        """Filter for the marked packets, by what stays the same on the whole path: protocol and
+        length."""
         packet = marked_packet(self._match, *self._sides)
         return f"ip proto {packet.protocol} and ip[2:2] = {packet.ip_bytes}"
 
@@ -150,7 +152,7 @@ class _Prover:
     def evaluated(
         self, paths: tuple[ExpectedPath, ExpectedPath], running: Sequence[Capture]
     ) -> _Attempt:
-        """What the captures show by now."""
+        """Evaluate what the captures show by now."""
         marks = [mark for path in paths for mark in path.marks]
         observations: dict[str, Observations] = {
             capture.point.name: observe(capture.pcap, capture.names, marks) for capture in running
@@ -182,6 +184,8 @@ def _send(endpoint: Endpoint, packets: Sequence[MarkedPacket]) -> None:
 def _proof(
     attempt: _Attempt, ended: Sequence[Capture], folder: Path, attempts: str
 ) -> TraversalProof:
+    """Make the proof of the last attempt, and write the marks beside the captures. What was wrong
+    with captures is a problem only if the path was not proven."""
     forward, reverse = attempt.evaluations
     problems = [*forward.problems, *reverse.problems]
     if problems:

@@ -21,7 +21,7 @@ COMPILER = "p4c-bm2-ss"
 
 
 def version() -> str:
-    """Version of p4c. Raises EnvironmentLacks without it."""
+    """Return the version of p4c. Raises EnvironmentLacks without p4c."""
     done = subprocess.run(
         [requirement().demand(), "--version"],
         capture_output=True,
@@ -30,7 +30,7 @@ def version() -> str:
         check=True,
         env=without_secrets(),
     )
-    # Which stream it is, differs between versions.
+    # Some versions print it to stdout, others to stderr.
     found = re.search(r"Version ([0-9.]+)", done.stdout + done.stderr)
     if found is None:
         raise EnvironmentLacks(f"{COMPILER} --version names no version", hint=REMEDY)
@@ -38,10 +38,10 @@ def version() -> str:
 
 
 def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
-    """Compile it into a folder; gives the JSON and the P4Info.
+    """Compile a program into a folder; gives the files of the JSON and the P4Info.
 
-    The JSON is without what depends on the machine: where in which file of the compiler's own
-    a statement is. Raises EnvironmentLacks without p4c, InputError with what it complains about.
+    The JSON is without what depends on the machine: where in which file of the compiler's own a
+    statement is. Raises EnvironmentLacks without p4c, InputError with what it complains about.
     """
     compiled = folder / program.json.name
     p4info = folder / program.p4info.name
@@ -58,6 +58,7 @@ def requirement() -> Requirement:
 
 
 def _without_places(path: Path) -> None:
+    """Remove from a compiled program where each statement is in the sources."""
     document = _stripped(json.loads(path.read_text()))
     document.pop("program", None)
     document.pop("__meta__", None)

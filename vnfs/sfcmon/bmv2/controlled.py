@@ -18,21 +18,22 @@ from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.running import RunningSfcmon
 
 LEAST_MEMORY_MIB = 128
-"""Of the switch, with its queues full."""
+"""Memory that a switch needs with its queues full."""
 _MODULE = "sfcperf.vnfs.sfcmon.bmv2_engine"
 _NOT_OURS = "encapsulation"
-"""Why an SF drops frames without an NSH, which the kernel has got as well."""
+"""Reason for which an SF drops frames without an NSH. The kernel has got these as well, so they
+count as passed."""
 _starts = itertools.count()
 
 
 @dataclass(frozen=True)
 class PacketCounts:
-    """Packets since the start."""
+    """What a switch has counted since its start."""
 
     ways: Mapping[str, int]
-    """How packets left, by programs.WAYS."""
+    """Packets by how they left (programs.WAYS)."""
     drops: Mapping[str, int]
-    """By programs.DROP_REASONS."""
+    """Packets by why they were dropped (programs.DROP_REASONS)."""
     paths: Mapping[tuple[int, int], tuple[int, int]]
     """(SPI, SI) -> packets that were looked up with them, and the bytes of their frames."""
 
@@ -44,12 +45,12 @@ class Controller(RunningSfcmon):
 
     @classmethod
     def command(cls, host: Host) -> list[str]:
-        """A module of this package, by this interpreter."""
+        """Return the command of a module of this package, by this interpreter."""
         # -P: do not import modules from the current folder.
         return [sys.executable, "-P", "-m", _MODULE]
 
     def counted(self) -> PacketCounts:
-        """What the switch has counted. Raises MeasurementError."""
+        """Return what the switch has counted. Raises MeasurementError."""
         event = self.fresh()
         paths = {(path["spi"], path["si"]): path for path in event["paths"]}
         return PacketCounts(
@@ -59,7 +60,7 @@ class Controller(RunningSfcmon):
         )
 
     def counters(self) -> Mapping[str, int]:
-        """Of a switch that is an SF, as RunningFunction.counters."""
+        """Return the counters of a switch that is an SF, as RunningFunction.counters has them."""
         counted = self.counted()
         drops = dict(counted.drops)
         passed = drops.pop(_NOT_OURS)
@@ -74,12 +75,13 @@ class Controller(RunningSfcmon):
 
 
 class ControlledSwitch:
-    """Both processes. `launch` starts them."""
+    """A switch, and the process that controls it. `launch` starts both."""
 
     def __init__(self, host: NamespaceHost) -> None:
         self._host = host
-        # Outside the instance's control groups: it is no part of the switch, as the controller of
-        # the paper is none, and neither takes its CPUs nor counts as its memory.
+        # The controller runs outside the instance's control groups. It is no part of the switch, as
+        # the controller of the paper is none: it neither takes the switch's CPUs nor counts as its
+        # memory.
         self._outside = NamespaceHost(
             host.name, None if host.namespace is None else host.namespace.name, host.workdir
         )
@@ -89,9 +91,9 @@ class ControlledSwitch:
     def launch(
         self, name: str, interfaces: Mapping[int, str], settings: Settings, output: Path
     ) -> None:
-        """Start them and wait until the switch forwards. `settings` need no address yet; windows go
-        to `output`. When it raises, `stop` ends what was started. Raises EnvironmentLacks,
-        DeploymentError."""
+        """Start both processes and wait until the switch forwards. `settings` need no address yet;
+        windows go to `output`. When it raises, `stop` ends what was started. Raises
+        EnvironmentLacks, DeploymentError."""
         try:
             self._switch = Bmv2Switch.launch(self._host, interfaces)
             self._controller = self._control(name, settings.at(self._switch.address), output)
@@ -111,32 +113,33 @@ class ControlledSwitch:
 
     @property
     def controller(self) -> Controller:
-        """What answers for the switch. Raises MeasurementError if something has ended."""
+        """The controlling process, which answers for the switch. Raises MeasurementError if either
+        process has ended."""
         problem = self.problem()
         if self._controller is None or problem is not None:
             raise MeasurementError(problem or "not started", where=self._host.name)
         return self._controller
 
     def problem(self) -> str | None:
-        """None while both processes run."""
+        """Return None while both processes run, else what is wrong."""
         if self._switch is None or self._controller is None:
             return f"{BINARY} was not started"
         gone = self._switch_problem()
         return self._controller.problem() if gone is None else gone
 
     def pids(self) -> tuple[int, ...]:
-        """The switch."""
+        """Return the id of the switch; the controller is no part of the function."""
         return () if self._switch is None else (self._switch.process.pid,)
 
     def stop(self) -> None:
-        """The controller first, which ends its last window."""
+        """Stop the controller, which ends its last window, then the switch."""
         if self._controller is not None:
             self._controller.stop()
         if self._switch is not None:
             self._switch.stop()
 
     def _switch_problem(self) -> str | None:
-        """What is wrong if the switch has ended."""
+        """Say what is wrong if the switch has ended; None otherwise."""
         status = None if self._switch is None else self._switch.process.poll()
         if status is None:
             return None

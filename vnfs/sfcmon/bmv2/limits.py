@@ -9,7 +9,7 @@ from sfcperf.errors import InputError
 from sfcperf.vnfs.sfcmon.bmv2.banks import BLOOM_HASHES, CMS_ROWS, IBLT_HASHES, most_sizes
 
 TABLE_ENTRIES = 131_072
-"""Of the table `flows` (table_monitor.p4)."""
+"""Entries that the table `flows` has room for (table_monitor.p4)."""
 
 
 def check(knobs: Mapping[str, Any]) -> None:

@@ -83,13 +83,13 @@ def sources() -> dict[str, str]:
 
 
 def compiled_sources() -> dict[str, str]:
-    """The same, of the sources that the compiled programs were made from."""
+    """Names of the P4 files that the compiled programs were made from, and the SHA-256 of each."""
     lines = _noted()[1:]
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def compiled_by() -> str:
-    """Version of the p4c that compiled them."""
+    """Version of the p4c that compiled the programs."""
     return _noted()[0].removeprefix(_COMPILER)
 
 

@@ -14,15 +14,15 @@ Entity = TypeVar("Entity")
 
 
 async def read(switch: Switch, entity: Entity) -> list[Entity]:
-    """All entities of the switch that are like this one. Raises what finsy raises."""
+    """Read all entities of the switch that are like this one. Raises what finsy raises."""
     # finsy annotates `read` as a coroutine that gives a generator; it is a generator.
     found = cast("AsyncIterator[Entity]", switch.read(cast("Any", entity)))
     return [each async for each in found]
 
 
 async def counters(switch: Switch) -> dict[str, Any]:
-    """`paths`: packets and bytes of frames by SPI and SI; `drops`: packets by reason; `forwarded`:
-    packets by how they left. Raises what finsy raises."""
+    """Return the counters of a switch. `paths`: packets and bytes of frames by SPI and SI; `drops`:
+    packets by reason; `forwarded`: packets by how they left. Raises what finsy raises."""
     drops = await _cells(switch, "drops", ("", *DROP_REASONS))
     del drops[""]
     return {

@@ -51,19 +51,19 @@ class Registers:
         self._switch.close()
 
     def read(self, name: str, cell: int) -> int:
-        """One cell. Raises MeasurementError, as all methods do."""
+        """Read one cell. Raises MeasurementError, as all methods do."""
         with self._errors(name):
             return int(self._standard.bm_register_read(_CONTEXT, name, cell))
 
     def read_all(self, name: str) -> Sequence[int]:
-        """All cells. No packet changes the register meanwhile."""
+        """Read all cells of a register. No packet changes the register meanwhile."""
         with self._errors(name):
             cells: Sequence[int] = self._standard.bm_register_read_all(_CONTEXT, name)
         return cells
 
     def read_several(self, names: Sequence[str]) -> list[Sequence[int]]:
-        """All cells of several registers, one after the other. The requests are sent together: on
-        a busy machine, each wait for an answer takes longer than the answer."""
+        """Read all cells of several registers, one after the other. The requests are sent together:
+        on a busy machine, each wait for an answer takes longer than the answer."""
         found: list[Sequence[int]] = []
         refused: Exception | None = None
         with self._errors(", ".join(names)):
@@ -73,7 +73,8 @@ class Registers:
                 try:
                     found.append(self._standard._recv(_READ_ALL))
                 except self._refusal as refusal:
-                    # The other answers come all the same.
+                    # The other answers come all the same, and must be read before the error is
+                    # raised.
                     refused = refusal
             if refused is not None:
                 raise refused
@@ -95,7 +96,8 @@ class Registers:
             self._standard.bm_register_reset(_CONTEXT, name)
 
     def set_queue_depth(self, packets: int) -> None:
-        """Room in the output queue of each port; the switch starts with 64, which bursts exceed."""
+        """Set how many packets the output queue of each port has room for. The switch starts with
+        64, which bursts exceed."""
         with self._errors("queues"):
             self._switch.set_all_egress_queue_depths(packets)
 
@@ -113,6 +115,8 @@ class Registers:
 
 
 def _connect(service: Any, name: str, namespace: Path | None, port: int) -> Any:
+    """Connect to a service of bmv2's Thrift interface in a network namespace. Raises
+    MeasurementError."""
     from thriftpy2.protocol import TCyBinaryProtocolFactory, TMultiplexedProtocolFactory
     from thriftpy2.rpc import make_client
     from thriftpy2.transport import TCyBufferedTransportFactory, TTransportException

@@ -10,7 +10,7 @@ _LIBRARIES = ("finsy", "pydantic", "thriftpy2")
 
 
 def requirements() -> list[Requirement]:
-    """bmv2, the Python packages of the extra `p4`, and `ethtool`."""
+    """Require bmv2, the Python packages of the extra `p4`, and `ethtool`."""
     return [
         switch.requirement(),
         libraries(),

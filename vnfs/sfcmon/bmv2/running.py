@@ -18,7 +18,7 @@ from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 
 SERVICE_PORT = 64
-"""The switch is the SF there (vnfs/sfcmon/p4/README.md)."""
+"""Port at which the switch is the SF (vnfs/sfcmon/p4/README.md)."""
 _TOOL_TIMEOUT_S = 10.0
 _ETHERNET_BYTES, _NSH_BYTES = 14, 24
 _GPE_BYTES = 14 + 20 + 8 + 8
@@ -37,8 +37,9 @@ class RunningBmv2(RunningFunction):
     def launch(
         cls, name: str, host: Host, interface: str, settings: Settings, output: Path
     ) -> RunningBmv2:
-        """Start it and wait until it forwards; when a step fails, nothing stays. `settings` need no
-        address yet; windows go to `output`. Raises EnvironmentLacks, DeploymentError."""
+        """Start the switch and its controller, and wait until it forwards; when a step fails,
+        nothing stays. `settings` need no address yet; windows go to `output`. Raises
+        EnvironmentLacks, DeploymentError."""
         if not isinstance(host, NamespaceHost) or host.namespace is None:
             raise DeploymentError(
                 f"{name}: SFCMon's engine bmv2 runs in network namespaces of this machine alone",
@@ -57,11 +58,11 @@ class RunningBmv2(RunningFunction):
         return self._both.controller.counters()
 
     def problem(self) -> str | None:
-        """None while both processes run."""
+        """Return None while both processes run, else what is wrong."""
         return self._both.problem()
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine."""
+        """Return the engine `bmv2`."""
         return {"engine": "bmv2"}
 
     def flows(self) -> FlowReporter | None:
@@ -82,8 +83,9 @@ class RunningBmv2(RunningFunction):
             self._addresses = b""
 
     def _take_addresses(self, name: str) -> None:
-        # Without them the kernel answers no datagram of VXLAN-GPE with "port unreachable", and
-        # Thrift, which listens at all addresses, can be reached from within the namespace alone.
+        # Take the interface's IPv4 addresses away. Without them the kernel answers no datagram of
+        # VXLAN-GPE with "port unreachable", and Thrift, which listens at all addresses, can be
+        # reached from within the namespace alone.
         with deploying(name, self._host):
             self._addresses = self._ip("save", "dev", self._interface)
             self._ip("flush", "dev", self._interface)
@@ -94,12 +96,12 @@ class RunningBmv2(RunningFunction):
 
 
 def program_of(monitor: str) -> Program:
-    """The program of a value of the knob `monitor`."""
+    """Return the program for a value of the knob `monitor`."""
     return {"sketches": Program.SKETCHES, "table": Program.TABLE, "none": Program.PLAIN}[monitor]
 
 
 def overhead_bytes(encapsulation: str) -> int:
-    """What is in front of the IP packet in frames of SFCPerf's SFFs: Ethernet or VXLAN-GPE, an NSH
-    of MD type 1, Ethernet."""
+    """Return how many bytes are in front of the IP packet in frames of SFCPerf's SFFs: Ethernet or
+    VXLAN-GPE, an NSH of MD type 1, Ethernet."""
     outer = _GPE_BYTES if encapsulation == "nsh-vxlan-gpe" else _ETHERNET_BYTES
     return outer + _NSH_BYTES + _ETHERNET_BYTES

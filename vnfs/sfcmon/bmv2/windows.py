@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
 
 _VERSION_AT, _ADDRESSES_AT = 5, 12
-"""In FlowID2."""
+"""Places of the IP version and of the addresses in FlowID2, bytes."""
 _ENTRIES_AT_ONCE = 1000
-"""A message of P4Runtime may not be larger than 4 MiB."""
+"""Entries in one message of P4Runtime, which may not be larger than 4 MiB."""
 
 
 class Windows(Protocol):
@@ -42,7 +42,7 @@ class Windows(Protocol):
 
 
 class NoWindows:
-    """The program without monitoring."""
+    """Stands in for windows where the program does not monitor."""
 
     async def begin(self) -> int:
         """Return the Unix time (ns): there is no window to open."""
@@ -53,7 +53,8 @@ class NoWindows:
 
 
 class SketchWindows:
-    """Two banks in turn. The idle one is always empty."""
+    """Windows of the program with sketches, in its two banks in turn. The idle bank is always
+    empty."""
 
     def __init__(
         self,
@@ -80,7 +81,8 @@ class SketchWindows:
         then read the bank that ended and clear it."""
         bank, thresholds = self._banks[self._open], self._thresholds
         if self._adaptive_flows:
-            # From the window that is about to end: the next one needs them before it has ended.
+            # They follow from the window that is about to end, because the next one needs them
+            # before this one has ended.
             self._thresholds = thresholds.adapted(
                 bank.packets(), bank.inserted(), self._adaptive_flows
             )
@@ -98,6 +100,8 @@ class SketchWindows:
         return ended
 
     async def _begin(self, bank: int) -> int:
+        """Have the switch count in this bank, with the thresholds and sizes of the next window;
+        return the Unix time (ns)."""
         opened = window(
             bank,
             eval_packets=self._thresholds.eval,
@@ -112,7 +116,8 @@ class SketchWindows:
 
 
 class TableWindows:
-    """Counters go on counting: a window is what they rose by, so that each packet is in one."""
+    """Windows of the program with a table. Its counters go on counting: a window is what they rose
+    by, so that each packet is in one."""
 
     def __init__(
         self, switch: Switch, table_entries: Sequence[Mapping[str, Any]], overhead_bytes: int
@@ -155,6 +160,7 @@ class TableWindows:
         }
 
     async def _count(self) -> _Totals:
+        """Read all counters of the table's program."""
         from finsy import P4CounterEntry, P4DirectCounterEntry
 
         flows = {
@@ -173,7 +179,7 @@ class TableWindows:
 
 @dataclass(frozen=True)
 class _Totals:
-    """Since the start."""
+    """What the switch has counted since its start."""
 
     flows: Mapping[bytes, tuple[int, int]]
     """FlowID2 -> packets, bytes of frames."""
@@ -182,6 +188,7 @@ class _Totals:
 
 
 def _entry(flow: Flow) -> P4TableEntry:
+    """Return the table's entry for a flow, whose key is the flow's FlowID2 in parts."""
     from finsy import Action, Match, P4TableEntry
 
     key = flow.flow_id_2
@@ -196,7 +203,7 @@ def _entry(flow: Flow) -> P4TableEntry:
 
 
 def _key(entry: P4TableEntry) -> bytes:
-    """FlowID2 of an entry."""
+    """Return the FlowID2 of an entry."""
     match: Mapping[str, Any] = entry.match or {}
     words = b"".join(int(match[name]).to_bytes(4, "big") for name in ("path", "kind", "ports"))
     size = 4 if words[_VERSION_AT] == 4 else 16

@@ -114,7 +114,7 @@ def _add_collection(
     kind: type[R],
     key: Any,
 ) -> None:
-    """GET of all; GET, PUT and DELETE of one."""
+    """Add the routes of a collection: GET of all; GET, PUT and DELETE of one."""
     tags: list[Any] = [collection]
 
     names = "By SPI." if collection == "paths" else "By name."
@@ -243,8 +243,8 @@ class _Conflict(Exception):
 
 
 def _of_body(refused: ChangeRefused, collection: str, name: str) -> Exception:
-    """422 with pointers into the body, if it is all that is wrong; else 409 with pointers into the
-    state."""
+    """Return the error for a refused resource: 422 with pointers into the body, if it is all that
+    is wrong; else 409 with pointers into the state."""
     if any(each.resource != (collection, name) for each in refused.problems):
         return refused
     prefix = f"/{collection}/{name}"

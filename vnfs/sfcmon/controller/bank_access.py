@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 
 class BankAccess:
-    """A connection by Thrift, in a thread of its own, made when it is needed. All that reads or
-    writes raises MeasurementError."""
+    """Reads and clears a switch's banks by a Thrift connection in a thread of its own, which is
+    made when it is needed. All that reads or writes raises MeasurementError."""
 
     def __init__(self, name: str, thrift: model.ThriftAddress) -> None:
         self._thrift = thrift
@@ -36,7 +36,7 @@ class BankAccess:
         await self._do(lambda: self._bank(bank).clear())
 
     async def wait_and_clear(self, bank: int) -> None:
-        """The same, of one that packets may still update."""
+        """Set a bank to 0 that packets may still update, once they are done."""
 
         def do() -> None:
             self._bank(bank).wait_until_done()
@@ -45,7 +45,7 @@ class BankAccess:
         await self._do(do)
 
     async def read(self, bank: int) -> dict[str, Any]:
-        """What a window's line has of its bank, once no packet updates it any more."""
+        """Return what a window's line has of its bank, once no packet updates it any more."""
 
         def do() -> dict[str, Any]:
             ended = self._bank(bank)
@@ -59,7 +59,8 @@ class BankAccess:
         return await self._do(do)
 
     async def adapted(self, opened: OpenWindow, target: int) -> Thresholds:
-        """Thresholds of the next window, from what the open one has just before its end."""
+        """Return the thresholds of the next window, from what the open one has just before its
+        end."""
 
         def do() -> Thresholds:
             bank = self._bank(opened.bank)
@@ -73,6 +74,8 @@ class BankAccess:
         return await self._do(lambda: self._look(opened, found))
 
     def _look(self, opened: OpenWindow, found: FoundFlows) -> float:
+        """Do what `look` says, in the connection's thread. The IBLT is read only if the number of
+        flows in it has changed, or the last reading may have missed one."""
         start_s = time.perf_counter()
         bank, size = self._bank(opened.bank), opened.sizes.iblt_cells
         inserted = bank.inserted()
@@ -91,7 +94,7 @@ class BankAccess:
     # --- the connection ---
 
     async def disconnect(self) -> None:
-        """The next call connects anew."""
+        """Close the connection. The next call connects anew."""
         await self._do(self._disconnect)
 
     def end(self) -> None:

@@ -24,7 +24,7 @@ from sfcperf.vnfs.sfcmon.running import flow_window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 
 KEPT_WINDOWS = 16
-"""The last ones, for GET."""
+"""How many of the last windows are kept, for GET."""
 _RETRY_S = 0.2
 _END_TIMEOUT_S = 15.0
 _MS_PER_S = 1000
@@ -32,7 +32,8 @@ _Asked = list[asyncio.Future[FlowWindow]]
 
 
 class Collector:
-    """Of one switch. `run` is to be a task; `stop` ends it and the open window."""
+    """Collects the windows of one switch. `run` is to be a task; `stop` ends it and the open
+    window."""
 
     def __init__(
         self,
@@ -56,9 +57,9 @@ class Collector:
         """Whether what is in the banks belongs to no known window."""
         self._problem: str | None = "not begun yet"
         self._asked: _Asked = []
-        """For the end of the open window."""
+        """Requests that wait for the end of the open window."""
         self._answered: _Asked = []
-        """For the window that has ended."""
+        """Requests that wait until the window that has ended is written."""
         self._wake = asyncio.Event()
         self._stopping = False
         self.windows: deque[FlowWindow] = deque(maxlen=KEPT_WINDOWS)
@@ -68,7 +69,7 @@ class Collector:
     # --- what others ask ---
 
     def configure(self, settings: model.Monitoring) -> None:
-        """New settings: thresholds and sizes hold from the next window on."""
+        """Take new settings: thresholds and sizes hold from the next window on."""
         before, self._settings = self._settings, settings
         if (before.thresholds, before.adaptive_flows) != (
             settings.thresholds,
@@ -93,11 +94,11 @@ class Collector:
             ) from None
 
     def flows(self) -> list[dict[str, Any]]:
-        """Flows that were found in the open window so far."""
+        """Return the flows that were found in the open window so far."""
         return self._found.described()
 
     def status(self) -> dict[str, Any]:
-        """For people and programs."""
+        """Return how the collection goes, as the REST interface shows it."""
         return {
             "problem": self._problem,
             "open_since_ns": None if self._open is None else self._open.start_ns,
@@ -110,7 +111,7 @@ class Collector:
     # --- its life ---
 
     async def run(self) -> None:
-        """Until `stop`."""
+        """Collect windows until `stop`, and begin again whenever the switch fails."""
         try:
             while not self._stopping:
                 if self._session.usable.is_set():
@@ -129,6 +130,8 @@ class Collector:
         self._wake.set()
 
     async def _try(self) -> None:
+        """Take the switch over and serve it. If that fails, note why, and begin with a new
+        connection next time."""
         try:
             await self._take_over()
             self._problem = None
@@ -141,12 +144,14 @@ class Collector:
                 await self._banks.disconnect()
 
     def _refuse(self, problem: str) -> None:
+        """Answer all waiting requests with this problem."""
         for future in (*self._asked, *self._answered):
             if not future.done():
                 future.set_exception(DeploymentError(f"switch {self._session.name}: {problem}"))
         self._asked, self._answered = [], []
 
     async def _serve(self) -> None:
+        """Poll the open window, and end windows in time or when somebody asks, until `stop`."""
         clock = asyncio.get_running_loop().time
         next_poll = clock()
         end_s = clock() + self._settings.window_ms / _MS_PER_S
@@ -187,7 +192,8 @@ class Collector:
     # --- windows ---
 
     async def _take_over(self) -> None:
-        """Find out where the switch is, and continue from there."""
+        """Find out which window is open in the switch and what was not written yet, and continue
+        from there."""
         self._anew |= self._session.take_was_new()
         opened = OpenWindow.of_switch(await self._session.read_window())
         idle = 1 - opened.bank
@@ -209,6 +215,8 @@ class Collector:
             await self._write(self._ended)
 
     async def _begin_anew(self, bank: int) -> None:
+        """Begin with empty banks: what is in them belongs to no known window, and is thrown
+        away."""
         self._ended = None
         await self._banks.clear(bank)
         opened = await self._open_bank(bank)
@@ -219,18 +227,20 @@ class Collector:
         self._anew = False
 
     async def _end(self, *, asked: bool = False) -> None:
-        """End the open window and begin the next, in the bank that is clear."""
+        """End the open window and begin the next one, in the bank that is clear."""
         ended = self._open
         assert ended is not None
         if self._settings.adaptive_flows and self._adapts:
             self._next = await self._banks.adapted(ended, self._settings.adaptive_flows)
-        # Whoever asks from now on wants the next window.
+        # Whoever asks for the end of a window from now on means the next one.
         self._answered, self._asked = self._asked, []
         opened = await self._open_bank(1 - ended.bank)
         self._ended = ended.ended(opened.start_ns, asked=asked)
         await self._write(self._ended)
 
     async def _open_bank(self, bank: int) -> OpenWindow:
+        """Open a window in a bank, which is clear, with the thresholds and sizes for the next
+        window."""
         sizes = Sizes(**self._settings.sizes.model_dump())
         opened = OpenWindow(bank, 0, self._next, sizes)
         await self._session.open_window(opened.entry())
@@ -254,6 +264,6 @@ class Collector:
 
 
 def _thresholds(settings: model.Monitoring) -> Thresholds:
-    """Those of the first window."""
+    """Return the thresholds of the first window."""
     thresholds = settings.thresholds
     return Thresholds(thresholds.eval_packets, share_register(thresholds.share), thresholds.packets)

@@ -53,6 +53,8 @@ def serve(options: Options, ready: Callable[[str], None]) -> None:
 async def _serve(
     store: Store, log: WindowLog, token: str, opened: socket.socket, ready: Callable[[str], None]
 ) -> None:
+    """Bring the switches to the state, then serve requests until a signal, or until a task of the
+    process fails."""
     watch = Watch()
     fleet = Fleet(log, watch)
     app = application(store, fleet, token)
@@ -62,7 +64,7 @@ async def _serve(
     writing = watch.task("what writes to switches", fleet.run())
     try:
         await fleet.take(lambda: store.state)
-        # Switches that answer are as they must be before the first request.
+        # Before the first request, switches that answer are brought to the state.
         await fleet.settled(SETTLE_S)
         await server.serve([opened])
     finally:

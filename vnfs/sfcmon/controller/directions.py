@@ -10,12 +10,12 @@ from sfcperf.vnfs.sfcmon.controller.model import Attachment, Function, Path, Sta
 
 @dataclass(frozen=True)
 class Hop:
-    """A function on the way."""
+    """A function on the way of a direction."""
 
     name: str
     function: Function
     si: int
-    """With which packets reach it; they leave it with one less."""
+    """SI with which packets reach it; they leave it with one less."""
     entry: Attachment
     exit: Attachment
 
@@ -28,7 +28,7 @@ class Direction:
     path: int
     """SPI of the resource that it is made from."""
     source: str
-    """Endpoint."""
+    """Name of the endpoint where it begins."""
     source_switch: str
     hops: tuple[Hop, ...]
     destination: str
@@ -36,23 +36,25 @@ class Direction:
 
     @property
     def switch_pairs(self) -> list[tuple[str, str]]:
-        """From which switch to which, from source to destination; most are the same."""
+        """Switch where each step of the path begins, and switch where it ends, from source to
+        destination. In most steps the two are one switch."""
         hops = [hop.function.switch for hop in self.hops]
         return list(zip([self.source_switch, *hops], [*hops, self.destination_switch], strict=True))
 
     @property
     def lookups(self) -> int:
-        """By SFFs: two for a function at another switch, and one for the end."""
+        """How often SFFs look up a packet: once for each function, once more for a function at
+        another switch than the step before, and once for the end."""
         return len(self.hops) + 1 + sum(here != there for here, there in self.switch_pairs[:-1])
 
     @property
     def final_si(self) -> int:
-        """With which packets leave the last function."""
+        """SI with which packets leave the last function."""
         return self.hops[-1].si - 1
 
 
 def directions(state: State) -> Iterator[Direction]:
-    """Those of all paths, whose references are right."""
+    """Yield the directions of all paths, whose references must be right."""
     for spi, path in state.paths.items():
         yield _direction(state, spi, path, reverse=False)
         if path.reverse_spi is not None:
@@ -60,6 +62,8 @@ def directions(state: State) -> Iterator[Direction]:
 
 
 def _direction(state: State, spi: int, path: Path, *, reverse: bool) -> Direction:
+    """Return a path or, with `reverse`, its reverse path, which crosses the functions in the
+    opposite order."""
     names = path.hops[::-1] if reverse else path.hops
     source, destination = path.source, path.destination
     if reverse:

@@ -16,9 +16,9 @@ from sfcperf.vnfs.sfcmon.controller.model import Match, PortRange, Rule, State
 from sfcperf.vnfs.sfcmon.controller.topology import Topology
 
 TABLES = ("node", "rules", "returns", "paths", "stations", "routes", "mtus")
-"""Those that the controller writes; `window` opens windows, and is no part of the state."""
+"""Tables that the controller writes; `window` opens windows, and is no part of the state."""
 DEFAULT_ACTIONS = ("node",)
-"""Of these, tables without a key: their only entry is the default action."""
+"""Those of TABLES that have no key: their only entry is the default action."""
 ROOM = {"rules": 65536, "returns": 128, "paths": 4096, "stations": 1024, "routes": 256, "mtus": 512}
 """Entries that each table has room for."""
 _BYTE = (1 << 8) - 1
@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def identity(self) -> tuple[str, Key, int]:
-        """What a table has only one entry of."""
+        """What identifies the entry: a table has only one with this key and priority."""
         return self.table, self.key, self.priority
 
 
@@ -77,7 +77,7 @@ def _entry(
     priority: int = 0,
     **parameters: int,
 ) -> Entry:
-    # `from` is a word of Python.
+    # `from` is a word of Python, so callers name that parameter `from_`.
     named = sorted((name.rstrip("_"), value) for name, value in parameters.items())
     return Entry(table, tuple(sorted(key.items())), action, tuple(named), priority)
 
@@ -112,7 +112,8 @@ def _tunnel(state: State, topology: Topology, name: str, other: str) -> dict[str
 
 
 def _path(state: State, topology: Topology, direction: Direction, name: str) -> Iterator[Entry]:
-    """A packet is looked up where it comes from, and where its next function is."""
+    """Yield the entries of a direction at one switch. A packet is looked up where it comes from,
+    and where its next function is."""
     here, port = direction.source_switch, state.endpoints[direction.source].port
     for hop in direction.hops:
         there = hop.function.switch
@@ -149,7 +150,8 @@ def _to_function(key: dict[str, Any], hop: Hop, came_from: int) -> Entry:
 
 
 def _returns(direction: Direction, name: str) -> Iterator[Entry]:
-    """The SFC proxy decrements the SI in the place of the function."""
+    """Yield the entries for packets that return from functions without NSH. The SFC proxy gives
+    them one again, and decrements the SI in the place of the function."""
     for hop in direction.hops:
         if hop.function.transport == "plain" and hop.function.switch == name:
             yield _entry(
@@ -175,7 +177,7 @@ def _rule(rule: Rule, initial_si: dict[int, int]) -> Entry:
 
 
 def match_key(match: Match) -> dict[str, int | tuple[int, int]]:
-    """The fields of the key of `rules` for packets that match, but for the port."""
+    """Return the fields of the key of `rules` for packets that match, but for the port."""
     fields: dict[str, int | tuple[int, int]] = {}
     for version in match.versions:
         fields["version"] = (version, _BYTE)
@@ -195,5 +197,5 @@ def match_key(match: Match) -> dict[str, int | tuple[int, int]]:
 
 
 def _ternary(prefix: IPv4Network | IPv6Network) -> tuple[int, int]:
-    """Value and mask of 128 bits; addresses of IPv4 are in the low 32, the others are 0."""
+    """Return value and mask of 128 bits; addresses of IPv4 are in the low 32, the others are 0."""
     return int(prefix.network_address), int(prefix.netmask)

@@ -17,7 +17,7 @@ from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog
 from sfcperf.watched import Watch
 
 RETRY_S = 1.0
-"""After which switches are written to again that could not be."""
+"""Pause before switches are written to again that could not be."""
 _STOP_TIMEOUT_S = 5.0
 
 
@@ -38,12 +38,16 @@ class Fleet:
     # --- the state ---
 
     async def take(self, current: Callable[[], State]) -> None:
-        """From now on what `current` gives is the state; `settled` says when it was written."""
-        # One after the other: an older state must not come after a newer one.
+        """Take what `current` gives as the state from now on; `settled` says when it was
+        written."""
+        # States are taken one after the other, so that an older one does not come after a newer
+        # one.
         async with self._taking:
             await self._take(current())
 
     async def _take(self, state: State) -> None:
+        """End sessions of switches that are gone or described otherwise, begin new ones, and tell
+        each which entries its switch must have."""
         wanted = await asyncio.to_thread(entries, state)
         for name in list(self._sessions):
             switch = state.switches.get(name)
@@ -61,6 +65,8 @@ class Fleet:
         self._wake.set()
 
     async def _take_monitoring(self, state: State) -> None:
+        """End collectors that are not wanted any more, give the others their settings, and begin
+        new ones."""
         monitored = {name: each for name, each in state.monitoring.items() if each.enabled}
         for name in list(self._collectors):
             if name not in monitored or self._collectors[name][0].thrift != (
@@ -99,7 +105,8 @@ class Fleet:
             behind = [each for each, _ in self._sessions.values() if each.needs_writing]
             for phase in Phase:
                 written = await asyncio.gather(*(session.write(phase) for session in behind))
-                # The rest of a phase that failed comes before the next one.
+                # Where a phase failed, its rest comes before the next one: such a switch is left
+                # out of the next phases.
                 behind = [session for session, done in zip(behind, written, strict=True) if done]
             async with self._news:
                 self._done = request
@@ -129,7 +136,7 @@ class Fleet:
     # --- what others ask ---
 
     def status(self) -> dict[str, Any]:
-        """Of each switch."""
+        """Return the status of each switch, as the REST interface shows it."""
         return {
             name: {
                 **session.status(),
@@ -141,13 +148,15 @@ class Fleet:
         }
 
     def session(self, name: str) -> Session:
-        """Raises DeploymentError if the controller is not connecting to it yet."""
+        """Return the session of a switch. Raises DeploymentError if the controller is not
+        connecting to it yet."""
         if name not in self._sessions:
             raise DeploymentError(f"switch {name}: not connected yet")
         return self._sessions[name][0]
 
     def collector(self, name: str) -> Collector:
-        """Raises DeploymentError if the switch is not monitored."""
+        """Return the collector of a switch. Raises DeploymentError if the switch is not
+        monitored."""
         if name not in self._collectors:
             raise DeploymentError(f"switch {name!r} is not monitored")
         return self._collectors[name][0]

@@ -15,9 +15,10 @@ from sfcperf.vnfs.sfcmon.controller.ports import Kind
 from sfcperf.vnfs.sfcmon.controller.topology import Topology
 
 MOST_LOOKUPS = 62
-"""Of a packet on its path: each decrements the TTL, which is 63 at first and must not become 0."""
+"""Most lookups of a packet on its path: each decrements the TTL, which is 63 at first and must not
+become 0."""
 _SHOWN = 20
-"""Names in a message."""
+"""Most names in a message."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Problem:
 
 
 def problems(state: State) -> list[Problem]:
-    """All that is wrong; empty if the state can be taken."""
-    # Later checks follow references, so that these must be right.
+    """Return all that is wrong; empty if the state can be taken."""
+    # Later checks follow references, so they are made only if these are right.
     return (
         list(_missing(state))
         or [*_ports(state), *_addresses(state), *_links(state), *_monitoring(state)]
@@ -52,7 +53,7 @@ def problems(state: State) -> list[Problem]:
 
 
 def _missing(state: State) -> Iterator[Problem]:
-    """References to what is not there."""
+    """Yield a problem for each reference to what is not there."""
     for where, collection, name in _references(state):
         known = getattr(state, collection)
         if name not in known:
@@ -69,7 +70,7 @@ _SINGULAR = {
 
 
 def _references(state: State) -> Iterator[tuple[str, str, str]]:
-    """JSON pointer, collection, name."""
+    """Yield JSON pointer, collection and name of each reference."""
     for name, function in state.functions.items():
         yield f"/functions/{name}/switch", "switches", function.switch
     for name, endpoint in state.endpoints.items():
@@ -120,7 +121,7 @@ def _ports(state: State) -> Iterator[Problem]:
 
 
 def _addresses(state: State) -> Iterator[Problem]:
-    """What must be unique."""
+    """Yield a problem for each value that must be unique and is there twice."""
     found: dict[object, str] = {}
     for where, value in _unique(state):
         if (other := found.setdefault(value, where)) != where:
@@ -128,7 +129,7 @@ def _addresses(state: State) -> Iterator[Problem]:
 
 
 def _unique(state: State) -> Iterator[tuple[str, tuple[str, object]]]:
-    """JSON pointer, and kind and value."""
+    """Yield each value that must be unique: its JSON pointer, and kind and value."""
     for name, switch in state.switches.items():
         yield f"/switches/{name}/mac", ("mac", switch.mac)
         yield f"/switches/{name}/address", ("address", switch.address)
@@ -204,7 +205,7 @@ def _hops(state: State, spi: int, path: Path) -> Iterator[Problem]:
 
 
 def _spis(state: State) -> Iterator[Problem]:
-    """SPIs of reverse paths are those of no other path."""
+    """Yield a problem for each SPI of a reverse path that another path has."""
     taken = {spi: f"/paths/{spi}" for spi in state.paths}
     for spi, path in state.paths.items():
         where = f"/paths/{spi}/reverse_spi"
@@ -215,7 +216,8 @@ def _spis(state: State) -> Iterator[Problem]:
 
 
 def _lookups(state: State) -> Iterator[Problem]:
-    """Each switch on the way is reached, and packets' TTL is enough."""
+    """Yield problems of paths to switches that links do not reach, and of paths that are too long
+    for packets' TTL."""
     topology = Topology(state)
     for direction in directions(state):
         apart = [
@@ -238,7 +240,8 @@ def _lookups(state: State) -> Iterator[Problem]:
 
 
 def _proxies(state: State) -> Iterator[Problem]:
-    """A port by which packets return from a function behind the proxy tells the path."""
+    """Yield a problem for each port by which packets of several paths return from a function behind
+    the SFC proxy: the port alone tells their path."""
     found: dict[tuple[str, int], str] = {}
     for direction in directions(state):
         for hop in direction.hops:
@@ -261,6 +264,8 @@ def _proxies(state: State) -> Iterator[Problem]:
 
 
 def _rules(state: State) -> Iterator[Problem]:
+    """Yield problems of rules: a port that is no endpoint's, the same match twice, a path that does
+    not begin there."""
     by_spi = {direction.spi: direction for direction in directions(state)}
     found: dict[object, str] = {}
     for name, rule in state.rules.items():

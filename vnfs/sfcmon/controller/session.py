@@ -29,7 +29,7 @@ _FINSY = logging.getLogger("finsy")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 2.0
 _CONNECT_TIMEOUT_S = 10.0
 _ENTRIES_AT_ONCE = 500
-"""A message of P4Runtime may not be larger than 4 MiB."""
+"""Entries in one message of P4Runtime, which may not be larger than 4 MiB."""
 
 
 class Session:
@@ -64,7 +64,8 @@ class Session:
     # --- the connection ---
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Stay connected, and connect again whenever the connection ends, until this is
+        cancelled."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
@@ -77,10 +78,12 @@ class Session:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _stay_connected(self) -> None:
+        """Connect, become the primary controller of the switch, and stay it. Raises why the
+        connection is over."""
         import finsy
 
         program = self._switch.program
-        # Without p4force a switch that has the program keeps it, and its tables with it.
+        # p4force is not set: so a switch that has the program keeps it, and its tables with it.
         options = finsy.SwitchOptions(
             p4info=program.p4info, p4blob=program.json, device_id=self._switch.device
         )
@@ -118,7 +121,8 @@ class Session:
 
     @property
     def primary(self) -> Switch:
-        """The connection. Raises DeploymentError without one."""
+        """The connection, while this is the primary controller. Raises DeploymentError
+        otherwise."""
         if self._p4 is None:
             raise DeploymentError(f"switch {self.name}: {self._problem}")
         return self._p4
@@ -129,7 +133,7 @@ class Session:
         return self._p4 is not None and self._problem is not None
 
     def status(self) -> dict[str, Any]:
-        """For people and programs."""
+        """Return the state of connection and tables, as the REST interface shows it."""
         return {
             "connected": self._p4 is not None,
             "in_sync": self._p4 is not None and self._problem is None,
@@ -142,7 +146,7 @@ class Session:
     # --- tables ---
 
     def want(self, entries: Sequence[Entry]) -> None:
-        """The entries that the switch must have from now on."""
+        """Set the entries that the switch must have from now on."""
         if entries != self.wanted:
             self.wanted = entries
             if self._p4 is not None:
@@ -156,7 +160,7 @@ class Session:
             try:
                 await self._write(phase)
             except Exception as error:
-                # Some of the updates may have been done.
+                # Some of the updates may have been done, so the entries are not known any more.
                 self._actual = None
                 self._note(f"its tables cannot be written: {_words(error)}")
                 return False
@@ -166,6 +170,8 @@ class Session:
         return True
 
     async def _write(self, phase: Phase) -> None:
+        """Write what a phase must, in portions. Entries of the switch that are not known are read
+        first."""
         if self._actual is None:
             self._actual = await self._read()
             self._was_new |= not any(entry.table == "node" for entry in self._actual)
@@ -194,13 +200,14 @@ class Session:
     # --- windows ---
 
     def take_was_new(self) -> bool:
-        """Whether the switch was new since this was last asked: its registers are 0."""
+        """Whether the switch turned out to be new since this was last asked; then its registers are
+        0."""
         was_new, self._was_new = self._was_new, False
         return was_new
 
     async def read_window(self) -> Mapping[str, int]:
-        """Parameters of `window`: which bank is open, its thresholds and sizes. Raises
-        DeploymentError."""
+        """Return the parameters of the table `window`: which bank is open, its thresholds and
+        sizes. Raises DeploymentError."""
         from finsy import Action, P4TableEntry
 
         with self._deployment_errors():
@@ -210,13 +217,14 @@ class Session:
         return {name: int(value) for name, value in found.action.args.items()}
 
     async def open_window(self, entry: P4TableEntry) -> None:
-        """Write `window`. Raises DeploymentError; it may have been written all the same."""
+        """Write the table `window`, which opens a window. Raises DeploymentError; it may have been
+        written all the same."""
         with self._deployment_errors():
             await self.primary.modify([entry])
 
     @contextmanager
     def _deployment_errors(self) -> Iterator[None]:
-        """What goes wrong with the switch."""
+        """Turn what goes wrong with the switch into a DeploymentError that names it."""
         try:
             yield
         except DeploymentError:
@@ -226,7 +234,7 @@ class Session:
 
 
 async def _open(connection: Switch) -> None:
-    """Raises what finsy raises, and DeploymentError."""
+    """Open the connection. Raises what finsy raises, and DeploymentError."""
     reasons = _FailureLog(connection.name)
     _FINSY.addHandler(reasons)
     try:
@@ -242,7 +250,7 @@ async def _open(connection: Switch) -> None:
 
 
 class _FailureLog(logging.Handler):
-    """Why a task of finsy has failed, which only its log says."""
+    """Catches the error with which a task of finsy has failed, which only finsy's log says."""
 
     def __init__(self, switch: str) -> None:
         super().__init__(logging.CRITICAL)
@@ -250,14 +258,14 @@ class _FailureLog(logging.Handler):
         self.last: Exception | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the error of a record."""
+        """Keep the error of a record that is about this switch."""
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, Exception) and self._task in record.getMessage():
             self.last = error
 
 
 def _words(error: Exception) -> str:
-    """The first line of what went wrong."""
+    """Return the first line of what went wrong."""
     from finsy import GRPCStatusCode, P4ClientError
 
     if isinstance(error, TimeoutError):

@@ -33,10 +33,11 @@ class ChangeRefused(Exception):
 
 
 class Store:
-    """Changes are made one after the other; each is in the file as a whole, or not at all."""
+    """Keeps the state. Changes are made one after the other; each is in the file as a whole, or not
+    at all."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the file, if there is one. Raises InputError, EnvironmentLacks."""
+        """Read the file, if there is one. Raises InputError, EnvironmentLacks."""
         self._path = path
         self._turn = asyncio.Lock()
         check_place(path.parent)
@@ -51,28 +52,29 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Another controller may have the file."""
+        """Unlock the state's file: another controller may have it then."""
         _lock_file(self._path).unlink(missing_ok=True)
         os.close(self._lock)
 
     async def put(self, collection: str, name: str | int, resource: Resource) -> bool:
-        """Create or replace; gives whether it was created.
+        """Create a resource, or replace it; gives whether it was created.
 
-        Raises ChangeRefused, EnvironmentLacks."""
+        Raises ChangeRefused, EnvironmentLacks.
+        """
         async with self._turn:
             known = getattr(self.state, collection)
             await self._change(collection, {**known, name: resource})
             return name not in known
 
     async def delete(self, collection: str, name: str | int) -> None:
-        """Remove. Raises KeyError, ChangeRefused, EnvironmentLacks."""
+        """Remove a resource. Raises KeyError, ChangeRefused, EnvironmentLacks."""
         async with self._turn:
             left = dict(getattr(self.state, collection))
             del left[name]
             await self._change(collection, left)
 
     async def replace(self, state: State) -> None:
-        """All resources at once. Raises ChangeRefused, EnvironmentLacks."""
+        """Replace all resources at once. Raises ChangeRefused, EnvironmentLacks."""
         async with self._turn:
             await self._take(state)
 
@@ -97,7 +99,8 @@ def _lock_file(path: Path) -> Path:
 
 
 def _locked(path: Path) -> int:
-    """A descriptor whose lock ends with the process. Raises InputError if it is taken."""
+    """Lock the state, and return the descriptor whose lock ends with the process. Raises InputError
+    if another controller has it."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     lock = os.open(_lock_file(path), flags, 0o600)
     try:
@@ -111,6 +114,8 @@ def _locked(path: Path) -> int:
 
 
 def _read(path: Path) -> State:
+    """Read the state from its file. Raises InputError for a file or a state that cannot be
+    taken."""
     content = read_input(path, "the state", max_bytes=_MOST_BYTES)
     try:
         document = strict_json.loads(content)

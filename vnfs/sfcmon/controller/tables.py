@@ -22,14 +22,14 @@ class Phase(Enum):
     ADD = auto()
     """Entries that packets find once a rule leads there."""
     CLASSIFY = auto()
-    """Rules."""
+    """Rules of the classifier."""
     REMOVE = auto()
     """Entries that no rule leads to any more."""
 
 
 @dataclass(frozen=True)
 class TableUpdates:
-    """What to write, in this order."""
+    """What to write to a switch, in this order."""
 
     insert: list[Entry]
     modify: list[Entry]
@@ -37,7 +37,8 @@ class TableUpdates:
 
 
 def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> TableUpdates:
-    """What a phase makes of the entries that a switch has."""
+    """Return what a phase writes to a switch that has the entries `actual` and must have
+    `wanted`."""
     here = {entry.identity: entry for entry in actual}
     there = {entry.identity: entry for entry in wanted}
     new = [entry for key, entry in there.items() if key not in here]
@@ -67,14 +68,14 @@ def applied(entries: Iterable[Entry], written: TableUpdates) -> list[Entry]:
 
 
 def everything() -> list[P4TableEntry]:
-    """What to read for all entries of the controller's tables."""
+    """Return what to read for all entries of the controller's tables."""
     from finsy import P4TableEntry
 
     return [P4TableEntry(table, is_default_action=table in DEFAULT_ACTIONS) for table in TABLES]
 
 
 def to_p4(entry: Entry) -> P4TableEntry:
-    """As finsy writes it."""
+    """Return the entry as finsy writes it."""
     from finsy import Action, Match, P4TableEntry
 
     return P4TableEntry(
@@ -87,7 +88,7 @@ def to_p4(entry: Entry) -> P4TableEntry:
 
 
 def of_p4(read: P4TableEntry) -> Entry | None:
-    """An entry that finsy has read; None for a default action that was never set."""
+    """Make an entry from what finsy has read; None for a default action that was never set."""
     from finsy import Action
 
     assert isinstance(read.action, Action), "tables without action profiles"

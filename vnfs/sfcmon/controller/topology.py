@@ -13,11 +13,11 @@ class Step:
     """A link, as one switch sees it."""
 
     switch: str
-    """At its other end."""
+    """Switch at the link's other end."""
     port: int
-    """Here."""
+    """Port at this switch."""
     far_port: int
-    """At the other end."""
+    """Port at the other end."""
 
 
 class Topology:
@@ -35,20 +35,20 @@ class Topology:
         self._ways: dict[str, dict[str, Step]] = {}
 
     def next(self, switch: str, destination: str) -> Step | None:
-        """The first step from a switch to another; None if there is no way."""
+        """Return the first step from a switch to another; None if there is no way."""
         if destination not in self._ways:
             self._ways[destination] = self._towards(destination)
         return self._ways[destination].get(switch)
 
     def last(self, switch: str, destination: str) -> Step | None:
-        """The last step of this way; None if there is none."""
+        """Return the last step of the way from a switch to another; None if there is no way."""
         step = self.next(switch, destination)
         while step is not None and step.switch != destination:
             step = self.next(step.switch, destination)
         return step
 
     def _towards(self, destination: str) -> dict[str, Step]:
-        """Switch -> its first step, by breadth-first search from the destination."""
+        """Return switch -> its first step, by breadth-first search from the destination."""
         distance, waiting = {destination: 0}, deque([destination])
         while waiting:
             switch = waiting.popleft()

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenWindow:
-    """One that goes on."""
+    """A window of a switch that goes on."""
 
     bank: int
     start_ns: int
-    """Unix time."""
+    """When it began, Unix time in nanoseconds."""
     thresholds: Thresholds
     sizes: Sizes
 
     @classmethod
     def of_switch(cls, parameters: Mapping[str, int]) -> OpenWindow:
-        """From the parameters of the table `window`, which do not say when it began."""
+        """Make it from the parameters of the table `window`, which do not say when it began."""
         return cls(
             bank=parameters["active"],
             start_ns=0,
@@ -42,7 +42,7 @@ class OpenWindow:
         )
 
     def entry(self) -> P4TableEntry:
-        """What opens it."""
+        """Return the table entry that opens the window."""
         return window(
             self.bank,
             eval_packets=self.thresholds.eval,
@@ -54,20 +54,20 @@ class OpenWindow:
         )
 
     def ended(self, end_ns: int, *, asked: bool = False) -> EndedWindow:
-        """When it has ended."""
+        """Return the window as it is when it has ended."""
         return EndedWindow(**vars(self), end_ns=end_ns, asked=asked)
 
 
 @dataclass
 class EndedWindow(OpenWindow):
-    """One that is over, and not written yet."""
+    """A window of a switch that is over, and not written yet."""
 
     end_ns: int
     asked: bool
     """Whether somebody asked for its end."""
 
     def line(self, switch: str, number: int, registers: Mapping[str, Any]) -> dict[str, Any]:
-        """As sfc-sfcmon prints windows. `registers`: packets, unparsed, iblt."""
+        """Return the window as sfc-sfcmon prints windows. `registers`: packets, unparsed, iblt."""
         return {
             "event": "window",
             "switch": switch,
@@ -98,7 +98,7 @@ class FoundFlows:
         self.times.setdefault(key, time.time_ns())
 
     def described(self) -> list[dict[str, Any]]:
-        """As `GET /switches/NAME/flows` gives them."""
+        """Return the flows as `GET /switches/NAME/flows` gives them."""
         return [
             {
                 "spi": flow.spi,

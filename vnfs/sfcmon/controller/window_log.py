@@ -20,7 +20,8 @@ from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.ownership import check_place
 
 _LOOKED_AT_BYTES = 1 << 22
-"""At the end of the file, for the last window of each switch: dozens of windows."""
+"""Bytes at the end of the file that are read for the last window of each switch: dozens of
+windows."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,15 @@ class WindowPosition:
     """Where the windows of a switch have got to."""
 
     number: int
-    """Of the last window; -1: none was written."""
+    """Number of the last window; -1: none was written."""
     idle_bank: int
-    """The one that the open window is not in."""
+    """The bank that the open window is not in."""
     end_ns: int
     """When the open window began."""
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> WindowPosition:
-        """After this line. Raises KeyError, TypeError."""
+        """Return the position after a line of the file. Raises KeyError, TypeError."""
         if event["event"] == "opened":
             return cls(event["number"] - 1, 1 - event["bank"], event["start_ns"])
         return cls(event["number"], event["bank"], event["end_ns"])
@@ -56,11 +57,12 @@ class WindowLog:
             self._last = self._read_last()
 
     def last(self, switch: str) -> WindowPosition | None:
-        """The end of the last window of a switch; None if it is not near the end of the file."""
+        """Return where the windows of a switch have got to; None if no line near the end of the
+        file tells."""
         return self._last.get(switch)
 
     def next_number(self, switch: str) -> int:
-        """Of the next window of a switch."""
+        """Return the number of the next window of a switch."""
         last = self._last.get(switch)
         return 0 if last is None else last.number + 1
 
@@ -81,6 +83,7 @@ class WindowLog:
         self._last[event["switch"]] = WindowPosition.of(event)
 
     def _read_last(self) -> dict[str, WindowPosition]:
+        """Read the end of the file, and remove a line at its end that was not finished."""
         with self._path.open("r+b") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _LOOKED_AT_BYTES))
@@ -90,7 +93,8 @@ class WindowLog:
                 file.truncate(size - len(torn))
         found = {}
         for line in (whole + newline).splitlines():
-            # The first one is the end of a line, unless the file is short.
+            # The first one is the end of a line, unless the file is short: it is no JSON, and is
+            # left out.
             with suppress(ValueError, TypeError, KeyError):
                 event = strict_json.loads(line)
                 found[str(event["switch"])] = WindowPosition.of(event)
