@@ -114,7 +114,7 @@ class MonitoredSwitch:
             complaint = done.stderr.decode(errors="replace").strip()
             complaint = re.sub(rf"^{BINARY}: ", "", complaint, flags=re.MULTILINE)
             raise MeasurementError(
-                f"SDN-Mon on {self._host.name}: {complaint or 'it complaint nothing'}"
+                f"SDN-Mon on {self._host.name}: {complaint or 'it said nothing'}"
             )
         return done.stdout
 
