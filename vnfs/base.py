@@ -23,8 +23,9 @@ class Management:
     address: str
     """IPv4 address of the management interface."""
     namespace: Path | None = None
-    """Network namespace of the management interface (a file as in /run/netns), where it is not the
-    host's own: a function opens its sockets for packets first and then enters it with setns(2)."""
+    """Network namespace of the management interface (a file as in /run/netns). None: it is the
+    host's own. A function opens its sockets for packets first and then enters this namespace
+    with setns(2)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Attachment:
     """
 
     name: str
-    """The instance, `fwd-1`."""
+    """Name of the instance, such as `fwd-1`."""
     interfaces: tuple[str, ...]
     """Interfaces on the SF's host: ingress, then egress when the type has two."""
     macs: tuple[str, ...]
@@ -61,12 +62,12 @@ class Attachment:
     """An existing folder on the machine that runs sfcperf, for what the function's tools print
     (`Host.spawn` writes there)."""
     management: Management | None = None
-    """None where the infrastructure has none."""
+    """Where the function is managed; None where the infrastructure has no management network."""
     kept: Path | None = None
-    """A folder in the results, which need not exist yet, for what outlives the deployment; None:
-    nothing does."""
+    """A folder in the results, which need not exist yet, for what outlives the deployment. None:
+    nothing outlives it."""
     run_id: str = ""
-    """The run, for what the function tells others; empty if there is none."""
+    """Id of the run, for what the function tells others; empty if there is none."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Name of each service in the workflow -> where it is reached, `ADDRESS:PORT`, and what else a
     function needs to know (`RunningService.address_for_functions`)."""
@@ -84,7 +85,7 @@ class RunningFunction(ABC):
 
     @abstractmethod
     def problem(self) -> str | None:
-        """None while the function works, else what is wrong. Never raises MeasurementError."""
+        """Return what is wrong; None while the function works. Never raises MeasurementError."""
 
     def facts(self) -> Mapping[str, Any]:
         """What a reader of the results cannot see from the knobs, such as the `engine` that `auto`
@@ -92,16 +93,18 @@ class RunningFunction(ABC):
         return {}
 
     def flows(self) -> FlowReporter | None:
-        """What lists the flows that cross it; None for a function that lists none."""
+        """Return what lists the flows that cross the function; None for a function that lists
+        none."""
         return None
 
     def rule_interface(self) -> RuleInterface | None:
-        """Where others set its rules; None for a function without such an interface."""
+        """Return where others set the function's rules; None for a function without such an
+        interface."""
         return None
 
     def pids(self) -> tuple[int, ...]:
-        """The function's processes, by the ids that its host gives them; none where the kernel does
-        the work."""
+        """Return the function's processes, by the ids that its host gives them; none where the
+        kernel does the work."""
         return ()
 
     def described(
@@ -113,7 +116,8 @@ class RunningFunction(ABC):
         *,
         nsh_aware: bool = False,
     ) -> ServiceFunction:
-        """The function for the driver's Deployment; arguments are those of ServiceFunction."""
+        """Describe the function for the driver's Deployment. The arguments are those of
+        ServiceFunction."""
         return ServiceFunction(
             name=spec.name,
             vnf=spec.vnf,
@@ -157,7 +161,7 @@ class NetworkFunction(Plugin, ABC):
     """
 
     name: ClassVar[str]
-    """Of the type in workflows, and of its entry point."""
+    """Name of the type in workflows, and of its entry point."""
     nsh_aware: ClassVar[bool]
     """Whether packets arrive with their NSH; False: the driver puts an SFC proxy in front."""
     plain_ip: ClassVar[bool] = False
@@ -166,11 +170,11 @@ class NetworkFunction(Plugin, ABC):
     interfaces: ClassVar[int]
     """1: packets return where they came from; 2: ingress and egress."""
     kernel_path: ClassVar[bool] = True
-    """Whether packets pass the tc hooks of its interfaces, so that tools there see them; False
-    where frames are taken before (XDP, packet socket)."""
+    """Whether packets pass the tc hooks of its interfaces, so that tools at these hooks see
+    them. False where the function takes frames before (XDP, packet socket)."""
     plain_ip_by_kernel: ClassVar[bool] = True
-    """The same in plain IP, of a type that takes NSH frames before tc: True where it leaves plain
-    IP to the kernel."""
+    """Whether packets pass the tc hooks in plain IP. It matters for a type that takes NSH frames
+    before tc: True where it leaves plain IP to the kernel."""
     folder: ClassVar[Path]
     """Where `vnfd.yaml` and the data plane are: the folder of the module that defines the class."""
 
@@ -203,7 +207,8 @@ class NetworkFunction(Plugin, ABC):
 
     @classmethod
     def services(cls, knobs: Mapping[str, Any]) -> Mapping[str, str]:
-        """Knob -> name of the service that it refers to, which must be one of the workflow's."""
+        """Return knob -> name of the service that the knob refers to. The workflow must have
+        that service."""
         return {}
 
     @classmethod

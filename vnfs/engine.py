@@ -8,19 +8,22 @@ from sfcperf.plugins import Requirement
 
 
 class Engine:
-    """The rules of one function on one host; here those of a function that needs none."""
+    """The rules of one function in the kernel of its host. This class is for a function that
+    needs none."""
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """Its commands, and the kernel's part."""
+        """Return what the rules need: commands, and features of the kernel."""
         return []
 
     def load(self) -> None:
-        """Load them, instead of what an earlier function left. Raises MeasurementError."""
+        """Load the rules, instead of those that an earlier function left. Raises
+        MeasurementError."""
 
     def counters(self) -> Mapping[str, int]:
-        """What they have counted since. Raises MeasurementError, also when they are gone."""
+        """Return what the rules have counted since they were loaded. Raises MeasurementError,
+        also when the rules are gone."""
         return {}
 
     def remove(self) -> None:
-        """Harmless when they are gone, or their host."""
+        """Remove the rules. Harmless when they or their host are gone."""

@@ -15,12 +15,13 @@ COMMAND_TIMEOUT_S = 60.0
 
 
 class Chains(Engine):
-    """Chains that one transaction puts there, and another takes away."""
+    """Chains that one transaction of iptables loads, and another one removes."""
 
     command: ClassVar[str] = "iptables-nft"
 
     def __init__(self, host: Host, text: str, removal: str) -> None:
-        """Both are input of `iptables-restore --noflush`."""
+        """`text` loads the chains, `removal` removes them. Both are input of `iptables-restore
+        --noflush`."""
         self._host = host
         self._text = text
         self._removal = removal

@@ -19,7 +19,7 @@ from sfcperf.vnfs.kernel_settings import KernelSettings
 
 COMMAND_TIMEOUT_S = 30.0
 _TABLES = (5301, 5302)
-"""Routing tables of what arrives at the ingress, and at the egress."""
+"""Numbers of the routing tables for packets that arrive at the ingress, and at the egress."""
 
 DROPS = {
     "header": "InHdrErrors",
@@ -39,19 +39,20 @@ CHECK_CHECKSUMS_KNOB: Mapping[str, Any] = flag(
 
 
 def requirements() -> list[Requirement]:
-    """`ip` and `sysctl`."""
+    """Return the commands that kernel forwarding needs: `ip` and `sysctl`."""
     return [tool("ip", "iproute2"), tool("sysctl", "procps")]
 
 
 def ip_counters(host: Host) -> Mapping[str, int]:
-    """The kernel's IPv4 counters since the network namespace was created. Raises
+    """Return the kernel's IPv4 counters since the network namespace was created. Raises
     MeasurementError."""
     return protocol_counters(host.read_text("/proc/net/snmp"), "Ip")
 
 
 @contextmanager
 def all_or_nothing(running: RunningFunction) -> Iterator[None]:
-    """While a function is set up: when a step fails, nothing of it stays on the host."""
+    """Stop the function if a step of its setup in this context fails, so that nothing of it
+    stays on the host."""
     try:
         yield
     except BaseException:
@@ -60,7 +61,7 @@ def all_or_nothing(running: RunningFunction) -> Iterator[None]:
 
 
 def deploying(name: str, host: Host) -> AbstractContextManager[None]:
-    """A MeasurementError inside becomes a DeploymentError of the instance `name`."""
+    """Turn a MeasurementError inside this context into a DeploymentError of the instance `name`."""
     return errors_as(DeploymentError, MeasurementError, context=name, where=host.name)
 
 
@@ -72,14 +73,16 @@ class KernelForwarding(RunningFunction):
     """
 
     more_interfaces: ClassVar[tuple[str, ...]] = ()
-    """The function's own, between which and its interfaces packets are forwarded too."""
+    """Interfaces that the function itself creates. Packets are also forwarded between these and
+    the host's two."""
     rules_gone: ClassVar[str] = ""
-    """The problem when these cannot be counted, where the error alone does not say it."""
+    """What `problem` says in front of the error when the rules cannot be counted; empty where
+    the error alone says it."""
     _engine = Engine()
-    """The function's rules."""
+    """The function's rules in the kernel. By default there are none."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
-        """Changes nothing in the kernel yet. Raises MeasurementError."""
+        """Change nothing in the kernel yet, but read its counters. Raises MeasurementError."""
         self._host = host
         self._attachment = attachment
         self._knobs = knobs
@@ -94,8 +97,8 @@ class KernelForwarding(RunningFunction):
     def launch(
         cls, host: Host, attachment: Attachment, knobs: Mapping[str, Any]
     ) -> RunningFunction:
-        """Set up everything, then forward; when a step fails, nothing stays. Raises
-        DeploymentError, which names the instance."""
+        """Set up everything, then turn forwarding on. When a step fails, nothing stays on the
+        host. Raises DeploymentError, which names the instance."""
         with deploying(attachment.name, host):
             running = cls(host, attachment, knobs)
             with all_or_nothing(running):
@@ -105,7 +108,7 @@ class KernelForwarding(RunningFunction):
         return running
 
     def add_routes(self) -> None:
-        """Links up, host routes and permanent neighbours for both endpoints. Raises
+        """Set the links up, and add host routes and permanent neighbours for both endpoints. Raises
         MeasurementError.
 
         The client is behind the ingress, the server behind the egress. Host routes win over those
@@ -120,21 +123,23 @@ class KernelForwarding(RunningFunction):
         # A kernel that never had an address has no local table yet, and refuses all next hops.
         some = f"broadcast 255.255.255.255 dev {self._interfaces[0]} table local"
         lines += [f"route replace {some}", f"route delete {some}"]
-        # Rules can be there twice. Those that are not there are an error, after which ip continues.
+        # Rules can be there twice, so the old ones are deleted first. For those that are not there
+        # ip prints an error, and continues.
         with suppress(MeasurementError):
             self._ip([line for way in self._ways for line in way.delete], "-force")
         self._ip([*lines, *(line for way in self._ways for line in way.add)])
 
     @property
     def _ways(self) -> Iterator[_PolicyRoute]:
-        """From each interface to the other one."""
+        """The routes for packets without a route of their own, from each interface to the other
+        one."""
         for table, arriving, (leaving, (address, _)) in zip(
             _TABLES, self._interfaces, reversed(self._ends), strict=True
         ):
             yield _PolicyRoute(table, arriving, leaving, address)
 
     def set_up(self) -> None:
-        """What the function needs before packets may pass, here its rules. Raises
+        """Set up what the function needs before packets may pass; here its rules. Raises
         MeasurementError, DeploymentError."""
         self._engine.load()
 
@@ -143,18 +148,18 @@ class KernelForwarding(RunningFunction):
         self._settings.set(_forwarding_settings([*self._interfaces, *self.more_interfaces]))
 
     def check_checksums(self) -> None:
-        """Whether connection tracking takes a packet with a wrong checksum for invalid, and so
-        leaves it untranslated. Raises MeasurementError; rules that track connections must have
-        been loaded.
+        """Set whether connection tracking takes a packet with a wrong checksum for invalid, and so
+        leaves it untranslated. Rules that track connections must have been loaded before. Raises
+        MeasurementError.
 
-        It computes UDP's over the length in the IP header, so that options behind the datagram
-        (RFC 9868, or a trailer) are part of the sum.
+        Connection tracking computes UDP's checksum over the length in the IP header, so that
+        options behind the datagram (RFC 9868, or a trailer) are part of the sum.
         """
         check = str(int(self._knobs["check_checksums"]))
         self._settings.set({"net/netfilter/nf_conntrack_checksum": check})
 
     def counters(self) -> Mapping[str, int]:
-        """IPv4 packets since the start, from the kernel's IP statistics (RFC 4293 names).
+        """Return IPv4 packets since the start, from the kernel's IP statistics (RFC 4293 names).
 
         `received` counts all that arrived and was not for the host itself, `forwarded` all that a
         route was found for; `dropped` is the sum of the `dropped_REASON` counters. Raises
@@ -172,8 +177,8 @@ class KernelForwarding(RunningFunction):
         }
 
     def problem(self) -> str | None:
-        """None while forwarding is on, both routes exist (a link that goes down takes its route
-        with it), and so do the function's own rules."""
+        """Return what is wrong; None while forwarding is on, both routes exist (a link that goes
+        down takes its route with it), and so do the function's own rules."""
         try:
             for interface in self._interfaces:
                 if self._host.read_text(f"/proc/sys/{_forwarding(interface)}").strip() != "1":
@@ -191,12 +196,13 @@ class KernelForwarding(RunningFunction):
         return None
 
     def stop(self) -> None:
-        """Stop forwarding, then remove what was set up. Only the first call does anything: by a
-        second one the host may have another function."""
+        """Stop forwarding, then remove what was set up. Only the first call does anything: when
+        a second one comes, the host may already have another function."""
         if self._stopped:
             return
         self._stopped = True
-        # A host that is gone forwards nothing. Forwarding ends also where it was on before.
+        # Forwarding is turned off even where it was on before the function came. A host that is
+        # gone forwards nothing.
         with suppress(MeasurementError):
             self._settings.restore({_forwarding(name): "0" for name in self._interfaces})
         self.take_away()
@@ -209,12 +215,12 @@ class KernelForwarding(RunningFunction):
             self._ip(lines, "-force")
 
     def take_away(self) -> None:
-        """Remove what the function set up beside routes; nothing is forwarded any more. Harmless
+        """Remove what the function set up beside routes. Forwarding is off by then. Harmless
         when it is gone, or its host."""
         self._engine.remove()
 
     def _ip(self, lines: Sequence[str], *options: str) -> None:
-        """Lines of `ip -batch`."""
+        """Run these lines by `ip -batch`."""
         self._host.run(
             ["ip", *options, "-batch", "-"],
             stdin="".join(f"{line}\n" for line in lines).encode(),
@@ -224,9 +230,9 @@ class KernelForwarding(RunningFunction):
 
 @dataclass(frozen=True)
 class _PolicyRoute:
-    """Where packets go that arrive at an interface and have no route of their own: as lines of
-    `ip -batch`. Main routes are looked at first, but for a default one, which may be that of the
-    management network."""
+    """The route of packets that arrive at an interface and have no route of their own, as lines
+    of `ip -batch`. The main table is looked at first, but without its default route, which may
+    be that of the management network."""
 
     table: int
     arriving: str
@@ -266,16 +272,16 @@ class KernelFunction(NetworkFunction):
     nsh_aware = False
     interfaces = 2
     running: ClassVar[type[KernelForwarding]] = KernelForwarding
-    """What `start` launches."""
+    """The class that `start` launches."""
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`ip`, `sysctl`, and the type's own."""
+        """Return `ip`, `sysctl`, and what the type itself needs."""
         return [*requirements(), *cls.own_requirements(knobs)]
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """What the type needs beyond kernel forwarding."""
+        """Return what the type needs beyond kernel forwarding."""
         return []
 
     @classmethod
@@ -289,9 +295,10 @@ def _forwarding(interface: str) -> str:
 
 
 def _forwarding_settings(interfaces: Sequence[str]) -> dict[str, str]:
-    """Forward what arrives at these interfaces, from any source; send no redirects (`all` or the
-    interface's own setting is enough to turn either on, so both are set). Where two interfaces are
-    in one subnet, each answers ARP for its own address alone. No IPv6 traffic of the host itself.
+    """Return the settings with which the kernel forwards what arrives at these interfaces, from any
+    source, and sends no redirects. For these two, either `all` or the interface's own setting turns
+    a feature on, so both are set. Where two interfaces are in one subnet, each answers ARP for its
+    own address alone. The host itself sends no IPv6.
     """
     settings = {"net/ipv4/conf/all/rp_filter": "0", "net/ipv4/conf/all/send_redirects": "0"}
     for interface in interfaces:
@@ -308,7 +315,7 @@ def _forwarding_settings(interfaces: Sequence[str]) -> dict[str, str]:
 
 
 def _host_routes(table: str) -> set[tuple[str, str]]:
-    """(interface, address) of the /32 routes in /proc/net/route, whose addresses are
+    """Return (interface, address) of the /32 routes in /proc/net/route, whose addresses are
     little-endian hexadecimal."""
     routes = set()
     for line in table.splitlines()[1:]:

@@ -1,4 +1,4 @@
-"""Settings of a host's kernel (sysctl) that a function changes, and gives back at its end."""
+"""Changes settings of a host's kernel (sysctl) for a function, and restores them at its end."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from sfcperf.hosts.base import Host
 COMMAND_TIMEOUT_S = 30.0
 _FOLDER = "/proc/sys/"
 _OPTIONAL = "net/ipv6/"
-"""A kernel without IPv6 has no such settings, and needs none."""
+"""Prefix of settings that a kernel without IPv6 lacks, and does not need."""
 
 
 class KernelSettings:
-    """Changes since the first `set`; names are paths below /proc/sys, since those of interfaces may
-    have dots in them."""
+    """Settings of a kernel that were changed, with the values that they had before. Names are
+    paths below /proc/sys, because names of interfaces may have dots in them."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._before: dict[str, str] = {}
 
     def set(self, wanted: Mapping[str, str]) -> None:
-        """Change what is otherwise. Raises MeasurementError."""
+        """Change the settings that have another value. Raises MeasurementError."""
         there = self._read(wanted)
         changes = {
             name: value
@@ -36,14 +36,15 @@ class KernelSettings:
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S)
 
     def restore(self, instead: Mapping[str, str]) -> None:
-        """As it was, but for `instead`; what is gone meanwhile is left out. Raises MeasurementError
-        when the host cannot be asked."""
+        """Give all settings their old values back, except those in `instead`, which get the
+        values given there. Settings that are gone meanwhile are left out. Raises
+        MeasurementError when the host cannot be asked."""
         before, self._before = self._before, {}
         argv = ["sysctl", "-q", "-e", "-w", *_assignments({**before, **instead})]
         self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False)
 
     def _read(self, names: Iterable[str]) -> dict[str, str]:
-        """Of those that are there; one command for all of them."""
+        """Read the settings that exist, by one command."""
         argv = ["grep", "-sH", "", *(f"{_FOLDER}{name}" for name in names)]
         listing = self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).text
         pairs = (line.partition(":") for line in listing.splitlines())

@@ -1,4 +1,4 @@
-"""nftables on a host: one table per function, with named counters."""
+"""Loads, counts and removes tables of nftables on a host: one table per function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfcperf.vnfs.engine import Engine
 LOAD_TIMEOUT_S = 120.0
 COMMAND_TIMEOUT_S = 30.0
 RULES_AT_ONCE = 10_000
-"""nft takes 3 KiB of the function's memory for each rule."""
+"""Rules in one transaction: nft takes 3 KiB of the function's memory for each."""
 
 
 class Table(Engine):
@@ -33,7 +33,7 @@ class Table(Engine):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """The command `nft`."""
+        """Return the command `nft` as a requirement."""
         return [tool("nft", "nftables", ["nft", "--version"])]
 
     def load(self) -> None:
@@ -48,12 +48,13 @@ class Table(Engine):
                 self.transact("".join(f"{add} {rule}\n" for rule in portion))
 
     def transact(self, commands: str) -> None:
-        """Hand commands to nft, all of which are done or none. Raises MeasurementError with what
+        """Have nft do all of these commands, or none of them. Raises MeasurementError with what
         nft said."""
         _nft(self._host, commands)
 
     def counters(self) -> Mapping[str, int]:
-        """Named counter -> packets: read without the rules, which may be many."""
+        """Return named counter -> packets. The rules, which may be many, are not read. Raises
+        MeasurementError if the table is gone."""
         argv = ["nft", "--json", "list", "counters", "table", "ip", self.name]
         listing = json.loads(self._host.run(argv, timeout_s=COMMAND_TIMEOUT_S).stdout)
         objects = [entry["counter"] for entry in listing["nftables"] if "counter" in entry]
@@ -70,12 +71,12 @@ class Table(Engine):
 
 
 _LACKING = ("Operation not supported", "Protocol not supported", "No such file or directory")
-"""What the kernel answers when it lacks what a rule is made of."""
+"""What the kernel answers when it lacks a feature that a rule needs."""
 
 
 def _nft(host: Host, text: str) -> None:
-    """Hand commands to nft. Raises MeasurementError; where the host's kernel lacks something, it
-    says so."""
+    """Hand commands to nft. Raises MeasurementError, which says so where the host's kernel lacks
+    a feature."""
     try:
         host.run(["nft", "-f", "-"], stdin=text.encode(), timeout_s=LOAD_TIMEOUT_S)
     except MeasurementError as error:

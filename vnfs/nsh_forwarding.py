@@ -10,10 +10,10 @@ from sfcperf.vnfs.base import RunningFunction
 
 
 class NshForwarding(StatsProcess, RunningFunction):
-    """Its process and its stats file."""
+    """The process of a function that forwards NSH frames by itself, and its stats file."""
 
     def counters(self) -> Mapping[str, int]:
-        """Packets since the start, now.
+        """Return packets since the start, until now.
 
         `received`, `forwarded` and `dropped` count NSH packets sent to this function; `passed`
         are frames left to the kernel; `dropped_REASON` per reason; `forwarded_spiN_siM` per path,
@@ -24,7 +24,7 @@ class NshForwarding(StatsProcess, RunningFunction):
 
     @staticmethod
     def forwarded(event: Mapping[str, Any]) -> dict[str, int]:
-        """Counters of an event of the tool."""
+        """Return the counters in an event of the tool."""
         counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
         counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         for path in event["paths"]:

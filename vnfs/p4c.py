@@ -1,4 +1,4 @@
-"""Run a compiler of p4c, from a command that compiles P4 programs in their place."""
+"""Runs a compiler of p4c for the commands that compile P4 programs in their place."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TIMEOUT_S = 600
 
 
 def run(argv: Sequence[str], source: Path) -> None:
-    """Run a command line that names the source without its folder, in that folder. Raises
-    InputError with what the compiler complains about."""
+    """Run a command line in the folder of the source, which it names without that folder. Raises
+    InputError with the compiler's complaint."""
     done = subprocess.run(
         argv,
         cwd=source.parent,
@@ -30,7 +30,7 @@ def run(argv: Sequence[str], source: Path) -> None:
 
 
 def exit_code(compile_all: Callable[[], None]) -> int:
-    """Of a command that compiles; an error goes to stderr."""
+    """Compile, and return the exit status of the command. An error goes to stderr."""
     try:
         compile_all()
     except SfcperfError as error:

@@ -20,18 +20,19 @@ BINARY = "sfc-delay"
 TUN = "sfc-delay0"
 TUN_MTU = 65_535
 TUN_PACKETS = 10_000
-"""Room in the device, in front of the buffer: for packets that arrive while others are sent."""
+"""Length of the device's queue, in front of sfc-delay's buffer. It holds packets that arrive
+while others are sent."""
 TABLE = "1533"
 _TUN_DEVICE = Path("/dev/net/tun")
 
 
 class _Process(StatsProcess, RunningFunction):
-    """An sfc-delay process."""
+    """An sfc-delay process, without the kernel's part in its work."""
 
     binary = BINARY
 
     def counters(self) -> Mapping[str, int]:
-        """The counters of sfc-delay. Raises MeasurementError."""
+        """Return the counters of sfc-delay. Raises MeasurementError."""
         event = self.fresh()
         drops = {f"dropped_{reason}": count for reason, count in event["drops"].items()}
         names = ("received", "forwarded", "dropped")
@@ -40,7 +41,7 @@ class _Process(StatsProcess, RunningFunction):
 
 
 class RunningDelay(KernelForwarding):
-    """Kernel forwarding that leads through a TUN device."""
+    """Kernel forwarding whose packets all take the way through the TUN device of sfc-delay."""
 
     more_interfaces = (TUN,)
 
@@ -59,19 +60,21 @@ class RunningDelay(KernelForwarding):
         lines = [
             f"link set dev {TUN} mtu {TUN_MTU} txqueuelen {TUN_PACKETS} up",
             f"route replace default dev {TUN} table {TABLE}",
-            # When the device goes, nothing may pass undelayed.
+            # When sfc-delay ends and its device goes, no packet may pass undelayed.
             f"route replace blackhole default table {TABLE} metric 4096",
             *(f"rule add iif {name} lookup {TABLE} priority 100" for name in self._interfaces),
         ]
-        # Before it is up: IPv6 packets of the host itself would be delayed and counted.
+        # This is set before the device is up: it would delay and count IPv6 packets of the host
+        # itself.
         self._settings.set({f"net/ipv6/conf/{TUN}/disable_ipv6": "1"})
         self._ip(lines)
 
     def counters(self) -> Mapping[str, int]:
-        """Those of sfc-delay, whose `received` packets the kernel forwards twice; the kernel's
-        reasons for dropping; and `dropped_queue`, packets that never left the device because the
-        process was too slow. `delay_sum_ns`, `delay_min_ns` and `delay_max_ns` are of forwarded
-        packets, by the tool's clock from receive to send; the mean is their sum by `forwarded`.
+        """Return the counters of sfc-delay, the kernel's reasons for dropping, and `dropped_queue`.
+        The kernel forwards each `received` packet twice: into the device and out of it.
+        `dropped_queue` counts packets that never left the device because the process was too slow.
+        `delay_sum_ns`, `delay_min_ns` and `delay_max_ns` are of forwarded packets, by the tool's
+        clock from receive to send; the mean is their sum by `forwarded`.
 
         Raises MeasurementError.
         """
@@ -104,13 +107,14 @@ class RunningDelay(KernelForwarding):
 
     def _unroute(self) -> None:
         rules = [f"rule delete iif {name} lookup {TABLE}" for name in self._interfaces]
-        # For what is not there ip prints an error, continues, and fails at the end.
+        # For routes that are not there ip prints an error, continues, and fails at the end.
         with suppress(MeasurementError):
             self._ip([*rules, f"route flush table {TABLE}"], "-force")
 
 
 def _await_tun(host: Host) -> None:
-    """Have the host's kernel load its TUN devices; sfc-delay says so when there are none."""
+    """Have the host's kernel load its TUN devices. If there are none, sfc-delay fails with an
+    error that says so."""
     argv = ["test", "-c", str(_TUN_DEVICE)]
     if host.run(argv, timeout_s=COMMAND_TIMEOUT_S, check=False).returncode != 0:
         # Where there are no modules there is no modprobe either.

@@ -27,7 +27,7 @@ _starts = itertools.count()
 
 
 class RunningDpi(KernelForwarding):
-    """A host whose kernel forwards, and its inspector."""
+    """A host whose kernel forwards while ndpiReader inspects the packets."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
@@ -55,21 +55,22 @@ class RunningDpi(KernelForwarding):
             )
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding; `inspector_cpu_ms`, CPU time that ndpiReader has used; and
-        what it found up to the end of its last period: see `ndpi_output.counters`. After `stop`
-        that is everything. Raises MeasurementError."""
+        """Return the counters of kernel forwarding; `inspector_cpu_ms`, the CPU time that
+        ndpiReader has used; and what it found up to the end of its last period: see
+        `ndpi_output.counters`. After `stop` that is everything. Raises MeasurementError."""
         found = ndpi_output.counters(self._printed())
         return {**super().counters(), "inspector_cpu_ms": self._used_ms(), **found}
 
     def problem(self) -> str | None:
-        """Also when ndpiReader has ended."""
+        """Return why ndpiReader has ended or kernel forwarding does not work; None while both
+        work."""
         status = self._inspector.poll()
         if status is not None:
             return f"ndpiReader has ended with status {status}"
         return super().problem()
 
     def pids(self) -> tuple[int, ...]:
-        """ndpiReader's."""
+        """Return the id of ndpiReader."""
         return (self._inspector.pid,)
 
     def take_away(self) -> None:
@@ -88,7 +89,8 @@ class RunningDpi(KernelForwarding):
             return ""
 
     def _used_ms(self) -> int:
-        """Of a process that has ended: what was read last."""
+        """Return the CPU time that ndpiReader has used; for a process that has ended, what was
+        read last."""
         used_ms = round(used_cpu_s(self._host, self._inspector.pid) * 1000)
         self._cpu_ms = max(self._cpu_ms, used_ms)
         return self._cpu_ms
@@ -123,5 +125,5 @@ class Dpi(KernelFunction):
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Not stdbuf: of that the library alone is needed there."""
+        """Leave out stdbuf: the host needs only its library, which `line_buffered` brings there."""
         return tuple(name for name in super().tools(knobs) if name != COMMAND)

@@ -1,4 +1,4 @@
-"""A program's output line by line, as `stdbuf` gets it, also where `stdbuf` itself is not."""
+"""Has a program write its output line by line, as `stdbuf` does, also on hosts without `stdbuf`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _TIMEOUT_S = 10.0
 
 
 def line_buffered(host: Host, argv: Sequence[str]) -> list[str]:
-    """The command line with which a program linked to the C library writes each line at once.
+    """Return the command line with which a program linked to the C library writes each line at
+    once.
 
     stdbuf is a library that is loaded before all others and told what to do by the environment; the
     library is brought to the host. Raises EnvironmentLacks when this machine has no stdbuf.
@@ -28,7 +29,8 @@ def line_buffered(host: Host, argv: Sequence[str]) -> list[str]:
 
 @cache
 def _variables() -> tuple[tuple[str, str], ...]:
-    """What stdbuf puts into the environment, as it shows itself."""
+    """Return the variables that stdbuf sets for the programs that it starts. It is asked by
+    letting it start `env`."""
     path = find(COMMAND)
     if path is None:
         raise EnvironmentLacks(f"{COMMAND} is not there", hint="install the package coreutils")

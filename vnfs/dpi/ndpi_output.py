@@ -1,4 +1,5 @@
-"""What ndpiReader prints about live traffic: a report for each period in which packets came."""
+"""Reads what ndpiReader prints about live traffic: a report for each period in which packets
+came."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 READY = "Running thread 0"
-"""Printed when it captures."""
-# A blank that may be the end of a line would make the time grow with the square of the output.
+"""ndpiReader prints this line when it captures."""
+# Blanks exclude the end of a line: otherwise the time would grow with the square of the output.
 _PACKETS = re.compile(r"^[ \t]*IP packets:[ \t]+(\d+)[ \t]+of (\d+) packets total", re.MULTILINE)
 _PROTOCOL = re.compile(
     r"^[ \t]+(\S+)[ \t]+packets: (\d+)[ \t]+bytes: \d+[ \t]+flows: (\d+)", re.MULTILINE
@@ -16,7 +17,7 @@ _PROTOCOL = re.compile(
 
 
 def counters(output: str) -> Mapping[str, int]:
-    """Sums over all periods so far (ndpiReader 4.2).
+    """Return sums over all periods so far (ndpiReader 4.2).
 
     `captured` packets, of which `inspected` ones were IP and whole; `protocol_NAME` packets and
     `flows_NAME` flows by detected protocol, in lower case. A flow that lasts longer than a period

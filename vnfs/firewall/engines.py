@@ -13,7 +13,7 @@ from sfcperf.vnfs.packet_filter import rules
 
 
 class Nftables(nftables.Table):
-    """A table of its own."""
+    """The firewall's rules as a table of nftables of its own."""
 
     def __init__(self, host: Host, count: int, default: str) -> None:
         """`default` is `accept` or `drop`."""
@@ -22,7 +22,7 @@ class Nftables(nftables.Table):
 
 
 class Iptables(iptables.Chains):
-    """Chains of its own in table `filter`, by iptables-nft."""
+    """The firewall's rules as chains of its own in the table `filter`, by iptables-nft."""
 
     def __init__(self, host: Host, count: int, default: str) -> None:
         """`default` is `accept` or `drop`."""
@@ -30,11 +30,11 @@ class Iptables(iptables.Chains):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """`iptables-VARIANT` and its `-restore`."""
+        """Return `iptables-VARIANT` and its `-restore` as requirements."""
         return [tool(cls.command, "iptables", [cls.command, "--version"]), *super().requirements()]
 
     def counters(self) -> Mapping[str, int]:
-        """Of the chain behind all rules, which has one."""
+        """Return what the chain behind all rules has counted; that chain has one rule."""
         argv = [self.command, "--wait", "--numeric", "--verbose", "--exact", "--list", rules.END]
         lines = self._host.run(argv, timeout_s=iptables.COMMAND_TIMEOUT_S).text.splitlines()
         counted = [line.split() for line in lines[2:]]
@@ -44,7 +44,7 @@ class Iptables(iptables.Chains):
 
 
 class LegacyIptables(Iptables):
-    """The same by the xtables that iptables was before."""
+    """The firewall's rules by the xtables of older kernels."""
 
     command = "iptables-legacy"
 
@@ -54,4 +54,5 @@ ENGINES: dict[str, type[Nftables | Iptables]] = {
     "iptables": Iptables,
     "iptables-legacy": LegacyIptables,
 }
-"""By the knob `engine`. Each counts, as `rules.LAST`, the packets that met the last rule."""
+"""Engines by the value of the knob `engine`. Each counts, as `rules.LAST`, the packets that met
+the last rule."""

@@ -32,7 +32,8 @@ class RunningFirewall(KernelForwarding):
         self._engine = engine(host, int(knobs["rules"]), self._default)
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding, and `passed_all_rules`: packets that reached the last rule.
+        """Return the counters of kernel forwarding, and `passed_all_rules`: packets that reached
+        the last rule.
 
         With `default` drop these are `dropped_by_rules`, and nothing is forwarded, whatever the
         kernel's statistics say: some versions count before the rules. Raises MeasurementError.

@@ -19,7 +19,7 @@ ATTACH_TIMEOUT_S = 10.0
 
 
 def attach_pass(host: Host, interfaces: list[str]) -> None:
-    """Give the SFF's ends of veths an XDP program that passes everything, in native mode.
+    """Attach an XDP program that passes everything to the SFF's ends of veths, in native mode.
 
     One process for all of them; it stays until the interfaces go. Raises DeploymentError.
     """
@@ -46,7 +46,7 @@ class PlainForwarder(KernelForwarding):
     """A host whose kernel forwards plain IP."""
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine, which is not the one that was asked for."""
+        """Return the engine `kernel`, which the workflow did not ask for."""
         return {"engine": "kernel"}
 
 
@@ -80,12 +80,12 @@ class Forwarder(NetworkFunction):
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Those of plain IP."""
+        """Return the commands that kernel forwarding calls: in plain IP the kernel forwards."""
         return commands(kernel_forwarding.requirements())
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """With engine `xdp`: frames return by XDP_TX."""
+        """With the engine `xdp`, frames return by XDP_TX."""
         return str(knobs["engine"]) == "xdp"
 
     @classmethod

@@ -22,40 +22,41 @@ SOURCE = FOLDER / "heavy_hitter.p4"
 SPEC = FOLDER / "heavy_hitter.spec"
 COMPILER = "p4c-dpdk"
 METADATA_BYTES = 256
-"""Instructions have 8 bits for the place of a field. DPDK does not notice a larger one."""
+"""Room of the metadata. Instructions have 8 bits for the place of a field, and DPDK does not
+notice a larger one."""
 _NOTE = "; made by p4c-dpdk from a source with SHA-256 "
 _FIELD = re.compile(r"\s*bit<(\d+)> (\w+)")
 
 
 def digest() -> str:
-    """SHA-256 of the source, in hexadecimal."""
+    """Return the SHA-256 of the source, in hexadecimal."""
     return hashlib.sha256(SOURCE.read_bytes()).hexdigest()
 
 
 def compiled_digest() -> str:
-    """The same, of the source that SPEC was made from."""
+    """Return the SHA-256 of the source that SPEC was made from."""
     return SPEC.read_text().partition("\n")[0].removeprefix(_NOTE)
 
 
 def metadata_bytes(spec: str) -> int:
-    """What the metadata of a compiled program takes."""
+    """Return how many bytes the metadata of a compiled program take."""
     block = spec.partition("struct metadata_t {")[2].partition("}")[0]
     return sum(int(field[1]) for field in _FIELD.finditer(block)) // 8
 
 
 def compile_in_place() -> None:
-    """Write SPEC."""
+    """Compile the source and write the result to SPEC."""
     SPEC.write_text(f"{_NOTE}{digest()}\n{compiled()}")
 
 
 def compiled() -> str:
-    """The compiled program, its metadata laid out. Raises EnvironmentLacks without the compiler,
-    InputError with what it complains about."""
+    """Return the compiled program with its metadata laid out. Raises EnvironmentLacks without
+    the compiler, InputError with the compiler's complaint."""
     includes = Path(_compiler()).resolve().parents[1] / "share" / "p4c" / "p4include"
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / SPEC.name
         argv = [_compiler(), "--arch", "pna", "-I", str(includes / "dpdk"), "-I", str(includes)]
-        # Of rows that are not asked for, nothing is read.
+        # The program sets no values for rows that are not asked for, and reads none.
         argv += ["--Wdisable=uninitialized_use", SOURCE.name, "-o", str(spec)]
         p4c.run(argv, SOURCE)
         text = re.sub(r"\n{3,}", "\n\n", spec.read_text()).lstrip()

@@ -28,13 +28,13 @@ _Kind = TypeVar("_Kind", bound=RunningHeavyHitter)
 
 
 class PlainHeavyHitter(RunningHeavyHitter):
-    """One between two interfaces, between which it forwards instead of the kernel."""
+    """An sfc-heavy-hitter process that forwards between two interfaces instead of the kernel."""
 
     undo = ExitStack()
-    """What its host gets back."""
+    """Restores the settings of the host that were changed before the process started."""
 
     def stop(self) -> None:
-        """End it, and give the kernel back what is its own."""
+        """End the process, then let the kernel have its settings back."""
         super().stop()
         self.undo.close()
 
@@ -126,12 +126,12 @@ class HeavyHitter(NetworkFunction):
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Those of plain IP."""
+        """Return the commands that plain IP needs."""
         return ("ip", "ethtool", "sysctl", "grep")
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """Columns are a power of two."""
+        """Refuse a number of columns that is no power of two. Raises InputError."""
         columns = int(knobs["columns"])
         if columns & (columns - 1):
             below = 1 << columns.bit_length() - 1
@@ -162,7 +162,7 @@ def _ready(
     _check_cpu(host, attachment.name)
     options += _options(knobs)
     if knobs["engine"] == "swx":
-        # Carried to the host as programs are.
+        # The host gets the P4 program as it gets other files that run there.
         options += ["--spec", host.program(SPEC)]
     if attachment.vcpus:
         options += ["--cpus", ",".join(map(str, attachment.vcpus))]
@@ -213,8 +213,8 @@ def _start_plain(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -
 
 
 def _take_from_kernel(host: Host, interfaces: Sequence[str], undo: ExitStack) -> None:
-    """Interfaces are up, show packets as they were sent, and the kernel does not forward between
-    them as well. Raises MeasurementError."""
+    """Set the interfaces up, have them show packets as they were sent, and turn off the kernel's
+    own forwarding between them. `undo` gets what restores all that. Raises MeasurementError."""
     merging, settings = Merging(host), KernelSettings(host)
     undo.callback(merging.restore)
     undo.callback(_restore, settings)
@@ -226,6 +226,6 @@ def _take_from_kernel(host: Host, interfaces: Sequence[str], undo: ExitStack) ->
 
 
 def _restore(settings: KernelSettings) -> None:
-    """Harmless when the host is gone."""
+    """Restore the settings. Harmless when the host is gone."""
     with suppress(MeasurementError):
         settings.restore({})

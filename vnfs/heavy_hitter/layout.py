@@ -1,4 +1,4 @@
-"""Places of the metadata's fields in a compiled program, so that the CPU does not wait for them.
+"""Places the metadata's fields of a compiled program so that the CPU does not wait for them.
 
 The pipeline reads and writes 64 bits at the place of a field, however narrow it is. A CPU passes a
 value that was just written on to who reads it only if one write has all bits that are read; else it
@@ -17,11 +17,12 @@ from itertools import combinations
 
 ACCESS_BYTES = 8
 ROOM_BITS = 32
-"""A narrower field gets as much where the metadata have room."""
+"""Bits that a narrower field gets where the metadata have room, so that its neighbour is farther
+away."""
 NEAR = 24
-"""Instructions after which a write is in the cache."""
+"""So many instructions after a write, its value is in the cache."""
 HASH_BYTES = 32
-"""Hash values must lie in the first so many bytes."""
+"""Fields with hash values must lie in the first so many bytes."""
 _METADATA = re.compile(r"(?<=struct metadata_t \{\n)[^}]*")
 _FIELD = re.compile(r"bit<(\d+)> (\w+)")
 _USE = re.compile(r"\bm\.(\w+)")
@@ -30,21 +31,21 @@ _LABEL = re.compile(r"^\s*\w+\s*:\s*")
 _WRITES = {"mov", "add", "sub", "and", "or", "xor", "shl", "shr", "regrd", "rx"}
 _BEGINS = {"mov", "regrd"}
 _ELSEWHERE = {"table", "learn"}
-"""What runs other instructions."""
+"""Instructions that run other instructions."""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """A line of the program."""
+    """An instruction of the program."""
 
     words: tuple[str, ...]
     labelled: bool
     uses: tuple[str, ...]
-    """Fields of the metadata, in the order in which they are named."""
+    """Fields of the metadata that the instruction names, in that order."""
 
     @classmethod
     def of(cls, line: str) -> Instruction:
-        """Of a line of code."""
+        """Read a line of code."""
         return cls(
             words=tuple(_LABEL.sub("", line).split()),
             labelled=bool(_LABEL.match(line)),
@@ -53,7 +54,7 @@ class Instruction:
 
     @property
     def writes(self) -> str | None:
-        """The field that it changes."""
+        """The field that the instruction changes; None if it changes none."""
         at = 2 if self.words[0] == "hash" else 1
         if self.words[0] not in {*_WRITES, "hash"} or not self.words[at].startswith("m."):
             return None
@@ -61,18 +62,18 @@ class Instruction:
 
 
 def laid_out(spec: str, most_bytes: int) -> str:
-    """The program with other places, and fewer fields. It does the same. `most_bytes`: of its
-    metadata."""
+    """Return a program that does the same with fewer fields, at better places. Its metadata take
+    at most `most_bytes`."""
     return _placed(_shared(spec), most_bytes)
 
 
 def _code(spec: str) -> list[list[Instruction]]:
-    """Instructions of each action, and of the pipeline."""
+    """Return the instructions of each action, and of the pipeline."""
     return [[Instruction.of(line) for line in code.splitlines()] for code in _CODE.findall(spec)]
 
 
 def _bits(spec: str) -> dict[str, int]:
-    """Widths of the metadata's fields, in their order."""
+    """Return the widths of the metadata's fields, in their order."""
     found = _METADATA.search(spec)
     assert found is not None
     return {name: int(bits) for bits, name in _FIELD.findall(found[0])}
@@ -82,7 +83,7 @@ def _bits(spec: str) -> dict[str, int]:
 
 
 def _shared(spec: str) -> str:
-    """Temporaries that are never in use at the same time become one."""
+    """Let temporaries that are never in use at the same time share one field."""
     bits, hosts = _bits(spec), {}
     taken: dict[tuple[int, str], tuple[int, int]] = {}  # width and host: where it was used last
     for block, last, _first, name in sorted(
@@ -98,8 +99,9 @@ def _shared(spec: str) -> str:
 
 
 def _temporaries(code: Sequence[Sequence[Instruction]]) -> Iterator[tuple[int, int, int, str]]:
-    """Block, last and first instruction, and name of those that are only used between two labels,
-    and written before they are read."""
+    """Yield the fields that hold a value only for a while: written before they are read, and not
+    used outside one stretch without labels. Each comes as block, last and first instruction, and
+    name."""
     places = defaultdict(list)
     for block, instructions in enumerate(code):
         for number, instruction in enumerate(instructions):
@@ -125,6 +127,8 @@ def _temporaries(code: Sequence[Sequence[Instruction]]) -> Iterator[tuple[int, i
 
 
 def _placed(spec: str, most_bytes: int) -> str:
+    """Put the fields in a better order. Keys of tables and fields of 64 bits stay together at
+    the end."""
     code, bits = _code(spec), _bits(spec)
     key = _USE.findall(spec.partition("key {")[2].partition("}")[0])
     fixed = [*key, *(name for name in bits if bits[name] == 64 and name not in key)]
@@ -151,7 +155,7 @@ def _with_room(
     code: Sequence[Sequence[Instruction]],
     most_bytes: int,
 ) -> dict[str, int]:
-    """Bits that each field gets: those that are used most first."""
+    """Return the bits that each field gets. The fields that are used most get more room first."""
     uses = Counter(name for block in code for instruction in block for name in instruction.uses)
     room, left = dict(bits), 8 * most_bytes - sum(bits.values())
     for name in sorted(bits.keys() - set(fixed), key=lambda name: (-uses[name], name)):
@@ -162,8 +166,8 @@ def _with_room(
 
 
 def _waits(code: Sequence[Sequence[Instruction]]) -> dict[tuple[str, str], float]:
-    """What it costs that two fields are within a read of 64 bits: the sooner one is used after the
-    other was written, the more."""
+    """Return the cost of each pair of fields that lie within one read of 64 bits. The sooner one
+    is used after the other was written, the more the CPU waits."""
     found: dict[tuple[str, str], float] = defaultdict(float)
     for block in code:
         for number, instruction in enumerate(block):
@@ -182,9 +186,10 @@ def _climbed(
     waits: Mapping[tuple[str, str], float],
     hashed: set[str],
 ) -> list[str]:
-    """An order that no exchange of two fields makes better."""
+    """Return an order of the narrow fields that no exchange of two makes better (hill climbing)."""
 
     def cost(order: Sequence[str]) -> float:
+        """Return what an order costs; infinite if a hash value lies too far behind."""
         at, places = 0, {}
         for name in (*order, *fixed):
             places[name] = at

@@ -1,4 +1,4 @@
-"""What sfc-heavy-hitter does with each frame: the specification of both engines.
+"""The model of sfc-heavy-hitter: what it does with each frame. It specifies both engines.
 
 Choueiri, Mazloum, Kfoury and Crichigno, "Scalable Heavy Hitter Detection in Virtualized
 Environments: A DPDK-based Software Approach with P4 Integration" (poster): the packets of each flow
@@ -34,15 +34,15 @@ class Action(StrEnum):
     """What happens to the packets of a heavy hitter."""
 
     BLOCK = "block"
-    """They are dropped, and no longer counted."""
+    """Its packets are dropped, and no longer counted."""
     REPORT = "report"
-    """Nothing: they are counted on."""
+    """Its packets are forwarded unchanged, and counted further."""
     MARK = "mark"
-    """They get a DSCP (RFC 2474), and are counted on."""
+    """Its packets get a DSCP (RFC 2474), and are counted further."""
 
 
 class FrameDropped(Exception):
-    """The frame does not leave; `reason` names the counter."""
+    """The frame does not leave. `reason` is the name of the counter that counts it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -51,38 +51,39 @@ class FrameDropped(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """What the options of sfc-heavy-hitter set."""
+    """Settings of sfc-heavy-hitter, as its options set them."""
 
     rows: int = 4
     columns: int = 65_536
     """A power of two."""
     seed: int = 0
     threshold: int = 1000
-    """The most packets in an epoch with which a flow is no heavy hitter."""
+    """Most packets in an epoch with which a flow is no heavy hitter yet."""
     action: Action = Action.BLOCK
     mark_dscp: int = 1
-    """1: lower effort (RFC 8622)."""
+    """The default, 1, is lower effort (RFC 8622)."""
     conservative: bool = False
     nsh_only: bool = False
     reflect: bool = False
 
 
 class ParsedFrame(NamedTuple):
-    """What a frame carries."""
+    """What a frame carries, and where."""
 
     nsh_at: int | None
-    """Where its NSH is."""
+    """Offset of its NSH; None without NSH."""
     tunnel_at: int | None
-    """Where the IPv4 header of VXLAN-GPE is."""
+    """Offset of the IPv4 header of a VXLAN-GPE tunnel; None without a tunnel."""
     flow: Flow | None
-    """None: it is not monitored."""
+    """None: the frame belongs to no flow that is monitored."""
     ip_at: int = 0
-    """Where the flow's IP header is."""
+    """Offset of the flow's IP header."""
 
 
 def row_key(flow: Flow, seed: int) -> bytes:
-    """What each row hashes behind its salt: the addresses of IPv4 as they are, and those of IPv6 as
-    two hash values of the whole key, because a longer key would cost each row twice as much."""
+    """Return the bytes that each row hashes behind its salt. Addresses of IPv4 are in it as they
+    are. For those of IPv6 two hash values of the whole key stand, because a longer key would
+    cost each row twice as much."""
     ports = flow.src_port << 16 | flow.dst_port
     protocol = flow.src.version << 8 | flow.proto
     tail = struct.pack(">II", ports, protocol)
@@ -97,25 +98,26 @@ def row_key(flow: Flow, seed: int) -> bytes:
 
 @dataclass
 class HeavyHitters:
-    """An engine with one queue, whose known heavy hitters do not expire."""
+    """Models an engine with one queue. Heavy hitters that it knows do not expire."""
 
     settings: Settings
     epoch: int = 0
     counters: Counter[str] = field(default_factory=Counter)
     reports: list[tuple[int, Flow]] = field(default_factory=list)
-    """Epoch and flow, in the order in which they were found."""
+    """Epoch and flow of each heavy hitter, in the order in which they were found."""
 
     def __post_init__(self) -> None:
         self._known: set[Flow] = set()
         self.sketch = self._empty()
 
     def enter(self, epoch: int) -> None:
-        """Begin another epoch: all counts are 0."""
+        """Start another epoch: all counts are 0."""
         self.epoch = epoch
         self.sketch = self._empty()
 
     def process(self, frame: bytes, port: int = 0) -> tuple[int, bytes] | None:
-        """The port by which a frame leaves, and what it is then; None if it is dropped."""
+        """Return the port by which a frame leaves and the frame as it leaves; None if it is
+        dropped."""
         leaving = bytearray(frame)
         try:
             parsed = parse(frame, self.settings)
@@ -134,7 +136,8 @@ class HeavyHitters:
         return port, reflected(leaving, parsed.tunnel_at)
 
     def _is_heavy(self, flow: Flow) -> bool:
-        """Counts the packet."""
+        """Count the packet, and say whether its flow is a heavy hitter. Packets that will be
+        blocked are not counted."""
         key, blocks = row_key(flow, self.settings.seed), self.settings.action is Action.BLOCK
         heavy = self.sketch.estimate(key) >= self.settings.threshold
         if not (heavy and blocks):
@@ -146,6 +149,8 @@ class HeavyHitters:
         return flow in self._known
 
     def _act(self, leaving: bytearray, ip_at: int) -> None:
+        """Do to a packet of a heavy hitter what the settings say. Raises FrameDropped if it is
+        blocked."""
         if self.settings.action is Action.BLOCK:
             raise FrameDropped("blocked")
         self.counters["heavy"] += 1
@@ -153,6 +158,7 @@ class HeavyHitters:
             mark(leaving, ip_at, self.settings.mark_dscp)
 
     def _empty(self) -> CountMin:
+        """Return a sketch without counts."""
         settings = self.settings
 
         def place(key: bytes, row: int) -> int:
@@ -169,7 +175,8 @@ class HeavyHitters:
 
 
 def reflected(frame: bytearray, tunnel_at: int | None) -> bytes:
-    """A frame that goes back: the addresses of Ethernet, and those of its tunnel, swapped."""
+    """Return the frame as it goes back: the addresses of Ethernet, and those of its tunnel, are
+    swapped. The tunnel's UDP checksum becomes 0, which means that there is none."""
     frame[0:6], frame[6:12] = frame[6:12], frame[0:6]
     if tunnel_at is not None:
         at = tunnel_at + 12
@@ -180,7 +187,8 @@ def reflected(frame: bytearray, tunnel_at: int | None) -> bytes:
 
 
 def mark(frame: bytearray, at: int, dscp: int) -> None:
-    """Set the DSCP of the packet at some place. IPv4's checksum follows RFC 1624, equation 3."""
+    """Set the DSCP of the IP packet at offset `at`. IPv4's checksum is updated by RFC 1624,
+    equation 3."""
     if frame[at] >> 4 == 6:
         frame[at] = frame[at] & 0xF0 | dscp >> 2
         frame[at + 1] = frame[at + 1] & 0x3F | (dscp & 3) << 6
@@ -196,7 +204,7 @@ def mark(frame: bytearray, at: int, dscp: int) -> None:
 
 
 def parse(frame: bytes, settings: Settings) -> ParsedFrame:
-    """What a frame carries. Raises FrameDropped."""
+    """Return what a frame carries. Raises FrameDropped."""
     _require(len(frame) >= ETHERNET_BYTES, "truncated")
     ethertype, at, first = _u16(frame, 12), ETHERNET_BYTES, True
     for _ in range(2):
@@ -222,6 +230,8 @@ def _u16(data: bytes | bytearray, at: int) -> int:
 
 
 def _is_tunnel(ip: bytes) -> bool:
+    """Say whether these bytes are IPv4 without options, not a fragment, with UDP to the port of
+    VXLAN-GPE."""
     return (
         len(ip) >= _IPV4_BYTES + _PORTS_BYTES
         and ip[0] == 0x45
@@ -258,7 +268,8 @@ def _nsh(frame: bytes, at: int, end: int, tunnel_at: int | None) -> ParsedFrame:
 
 
 def _inner(data: bytes, next_protocol: int) -> tuple[Flow | None, int]:
-    """The flow, and where its IP header is."""
+    """Return the flow inside an NSH and the offset of its IP header in `data`; (None, 0) if
+    there is none."""
     if next_protocol in (1, 2):
         return _flow(data, IPV4 if next_protocol == 1 else IPV6), 0
     if next_protocol != 3 or len(data) < ETHERNET_BYTES:
@@ -272,6 +283,7 @@ def _inner(data: bytes, next_protocol: int) -> tuple[Flow | None, int]:
 
 
 def _flow(data: bytes, ethertype: int) -> Flow | None:
+    """Return the flow of an IP packet, without a service path; None if it cannot be parsed."""
     if ethertype not in (IPV4, IPV6):
         return None
     try:

@@ -28,8 +28,8 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
     def launch(
         cls, name: str, host: Host, options: list[str], threshold: int, output: Path
     ) -> Self:
-        """Start it; `wait_ready` says when it works. `threshold`: packets. Raises
-        EnvironmentLacks."""
+        """Start sfc-heavy-hitter; `wait_ready` says when it works. `threshold`: packets.
+        `output`: file for its windows. Raises EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
 
         def read(printed: Mapping[str, Any]) -> FlowWindow:
@@ -39,11 +39,11 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
         return running
 
     def counters(self) -> Mapping[str, int]:
-        """Packets since the start, now: `received`, `forwarded`, `dropped`, `dropped_REASON`
-        (`blocked` are those of heavy hitters), `passed` to the kernel, `counted` by the sketch,
-        `heavy` (of heavy hitters, and forwarded), `unmonitored` (forwarded, of no flow),
-        `forwarded_workerN` of each thread; and `heavy_hitters`, flows found in windows that have
-        ended. Raises MeasurementError."""
+        """Return packets since the start, until now: `received`, `forwarded`, `dropped`,
+        `dropped_REASON` (`blocked` are those of heavy hitters), `passed` to the kernel,
+        `counted` by the sketch, `heavy` (of heavy hitters, and forwarded), `unmonitored`
+        (forwarded, of no flow), `forwarded_workerN` of each thread; and `heavy_hitters`, flows
+        found in windows that have ended. Raises MeasurementError."""
         event = self.fresh()
         counters = {name: int(event[name]) for name in (*_NAMES, "heavy_hitters")}
         counters |= {f"dropped_{reason}": count for reason, count in event["drops"].items()}
@@ -56,8 +56,8 @@ class RunningHeavyHitter(StatsProcess, RunningFunction):
 
 
 def flow_window(printed: Mapping[str, Any], threshold: int) -> FlowWindow:
-    """A window as the tool prints it. The packets of a flow are those that the sketch has of it:
-    they may contain those of other flows, and lack those that were blocked."""
+    """Return the window that the tool printed. The packets of a flow are the sketch's estimate:
+    it may contain packets of other flows, and it lacks those that were blocked."""
     lost = int(printed["lost"])
     return FlowWindow(
         start_ns=printed["start_ns"],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 MOST_EARLY_PACKETS = 100
 MOST_EARLY_FLOWS = 1000
 PLACES = 16
-"""Windows that a packet can be in at a time."""
+"""Most windows that a packet can be in at a time."""
 
 FLOWTBAG = "flowtbag"
 NETMATE = "flowtbag, after NetMate's module `flowstats`"
@@ -21,14 +21,14 @@ OWN = "SFCPerf"
 
 @dataclass(frozen=True)
 class Feature:
-    """One column."""
+    """A column of a flow record."""
 
     name: str
     unit: str
-    """Empty for a name, a number or a code."""
+    """Unit of the values; empty for a name, a number or a code."""
     definition: str
     source: str
-    """Who defined it first; DIFFERENCES says where this definition is another."""
+    """Who defined the feature first. DIFFERENCES says where this definition differs."""
 
 
 def _ends() -> list[Feature]:
@@ -56,7 +56,7 @@ def _totals() -> list[Feature]:
 
 
 def _spread(name: str, unit: str, quantity: str) -> list[Feature]:
-    """Least, mean, most and standard deviation of a quantity."""
+    """Return four features: least, mean, greatest and standard deviation of a quantity."""
     nothing = "0 if there is none."
     return [
         Feature(f"min_{name}", unit, f"Least {quantity}; {nothing}", NETMATE),
@@ -128,7 +128,7 @@ COLUMNS: tuple[Feature, ...] = (
     ),
     Feature("class", "", "Label of the flow: a string, or null where nobody labelled it.", OWN),
 )
-"""In the order of `features` in a record."""
+"""All columns, in the order of `features` in a record."""
 
 NAMES: tuple[str, ...] = tuple(feature.name for feature in COLUMNS)
 
@@ -222,4 +222,4 @@ DIFFERENCES: tuple[str, ...] = (
     "A flow is cut into windows. flowtbag describes whole connections, with a timeout of 600 s.",
     "IPv6, fragments, and protocols other than TCP and UDP count.",
 )
-"""From flowtbag."""
+"""How these definitions differ from flowtbag's."""

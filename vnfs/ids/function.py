@@ -22,13 +22,13 @@ from sfcperf.vnfs.nsh_forwarding import NshForwarding
 BINARY = "sfc-ids"
 _ADDRESS = r"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-fA-F:]+\]):[0-9]{1,5}"
 _BROKER = re.compile(rf"({_ADDRESS}(?:,{_ADDRESS})*)(?:/([A-Za-z0-9._-]{{1,249}}))?")
-"""Brokers, and the topic of records if it is not the usual one."""
+"""Brokers, then the topic of records if it is not the usual one."""
 _runs = itertools.count()
 _Tool = TypeVar("_Tool", bound=StatsProcess)
 
 
 def _records(event: Mapping[str, Any]) -> dict[str, int]:
-    """Counters of records and flows."""
+    """Return the counters of records and flows."""
     names = ("records_made", "records_sent", "flows_evicted", "malformed")
     counters = {name: int(event[name]) for name in names}
     lost = event["records_lost"]
@@ -42,11 +42,11 @@ class RunningIds(NshForwarding):
     binary = BINARY
 
     def counters(self) -> Mapping[str, int]:
-        """Those of the forwarder; `records_made`; `records_sent`, which the broker acknowledged or
-        which were written to the file; `records_lost`, and `records_lost_REASON` for each reason;
-        `flows_evicted` for lack of room in the table; and `malformed`, packets that were forwarded
-        and belong to no flow. Records that are under way are made, and neither sent nor lost.
-        Raises MeasurementError.
+        """Return the forwarder's counters; `records_made`; `records_sent`, which the broker
+        acknowledged or which were written to the file; `records_lost`, and `records_lost_REASON`
+        for each reason; `flows_evicted` for lack of room in the table; and `malformed`, packets
+        that were forwarded and belong to no flow. Records that are under way count as made, and
+        neither as sent nor as lost. Raises MeasurementError.
         """
         event = self.fresh()
         return {**self.forwarded(event), **_records(event)}
@@ -63,7 +63,7 @@ class _Observer(StatsProcess, RunningFunction):
 
 
 class PlainIds(KernelForwarding):
-    """A host whose kernel forwards plain IP, and its observer."""
+    """A host whose kernel forwards plain IP while sfc-ids observes the packets."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
         super().__init__(host, attachment, knobs)
@@ -79,21 +79,23 @@ class PlainIds(KernelForwarding):
         self._observer.wait_ready()
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding, and those of records (see `RunningIds`); `observed`, frames
-        that arrived at either interface, and `unobserved`, those that came faster than they were
-        looked at: these were forwarded, but are in no record. Raises MeasurementError."""
+        """Return the counters of kernel forwarding, those of records (see `RunningIds`),
+        `observed` and `unobserved`. `observed` are frames that arrived at either interface.
+        `unobserved` are those that came faster than sfc-ids looked at them: they were forwarded,
+        but are in no record. Raises MeasurementError."""
         return {**super().counters(), **self._observer.counters()}
 
     def problem(self) -> str | None:
-        """Also when the observer has ended."""
+        """Return why the observer has ended or kernel forwarding does not work; None while both
+        work."""
         return self._observer.problem() or super().problem()
 
     def facts(self) -> Mapping[str, Any]:
-        """That the kernel forwards."""
+        """Return the engine `kernel`: in plain IP the kernel forwards."""
         return {"engine": "kernel"}
 
     def pids(self) -> tuple[int, ...]:
-        """The observer's."""
+        """Return the id of the observer."""
         return self._observer.pids()
 
     def take_away(self) -> None:
@@ -164,18 +166,20 @@ class Ids(NetworkFunction):
 
     @classmethod
     def tools(cls, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Those of plain IP."""
+        """Return the commands that plain IP needs."""
         return (*commands(kernel_forwarding.requirements()), "ethtool")
 
     @classmethod
     def services(cls, knobs: Mapping[str, Any]) -> Mapping[str, str]:
-        """The broker, unless it is given by its address."""
+        """Return the service that the knob `kafka` names; none if it is empty or gives the
+        address of a broker."""
         kafka = str(knobs["kafka"])
         return {} if not kafka or _BROKER.fullmatch(kafka) else {"kafka": kafka}
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """Windows are whole milliseconds, and `slide_s` goes into them."""
+        """Refuse windows that are no whole milliseconds, or of which `slide_s` is no whole part.
+        Raises InputError."""
         window_ms, slide_ms = _milliseconds(knobs, "window_s"), _milliseconds(knobs, "slide_s")
         if slide_ms and (slide_ms < 100 or window_ms % slide_ms or window_ms // slide_ms > PLACES):
             raise InputError(
@@ -207,7 +211,8 @@ def _spawn(
     knobs: Mapping[str, Any],
     options: list[str],
 ) -> _Tool:
-    """Start the tool. Raises DeploymentError for a broker that is unknown, EnvironmentLacks."""
+    """Start the tool. Raises DeploymentError for a broker that is unknown, EnvironmentLacks when
+    the tool was not compiled."""
     broker, stdout = _broker(attachment, str(knobs["kafka"])), None
     options += ["--window-ms", str(_milliseconds(knobs, "window_s"))]
     if slide_ms := _milliseconds(knobs, "slide_s"):
@@ -230,7 +235,8 @@ def _spawn(
 
 
 def _broker(attachment: Attachment, kafka: str) -> tuple[str, str | None] | None:
-    """ADDRESS:PORT of brokers and the topic, if it is not the usual one; None without Kafka."""
+    """Return ADDRESS:PORT of the brokers, and the topic (None: the usual one). Returns None
+    without Kafka. Raises DeploymentError."""
     if not kafka:
         return None
     if found := _BROKER.fullmatch(attachment.services.get(kafka, kafka)):
@@ -243,7 +249,7 @@ def _broker(attachment: Attachment, kafka: str) -> tuple[str, str | None] | None
 
 
 def _milliseconds(knobs: Mapping[str, Any], name: str) -> int:
-    """Raises InputError for a fraction of a millisecond."""
+    """Return a knob in milliseconds. Raises InputError for a fraction of a millisecond."""
     milliseconds = round(float(knobs[name]) * 1000)
     if abs(milliseconds - float(knobs[name]) * 1000) > 1e-6:
         raise InputError(

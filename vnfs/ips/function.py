@@ -28,16 +28,16 @@ PATTERNS = (
     "/bin/sh -i",
     "<?php system(",
 )
-"""Well-known beginnings of attacks; none is in what the probes send."""
+"""Strings with which well-known attacks begin. None is in what the probes send."""
 
 
 class RunningIps(KernelForwarding):
-    """A host whose kernel forwards what the inspector lets through."""
+    """A host whose kernel forwards the packets that the inspector lets through."""
 
     _inspector: Suricata | None = None
 
     def set_up(self) -> None:
-        """Load the rules, behind Suricata where that inspects."""
+        """Load the rules. With Suricata, start it first: the rules then hand all packets to it."""
         knobs = self._knobs
         patterns = [str(pattern) for pattern in knobs["patterns"]]
         if _choose(self._host, str(knobs["engine"])) == "suricata":
@@ -50,14 +50,15 @@ class RunningIps(KernelForwarding):
         super().set_up()
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine that inspects."""
+        """Return the engine that inspects: `auto` may have become either."""
         return {"engine": "suricata" if self._inspector else "nftables"}
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding, its `forwarded` and `dropped` corrected by the IPS's own:
-        `dropped_by_ips` is the sum of `dropped_pattern`, `dropped_flags` and `dropped_rate` with
-        engine `nftables`; with Suricata, the packets that it was given (`inspected`) and did not
-        let through, waiting ones included, and `dropped_queue`, for which it was too slow.
+        """Return the counters of kernel forwarding, with `forwarded` and `dropped` corrected by the
+        IPS's own. With the engine `nftables`, `dropped_by_ips` is the sum of `dropped_pattern`,
+        `dropped_flags` and `dropped_rate`. With Suricata, it is the packets that Suricata was given
+        (`inspected`) and did not let through, waiting ones included, and `dropped_queue`, for which
+        Suricata was too slow.
 
         Raises MeasurementError.
         """
@@ -68,7 +69,8 @@ class RunningIps(KernelForwarding):
             drops = {f"dropped_{name}": own[chain] for name, chain in rules.DROPS.items()}
             dropped = sum(drops.values())
         else:
-            # The order matters: what passes later must not make the difference negative.
+            # What passes is read before what was inspected: packets that pass in between must not
+            # make the difference negative.
             inspected, full = self._inspector.queue() or (forwarded, 0)
             dropped = max(inspected - forwarded, 0) + full
             drops = {"inspected": inspected, "dropped_queue": full}
@@ -81,11 +83,12 @@ class RunningIps(KernelForwarding):
         }
 
     def problem(self) -> str | None:
-        """Also when Suricata has ended."""
+        """Return why Suricata has ended or kernel forwarding does not work; None while both
+        work."""
         return super().problem() or (self._inspector.problem() if self._inspector else None)
 
     def pids(self) -> tuple[int, ...]:
-        """Suricata's."""
+        """Return the id of Suricata; none with the engine `nftables`."""
         return () if self._inspector is None else (self._inspector.pid,)
 
     def take_away(self) -> None:
@@ -96,6 +99,7 @@ class RunningIps(KernelForwarding):
 
 
 def _suricata() -> Requirement:
+    """Say whether Suricata is there, with a remedy that fits the IPS."""
     found = tool(suricata.COMMAND, "suricata")
     if found.met:
         return found
@@ -107,6 +111,7 @@ def _suricata() -> Requirement:
 
 
 def _choose(host: Host, wanted: str) -> str:
+    """Return the engine for the knob `engine`. `auto` is Suricata if it runs on the host."""
     if wanted != "auto":
         return wanted
     try:
@@ -153,7 +158,8 @@ class Ips(KernelFunction):
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """Patterns have a limit in bytes, which the schema, in characters, cannot say."""
+        """Refuse patterns of too many bytes: the schema limits only their characters. Raises
+        InputError."""
         for index, pattern in enumerate(knobs["patterns"]):
             if (size := len(pattern.encode())) > MAX_PATTERN_BYTES:
                 raise InputError(
@@ -164,8 +170,8 @@ class Ips(KernelFunction):
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`iptables-nft`; Suricata when it is asked for by name, else which engine `auto` is on
-        this machine."""
+        """Return what the engine needs. `iptables-nft` is always needed, Suricata only when it
+        is asked for by name; for `auto` the list says which engine this machine would use."""
         needs = [tool(f"iptables-nft{part}", "iptables") for part in ("-restore", "-save")]
         if knobs["engine"] == "suricata":
             needs.append(_suricata())

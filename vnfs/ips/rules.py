@@ -10,7 +10,7 @@ from sfcperf.vnfs import iptables
 
 CHAIN = "sfcperf-ips"
 PASSED = "sfcperf-ips-ok"
-"""Packets that were let through, counted behind everything that may drop them."""
+"""Chain that counts the packets that were let through, behind everything that may drop them."""
 DROPS = {
     "pattern": "sfcperf-ips-text",
     "flags": "sfcperf-ips-flags",
@@ -20,12 +20,12 @@ DROPS = {
 QUEUE = 0
 
 _IMPOSSIBLE_FLAGS = ("ALL NONE", "ALL FIN,PSH,URG", "SYN,FIN SYN,FIN", "SYN,RST SYN,RST")
-"""Mask and value: null scan, Xmas scan, and what no connection has."""
+"""Mask and value of TCP flags: null scan, Xmas scan, and what no connection has."""
 
 
 def netfilter(patterns: Sequence[str], new_per_s: int) -> list[str]:
-    """Rules that drop what has a pattern, impossible TCP flags, or more new TCP connections per
-    second from one address than `new_per_s`."""
+    """Return rules that drop packets with a pattern or with impossible TCP flags, and those of
+    an address that opens more than `new_per_s` TCP connections per second."""
     rules = [
         f'-m string --algo bm --hex-string "|{pattern.encode().hex()}|" -j {DROPS["pattern"]}'
         for pattern in patterns
@@ -40,12 +40,14 @@ def netfilter(patterns: Sequence[str], new_per_s: int) -> list[str]:
 
 
 def to_queue() -> list[str]:
-    """The rule that hands every packet to the queue. When nobody listens there, it is dropped."""
+    """Return the rule that hands every packet to the queue. When nobody listens there, the
+    kernel drops it."""
     return [f"-j NFQUEUE --queue-num {QUEUE}"]
 
 
 def removal(interfaces: Sequence[str]) -> str:
-    """What takes all of them away again."""
+    """Return the input of `iptables-nft-restore --noflush` that removes all chains and rules
+    again."""
     chains = [CHAIN, *DROPS.values()]
     leaving = "\n".join(f"-D {rule}" for rule in _leaving(interfaces))
     clear = "\n".join([f"-F {chain}" for chain in chains] + [f"-X {chain}" for chain in chains])
@@ -62,13 +64,14 @@ COMMIT
 
 
 def _leaving(interfaces: Sequence[str]) -> list[str]:
-    """What leads to the count of what was let through: packets of the host's other interfaces, by
-    which it may be managed, are not of it."""
+    """Return the rules that lead to the chain PASSED. Packets that leave by other interfaces, by
+    which the host may be managed, are not counted there."""
     return [f"POSTROUTING -o {interface} -j {PASSED}" for interface in interfaces]
 
 
 def tables(rules: Sequence[str], interfaces: Sequence[str]) -> str:
-    """Input of `iptables-nft-restore --noflush`, for packets between these interfaces."""
+    """Return the input of `iptables-nft-restore --noflush` that loads the rules for packets
+    between these interfaces."""
     chains = "\n".join(f":{chain} - [0:0]" for chain in (CHAIN, *DROPS.values()))
     drops = "\n".join(f"-A {chain} -j DROP" for chain in DROPS.values())
     body = "\n".join(f"-A {CHAIN} {rule}" for rule in rules)
@@ -88,7 +91,7 @@ COMMIT
 
 
 def suricata(patterns: Sequence[str]) -> str:
-    """A file of Suricata rules: drop what has a pattern."""
+    """Return a file of Suricata rules that drop packets with a pattern."""
     first = 1_000_001  # below are those of others
     return "".join(
         f'drop ip any any -> any any (msg:"sfcperf pattern {number}"; '
@@ -98,8 +101,8 @@ def suricata(patterns: Sequence[str]) -> str:
 
 
 def counters(saved: str, interfaces: Sequence[str]) -> dict[str, int]:
-    """From `iptables-nft-save --counters`: chain -> packets of its only rule, when what leads
-    there from the kernel's own chains is there as well; else nothing."""
+    """Read the output of `iptables-nft-save --counters`: chain -> packets of its only rule.
+    Returns nothing unless the rules are there that lead from the kernel's own chains to these."""
     found: dict[str, int] = {}
     leading = {f"-A {rule}" for rule in (f"FORWARD -j {CHAIN}", *_leaving(interfaces))}
     if not leading <= {line.partition("] ")[2].strip() for line in saved.splitlines()}:
@@ -113,7 +116,7 @@ def counters(saved: str, interfaces: Sequence[str]) -> dict[str, int]:
 
 
 class Rules(iptables.Chains):
-    """The rules on a host, for packets between these interfaces."""
+    """The IPS's rules on a host, for packets between these interfaces."""
 
     def __init__(self, host: Host, rules: Sequence[str], interfaces: Sequence[str]) -> None:
         super().__init__(host, tables(rules, interfaces), removal(interfaces))

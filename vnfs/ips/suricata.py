@@ -1,4 +1,4 @@
-"""Suricata as inline inspector: packets come to it by NFQUEUE."""
+"""Runs Suricata as inline inspector: it gets the packets by NFQUEUE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sfcperf.vnfs.ips import rules
 COMMAND = "suricata"
 CONFIG = "/etc/suricata/suricata.yaml"
 START_TIMEOUT_S = 120.0
-"""Large rule sets take a while."""
+"""How long Suricata may take to start: large rule sets take a while."""
 STOP_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 30.0
 QUEUES = "/proc/net/netfilter/nfnetlink_queue"
@@ -35,12 +35,13 @@ class Suricata:
     def start(
         cls, host: Host, attachment: Attachment, config: str, patterns: Sequence[str]
     ) -> Suricata:
-        """Start it and return when it takes packets. Raises DeploymentError, MeasurementError."""
+        """Start Suricata and return when it takes packets. Raises DeploymentError,
+        MeasurementError."""
         name = attachment.name
         folder = host.workdir / f"{name}-suricata-{next(_starts)}"
         host.run(["mkdir", "-p", str(folder)], timeout_s=COMMAND_TIMEOUT_S)
         own = folder / "sfcperf.rules"
-        # By `tee`: the host may be another machine.
+        # `tee` writes the file, because the host may be another machine.
         host.run(
             ["tee", str(own)], stdin=rules.suricata(patterns).encode(), timeout_s=COMMAND_TIMEOUT_S
         )
@@ -69,22 +70,22 @@ class Suricata:
 
     @property
     def pid(self) -> int:
-        """Its process, as its host knows it."""
+        """Id of the process, as its host knows it."""
         return self._process.pid
 
     def queue(self) -> tuple[int, int] | None:
-        """Packets that were put into the queue, and those that found it full; None: nobody
-        listens. Raises MeasurementError."""
+        """Return how many packets were put into the queue, and how many found it full; None if
+        nobody listens there. Raises MeasurementError."""
         for line in self._host.read_text(QUEUES).splitlines():
-            # Queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped on
-            # the way to the process, last packet's id.
+            # Fields: queue, port id, waiting, copy mode, copy range, dropped in the kernel, dropped
+            # on the way to the process, last packet's id.
             fields = [int(word) for word in line.split()]
             if fields[0] == rules.QUEUE:
                 return fields[7], fields[5] + fields[6]
         return None
 
     def problem(self) -> str | None:
-        """None while it runs and listens."""
+        """Return why Suricata inspects nothing; None while it runs and listens."""
         status = self._process.poll()
         if status is not None:
             return f"Suricata has ended with status {status}"
@@ -94,5 +95,5 @@ class Suricata:
             return error.message
 
     def stop(self) -> None:
-        """SIGTERM, with time to finish its logs."""
+        """End Suricata by SIGTERM, with time to finish its logs."""
         self._process.stop(STOP_TIMEOUT_S)

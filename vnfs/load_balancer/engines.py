@@ -1,4 +1,4 @@
-"""What balances: IPVS where the kernel has it, else a map of nftables."""
+"""Engines that balance: IPVS where the kernel has it, else a map of nftables."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sfcperf.vnfs.load_balancer import ipvs
 TABLE = "sfcperf-load-balancer"
 COMMAND_TIMEOUT_S = 30.0
 SEED = 0x5FC
-"""Of the hash: the same connection goes to the same backend in every run."""
+"""Seed of the hash. It is fixed, so that a connection goes to the same backend in every run."""
 _MARK = 0x5FC
 
 
 @dataclass(frozen=True)
 class Service:
-    """What is balanced."""
+    """The service that is balanced."""
 
     port: int
     """TCP and UDP port of the server that the client addresses."""
@@ -37,7 +37,8 @@ class Service:
 
 
 def table_body(attachment: Attachment, service: Service) -> str:
-    """What balances, for nftables.Table: connections to the port go to one of the backends.
+    """Return the body of an nftables.Table that leads connections to the port to one of the
+    backends.
 
     The choice falls once for a connection; then connection tracking keeps it. `hash` is Jenkins'
     hash of the client's address and port. Connections are counted in a chain of type nat, which
@@ -72,14 +73,14 @@ ct mark {_MARK:#x} {protocols} counter name th dport map {{ {by_port} }}
 
 
 class Nftables(nftables.Table):
-    """Destination NAT to an element of a map."""
+    """Balances by destination NAT to an element of a map."""
 
     def __init__(self, host: Host, attachment: Attachment, service: Service) -> None:
         super().__init__(host, TABLE, table_body(attachment, service))
 
 
 class Ipvs(Engine):
-    """IPVS in destination NAT mode (masquerading)."""
+    """Balances by IPVS in destination NAT mode (masquerading)."""
 
     def __init__(self, host: Host, attachment: Attachment, service: Service) -> None:
         self._host = host
@@ -89,7 +90,7 @@ class Ipvs(Engine):
 
     @classmethod
     def requirements(cls) -> list[Requirement]:
-        """`ipvsadm` and the module."""
+        """Return `ipvsadm` and the kernel's IPVS as requirements."""
         there = Path(ipvs.SERVICES).exists() or ipvs.module(uname().release) is not None
         kernel = Requirement(
             "IPVS",
@@ -136,17 +137,17 @@ class Ipvs(Engine):
 
 
 ENGINES: dict[str, type[Ipvs | Nftables]] = {"ipvs": Ipvs, "nftables": Nftables}
-"""By the knob `engine`. Each counts `balanced`, packets of balanced connections, and for each
-backend `connections_portN`."""
+"""Engines by the value of the knob `engine`. Each counts `balanced`, packets of balanced
+connections, and for each backend `connections_portN`."""
 
 
 def choose(host: Host, wanted: str) -> str:
-    """Name of the engine for the knob `engine`; `auto` is IPVS where the host's kernel has it and
-    `ipvsadm` is there."""
+    """Return the name of the engine for the knob `engine`. `auto` is IPVS where the host's
+    kernel has it and `ipvsadm` is there."""
     if wanted != "auto":
         return wanted
     try:
-        # A module that is not loaded yet is loaded by it.
+        # This command also loads the module if it is not loaded yet.
         host.run(["ipvsadm", "--list", "--numeric"], timeout_s=COMMAND_TIMEOUT_S)
     except MeasurementError:
         return "nftables"

@@ -24,18 +24,19 @@ class RunningLoadBalancer(KernelForwarding):
         self._engine = ENGINES[self._name](host, attachment, service)
 
     def set_up(self) -> None:
-        """Balance the service."""
+        """Load the engine's rules, and for nftables set whether checksums are verified."""
         super().set_up()
         if self._name == "nftables":
             self.check_checksums()
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine that balances."""
+        """Return the engine that balances: `auto` may have become either."""
         return {"engine": self._name}
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding; `balanced`, packets both ways of balanced connections; and
-        `connections_portN`, connections that each backend was given. Raises MeasurementError."""
+        """Return the counters of kernel forwarding; `balanced`, packets both ways of balanced
+        connections; and `connections_portN`, connections that each backend was given. Raises
+        MeasurementError."""
         return {**super().counters(), **self._engine.counters()}
 
 
@@ -77,8 +78,8 @@ class LoadBalancer(KernelFunction):
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """Those of the engine; with `auto` of nftables, which always works, and which engine that
-        is on this machine."""
+        """Return what the engine needs. For `auto` that is what nftables needs, because it
+        always works, and a note which engine this machine would use."""
         wanted = str(knobs["engine"])
         if wanted != "auto":
             return ENGINES[wanted].requirements()

@@ -1,4 +1,4 @@
-"""IPVS as text: what `ipvsadm --restore` and `ip -batch` read, and what `ipvsadm --list` prints."""
+"""Text of IPVS: what `ipvsadm --restore` and `ip -batch` read, and what `ipvsadm --list` prints."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SCHEDULERS = {"round-robin": "rr", "hash": "sh -b sh-port"}
 
 
 def module(release: str) -> Path | None:
-    """The kernel's module, or None; it may be compressed."""
+    """Return the kernel's IPVS module, which may be compressed; None if it has none."""
     folder = Path("/lib/modules") / release / "kernel/net/netfilter/ipvs"
     return next(iter(sorted(folder.glob("ip_vs.ko*"))), None)
 
 
 def route_rules(ingress: str, port: int) -> list[list[str]]:
-    """Selectors of `ip rule` for packets that IPVS shall have: TCP and UDP, by number, since small
-    machines lack /etc/protocols."""
+    """Return selectors of `ip rule` for the packets that IPVS is to balance. TCP and UDP are
+    given by number, because small machines lack /etc/protocols."""
     return [
         ["iif", ingress, "ipproto", protocol, "dport", str(port), "lookup", ROUTE_TABLE]
         for protocol in ("6", "17")
@@ -29,16 +29,17 @@ def route_rules(ingress: str, port: int) -> list[list[str]]:
 
 
 def routes(ingress: str, server: str, port: int) -> str:
-    """Lines for `ip -batch`. IPVS takes packets that are for this host: for those that come in for
-    the balanced port, the server's address is local; what IPVS sends on goes by the egress."""
+    """Return lines for `ip -batch` that make the kernel hand packets to IPVS. IPVS takes packets
+    that are for this host, so the server's address is local for packets that come in for the
+    balanced port. What IPVS sends on leaves by the egress."""
     lines = [f"route replace local {server}/32 dev lo table {ROUTE_TABLE}"]
-    # Rule 0, the table `local`, comes first; the server's address is not in it.
+    # The table `local` (rule 0) is looked at first; the server's address is not in it.
     lines += [f"rule add {' '.join(rule)} priority 100" for rule in route_rules(ingress, port)]
     return "\n".join(lines) + "\n"
 
 
 def services(server: str, port: int, backends: Sequence[int], scheduler: str) -> str:
-    """Lines for `ipvsadm --restore`, with masquerading (-m): destination NAT."""
+    """Return lines for `ipvsadm --restore` that balance with masquerading (-m): destination NAT."""
     lines = []
     for flag in ("-t", "-u"):
         lines.append(f"-A {flag} {server}:{port} -s {_SCHEDULERS[scheduler]}")
@@ -47,8 +48,8 @@ def services(server: str, port: int, backends: Sequence[int], scheduler: str) ->
 
 
 def counters(listing: str, backends: Sequence[int]) -> Mapping[str, int]:
-    """From `ipvsadm --list --numeric --stats --exact`: lines of services, each with those of its
-    backends (`  -> ADDRESS:PORT  Conns InPkts OutPkts InBytes OutBytes`).
+    """Read the output of `ipvsadm --list --numeric --stats --exact`: lines of services, each
+    followed by those of its backends (`  -> ADDRESS:PORT  Conns InPkts OutPkts InBytes OutBytes`).
 
     Raises MeasurementError when no service is there.
     """

@@ -14,7 +14,7 @@ from sfcperf.vnfs.kernel_forwarding import CHECK_CHECKSUMS_KNOB, KernelForwardin
 
 TABLE = "sfcperf-nat"
 STATISTICS = "/proc/net/stat/nf_conntrack"
-"""A line of names, and one of hexadecimal numbers for each CPU."""
+"""File of the kernel with a line of names, then a line of hexadecimal numbers for each CPU."""
 PORTS_OF_SERVER = ("virtual_port", "server_port")
 """Knobs: the port that the client addresses, and the one where the server listens."""
 
@@ -22,7 +22,7 @@ PORTS_OF_SERVER = ("virtual_port", "server_port")
 def table_body(
     attachment: Attachment, ports: tuple[int, int], destination: tuple[int, int] | None
 ) -> str:
-    """What translates, for nftables.Table.
+    """Return the body of an nftables.Table that translates addresses and ports.
 
     `ports`, first and last: what source ports (of ICMP: identifiers) are translated to, at random.
     `destination`: port of the server that the client addresses, and the one it is translated to.
@@ -75,18 +75,18 @@ class RunningNat(KernelForwarding):
         self._engine = nftables.Table(host, TABLE, table_body(attachment, ports, destination))
 
     def set_up(self) -> None:
-        """Load the rules."""
+        """Load the rules, then set whether connection tracking verifies checksums."""
         super().set_up()
-        # The host may have tracked connections before.
+        # The host may have tracked connections before, so drops count from here.
         self._dropped_before = _dropped(self._host)
         self.check_checksums()
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding, and packets both ways by what happened to their connection:
-        `translated_source`, `translated_destination`; `untracked` ones belong to none and were
-        forwarded unchanged. `dropped_untranslated` packets found no free port, or no room in the
-        table of connections; the kernel's statistics count them as forwarded. Raises
-        MeasurementError."""
+        """Return the counters of kernel forwarding, and packets both ways by what happened to
+        their connection: `translated_source`, `translated_destination`. `untracked` packets
+        belong to no connection and were forwarded unchanged. `dropped_untranslated` packets
+        found no free port, or no room in the table of connections; the kernel's statistics count
+        them as forwarded. Raises MeasurementError."""
         kernel = super().counters()
         lost = _dropped(self._host) - self._dropped_before
         return {
@@ -99,7 +99,8 @@ class RunningNat(KernelForwarding):
 
 
 def _dropped(host: Host) -> int:
-    """Packets that connection tracking has dropped since the network namespace was created."""
+    """Return how many packets connection tracking has dropped since the network namespace was
+    created."""
     names, *rows = (line.split() for line in host.read_text(STATISTICS).splitlines())
     return sum(int(row[names.index("drop")], 16) for row in rows)
 
@@ -136,7 +137,7 @@ class Nat(KernelFunction):
 
     @classmethod
     def own_requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """`nft`."""
+        """Return the command `nft` as a requirement."""
         return nftables.Table.requirements()
 
     @classmethod

@@ -22,16 +22,17 @@ from sfcperf.vnfs.rule_interface.running import RunningRules
 
 
 class RunningNshFirewall(RunningFunction):
-    """The program on the interface, and its rule interface."""
+    """The firewall's program on an interface, and the rule interface that changes its rules."""
 
     def __init__(self, host: Host, attachment: Attachment, knobs: Mapping[str, Any]) -> None:
-        """Changes nothing on the host yet. Raises EnvironmentLacks."""
+        """Change nothing on the host yet. Raises EnvironmentLacks."""
         self._policy = Policy.of(knobs)
         self._tool = Tool(host, attachment.interfaces[0])
         self._rules = RunningRules(attachment.name, self._policy, self._tool, attachment.outputs)
 
     def launch(self) -> None:
-        """Return when it forwards and takes rules. Raises DeploymentError, MeasurementError."""
+        """Attach the program and start the rule interface. Returns when packets are forwarded
+        and rules are taken. Raises DeploymentError, MeasurementError."""
         self._tool.attach(self._policy)
         self._rules.start()
 
@@ -47,7 +48,7 @@ class RunningNshFirewall(RunningFunction):
         return {**self._tool.counters(), "rule_interface_restarts": self._rules.restarts}
 
     def problem(self) -> str | None:
-        """None while the program is attached and its rule interface works."""
+        """Return what is wrong; None while the program is attached and its rule interface works."""
         try:
             self._tool.counters()
         except MeasurementError as error:
@@ -95,7 +96,7 @@ class NshFirewall(NetworkFunction):
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """Frames return by XDP_TX."""
+        """The XDP program returns frames by XDP_TX."""
         return True
 
     @classmethod

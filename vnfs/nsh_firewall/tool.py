@@ -1,4 +1,4 @@
-"""sfc-firewall on a host: the firewall of one interface."""
+"""Runs sfc-firewall on a host: the firewall of one interface."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ TIMEOUT_S = 30.0
 
 
 class Tool(RuleTable):
-    """The program on the interface, and its rules; they live as long as the interface does."""
+    """The firewall's program on an interface, and its rules. Both live as long as the interface
+    does."""
 
     versions = frozenset((4, 6))
 
     def __init__(self, host: Host, interface: str) -> None:
-        """Raises EnvironmentLacks when the tool was not compiled."""
+        """Find the tool. Raises EnvironmentLacks when it was not compiled."""
         self._host = host
         self._argv = [host.program(binaries.find(BINARY)), "--interface", interface]
         self._changing: Conversation | None = None
-        """With the process that makes changes. It has no state, so that another one can go on."""
+        """The conversation with the process that makes changes; None before the first change, or
+        after a failed one. That process has no state, so a new one can go on."""
 
     def attach(self, policy: Policy) -> None:
         """Attach the program to the interface, without rules. Raises MeasurementError."""
@@ -43,7 +45,8 @@ class Tool(RuleTable):
         try:
             answer = self._ask(change)
         except ConversationOver:
-            # It was killed: how much of the change was done is not known, and makes no difference.
+            # The process was killed. It may have done a part of the change; to do that part twice
+            # makes no difference.
             answer = self._ask(change)
         if answer != "done":
             raise MeasurementError(answer.removeprefix("failed: "))
@@ -61,8 +64,8 @@ class Tool(RuleTable):
         self._run("detach")
 
     def _ask(self, change: bytes) -> str:
-        """The answer to a change. Raises MeasurementError, after which the next change has a
-        process of its own."""
+        """Return the answer to a change. Raises MeasurementError; the next change then starts a
+        new process."""
         changing, self._changing = self._changing, None
         changing = changing or self._host.converse([*self._argv, "change"])
         answer = changing.ask(change, TIMEOUT_S).decode(errors="replace")
@@ -73,7 +76,7 @@ class Tool(RuleTable):
         try:
             return self._host.run([*self._argv, *arguments], timeout_s=TIMEOUT_S).stdout
         except MeasurementError as error:
-            # Not the options, of which the message has a copy.
+            # The command line is left out, because the message already has a copy of it.
             message = error.message.rpartition(f"{BINARY}: ")[2]
             raise MeasurementError(message, where=error.where, hint=error.hint) from error
 
@@ -83,6 +86,8 @@ def _ms(seconds: float) -> int:
 
 
 def _line(operation: Operation) -> str:
+    """Return the line of sfc-firewall that sets or removes a rule. A time of at least 1 ms sets
+    it, `-` removes it."""
     rule = operation.rule
     time = max(_ms(operation.ttl_s), 1) if isinstance(operation, PutRule) else "-"
     return f"{'flow' if isinstance(rule, Flow) else 'source'} {time} {_fields(rule)}\n"

@@ -16,7 +16,7 @@ from sfcperf.vnfs.rule_interface.running import RunningRules
 
 
 class RunningRestFirewall(KernelForwarding):
-    """A host whose kernel filters and forwards, by rules that others set."""
+    """A host whose kernel forwards, and filters by rules that others set."""
 
     rules_gone = "the firewall's rules are gone"
     _engine: SetTable
@@ -29,19 +29,20 @@ class RunningRestFirewall(KernelForwarding):
         self._rules = RunningRules(attachment.name, policy, self._engine, attachment.outputs)
 
     def set_up(self) -> None:
-        """Load the sets, then take rules. Raises MeasurementError, DeploymentError."""
+        """Load the sets, then start the rule interface. Raises MeasurementError,
+        DeploymentError."""
         super().set_up()
         self._rules.start()
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine, which for the type `nsh_firewall` depends on the infrastructure."""
+        """Return the engine: that of the type `nsh_firewall` depends on the infrastructure."""
         return {"engine": "nftables"}
 
     def counters(self) -> Mapping[str, int]:
-        """Those of kernel forwarding; `dropped_by_flow_rule`, `dropped_by_source_rule`,
-        `dropped_while_failed` (fail-closed); `passed_all_rules`: packets that reached the last
-        rule. `rule_interface_restarts`: how often its process was started again. Raises
-        MeasurementError.
+        """Return the counters of kernel forwarding; `dropped_by_flow_rule`,
+        `dropped_by_source_rule`, `dropped_while_failed` (fail-closed); `passed_all_rules`: packets
+        that reached the last rule; and `rule_interface_restarts`: how often its process was started
+        again. Raises MeasurementError.
         """
         kernel = super().counters()
         own = self._engine.counters()
@@ -49,7 +50,7 @@ class RunningRestFirewall(KernelForwarding):
         return {
             **kernel,
             **drops,
-            # Some kernels count before the rules.
+            # Some kernels count a packet as forwarded before the rules judge it.
             "forwarded": min(kernel["forwarded"], own[LAST]),
             "dropped": kernel["dropped"] + sum(drops.values()),
             "passed_all_rules": own[LAST],

@@ -6,28 +6,29 @@ import ipaddress
 from collections.abc import Iterator
 
 TABLE = "sfcperf-firewall"
-"""Of nftables."""
+"""Name of the table of nftables."""
 CHAIN = "sfcperf"
-"""Of iptables, below FORWARD: rules of the host's own stay."""
+"""Chain of iptables below FORWARD. Rules of the host's own stay in FORWARD."""
 END = "sfcperf-end"
-"""Of iptables, behind all rules: it can be counted without listing these."""
+"""Chain of iptables behind all rules. Its counter can be read without listing the rules."""
 FORWARD = "forward"
-"""Chain of the nftables table."""
+"""Name of the chain in the nftables table."""
 LAST = "last"
-"""Named counter of nftables: packets that met the last rule."""
+"""Named counter of nftables for packets that met the last rule."""
 
 _FIRST = int(ipaddress.IPv4Address("240.0.0.1"))
 
 
 def addresses(count: int) -> Iterator[ipaddress.IPv4Address]:
-    """`count` different addresses that no packet has: 240.0.0.0/4 is reserved (RFC 1112, section
-    4), and Linux forwards nothing to it. A rule for each makes the kernel compare every packet with
-    every rule, as with the paper's non-matching rules (Van Tu et al., CNSM 2020, section IV-B)."""
+    """Return `count` different addresses that no packet has: 240.0.0.0/4 is reserved (RFC 1112,
+    section 4), and Linux forwards nothing to it. A rule for each makes the kernel compare every
+    packet with every rule, as with the paper's non-matching rules (Van Tu et al., CNSM 2020,
+    section IV-B)."""
     return (ipaddress.IPv4Address(_FIRST + number) for number in range(count))
 
 
 def nftables() -> str:
-    """Body of an nftables table whose chain has no rules yet."""
+    """Return the body of an nftables table whose chain has no rules yet."""
     return f"""
 counter {LAST} {{
 }}
@@ -37,13 +38,14 @@ type filter hook forward priority filter; policy accept;
 
 
 def nftables_rules(count: int, default: str) -> list[str]:
-    """What goes into that chain. `default` is `accept` or `drop`."""
+    """Return the rules for the chain FORWARD of that table. `default` is `accept` or `drop`."""
     rules = [f"ip daddr {address} counter drop" for address in addresses(count)]
     return [*rules, f"counter name {LAST} {default}"]
 
 
 def iptables(count: int, default: str) -> str:
-    """Input of `iptables-restore --noflush`, in one transaction."""
+    """Return the input of `iptables-restore --noflush` that loads all rules in one transaction.
+    `default` is `accept` or `drop`."""
     rules = "\n".join(f"-A {CHAIN} -d {address} -j DROP" for address in addresses(count))
     return f"""*filter
 :{CHAIN} - [0:0]
@@ -57,7 +59,7 @@ COMMIT
 
 
 def iptables_removal() -> str:
-    """What takes them away again."""
+    """Return the input of `iptables-restore --noflush` that removes the chains again."""
     return f"""*filter
 -D FORWARD -j {CHAIN}
 -F {CHAIN}

@@ -21,14 +21,14 @@ DROPS = {
     "by_source_rule": "by_source",
     "while_failed": "failed",
 }
-"""Why a packet was dropped -> named counter."""
+"""Why a packet was dropped -> named counter of nftables."""
 _LEASE = "lease"
 _IPV4 = "4"
-"""The lease's only element: the version of all packets that there are."""
+"""The lease's only element. All packets have this version of IP, so they pass while it is there."""
 
 
 def body(*, fail_closed: bool) -> str:
-    """Body of the table. The chain FORWARD takes further rules at its end.
+    """Return the body of the table. The chain FORWARD takes further rules at its end.
 
     Without connection tracking there are no fragments put together: those behind the first have no
     ports, and match no flow with ports.
@@ -80,18 +80,18 @@ jump set_rules
 
 
 class SetTable(nftables.Table, RuleTable):
-    """A table whose sets hold the rules."""
+    """A table of nftables whose sets hold the rules."""
 
     versions = frozenset((4,))
 
     def __init__(self, host: Host, name: str, more: Sequence[str], *, fail_closed: bool) -> None:
-        """`more`: rules behind the sets."""
+        """`more`: rules that stand behind the sets."""
         super().__init__(host, name, body(fail_closed=fail_closed), {FORWARD: more})
 
     def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
         """Change the sets in transactions of at most RULES_AT_ONCE operations, then renew the
         lease, or end it at 0 s. Raises MeasurementError."""
-        # nft takes 1.7 KiB of the function's memory for each.
+        # For each operation nft takes 1.7 KiB of the function's memory.
         for start in range(0, len(operations), nftables.RULES_AT_ONCE):
             portion = operations[start : start + nftables.RULES_AT_ONCE]
             self.transact("".join(self._commands(portion)))
@@ -102,9 +102,9 @@ class SetTable(nftables.Table, RuleTable):
             self.transact(lines)
 
     def _commands(self, operations: Iterable[Operation]) -> Iterator[str]:
-        """One command for neighbours that are of the same kind, in one set."""
+        """Yield commands of nft, one for a run of operations of the same kind on the same set."""
         for (place, is_new), group in groupby(operations, _kind_of):
-            # Of what is put twice, the last one holds.
+            # If the same rule is set twice in the run, the last one holds.
             latest = {_element(each.rule): each for each in group}
             if not is_new:
                 yield self._removal(place, ", ".join(latest))
@@ -120,14 +120,16 @@ class SetTable(nftables.Table, RuleTable):
         return f"add element ip {self.name} {place} {{ {elements} }}\n"
 
     def _removal(self, place: str, elements: str) -> str:
-        """In one transaction: an element can be removed only if it is there, and kernels before
-        6.12 do not change the time of one that is."""
+        """Return commands for one transaction that remove elements, whether they are there or
+        not. An element can be removed only if it is there, so it is added first. Renewals use
+        this too: kernels before 6.12 do not change the time of an element that is there."""
         remove = f"delete element ip {self.name} {place} {{ {elements} }}\n"
         return self._add(place, elements) + remove
 
 
 def _kind_of(operation: Operation) -> tuple[str, Any]:
-    """The rule's set, and whether the operation is new (True), renews (False) or removes (None)."""
+    """Return the rule's set, and whether the operation adds (True), renews (False) or removes
+    (None) the rule."""
     place = _place(operation.rule)
     if isinstance(operation, RemoveRule):
         return place, None

@@ -33,7 +33,7 @@ from sfcperf.vnfs.rule_interface.store import Reason
 
 MOST_BODY_BYTES = 1 << 22
 RULES_AT_ONCE = 10_000
-"""In one request."""
+"""Most rules in one request."""
 _MOST_NUMBER = (1 << 53) - 1
 _DESCRIPTION = """\
 Sets rules of a firewall while packets cross it. A rule drops the packets of a flow, in both
@@ -43,7 +43,7 @@ A change is in force when it is answered. All requests are idempotent. When the 
 interface is restarted, the rules stay."""
 
 Ask = Callable[..., Awaitable[Any]]
-"""Sends a call to the RuleKeeper; gives its answer."""
+"""Sends a call to the RuleKeeper and returns its answer."""
 
 _WORDS = {
     Reason.ALLOW_LISTED: "the address, or one of the flow's, is on the allow-list",
@@ -54,7 +54,7 @@ _WORDS = {
 
 
 def _number(value: object) -> object:
-    """In a body: a number, or one of the names."""
+    """Turn the name of a protocol in a body into its number. Numbers stay as they are."""
     if isinstance(value, str):
         if value not in PROTOCOLS:
             raise ValueError(f"a number or one of {', '.join(PROTOCOLS)} is needed")
@@ -109,7 +109,7 @@ class FlowFields(_DescribedAnswer):
         return self
 
     def rule(self) -> Flow:
-        """As the store has it."""
+        """Return the flow as a rule of the store."""
         return flow(self.protocol, (self.src, self.src_port), (self.dst, self.dst_port))
 
 
@@ -124,7 +124,7 @@ _ONE_OF_TWO: dict[str, Any] = {"oneOf": [{"required": ["source"]}, {"required": 
 
 
 _ABSENT: Any = None
-"""What a field has that is not there; null is none of its values."""
+"""Value of a field that is absent. A client cannot send it: null is refused."""
 
 
 class RuleToSet(Lifetime):
@@ -146,7 +146,7 @@ class RuleToSet(Lifetime):
         return self
 
     def rule(self) -> Rule:
-        """As the store has it."""
+        """Return the rule as the store has it."""
         return Source(self.source) if self.source is not None else self.flow.rule()
 
 
@@ -215,7 +215,7 @@ class Status(Answer):
 
 
 class _RuleRefused(Exception):
-    """A rule that was refused."""
+    """A rule was refused."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class _RuleRefused(Exception):
 
 
 class _LifetimeTooLong(Exception):
-    """Of rules whose time is too long: where."""
+    """The time of some rules is too long. `places` are pointers to these times in the request."""
 
     def __init__(self, places: list[str], longest_s: float) -> None:
         super().__init__()
@@ -236,8 +236,8 @@ class DataPlaneFailed(Exception):
 
 
 def application(ask: Ask, token: str, limits: dict[str, Any]) -> FastAPI:
-    """The app. `token`: what each request must have (RFC 6750). `limits`: `max_ttl_s`, and what
-    the status repeats: `max_rules`, `on_failure`."""
+    """Return the REST interface as a FastAPI application. `token`: what each request must carry
+    (RFC 6750). `limits`: `max_ttl_s`, and what the status repeats: `max_rules`, `on_failure`."""
     app = interface(
         "Rule interface",
         _DESCRIPTION,
@@ -258,7 +258,7 @@ def application(ask: Ask, token: str, limits: dict[str, Any]) -> FastAPI:
 
 
 def description() -> dict[str, Any]:
-    """OpenAPI's description of the interface."""
+    """Return the OpenAPI description of the interface."""
     nobody: Any = None
     limits = {"max_ttl_s": LONGEST_TTL_S, "max_rules": 0, "on_failure": ""}
     return application(nobody, "", limits).openapi()

@@ -19,23 +19,23 @@ from sfcperf.vnfs.rule_interface.store import RuleRefused, RuleStore
 from sfcperf.vnfs.rule_interface.table import Operation, PutRule, RemoveRule, RuleTable
 
 Call = Sequence[Any]
-"""`["put", [[rule, ttl_s], ...]]`, `["remove", [rule, ...]]`, `["clear"]`, `["list", after,
-limit]`, `["status"]` or `["tick"]`. A rule is its fields as a list."""
+"""A call is a list: `["put", [[rule, ttl_s], ...]]`, `["remove", [rule, ...]]`, `["clear"]`,
+`["list", after, limit]`, `["status"]` or `["tick"]`. A rule is its fields as a list."""
 Answer = Mapping[str, Any]
-"""`{"error": MESSAGE}` when the data plane did not take the change."""
+"""The answer to a call. It is `{"error": MESSAGE}` when the data plane did not take the change."""
 
 
 class RuleKeeper:
-    """The rules of one function. Not thread-safe."""
+    """Keeps the rules of one function, and makes its data plane follow. Not thread-safe."""
 
     def __init__(self, policy: Policy, table: RuleTable) -> None:
-        """The table has no rules yet."""
+        """`table` has no rules yet."""
         self._policy = policy
         self._table = table
         self._store = RuleStore(policy, table.versions, time.monotonic())
 
     def answer(self, calls: Sequence[Call]) -> list[Answer]:
-        """Do what is asked for, in this order."""
+        """Do these calls in order, as one change of the data plane, and return their answers."""
         now_s = time.monotonic()
         operations: list[Operation] = [RemoveRule(rule) for rule in self._store.expire(now_s)]
         answers: list[Answer] = [self._do(call, now_s, operations) for call in calls]
@@ -46,7 +46,8 @@ class RuleKeeper:
         try:
             self._table.change(operations, lease_s)
         except MeasurementError as error:
-            # What the data plane has now is not known; each rule there ends with its time.
+            # Nobody knows now which of these rules the data plane has. The store forgets them all;
+            # a rule that is there nevertheless ends with its time.
             for operation in operations:
                 self._store.remove(operation.rule)
             failed = {"error": error.message}
@@ -58,8 +59,8 @@ class RuleKeeper:
         return answers
 
     def fail(self) -> None:
-        """Nobody takes rules: no packet is to pass, if that was declared. Raises
-        MeasurementError."""
+        """Say to the data plane that nobody takes rules. If the policy is fail-closed, no packet
+        passes from now on. Raises MeasurementError."""
         if self._policy.fail_closed:
             self._table.change([], 0.0)
 
@@ -117,7 +118,7 @@ class RuleKeeper:
 
 
 def decoded(fields: Sequence[Any]) -> Rule:
-    """A rule from its fields as JSON has them."""
+    """Return a rule, of which JSON has the fields."""
     if len(fields) == 1:
         return Source(fields[0])
     protocol, low, high = fields

@@ -1,4 +1,4 @@
-"""What a rule interface may do: the knobs of functions that have one."""
+"""Knobs of functions that have a rule interface: what it may do."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sfcperf.plugins import array, choice, integer, number
 LONGEST_TTL_S = 86_400
 MOST_RULES = 1_000_000
 LEASE_S = 3.0
-"""Fail-closed: packets are dropped when the server has said nothing for so long."""
+"""If the policy is fail-closed, packets are dropped when the server has been silent for so long."""
 TICK_S = 1.0
-"""How often the server says that it works, and rules that have expired are removed."""
+"""How often the server says that it works. Rules that have expired are removed as often."""
 
 KNOBS: Mapping[str, Any] = {
     "on_failure": choice(
@@ -48,24 +48,24 @@ KNOBS: Mapping[str, Any] = {
         default=[],
     ),
 }
-"""Schema of the knobs."""
+"""Schema of these knobs."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """These knobs."""
+    """The values of these knobs, for one function."""
 
     fail_closed: bool
     max_rules: int
-    """Of each kind."""
+    """Limit for rules by flow, and as many by source."""
     max_changes_per_s: int
-    """Of each kind."""
+    """Limit for rules by flow, and as many by source."""
     max_ttl_s: float
     allow: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
     @classmethod
     def of(cls, knobs: Mapping[str, Any]) -> Policy:
-        """From knobs that `check` has accepted."""
+        """Read knobs that `check` has accepted."""
         return cls(
             fail_closed=knobs["on_failure"] == "fail-closed",
             max_rules=int(knobs["max_rules"]),
@@ -76,7 +76,7 @@ class Policy:
 
 
 def _network(prefix: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    """Raises ValueError."""
+    """Read a prefix. Raises ValueError."""
     if "%" in prefix:
         raise ValueError("a prefix has no zone")
     return ipaddress.ip_network(prefix)

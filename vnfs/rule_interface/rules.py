@@ -16,17 +16,17 @@ PROTOCOLS = {
     "icmp": 1,
     "icmpv6": 58,
 }
-"""Name -> number (IANA) of protocols that may be named."""
+"""Name -> number (IANA) of the protocols that requests may name."""
 _WITH_PORTS = frozenset(PROTOCOLS[name] for name in ("tcp", "udp", "dccp", "sctp", "udplite"))
-"""Their headers begin with two ports."""
+"""Protocols whose headers begin with two ports."""
 
 End = tuple[str, int]
-"""Address and port."""
+"""Address and port of one end of a flow."""
 
 
 class Flow(NamedTuple):
-    """A flow by its 5-tuple, both directions. Ends are in ascending order, so that each flow has
-    one form; see `flow`."""
+    """A flow by its 5-tuple, in both directions. The ends are in ascending order, so that each
+    flow has one form; see `flow`."""
 
     protocol: int
     low: End
@@ -34,18 +34,18 @@ class Flow(NamedTuple):
 
     @property
     def version(self) -> int:
-        """Of IP: 4 or 6."""
+        """Version of IP, 4 or 6."""
         return version(self.low[0])
 
 
 class Source(NamedTuple):
-    """All that comes from an address; `address` is in canonical text."""
+    """All packets from an address. `address` is in canonical text."""
 
     address: str
 
     @property
     def version(self) -> int:
-        """Of IP: 4 or 6."""
+        """Version of IP, 4 or 6."""
         return version(self.address)
 
 
@@ -53,19 +53,20 @@ Rule = Flow | Source
 
 
 def has_ports(protocol: int) -> bool:
-    """Whether flows of a protocol have ports; those of others have ports 0."""
+    """Say whether flows of a protocol have ports. Rules for other protocols have ports 0."""
     return protocol in _WITH_PORTS
 
 
 def version(address: str) -> int:
-    """Of IP: 4 or 6."""
+    """Return the version of IP that an address is of, 4 or 6."""
     return 6 if ":" in address else 4
 
 
 def canonical(address: str) -> str:
-    """An address as rules have it (RFC 5952). Raises ValueError."""
-    # Of many rules that are set at once, ipaddress would take most of the time. IPv4 has one form,
-    # and IPv6 several, of which inet_ntop(3) gives some addresses another one than ipaddress.
+    """Return an address in the form that rules have (RFC 5952). Raises ValueError."""
+    # IPv4 is checked by the C library: when many rules are set at once, ipaddress would take most
+    # of the time. IPv4 addresses have one form, so that is enough. For IPv6, inet_ntop(3) writes
+    # some addresses in another form than ipaddress.
     with suppress(OSError):
         socket.inet_pton(socket.AF_INET, address)
         return address
@@ -75,8 +76,8 @@ def canonical(address: str) -> str:
 
 
 def flow(protocol: int, source: End, other: End) -> Flow:
-    """The flow between two ends, whose addresses are canonical. Raises ValueError when there is no
-    such flow."""
+    """Return the flow between two ends, whose addresses are canonical. Raises ValueError when
+    there is no such flow."""
     if version(source[0]) != version(other[0]):
         raise ValueError("both addresses must be IPv4, or both IPv6")
     if not has_ports(protocol) and (source[1] or other[1]):

@@ -1,4 +1,4 @@
-"""A running rule interface: its server process, started again when it dies."""
+"""Runs the server process of a rule interface, and starts it again when it dies."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from sfcperf.vnfs.rule_interface.policy import Policy
 from sfcperf.vnfs.rule_interface.table import RuleTable
 
 ADDRESS = "127.0.0.1"
-"""Where the server listens: it runs where sfcperf does, whatever the driver is, and who sets rules
-runs there too."""
+"""Where the server listens. It runs where sfcperf does, whatever the driver is, and so do the
+programs that set rules."""
 START_TIMEOUT_S = 60.0
 END_TIMEOUT_S = 10.0
 MOST_RESTARTS = 20
-"""After so many, the function has a problem."""
+"""After more restarts than this, the function has a problem."""
 _BACKLOG = 1024
 _LIBRARIES = ("fastapi", "pydantic", "uvicorn")
 
 
 def requirement() -> Requirement:
-    """Whether the Python packages of the extra `security` are there; imports none of them."""
+    """Say whether the Python packages of the extra `security` are there. Imports none of them."""
     return tools.python_packages(_LIBRARIES, "security")
 
 
@@ -50,7 +50,8 @@ class RunningRules:
     """
 
     def __init__(self, name: str, policy: Policy, table: RuleTable, outputs: Path) -> None:
-        """`name` of the function; the server writes what is wrong to a file in `outputs`."""
+        """`name`: of the function. `outputs`: folder of the file into which the server writes
+        what is wrong."""
         self._name = name
         self._policy = policy
         self._keeper = RuleKeeper(policy, table)
@@ -60,15 +61,17 @@ class RunningRules:
         self._server: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._run, name=f"sfcperf-{name}-rules", daemon=True)
         self._lock = threading.Lock()
-        """Held while a server is started, and while it is decided that none is any more."""
+        """Held while a server is started, and while it is decided that none will be started any
+        more."""
         self._settled = waiting.Event()
-        """It answers, or never will."""
+        """Set when the server answers, or it is known that it never will."""
         self._stopped = False
         self._problem: str | None = None
         self.restarts = 0
 
     def start(self) -> None:
-        """Return when it answers. Raises DeploymentError, after `stop`."""
+        """Start the server and return when it answers. If it does not, `stop` is called, then
+        DeploymentError is raised."""
         with system_errors_as(DeploymentError, "cannot listen", where=ADDRESS):
             self._socket = socket.create_server((ADDRESS, 0), backlog=_BACKLOG)
         try:
@@ -84,18 +87,19 @@ class RunningRules:
             raise
 
     def interface(self) -> RuleInterface:
-        """Where it is; only when it was started."""
+        """Return where the interface is. Call it only after `start`."""
         assert self._socket is not None
         address, port = self._socket.getsockname()
         return RuleInterface(f"http://{address}:{port}", self._token)
 
     def problem(self) -> str | None:
-        """None while it works, or is being started again."""
+        """Return why the interface has failed; None while it works or its server is being
+        started again."""
         return None if self._problem is None else f"the rule interface: {self._problem}"
 
     @property
     def pid(self) -> int | None:
-        """Of the server, on the machine that runs sfcperf."""
+        """Id of the server process, on the machine that runs sfcperf; None before there is one."""
         return None if self._server is None else self._server.pid
 
     def stop(self) -> None:
@@ -128,9 +132,11 @@ class RunningRules:
             self._settled.set()
 
     def _serve(self) -> None:
-        """Until the interface is stopped, or cannot work. Raises MeasurementError."""
+        """Serve until the interface is stopped, or cannot work any more. Raises
+        MeasurementError."""
         while (server := self._spawn()) is not None:
-            # What it had not read is written once more as its input is closed.
+            # The server may die before it has read everything. Closing its input then writes the
+            # rest once more, which fails.
             with suppress(BrokenPipeError), server:
                 try:
                     self._attend(server)
@@ -145,7 +151,7 @@ class RunningRules:
                 return
 
     def _spawn(self) -> subprocess.Popen[bytes] | None:
-        """None when the interface was stopped. Raises MeasurementError."""
+        """Start a server. Returns None when the interface was stopped. Raises MeasurementError."""
         with self._lock:
             if self._stopped or self._socket is None:
                 return None
@@ -165,7 +171,7 @@ class RunningRules:
             return self._server
 
     def _attend(self, server: subprocess.Popen[bytes]) -> None:
-        """Answer what it asks for, until it ends."""
+        """Answer the calls of the server until it ends."""
         assert server.stdin is not None and server.stdout is not None and self._socket is not None
         limits = {
             "max_ttl_s": self._policy.max_ttl_s,
@@ -182,7 +188,7 @@ class RunningRules:
         for line in server.stdout:
             message: str | Sequence[Any] = json.loads(line)
             if isinstance(message, str):
-                # It has a lease before anybody counts on it.
+                # The data plane gets its first lease before anybody counts on the server.
                 self._keeper.answer([["tick"]])
                 self._settled.set()
             else:

@@ -28,10 +28,10 @@ _LONGEST_LINE = 1 << 26
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What the process needs to know."""
+    """What the process needs to know, as it gets it on its standard input."""
 
     parent: int
-    """Process id of the one that starts it."""
+    """Id of the process that started this one. The server ends with it."""
     socket: int
     """Descriptor of the listening socket."""
     token: str
@@ -40,7 +40,8 @@ class ServerSettings:
 
 
 class KeeperClient:
-    """The RuleKeeper as this process sees it. What is asked for at the same time goes together."""
+    """Sends calls to the RuleKeeper and hands out its answers. Calls that are waiting at the
+    same time go together."""
 
     def __init__(self, answers: asyncio.StreamReader) -> None:
         self._answers = answers
@@ -48,7 +49,7 @@ class KeeperClient:
         self._wake = asyncio.Event()
 
     async def ask(self, *call: Any) -> Any:
-        """Its answer. Raises DataPlaneFailed."""
+        """Return the answer to a call. Raises DataPlaneFailed."""
         answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((list(call), answered))
         self._wake.set()
@@ -58,7 +59,7 @@ class KeeperClient:
         return answer
 
     async def run(self) -> None:
-        """Until the keeper is gone."""
+        """Exchange calls for answers until the keeper is gone. Calls that wait then fail."""
         while True:
             await self._wake.wait()
             calls = self._waiting[:CALLS_AT_ONCE]
@@ -77,7 +78,7 @@ class KeeperClient:
 
 
 def tell(message: Any) -> None:
-    """Write a line; its reader waits for it."""
+    """Write a message as a line, at once, because its reader waits for it."""
     sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
     sys.stdout.flush()
 
@@ -92,12 +93,13 @@ async def _tick(keeper: KeeperClient) -> None:
 
 
 async def serve() -> None:
-    """Until SIGTERM, or the end of standard input."""
+    """Serve until SIGTERM, or the end of standard input."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     start = ServerSettings(**json.loads(await reader.readline()))
-    # Nobody would answer it; and `sfcperf clean` knows nothing of it.
+    # A server whose parent has ended would find nobody to answer it, and `sfcperf clean` does not
+    # know it.
     if not end_with(start.parent, signal.SIGKILL):
         return
     keeper = KeeperClient(reader)

@@ -1,4 +1,4 @@
-"""The rules in force, and whether another one may be."""
+"""Keeps the rules in force, and decides whether another one is admitted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sfcperf.vnfs.rule_interface.rules import Flow, Rule
 
 
 class Reason(StrEnum):
-    """Why a rule is refused."""
+    """Why a rule was refused."""
 
     ALLOW_LISTED = "allow-listed"
     FULL = "full"
@@ -35,14 +35,14 @@ class ActiveRule:
     """A rule in force."""
 
     number: int
-    """In the order of their first setting, from 1; for paging."""
+    """Number in the order in which rules were first set, from 1. Pages continue behind a number."""
     expires_s: float
 
 
 @dataclass
 class _Kind:
-    """What rules by flow, or rules by source, have of their own: so neither kind, whose rules
-    strangers may cause, takes the room of the other."""
+    """The budgets of one kind of rules, those by flow or those by source. Each kind has its own,
+    because strangers may cause rules: neither kind takes the room of the other."""
 
     tokens: float
     filled_s: float
@@ -51,7 +51,7 @@ class _Kind:
 
 @dataclass
 class Totals:
-    """Since the start."""
+    """How many rules were added, renewed, removed, expired or refused since the start."""
 
     added: int = 0
     renewed: int = 0
@@ -61,11 +61,11 @@ class Totals:
 
 
 class RuleStore:
-    """Times are seconds of a clock that never goes back; each call says what time it is, which is
-    never earlier than in the call before."""
+    """The rules in force. Times are seconds of a clock that never goes back. Each call says what
+    time it is, which is never earlier than in the call before."""
 
     def __init__(self, policy: Policy, versions: frozenset[int], now_s: float) -> None:
-        """`versions`: those of IP, 4 or 6, that rules may have."""
+        """`versions`: versions of IP, 4 or 6, that rules may have."""
         self._policy = policy
         self._versions = versions
         self._rules: dict[Rule, ActiveRule] = {}
@@ -76,8 +76,8 @@ class RuleStore:
         self.totals = Totals()
 
     def put(self, rule: Rule, ttl_s: float, now_s: float) -> bool:
-        """Set a rule, or renew it: it ends ttl_s from now, whatever was said before. Gives whether
-        it is new. Raises RuleRefused."""
+        """Set a rule, or renew it: it ends `ttl_s` from now, whatever was said before. Returns
+        whether it is new. Raises RuleRefused."""
         try:
             self._admit(rule, now_s)
         except RuleRefused as refused:
@@ -97,7 +97,8 @@ class RuleStore:
         return is_new
 
     def _tidy(self) -> None:
-        """Each renewal leaves an entry behind; they must not outnumber the rules."""
+        """Rebuild the heap of expiries when it is much larger than the rules: each renewal
+        leaves an old entry in it."""
         if len(self._expiries) > 4 * len(self._rules) + 1000:
             self._expiries = [
                 (kept.expires_s, kept.number, rule) for rule, kept in self._rules.items()
@@ -105,14 +106,15 @@ class RuleStore:
             heapq.heapify(self._expiries)
 
     def remove(self, rule: Rule) -> bool:
-        """Gives whether it was there."""
+        """Remove a rule. Returns whether it was there."""
         if not self._forget(rule):
             return False
         self.totals.removed += 1
         return True
 
     def expire(self, now_s: float) -> list[Rule]:
-        """Remove the rules whose time is over, and give them."""
+        """Remove the rules whose time is over, and return them. Entries of the heap that a
+        renewal or a removal has left behind are skipped."""
         ended = []
         while self._expiries and self._expiries[0][0] <= now_s:
             expires_s, number, rule = heapq.heappop(self._expiries)
@@ -124,17 +126,17 @@ class RuleStore:
         return ended
 
     def after(self, number: int, limit: int) -> Iterator[tuple[Rule, ActiveRule]]:
-        """Up to `limit` rules with larger numbers, in their order."""
+        """Return up to `limit` rules with larger numbers, in the order of their numbers."""
         # A dictionary keeps the order of insertion, which is that of the numbers.
         later = ((rule, kept) for rule, kept in self._rules.items() if kept.number > number)
         return itertools.islice(later, limit)
 
     def all(self) -> list[Rule]:
-        """In the order of their numbers."""
+        """Return all rules in the order of their numbers."""
         return list(self._rules)
 
     def count(self, *, by_flow: bool) -> int:
-        """Of rules of a kind."""
+        """Return how many rules of a kind there are."""
         return self._kinds[by_flow].count
 
     def _forget(self, rule: Rule) -> bool:
@@ -147,6 +149,8 @@ class RuleStore:
         return self._kinds[isinstance(rule, Flow)]
 
     def _admit(self, rule: Rule, now_s: float) -> None:
+        """Raise RuleRefused unless the rule may be set now. The rate is limited by a token
+        bucket that is refilled as time passes and holds one second's changes."""
         kind = self._kind(rule)
         if rule.version not in self._versions:
             raise RuleRefused(Reason.IP_VERSION)
@@ -162,7 +166,8 @@ class RuleStore:
         kind.tokens -= 1
 
     def _is_allowed(self, rule: Rule) -> bool:
-        """A rule by flow drops both directions: none of its ends may be on the list."""
+        """Say whether the rule would drop packets of an address on the allow-list. A rule by
+        flow drops both directions, so both of its ends are looked up."""
         addresses = (rule.low[0], rule.high[0]) if isinstance(rule, Flow) else (rule.address,)
         return any(
             ipaddress.ip_address(address) in network

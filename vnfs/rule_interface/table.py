@@ -1,4 +1,4 @@
-"""RuleTable: where a function's data plane has its rules."""
+"""RuleTable: the rules of a function, as its data plane has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sfcperf.vnfs.rule_interface.rules import Rule
 
 
 class PutRule(NamedTuple):
-    """Drop by a rule for so long from now; it may be there already, if `renew`."""
+    """Drop packets by a rule for `ttl_s` from now. With `renew`, the rule may be there already."""
 
     rule: Rule
     ttl_s: float
@@ -18,7 +18,7 @@ class PutRule(NamedTuple):
 
 
 class RemoveRule(NamedTuple):
-    """Drop by it no longer; it need not be there."""
+    """Stop dropping packets by a rule. The rule need not be there."""
 
     rule: Rule
 
@@ -33,12 +33,12 @@ class RuleTable(ABC):
     its time."""
 
     versions: ClassVar[frozenset[int]]
-    """Of IP, whose packets the function forwards."""
+    """Versions of IP whose packets the function forwards."""
 
     @abstractmethod
     def change(self, operations: Sequence[Operation], lease_s: float | None) -> None:
-        """Do them in this order; when it returns, packets meet the new rules. `lease_s`: packets
-        pass for so long from now (0: none does); None leaves that as it is.
+        """Do the operations in this order. When it returns, packets meet the new rules. `lease_s`:
+        packets pass for so long from now (0: none passes any more); None leaves the lease as it is.
 
         Raises MeasurementError; some of the operations may have been done then.
         """

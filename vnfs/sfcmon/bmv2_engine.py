@@ -34,7 +34,7 @@ _SIGNALS = (*_ENDING, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Engine:
-    """A switch with its program and its tables."""
+    """Runs the windows of a switch whose program and tables are loaded."""
 
     def __init__(self, settings: Settings, switch: Switch, windows: Windows, stats: Path) -> None:
         self._window_s = settings.window_ms / _MS_PER_S
@@ -45,7 +45,7 @@ class Engine:
         self._signals: asyncio.Queue[int] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Open the first window, then serve signals until one of them ends it."""
+        """Open the first window, then obey signals until one of them ends it."""
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self._signals.put_nowait, number)
         self._began_ns = await self._windows.begin()
@@ -67,12 +67,12 @@ class Engine:
                 return
             if taken == signal.SIGUSR2:
                 end_s = now_s() + self._window_s
-            # Windows that passed while the machine was busy are one long window.
+            # Windows whose time passed while the machine was busy become one long window.
             while end_s <= now_s():
                 end_s += self._window_s
 
     async def _next_signal(self, timeout_s: float) -> int | None:
-        """None when the time is over."""
+        """Return the next signal; None when the time is over."""
         with suppress(TimeoutError):
             async with asyncio.timeout(max(timeout_s, 0)):
                 return await self._signals.get()
@@ -95,7 +95,7 @@ class Engine:
         self._began_ns = ended["end_ns"]
 
     async def _report(self) -> None:
-        """Counters, into the stats file and onto stdout."""
+        """Write the counters into the stats file and onto stdout."""
         self._reports += 1
         event = {
             "event": "counters",
@@ -114,8 +114,8 @@ async def control(settings: Settings, stats: Path) -> None:
     import finsy
 
     program = Program(settings.program)
-    # Without p4force: finsy would load the program again, and so clear the tables, whenever another
-    # client had been the primary one in between.
+    # p4force is left out: with it finsy would load the program again, and so clear the tables,
+    # whenever another client had been the primary one in between.
     options = finsy.SwitchOptions(p4info=program.p4info, p4blob=program.json)
     with ExitStack() as stack:
         async with finsy.Switch("switch", settings.address, options) as switch:
@@ -138,7 +138,8 @@ async def control(settings: Settings, stats: Path) -> None:
 
 
 async def _write_tables(switch: Switch, entries: Sequence[Mapping[str, Any]]) -> None:
-    """Rules last, so that no packet enters a path that is not there."""
+    """Write the entries of all tables. Rules come last, so that no packet enters a path that is
+    not there yet."""
     if not entries:
         return
     from sfcperf.vnfs.sfcmon.controller.tables import Phase, to_p4, updates
@@ -151,7 +152,7 @@ async def _write_tables(switch: Switch, entries: Sequence[Mapping[str, Any]]) ->
 
 
 def _entry(*, key: Sequence[Any], parameters: Sequence[Sequence[Any]], **rest: Any) -> Entry:
-    """An entry from JSON, which has no tuples."""
+    """Return an entry from JSON, which has lists for tuples."""
     from sfcperf.vnfs.sfcmon.controller.entries import Entry
 
     fields = tuple(
@@ -165,13 +166,14 @@ def _print(event: Mapping[str, Any]) -> None:
 
 
 def _write(file: Path, event: Mapping[str, Any]) -> None:
-    """As a whole: whoever reads it sees the old or the new one."""
+    """Write the event as a whole: whoever reads the file sees the old event or the new one."""
     new = file.with_suffix(".new")
     new.write_text(json.dumps(event) + "\n")
     new.replace(file)
 
 
 def _said(error: Exception) -> str:
+    """Return what went wrong as a message."""
     from finsy import P4ClientError
 
     if isinstance(error, P4ClientError):
@@ -180,12 +182,13 @@ def _said(error: Exception) -> str:
 
 
 def main() -> int:
-    """Arguments: the file of the settings, `--stats` and its file."""
+    """Control a switch until a signal. The arguments are the file of the settings, `--stats` and
+    its file. Returns the exit status."""
     settings, stats = Settings.of_text(Path(sys.argv[1]).read_text()), Path(sys.argv[3])
     try:
         asyncio.run(control(settings, stats))
     except Exception as error:
-        # Nobody sees a traceback here: the file is all that is read of this process.
+        # A traceback would be seen by nobody: only this file is read.
         failed = {"event": "failed", "error": _said(error)}
         _write(stats, failed)
         _print(failed)

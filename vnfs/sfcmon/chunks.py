@@ -1,4 +1,4 @@
-"""Chunks of traffic: what each round of an experiment simulates."""
+"""Chunks of traffic: each round of an experiment simulates one."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A trace of its own."""
+    """A trace that one round simulates."""
 
     source: Path
     facts: Mapping[str, Any]
-    """How to get the same again."""
+    """What is needed to get the same trace again."""
 
 
 def synthetic_chunk(seed: int, duration_s: float, number: int) -> Chunk:
-    """Chunk `number`, from 1: the trace of `sfcperf sfcmon generate-trace` with the seed
-    `seed + number - 1`. Raises MeasurementError if there is no room for it."""
+    """Return chunk `number`, from 1: the trace that `sfcperf sfcmon generate-trace` writes with
+    the seed `seed + number - 1`. Raises MeasurementError if there is no room for it."""
     from sfcperf.vnfs.sfcmon.synthetic_trace import SyntheticTrace
 
     trace = SyntheticTrace(seed + number - 1, duration_s)
@@ -38,8 +38,8 @@ def synthetic_chunk(seed: int, duration_s: float, number: int) -> Chunk:
 
 
 _kept: dict[SyntheticTrace, IO[bytes]] = {}
-"""The latest trace, if any: trials of one round simulate the same one. Its file has no name, so
-that nothing is left behind, however this process ends."""
+"""The file of the latest trace, if any: trials of one round simulate the same trace. The file
+has no name, so that nothing is left behind, however this process ends."""
 
 
 def _generated(trace: SyntheticTrace) -> Path:
@@ -62,12 +62,13 @@ def _generated(trace: SyntheticTrace) -> Path:
 
 
 def chunk_of_files(pattern: str, number: int) -> Chunk:
-    """Chunk `number`, from 1: the file at this place among those that match, by name.
+    """Return chunk `number`, from 1: the file at this place among those that match `pattern`,
+    sorted by name.
 
     Raises InputError if there is none, or it cannot be read.
     """
     with system_errors_as(InputError, "the trace cannot be found", where=pattern):
-        # The name of a file may look like a pattern, which it does not match.
+        # The name of an existing file may look like a pattern that does not match it.
         names = [pattern] if Path(pattern).exists() else glob(pattern)  # noqa: PTH207
         files = sorted(path for path in map(Path, names) if not path.is_dir())
     if not files:
@@ -93,6 +94,7 @@ def chunk_of_files(pattern: str, number: int) -> Chunk:
 
 @lru_cache(maxsize=1024)
 def _sha256(path: Path, _size: int, _mtime_ns: int) -> str:
-    """Once for all trials, unless the file changes in between."""
+    """Return the SHA-256 of a file. Size and time only make the cache miss after the file has
+    changed: all trials share one reading."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

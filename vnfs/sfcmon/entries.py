@@ -43,25 +43,25 @@ SCHEMA = array(
 
 @dataclass(frozen=True)
 class Entries:
-    """Flows that differ in their source ports, which follow each other."""
+    """Flows that differ only in their source ports, which follow each other."""
 
     first: Flow
     count: int
 
     def flows(self) -> Iterator[Flow]:
-        """All of them."""
+        """Yield the flows, from the first source port on."""
         for number in range(self.count):
             yield Flow(**vars(self.first) | {"src_port": self.first.src_port + number})
 
 
 def entries(specs: Sequence[Mapping[str, Any]]) -> list[Entries]:
-    """From the knob `table_entries`, defaults filled in. Raises InputError, `where` being the knob
-    and the place."""
+    """Read the knob `table_entries`, defaults filled in. Raises InputError, `where` being the
+    knob and the place."""
     return [_entries(spec, place) for place, spec in enumerate(specs)]
 
 
 def total(groups: Sequence[Entries]) -> int:
-    """Flows of all of them."""
+    """Return how many flows all of these have."""
     return sum(each.count for each in groups)
 
 

@@ -33,7 +33,7 @@ class Sfcmon(NetworkFunction):
     title = "SFCMon: finds the heavy hitters of its paths and counts their flows"
     nsh_aware = True
     interfaces = 1
-    # Frames are taken before tc.
+    # Frames are taken before tc, by XDP or by the switch.
     kernel_path = False
     parameters = object_schema(
         {
@@ -65,7 +65,7 @@ class Sfcmon(NetworkFunction):
 
     @classmethod
     def requirements(cls, knobs: Mapping[str, Any]) -> list[Requirement]:
-        """The compiled tool; or bmv2, and what speaks with it."""
+        """Return the compiled tool; with the engine `bmv2`, bmv2 and what speaks with it."""
         if knobs["engine"] == "bmv2":
             from sfcperf.vnfs.sfcmon.bmv2 import requirements
 
@@ -74,7 +74,8 @@ class Sfcmon(NetworkFunction):
 
     @classmethod
     def check(cls, knobs: Mapping[str, Any]) -> None:
-        """The table has room for the entries that are asked for, and the engine for the sizes."""
+        """Refuse entries that do not fit into the table, and sizes that do not fit into the
+        engine. Raises InputError."""
         if knobs["engine"] == "bmv2":
             from sfcperf.vnfs.sfcmon.bmv2 import limits
 
@@ -89,7 +90,7 @@ class Sfcmon(NetworkFunction):
 
     @classmethod
     def peer_needs_xdp(cls, knobs: Mapping[str, Any]) -> bool:
-        """With the engine `ebpf`: frames return by XDP_TX."""
+        """With the engine `ebpf`, frames return by XDP_TX."""
         return bool(knobs["engine"] == "ebpf")
 
     @classmethod
@@ -137,5 +138,5 @@ def _start_bmv2(host: Host, attachment: Attachment, knobs: Mapping[str, Any]) ->
 
 
 def _output(attachment: Attachment) -> Path:
-    """For the windows of an instance; another one each time."""
+    """Return a new file for the windows of an instance."""
     return attachment.outputs / f"{attachment.name}-{next(_starts)}.windows.jsonl"

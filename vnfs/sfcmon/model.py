@@ -28,7 +28,7 @@ class Bank:
     """The registers of one bank, and what a packet does to them."""
 
     def __init__(self, sizes: Sizes | None = None, thresholds: Thresholds | None = None) -> None:
-        """The reference configuration, unless others are given."""
+        """Without arguments, the bank has the reference configuration."""
         sizes = sizes or Sizes()
         self.thresholds = thresholds or Thresholds()
         self.packets = 0
@@ -51,7 +51,8 @@ class Bank:
         self.unparsed[reason] = min(self.unparsed[reason] + 1, MOST_PACKETS)
 
     def process(self, packet: Packet) -> bool:
-        """Algorithm 1. Returns whether the packet belongs to a heavy hitter."""
+        """Process a packet by Algorithm 1 of the paper. Returns whether it belongs to a heavy
+        hitter."""
         self.packets = min(self.packets + 1, MOST_PACKETS)
         estimate = self.cms.add(packet.flow.flow_id_1)
         if not self._is_heavy(estimate):
@@ -71,12 +72,12 @@ class Bank:
         )
 
     def listing(self) -> Listing:
-        """The flows of the IBLT."""
+        """Return the flows that the IBLT lists."""
         wrapped = self.packets == MOST_PACKETS
         return listing(self.iblt.shape, self.iblt.cells, unpadded, may_have_wrapped=wrapped)
 
     def registers(self) -> dict[str, Any]:
-        """All registers, sparsely, as the golden vectors have them."""
+        """Return all registers without those that are 0, as the golden vectors have them."""
         return {
             "packets": self.packets,
             "unparsed": list(self.unparsed),
@@ -95,7 +96,7 @@ class Bank:
         }
 
     def load(self, registers: Mapping[str, Any]) -> None:
-        """Set all registers to what `registers` gave."""
+        """Set all registers to what `registers` returned."""
         self.packets = registers["packets"]
         self.unparsed = list(registers["unparsed"])
         for cells in self.cms.cells:

@@ -1,4 +1,4 @@
-"""Packets of a Parquet file, as the simulator reads them."""
+"""Reads packets of a Parquet file, and writes them as records that the simulator reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfcperf.errors import InputError
 from sfcperf.results.tables.arrow_files import arrow_input
 
 COLUMNS = ("ts_ns", "src_ip", "dst_ip", "proto", "src_port", "dst_port", "size_bytes")
-"""Also those of CSV files; addresses are text, ports may be missing."""
+"""Columns of the file. CSV files have the same. Addresses are text; ports may be missing."""
 MAGIC = b"SFCMONR1"
 RECORD = np.dtype(
     [
@@ -30,12 +30,13 @@ RECORD = np.dtype(
         ("dst_ip", "16u1"),
     ]
 )
-"""`struct record` in simulator/trace.c."""
+"""A record for the simulator: `struct record` in simulator/trace.c."""
 _ROWS = 65536
 
 
 def records(path: Path) -> Iterator[bytes]:
-    """The file in pieces, after the magic number. Raises InputError."""
+    """Yield the magic number, then the packets of the file as records, in pieces. Raises
+    InputError."""
     try:
         file = pyarrow.parquet.ParquetFile(arrow_input(path))
         missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
@@ -73,7 +74,7 @@ def _complete(column: Any, name: str, path: Path) -> Any:
 
 
 def _addresses(column: Any, name: str, packed: Any, path: Path) -> None:
-    """Few addresses are different: each is parsed once."""
+    """Fill an address column of `packed`. Few addresses are different, so each is parsed once."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     texts = encoded.dictionary.to_pylist()
     known = np.zeros((len(texts), 16), np.uint8)

@@ -1,4 +1,4 @@
-"""Sizes of SFCMon for a traffic (section 2.1 of the paper)."""
+"""Computes sizes of SFCMon for a traffic (section 2.1 of the paper)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sfcperf.sketches.peeling import Success, cells_for, simulated, threshold
 from sfcperf.vnfs.sfcmon.settings import COUNTER_BITS, MOST_BLOOM_HASHES, MOST_CMS_ROWS, Sizes
 
 _IBLT_CELL_BYTES = KEY_BYTES + 4 + 4 + 4 + 8
-"""Key, count, checksum, packets, bytes."""
+"""A cell has key, count, checksum, packets and bytes."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes, and what was asked of them."""
+    """Sizes, the requirements that they are for, and what to expect of them."""
 
     packets: int
     flows: int
@@ -25,26 +25,27 @@ class Plan:
     success: float
     sizes: Sizes
     cms_epsilon: float
-    """Estimates exceed the truth by at most this share of the packets, with `success`."""
+    """Estimates exceed the truth by at most this share of the packets, with the probability
+    `success`."""
     cms_error_packets: float
     cms_saturates: bool
-    """Whether a source at the threshold can reach the largest number of a counter."""
+    """Whether a source at the threshold can reach the largest number of a counter of the CMS."""
     bloom_false_positive_rate: float
-    """At the end of a window."""
+    """False-positive rate of the Bloom filter at the end of a window."""
     iblt_threshold: float
-    """C_K of Theorem 1: fewer cells per flow never do for many flows."""
+    """C_K of Theorem 1: cells per flow. Fewer are never enough for many flows."""
     listing: Success
-    """Simulated tables of this size."""
+    """How often simulated tables of this size listed all flows."""
     paper_cells: int
-    """What Theorem 1 alone gives: C_K times the flows, rounded up as in the paper."""
+    """Number of cells by Theorem 1 alone: C_K times the flows, rounded up as in the paper."""
     paper_listing: Success
-    """Simulated tables of that size."""
+    """How often simulated tables of `paper_cells` cells listed all flows."""
     memory_bytes: int
-    """Of one bank."""
+    """Memory of one bank."""
 
 
 def planned(packets: int, flows: int, share: float, success: float, *, seed: int) -> Plan:
-    """Sizes for windows of so many packets, in which so many flows are reported."""
+    """Return sizes for windows of so many packets, in which so many flows are reported."""
     # Heavy hitters are the sources with 1/k of the packets; epsilon is 1/(2k) (Roughgarden and
     # Valiant 2015, which the paper follows).
     epsilon = share / 2
@@ -81,6 +82,6 @@ def planned(packets: int, flows: int, share: float, success: float, *, seed: int
 
 
 def memory_bytes(sizes: Sizes) -> int:
-    """Memory of one bank with these sizes."""
+    """Return the memory of one bank with these sizes."""
     cms = sizes.cms_rows * sizes.cms_columns * COUNTER_BITS // 8
     return cms + -(-sizes.bloom_bits // 8) + sizes.iblt_cells * _IBLT_CELL_BYTES

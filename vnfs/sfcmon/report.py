@@ -1,4 +1,4 @@
-"""What SFCMon reported of a window, and how right it was."""
+"""Windows that SFCMon reported for a trace, and how right the reports were."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfcperf.sketches.listing import Listing, listing
 from sfcperf.vnfs.sfcmon.settings import MOST_PACKETS, Sizes, Thresholds
 
 METRICS = ("accuracy", "precision", "recall", "fpr")
-"""In the order of Fig. 3 of the paper."""
+"""Names of the metrics, in the order of Fig. 3 of the paper."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,15 @@ class Source:
     spi: int
     si: int
     packets: int
-    """Of the whole window, counted exactly."""
+    """Packets that it sent in the whole window, counted exactly."""
     is_heavy_hitter: bool
-    """Whether it is one by the whole window."""
+    """Whether it is a heavy hitter by the packets of the whole window."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Reported sources against exact counts; a flow is a source (section 3.2 of the paper)."""
+    """Compares the reported sources with exact counts. A flow is here a source (section 3.2 of
+    the paper)."""
 
     true_positives: int
     false_positives: int
@@ -40,7 +41,7 @@ class Score:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of sources that were judged rightly."""
+        """Share of sources that were judged rightly; None if there are none."""
         right = self.true_positives + self.true_negatives
         return _share(right, self.false_positives + self.false_negatives)
 
@@ -60,7 +61,7 @@ class Score:
         return _share(self.false_positives, self.true_negatives)
 
     def metrics(self) -> dict[str, float | None]:
-        """The four above by name."""
+        """Return the four metrics by name."""
         return {name: getattr(self, name) for name in METRICS}
 
 
@@ -70,10 +71,11 @@ def _share(part: int, rest: int) -> float | None:
 
 @dataclass(frozen=True)
 class Window:
-    """A window of a trace that has packets."""
+    """A window of a trace, with at least one packet."""
 
     index: int
-    """From 0 at the first packet of the trace; windows without packets have a number too."""
+    """Number of the window, from 0 at the first packet of the trace. Windows without packets are
+    counted too."""
     begin_ns: int
     last_ns: int
     """Time of the latest packet."""
@@ -86,12 +88,12 @@ class Window:
     """Reported sources, those with most packets first."""
     score: Score
     registers: Mapping[str, Any]
-    """As in the golden vectors; `cms` and `bloom` only if they were requested."""
+    """Registers as the golden vectors have them; `cms` and `bloom` only if they were requested."""
     sizes: Sizes
 
     @classmethod
     def read(cls, document: Mapping[str, Any], sizes: Sizes) -> Window:
-        """From what `sfcmon-simulate` prints."""
+        """Make a window from what `sfcmon-simulate` prints."""
         names = (reason.name.lower() for reason in Reason)
         counts = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         registers = ("packets", "unparsed", "cms", "bloom", "iblt")
@@ -111,7 +113,7 @@ class Window:
         )
 
     def listing(self) -> Listing:
-        """The flows of the IBLT."""
+        """Return the flows that the IBLT lists."""
         iblt = Iblt(self.sizes.iblt)
         for place, count, key_sum, *sums in self.registers["iblt"]:
             iblt.cells.set(place, (count, int(key_sum, 16), *sums))

@@ -1,4 +1,4 @@
-"""A running engine of SFCMon: its counters, and the flows of its windows."""
+"""Runs an engine of SFCMon: reads its counters, and the flows of its windows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ BINARY = "sfc-sfcmon"
 
 
 class RunningSfcmon(StatsProcess, RunningFunction):
-    """An sfc-sfcmon process, or one that prints the same, its stats file and the file of its
-    windows."""
+    """An sfc-sfcmon process, or another one that prints the same, with its stats file and the
+    file of its windows."""
 
     binary = BINARY
     windows: PrintedWindows | None
-    """None: nothing monitors."""
+    """Reads the windows; None if nothing monitors."""
 
     def counters(self) -> Mapping[str, int]:
-        """NSH packets since the start, now: `received`, `forwarded`, `dropped`, `dropped_REASON`;
-        `passed` are frames left to the kernel. Raises MeasurementError."""
+        """Return NSH packets since the start, until now: `received`, `forwarded`, `dropped`,
+        `dropped_REASON`; `passed` are frames left to the kernel. Raises MeasurementError."""
         event = self.fresh()
         counters = {name: event[name] for name in ("received", "forwarded", "dropped", "passed")}
         return counters | {f"dropped_{reason}": n for reason, n in event["drops"].items()}
@@ -45,8 +45,8 @@ class RunningSfcmon(StatsProcess, RunningFunction):
     def launch(
         cls, name: str, host: Host, options: list[str], sizes: Sizes | None, output: Path
     ) -> Self:
-        """Start it; `wait_ready` says when it works. `sizes`: None if nothing monitors. Raises
-        EnvironmentLacks."""
+        """Start the process; `wait_ready` says when it works. `sizes`: those of the sketches;
+        None if nothing monitors. Raises EnvironmentLacks."""
         running = cls.spawn(name, host, options, output)
         running.windows = (
             None
@@ -59,7 +59,7 @@ class RunningSfcmon(StatsProcess, RunningFunction):
 
 
 def flow_window(printed: Mapping[str, Any], sizes: Sizes) -> FlowWindow:
-    """The flows of a window as sfc-sfcmon prints it. `sizes`: of its sketches."""
+    """Return the flows of a window that sfc-sfcmon has printed. `sizes`: those of its sketches."""
     what = _of_table(printed) if "flows" in printed else _of_sketches(printed, sizes)
     return FlowWindow(
         start_ns=printed["start_ns"],
@@ -84,7 +84,7 @@ def _of_sketches(printed: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
         "missing_flows": found.missing_flows,
         "missing_packets": found.missing_packets,
         "residual_cells": found.residual_cells,
-        # The least estimate whose share of the packets is enough.
+        # This is the least estimate whose share of the packets is enough.
         "threshold_packets": max(
             thresholds["packets"], -(-thresholds["share"] * packets // (1 << 32))
         ),
@@ -107,7 +107,7 @@ def _of_table(printed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key(digits: str) -> bytes:
-    """The FlowID2 that the tool prints, followed by zeros."""
+    """Return the FlowID2 in a field that the tool prints, in which zeros follow it."""
     key = unpadded(bytes.fromhex(digits))
     assert key is not None, "the tool prints keys alone"
     return key

@@ -9,14 +9,16 @@ from sfcperf.dataplane.nsh.packet import KEY_BYTES
 from sfcperf.sketches.iblt import Shape
 
 CMS_SEED, BLOOM_SEED, IBLT_SEED, CHECKSUM_SEED = 1, 9, 16, 22
-"""First seed of each structure: with the largest ones, all 22 seeds of the paper are used once."""
+"""First seed of each structure. With the largest structures, all 22 seeds of the paper are used
+once."""
 MOST_CMS_ROWS = BLOOM_SEED - CMS_SEED
 MOST_BLOOM_HASHES = IBLT_SEED - BLOOM_SEED
 MOST_IBLT_HASHES = CHECKSUM_SEED - IBLT_SEED
 COUNTER_BITS = 24
-"""Of the CMS (section 3.2 of the paper: 3 bytes)."""
+"""Width of the counters of the CMS (section 3.2 of the paper: 3 bytes)."""
 MOST_PACKETS = 2**32 - 1
-"""Where the counters of packets of a bank stay. A flow's own counters may have wrapped then."""
+"""At this number, a bank's counters of packets stay. The counters of a flow may have wrapped by
+then."""
 
 
 _MOST_PACKETS = (1 << 32) - 1
@@ -34,7 +36,7 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of the structures; the defaults are the reference configuration."""
+    """Sizes of the structures. The defaults are the reference configuration."""
 
     cms_rows: int = 5
     cms_columns: int = 5437
@@ -45,34 +47,36 @@ class Sizes:
 
     @property
     def iblt(self) -> Shape:
-        """The IBLT's sizes and seeds."""
+        """The sizes and seeds of the IBLT."""
         return Shape(self.iblt_cells, self.iblt_hashes, KEY_BYTES, IBLT_SEED, CHECKSUM_SEED)
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """When the packet of a source belongs to a heavy hitter; as registers hold them."""
+    """When the packet of a source belongs to a heavy hitter. The values are those of the
+    registers."""
 
     eval: int = 1000
-    """Threshold_Eval: packets before which none does."""
+    """Threshold_Eval: before so many packets of a window, no packet does."""
     share: int = math.floor(0.001 * 2**32)
     """Least share of the packets so far, in units of 2^-32."""
     packets: int = 0
     """Least number of packets."""
 
     def adapted(self, packets: int, inserted: int, target: int) -> Thresholds:
-        """Those of the next window, of which about `target` flows are to be reported, when so many
-        packets were monitored in this one, and so many flows inserted (docs/reference/sfcmon.md,
-        "Adaptive threshold"; thresholds.h does the same in C)."""
+        """Return the thresholds of the next window, in which about `target` flows are to be
+        reported. In this window, `packets` packets were monitored and `inserted` flows were
+        inserted (docs/reference/sfcmon.md, "Adaptive threshold"; thresholds.h does the same in
+        C)."""
         if self.share:
             least = self.share * packets >> 32
         else:
-            # One odd window must not undo many.
+            # The limits keep one odd window from undoing many.
             limits = (self.packets // 4, 4 * self.packets)
             least = min(max(self.packets * inserted // target, limits[0]), limits[1])
         return replace(self, share=0, packets=min(max(least, 1), _MOST_PACKETS))
 
 
 def share_register(fraction: float) -> int:
-    """A share, 0 to below 1, as the register holds it: rounded down."""
+    """Return a share, 0 to below 1, as the register holds it: rounded down."""
     return math.floor(fraction * 2**32)

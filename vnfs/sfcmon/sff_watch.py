@@ -1,4 +1,4 @@
-"""SFCMon at an SFF, for the time of a trial."""
+"""Runs SFCMon at an SFF for the time of a trial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sfcperf.vnfs.sfcmon.running import RunningSfcmon
 
 
 class SffWatch:
-    """An sfc-sfcmon that monitors what an SFF looks up (FlowWatch)."""
+    """An sfc-sfcmon process that monitors the packets that an SFF looks up (FlowWatch)."""
 
     def __init__(self, name: str, running: RunningSfcmon) -> None:
         self._name = name
@@ -30,9 +30,9 @@ class SffWatch:
         parameters: Mapping[str, Any],
         output: Path,
     ) -> SffWatch:
-        """Begin. `host`: in the SFF's network namespace; `place`: words for sfc-sfcmon that say
-        where packets are seen; `parameters`: those of `sketch_parameters`; `output`: a new file.
-        Raises DeploymentError, EnvironmentLacks."""
+        """Start to monitor. `host`: in the SFF's network namespace; `place`: words for
+        sfc-sfcmon that say where packets are seen; `parameters`: those of `sketch_parameters`;
+        `output`: a new file. Raises DeploymentError, EnvironmentLacks."""
         options = ["--window-ms", str(sketch_parameters.window_ms(parameters))]
         options += [*sketch_parameters.options(parameters), *place]
         sizes = sketch_parameters.sizes(parameters)

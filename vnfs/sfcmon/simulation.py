@@ -31,26 +31,26 @@ _PART_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Simulation:
-    """How to simulate."""
+    """Settings of a simulation."""
 
     window_s: float
     threshold: float
     """Heavy hitters are the sources with at least this share of a window's packets."""
     thresholds: Thresholds
-    """What the data plane compares with."""
+    """Thresholds that the simulated data plane compares with."""
     sizes: Sizes = field(default_factory=Sizes)
     target_flows: int | None = None
-    """Adapt the number of packets from which flows are reported, so that it is this many."""
+    """Adapt the threshold so that about this many flows are reported; None: it stays."""
     spi: int = 1
-    """Path of packets that come without an NSH."""
+    """SPI of packets that come without an NSH; `si` is their SI."""
     si: int = 255
     nsh_only: bool = False
-    """Only count frames without an NSH."""
+    """Do not monitor frames without an NSH, but count them."""
     registers: bool = False
-    """Report all registers."""
+    """Report all registers of each window."""
 
     def command(self, trace: str) -> list[str]:
-        """The command line of the tool."""
+        """Return the command line of the tool."""
         sizes, limits = self.sizes, self.thresholds
         options = {
             "window": round(self.window_s * _NS_PER_S),
@@ -76,24 +76,26 @@ class Simulation:
 
 @dataclass(frozen=True)
 class TraceEnd:
-    """What is known after the last window."""
+    """What the simulator reports after the last window."""
 
     frames: int
     left_out: LeftOutCounts
-    """Of these, those that are not monitored."""
+    """Those of the frames that are not monitored."""
     late: int
-    """Frames with an earlier time than the window that was open; they count in that window."""
+    """Frames with an earlier time than the window that was open. They count in that window."""
     truncated: bool
     """Whether the trace ends within a packet."""
     read_s: float
-    """CPU time for reading and parsing, in the sketches, and for counting exactly."""
+    """CPU time for reading and parsing. `sketch_s` is that in the sketches, `truth_s` that for
+    counting exactly."""
     sketch_s: float
     truth_s: float
 
 
 def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | TraceEnd]:
-    """Each window of a trace (`-` is standard input), then the end, which says that all of it was
-    read. Raises InputError if it cannot be, EnvironmentLacks if the simulator is not compiled."""
+    """Yield each window of a trace (`-` is standard input), then the end, which says that all of
+    it was read. Raises InputError if the trace cannot be read, EnvironmentLacks if the simulator
+    is not compiled."""
     feed = _parts(Path(trace))
     command = simulation.command(str(trace) if feed is None else STDIN)
     end: TraceEnd | None = None
@@ -110,7 +112,8 @@ def simulate(trace: Path | str, simulation: Simulation) -> Iterator[Window | Tra
 
 
 def _parts(path: Path) -> Iterator[bytes] | None:
-    """What the tool is to read instead of a file that it cannot read itself; None: it can."""
+    """Return the content that the tool is to read instead of a file that it cannot read itself;
+    None if it can read the file."""
     if path.suffix == ".parquet":
         from sfcperf.vnfs.sfcmon.parquet import records
 
@@ -128,7 +131,7 @@ def _decompressed(path: Path) -> Iterator[bytes]:
 
 
 def _lines(output: IO[bytes]) -> Iterator[bytes]:
-    """Waits for lines so that Ctrl-C ends the wait."""
+    """Yield the tool's lines. The wait for them can be ended by Ctrl-C."""
     rest = b""
     while waiting.poll({output.fileno(): select.POLLIN}) and (
         part := os.read(output.fileno(), _PART_BYTES)
@@ -139,7 +142,7 @@ def _lines(output: IO[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _running(command: list[str], feed: Iterator[bytes] | None) -> Iterator[IO[bytes]]:
-    """The tool's output. Its complaints become an InputError at the end."""
+    """Run the tool and give its output. Its complaints become an InputError at the end."""
     with system_errors_as(SfcperfError, "the simulator cannot be started", where=TOOL):
         process = subprocess.Popen(
             command,
@@ -147,7 +150,8 @@ def _running(command: list[str], feed: Iterator[bytes] | None) -> Iterator[IO[by
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=without_secrets(),
-            # Ctrl-C is for this process, which ends that one. It reads a terminal, if asked to.
+            # Ctrl-C is for this process, which ends the tool. A tool that reads the terminal stays
+            # in the group of processes, because only that group may read it.
             process_group=None if command[-1] == STDIN and feed is None else 0,
         )
     assert process.stdout is not None
@@ -171,7 +175,7 @@ def _running(command: list[str], feed: Iterator[bytes] | None) -> Iterator[IO[by
 
 
 class _Feeder(threading.Thread):
-    """Writes a trace to the simulator."""
+    """Writes a trace to the simulator's standard input, in a thread."""
 
     def __init__(self, parts: Iterator[bytes], process: subprocess.Popen[bytes]) -> None:
         super().__init__(daemon=True)
@@ -187,7 +191,7 @@ class _Feeder(threading.Thread):
                 for part in self._parts:
                     stdin.write(part)
         except BrokenPipeError:
-            # The simulator has ended, and says why.
+            # The simulator has ended; it says itself why.
             return
         except Exception as error:
             self.error = error

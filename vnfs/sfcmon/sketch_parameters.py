@@ -1,4 +1,4 @@
-"""Parameters of SFCMon's sketches, which the VNF type and the monitor at SFFs share."""
+"""Parameters of SFCMon's sketches. The VNF type and the monitor at SFFs share them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MS_PER_S = 1000
 _MOST = (1 << 32) - 1
 _LIMITS = {**LIMITS, "cms_columns": (1, 1 << 24), "bloom_bits": (1, 1 << 26)}
 _LIMITS["iblt_cells"] = (LIMITS["iblt_cells"][0], 1 << 20)
-"""What sfc-sfcmon allows: less than the simulator, since each bank is locked memory."""
+"""Limits of sfc-sfcmon. They are lower than the simulator's, because each bank is locked memory."""
 _SIZES = {
     "cms_rows": "Rows of the count-min sketch.",
     "cms_columns": "Columns of the count-min sketch.",
@@ -43,21 +43,21 @@ PROPERTIES: Mapping[str, Any] = {
         for size in fields(Sizes)
     },
 }
-"""JSON Schema of each."""
+"""Parameter -> its JSON Schema."""
 
 
 def sizes(parameters: Mapping[str, Any]) -> Sizes:
-    """Sizes of the structures."""
+    """Return the sizes of the structures."""
     return Sizes(**{size.name: int(parameters[size.name]) for size in fields(Sizes)})
 
 
 def window_ms(parameters: Mapping[str, Any]) -> int:
-    """Length of a window, milliseconds."""
+    """Return the length of a window in milliseconds."""
     return round(float(parameters["window_s"]) * _MS_PER_S)
 
 
 def options(parameters: Mapping[str, Any]) -> list[str]:
-    """Command line of sfc-sfcmon for all of them but the window."""
+    """Return the options of sfc-sfcmon for all parameters except the window."""
     chosen = sizes(parameters)
     words = ["--threshold-share", str(share_register(float(parameters["threshold"])))]
     words += ["--threshold-eval", str(int(parameters["threshold_eval"]))]

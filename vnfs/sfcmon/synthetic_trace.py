@@ -1,4 +1,5 @@
-"""Heavy-tailed traces like those of the backbone link in the paper, which cannot be shipped."""
+"""Makes heavy-tailed traces like those of the backbone link in the paper, which cannot be
+shipped."""
 
 from __future__ import annotations
 
@@ -12,20 +13,22 @@ import numpy as np
 _MAGIC_NS = 0xA1B23C4D
 _LINKTYPE_RAW = 101
 _CAPTURED = 28
-"""Bytes kept of each packet: an IPv4 header, ports, and what UDP has besides."""
+"""Bytes kept of each packet: an IPv4 header, ports, and the rest of a UDP header."""
 _CHUNK_S = 0.1
 _CHUNKS_PER_MINUTE = 600
 _NS_PER_S = 1_000_000_000
 _MINUTE_S = 60
 _ON_SHAPE = 1.2
-"""Between 1 and 2, lengths have a mean, but no variance. The value within is ours."""
+"""Shape of the Pareto distribution. Between 1 and 2, lengths have a mean, but no variance. The
+value in that range is SFCPerf's choice."""
 _MOST_SHARE = 0.1
-"""A source that would send more than this share of all packets while it is on is on for longer."""
+"""A source that would send more than this share of all packets while it is on, is on for longer
+instead."""
 FLOWS_PER_SOURCE = 8
-"""5-tuples of a source, at most; each gets half as many packets as the one before."""
+"""Most 5-tuples of a source. Each gets half as many packets as the one before."""
 _SIZES = (40, 576, 1500)
 _SIZE_SHARES = (0.5, 0.15, 0.35)
-"""The well-known peaks: acknowledgements, old minimum MTU, full packets."""
+"""The well-known peaks of packet sizes: acknowledgements, old minimum MTU, full packets."""
 
 _RECORD = np.dtype(
     [
@@ -53,16 +56,16 @@ assert _RECORD.itemsize == 16 + _CAPTURED
 
 @dataclass(frozen=True)
 class _Sources:
-    """Of a minute, in arrays."""
+    """The sources of a minute, as arrays with an element for each."""
 
     begin_s: Any
-    """When each one's period begins, from the begin of the minute."""
+    """When the period of each source begins, seconds after the start of the minute."""
     on_s: Any
     rate: Any
-    """While it is on, of the mean rate of all."""
+    """Rate of the source while it is on, as a multiple of the mean rate of all together."""
 
     def rates(self, at_s: float) -> Any:
-        """Of each source at some time of the minute."""
+        """Return the rate of each source at some time of the minute; 0 for those that are off."""
         return self.rate * ((at_s - self.begin_s) % _MINUTE_S < self.on_s)
 
 
@@ -83,16 +86,16 @@ class SyntheticTrace:
     duration_s: float
     packets_per_minute: int = 10_000_000
     sources: int = 230_000
-    """Of each minute, at most: rare ones may not send."""
+    """Most sources of a minute: rare ones may send nothing."""
     zipf_exponent: float = 0.9
     """With 230,000 sources, 0.9 gives 64 % of the packets to 5 % of them, 72 % to 10 %."""
     on_s: float = 10.0
-    """Least time that a source is on, seconds. 60: all of them send evenly all the time. With 10,
-    SFCMon reports about 200 sources in windows of 20 s, as in section 3.3 of the paper."""
+    """Least time that a source is on, seconds. With 60, all of them send evenly all the time.
+    With 10, SFCMon reports about 200 sources in windows of 20 s, as in section 3.3 of the paper."""
 
     def pcap(self) -> Iterator[bytes]:
-        """The file in pieces: raw IP, time stamps in nanoseconds from 0 on, the first 28 bytes of
-        each packet."""
+        """Yield the pcap file in pieces: raw IP, time stamps in nanoseconds from 0 on, the first
+        28 bytes of each packet."""
         yield pack("<IHHIIII", _MAGIC_NS, 2, 4, 0, 0, 65535, _LINKTYPE_RAW)
         chunks = int(np.ceil(self.duration_s / _CHUNK_S - 1e-9))
         for chunk in range(chunks):
@@ -109,7 +112,8 @@ class SyntheticTrace:
     def _sources(self, minute: int) -> _Sources:
         shares = np.arange(1, self.sources + 1, dtype=float) ** -self.zipf_exponent
         shares /= shares.sum()
-        # Three numbers: no chunk has the same random numbers.
+        # The seed has three numbers here and two for a chunk, so that no chunk has the same random
+        # numbers.
         rng = np.random.default_rng([self.seed, minute, 1])
         begin_s = rng.random(self.sources) * _MINUTE_S
         on_s = self.on_s * (1 - rng.random(self.sources)) ** (-1 / _ON_SHAPE)
@@ -140,7 +144,7 @@ class SyntheticTrace:
 
 
 def _mixed(number: Any, seed: int) -> Any:
-    """32 bits that look random: the finalizer of SplitMix64, of which the upper half is taken."""
+    """Return 32 bits that look random: the upper half of SplitMix64's finalizer."""
     z = number.astype(np.uint64) + np.uint64(((seed + 1) * 0x9E3779B97F4A7C15) % 2**64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

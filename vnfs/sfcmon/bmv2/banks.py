@@ -1,4 +1,4 @@
-"""The two banks of SFCMon in a bmv2 switch: open a window, wait for its end, read, clear.
+"""Opens, reads and clears the two banks of SFCMon in a bmv2 switch.
 
 docs/reference/sfcmon.md says what the registers mean. P4Runtime opens windows (`window`), because a
 bank and its settings are the default action of a table; Thrift reads and writes the registers.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from finsy import P4TableEntry
 
 CMS_ROWS, BLOOM_HASHES, IBLT_HASHES = 5, 4, 3
-"""Fixed in the program."""
+"""Numbers of rows and hash functions, which are fixed in the program."""
 UNPARSED_REASONS = 5
 KEY_WORDS = 11
 _INSERTED = ("count", "checksum", *(f"key{word}" for word in range(KEY_WORDS)))
@@ -29,8 +29,8 @@ _POLL_S = 0.0005
 
 
 def most_sizes() -> dict[str, int]:
-    """How many columns of the CMS, bits of the Bloom filter and cells of the IBLT there are room
-    for."""
+    """Return how many columns of the CMS, bits of the Bloom filter and cells of the IBLT the
+    program has room for."""
     cells = registers_of(Program.SKETCHES)
     return {
         "columns": cells[f"{_MONITOR}.cms_bank0.cms"] // CMS_ROWS,
@@ -49,7 +49,7 @@ def window(
     bits: int = 16384,
     cells: int = 300,
 ) -> P4TableEntry:
-    """What opens a window, to be written as a modification by P4Runtime.
+    """Return the table entry that opens a window when P4Runtime writes it as a modification.
 
     Packets that arrive afterwards update this bank (0 or 1), with these thresholds (Threshold_Eval;
     share of the packets in units of 2^-32; packets) and sizes. Raises InputError if a size exceeds
@@ -74,18 +74,20 @@ def window(
 
 
 class Bank:
-    """Registers of bank 0 or 1. Methods raise MeasurementError if the switch does not answer."""
+    """The registers of bank 0 or 1. Methods raise MeasurementError if the switch does not
+    answer."""
 
     def __init__(self, registers: Registers, number: int) -> None:
         self._registers = registers
         self._number = number
 
     def wait_until_done(self) -> None:
-        """Wait until the packets that began to update this bank are done, after the other one was
-        opened. Raises MeasurementError if they are not after 5 s."""
+        """Wait until no packet updates this bank any more. Call it after the other bank was
+        opened. Raises MeasurementError if packets are still under way after 5 s."""
 
         def done() -> bool:
-            # In this order: a packet that finishes in between is seen as unfinished.
+            # The order matters: a packet that finishes between the two reads is taken for
+            # unfinished.
             finished = self._registers.read(f"{_MONITOR}.finished", self._number)
             return finished == self._registers.read(f"{_MONITOR}.begun", self._number)
 
@@ -93,28 +95,30 @@ class Bank:
             raise MeasurementError(f"packets still update bank {self._number}: is it the open one?")
 
     def packets(self) -> int:
-        """Packets that were monitored."""
+        """Return how many packets were monitored."""
         return self._registers.read(f"{_MONITOR}.packets", self._number)
 
     def unparsed(self) -> list[int]:
-        """Packets that were not, by reason."""
+        """Return how many packets were not monitored, by reason."""
         start = self._number * UNPARSED_REASONS
         cells = self._registers.read_all(f"{_MONITOR}.unparsed")
         return list(cells[start : start + UNPARSED_REASONS])
 
     def cms(self) -> list[list[int]]:
-        """Counters of the CMS, by row and column; as many columns as there is room for."""
+        """Return the counters of the CMS by row and column. All columns that the program has
+        room for are there."""
         cells = self._registers.read_all(self._name("cms", "cms"))
         columns = len(cells) // CMS_ROWS
         return [list(cells[row * columns : (row + 1) * columns]) for row in range(CMS_ROWS)]
 
     def bloom(self) -> list[int]:
-        """Indices of bits that are set."""
+        """Return the indices of the bits that are set."""
         bits = self._registers.read_all(self._name("flow", "bloom"))
         return [index for index, bit in enumerate(bits) if bit]
 
     def iblt(self) -> list[tuple[int, bytes, int, int, int]]:
-        """Cells: count, key_sum, checksum, packets, bytes; as many as there is room for."""
+        """Return the cells of the IBLT: count, key_sum, checksum, packets, bytes. All cells that
+        the program has room for are there."""
         *inserted, packets, high, low = self._several(
             (*_INSERTED, "packets", "bytes_high", "bytes_low")
         )
@@ -123,11 +127,11 @@ class Bank:
         return [(*cell, packets, volume) for cell, packets, volume in cells]
 
     def inserted_keys(self) -> list[tuple[int, bytes, int]]:
-        """Cells: count, key_sum, checksum. A fifth less to read than `iblt`."""
+        """Return count, key_sum and checksum of the cells. It reads a fifth less than `iblt`."""
         return _cells(self._several(_INSERTED))
 
     def contents(self) -> dict[str, Any]:
-        """All registers, sparsely, as golden vectors have them."""
+        """Return all registers without those that are 0, as golden vectors have them."""
         return {
             "packets": self.packets(),
             "unparsed": self.unparsed(),
@@ -142,7 +146,7 @@ class Bank:
         }
 
     def occupied(self) -> list[list[Any]]:
-        """Cells of the IBLT that are not 0, as golden vectors have them."""
+        """Return the cells of the IBLT that are not 0, as golden vectors have them."""
         return [
             [index, cell[0], cell[1].hex(), *cell[2:]]
             for index, cell in enumerate(self.iblt())
@@ -150,12 +154,12 @@ class Bank:
         ]
 
     def inserted(self) -> int:
-        """Flows in the IBLT."""
+        """Return how many flows are in the IBLT."""
         return sum(self._iblt("count")) // IBLT_HASHES
 
     def clear(self) -> None:
-        """Set all registers to 0, but for those that say which packets are done. It is to be the
-        idle bank."""
+        """Set all registers to 0, except those that say which packets are done. Call it for the
+        idle bank only."""
         first = self._number * UNPARSED_REASONS
         self._registers.write(f"{_MONITOR}.packets", self._number, 0)
         self._registers.fill(f"{_MONITOR}.unparsed", first, first + UNPARSED_REASONS, 0)
@@ -163,7 +167,7 @@ class Bank:
             self._registers.reset(name)
 
     def load(self, contents: Mapping[str, Any]) -> None:
-        """Set all registers to what `contents` gave."""
+        """Set all registers to what `contents` returned."""
         self.clear()
         self._registers.write(f"{_MONITOR}.packets", self._number, contents["packets"])
         for reason, count in enumerate(contents["unparsed"]):
@@ -198,7 +202,7 @@ class Bank:
 
 
 def _cells(inserted: Sequence[Sequence[int]]) -> list[tuple[int, bytes, int]]:
-    """Count, key_sum and checksum of each cell, from the registers `_INSERTED`."""
+    """Return count, key_sum and checksum of each cell, from the registers `_INSERTED`."""
     count, checksum, *words = inserted
     keys = (b"".join(word.to_bytes(4, "big") for word in key) for key in zip(*words, strict=True))
     return list(zip(count, keys, checksum, strict=True))

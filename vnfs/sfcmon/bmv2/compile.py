@@ -21,7 +21,7 @@ COMPILER = "p4c-bm2-ss"
 
 
 def version() -> str:
-    """Version of p4c. Raises EnvironmentLacks without it."""
+    """Return the version of p4c. Raises EnvironmentLacks without it."""
     done = subprocess.run(
         [requirement().demand(), "--version"],
         capture_output=True,
@@ -30,7 +30,7 @@ def version() -> str:
         check=True,
         env=without_secrets(),
     )
-    # Which stream it is, differs between versions.
+    # Versions of p4c differ in the stream to which they print this.
     found = re.search(r"Version ([0-9.]+)", done.stdout + done.stderr)
     if found is None:
         raise EnvironmentLacks(f"{COMPILER} --version names no version", hint=REMEDY)
@@ -38,7 +38,7 @@ def version() -> str:
 
 
 def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
-    """Compile it into a folder; gives the JSON and the P4Info.
+    """Compile a program into a folder. Returns the paths of the JSON and the P4Info.
 
     The JSON is without what depends on the machine: where in which file of the compiler's own
     a statement is. Raises EnvironmentLacks without p4c, InputError with what it complains about.
@@ -53,7 +53,7 @@ def compile_program(program: Program, folder: Path) -> tuple[Path, Path]:
 
 
 def requirement() -> Requirement:
-    """Whether p4c is there. Only whoever changes the P4 programs needs it."""
+    """Say whether p4c is there. Only whoever changes the P4 programs needs it."""
     return tools.tool(COMPILER, "", remedy=REMEDY)
 
 

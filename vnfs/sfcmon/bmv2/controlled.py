@@ -1,4 +1,4 @@
-"""A switch, and the process that controls it."""
+"""Runs a bmv2 switch together with the process that controls it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 from sfcperf.vnfs.sfcmon.running import RunningSfcmon
 
 LEAST_MEMORY_MIB = 128
-"""Of the switch, with its queues full."""
+"""Memory that the switch needs when its queues are full."""
 _MODULE = "sfcperf.vnfs.sfcmon.bmv2_engine"
 _NOT_OURS = "encapsulation"
-"""Why an SF drops frames without an NSH, which the kernel has got as well."""
+"""Why an SF drops frames without an NSH. The kernel gets these frames as well."""
 _starts = itertools.count()
 
 
 @dataclass(frozen=True)
 class PacketCounts:
-    """Packets since the start."""
+    """Packets that a switch has counted since the start."""
 
     ways: Mapping[str, int]
-    """How packets left, by programs.WAYS."""
+    """Packets by how they left (programs.WAYS)."""
     drops: Mapping[str, int]
-    """By programs.DROP_REASONS."""
+    """Packets by why they were dropped (programs.DROP_REASONS)."""
     paths: Mapping[tuple[int, int], tuple[int, int]]
     """(SPI, SI) -> packets that were looked up with them, and the bytes of their frames."""
 
@@ -44,12 +44,13 @@ class Controller(RunningSfcmon):
 
     @classmethod
     def command(cls, host: Host) -> list[str]:
-        """A module of this package, by this interpreter."""
+        """Return the command line of the controller: a module of this package, run by this
+        interpreter."""
         # -P: do not import modules from the current folder.
         return [sys.executable, "-P", "-m", _MODULE]
 
     def counted(self) -> PacketCounts:
-        """What the switch has counted. Raises MeasurementError."""
+        """Return what the switch has counted. Raises MeasurementError."""
         event = self.fresh()
         paths = {(path["spi"], path["si"]): path for path in event["paths"]}
         return PacketCounts(
@@ -59,7 +60,8 @@ class Controller(RunningSfcmon):
         )
 
     def counters(self) -> Mapping[str, int]:
-        """Of a switch that is an SF, as RunningFunction.counters."""
+        """Return the counters of a switch that is an SF, as RunningFunction.counters describes
+        them."""
         counted = self.counted()
         drops = dict(counted.drops)
         passed = drops.pop(_NOT_OURS)
@@ -74,12 +76,13 @@ class Controller(RunningSfcmon):
 
 
 class ControlledSwitch:
-    """Both processes. `launch` starts them."""
+    """A switch and its controller, both as processes. `launch` starts them."""
 
     def __init__(self, host: NamespaceHost) -> None:
         self._host = host
-        # Outside the instance's control groups: it is no part of the switch, as the controller of
-        # the paper is none, and neither takes its CPUs nor counts as its memory.
+        # This host is outside the instance's control groups. The controller is no part of the
+        # switch, as that of the paper is none: it neither takes the switch's CPUs nor counts as its
+        # memory.
         self._outside = NamespaceHost(
             host.name, None if host.namespace is None else host.namespace.name, host.workdir
         )
@@ -89,8 +92,8 @@ class ControlledSwitch:
     def launch(
         self, name: str, interfaces: Mapping[int, str], settings: Settings, output: Path
     ) -> None:
-        """Start them and wait until the switch forwards. `settings` need no address yet; windows go
-        to `output`. When it raises, `stop` ends what was started. Raises EnvironmentLacks,
+        """Start both and wait until the switch forwards. `settings` need no address yet; windows
+        go to `output`. When it raises, `stop` ends what was started. Raises EnvironmentLacks,
         DeploymentError."""
         try:
             self._switch = Bmv2Switch.launch(self._host, interfaces)
@@ -111,32 +114,33 @@ class ControlledSwitch:
 
     @property
     def controller(self) -> Controller:
-        """What answers for the switch. Raises MeasurementError if something has ended."""
+        """The controller, which answers for the switch. Raises MeasurementError if either
+        process has ended."""
         problem = self.problem()
         if self._controller is None or problem is not None:
             raise MeasurementError(problem or "not started", where=self._host.name)
         return self._controller
 
     def problem(self) -> str | None:
-        """None while both processes run."""
+        """Return what is wrong; None while both processes run."""
         if self._switch is None or self._controller is None:
             return f"{BINARY} was not started"
         gone = self._switch_problem()
         return self._controller.problem() if gone is None else gone
 
     def pids(self) -> tuple[int, ...]:
-        """The switch."""
+        """Return the id of the switch."""
         return () if self._switch is None else (self._switch.process.pid,)
 
     def stop(self) -> None:
-        """The controller first, which ends its last window."""
+        """Stop the controller, which ends its last window, then the switch."""
         if self._controller is not None:
             self._controller.stop()
         if self._switch is not None:
             self._switch.stop()
 
     def _switch_problem(self) -> str | None:
-        """What is wrong if the switch has ended."""
+        """Return what is wrong if the switch has ended; None while it runs."""
         status = None if self._switch is None else self._switch.process.poll()
         if status is None:
             return None

@@ -1,4 +1,4 @@
-"""What the P4 programs have room for, where the engine `ebpf` has more."""
+"""Limits of the P4 programs, which have less room than the engine `ebpf`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sfcperf.errors import InputError
 from sfcperf.vnfs.sfcmon.bmv2.banks import BLOOM_HASHES, CMS_ROWS, IBLT_HASHES, most_sizes
 
 TABLE_ENTRIES = 131_072
-"""Of the table `flows` (table_monitor.p4)."""
+"""Room of the table `flows` (table_monitor.p4)."""
 
 
 def check(knobs: Mapping[str, Any]) -> None:
@@ -19,7 +19,8 @@ def check(knobs: Mapping[str, Any]) -> None:
 
 
 def check_sizes(parameters: Mapping[str, Any]) -> None:
-    """Refuse sizes of the sketches that do not fit. Raises InputError; `where` is the parameter."""
+    """Refuse sizes of the sketches that do not fit into the program. Raises InputError; `where`
+    is the parameter."""
     fixed = {"cms_rows": CMS_ROWS, "bloom_hashes": BLOOM_HASHES, "iblt_hashes": IBLT_HASHES}
     for name, rows in fixed.items():
         if parameters[name] != rows:

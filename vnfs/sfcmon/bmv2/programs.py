@@ -42,21 +42,23 @@ DROP_REASONS = (
     "si_exhausted",
     "unparsed",
 )
-"""What the cells of the counter `drops` count, from 1 (`drop_t` in headers.p4); cell 0 is unused.
+"""Reasons that the cells of the counter `drops` count, from cell 1 on (`drop_t` in headers.p4).
+Cell 0 is unused.
 """
 WAYS = ("served", "path", "bypassed")
-"""What the cells of the counter `forwarded` count (`way_t` in headers.p4)."""
+"""Ways to leave that the cells of the counter `forwarded` count (`way_t` in headers.p4)."""
 
 
 class Program(Enum):
-    """What a switch runs."""
+    """A P4 program that a switch can run."""
 
     SKETCHES = "sfc_switch"
-    """Classifier, SFCMon with sketches, SFF."""
+    """Classifier, SFCMon with sketches, and SFF."""
     TABLE = "sfc_switch_table"
-    """A table with an entry for each flow in the place of the sketches."""
+    """As SKETCHES, but with a table that has an entry for each flow in the place of the
+    sketches."""
     PLAIN = "sfc_switch_plain"
-    """No monitoring."""
+    """Classifier and SFF without monitoring."""
 
     @property
     def source(self) -> Path:
@@ -65,17 +67,17 @@ class Program(Enum):
 
     @property
     def json(self) -> Path:
-        """What bmv2 loads."""
+        """The compiled program, which bmv2 loads."""
         return COMPILED / f"{self.value}.json"
 
     @property
     def p4info(self) -> Path:
-        """P4Info, as text."""
+        """The P4Info of the program, as text."""
         return COMPILED / f"{self.value}.p4info.txt"
 
 
 def sources() -> dict[str, str]:
-    """Names of the P4 files, and the SHA-256 of each, in hexadecimal."""
+    """Return the names of the P4 files, each with its SHA-256 in hexadecimal."""
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(FOLDER.glob("*.p4"))
@@ -83,25 +85,25 @@ def sources() -> dict[str, str]:
 
 
 def compiled_sources() -> dict[str, str]:
-    """The same, of the sources that the compiled programs were made from."""
+    """Return names and SHA-256 of the P4 files that the compiled programs were made from."""
     lines = _noted()[1:]
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def compiled_by() -> str:
-    """Version of the p4c that compiled them."""
+    """Return the version of the p4c that compiled the programs."""
     return _noted()[0].removeprefix(_COMPILER)
 
 
 def changed_sources() -> list[str]:
-    """P4 files that were changed, added or removed since the programs were compiled."""
+    """Return the P4 files that were changed, added or removed since the programs were compiled."""
     now, then = sources(), compiled_sources()
     return sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
 
 
 def note_sources(compiler: str) -> None:
-    """Write down that the compiled programs were made from what is there. `compiler`: version of
-    p4c."""
+    """Write down that the compiled programs were made from the P4 files as they are now.
+    `compiler`: version of p4c."""
     lines = [f"{_COMPILER}{compiler}\n"]
     lines += [f"{digest}  {name}\n" for name, digest in sources().items()]
     (COMPILED / _SOURCES).write_text("".join(lines))
@@ -113,6 +115,6 @@ def _noted() -> list[str]:
 
 @cache
 def registers(program: Program) -> dict[str, int]:
-    """Names of the registers of a program, and how many cells each has."""
+    """Return the names of a program's registers, and how many cells each has."""
     compiled: dict[str, Any] = json.loads(program.json.read_text())
     return {array["name"]: array["size"] for array in compiled["register_arrays"]}

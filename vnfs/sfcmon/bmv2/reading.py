@@ -1,4 +1,4 @@
-"""What a switch tells by P4Runtime."""
+"""Reads entities and counters of a switch by P4Runtime."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Entity = TypeVar("Entity")
 
 
 async def read(switch: Switch, entity: Entity) -> list[Entity]:
-    """All entities of the switch that are like this one. Raises what finsy raises."""
+    """Return all entities of the switch that are like this one. Raises what finsy raises."""
     # finsy annotates `read` as a coroutine that gives a generator; it is a generator.
     found = cast("AsyncIterator[Entity]", switch.read(cast("Any", entity)))
     return [each async for each in found]
 
 
 async def counters(switch: Switch) -> dict[str, Any]:
-    """`paths`: packets and bytes of frames by SPI and SI; `drops`: packets by reason; `forwarded`:
-    packets by how they left. Raises what finsy raises."""
+    """Return what the switch has counted: `paths`, packets and bytes of frames by SPI and SI;
+    `drops`, packets by reason; `forwarded`, packets by how they left. Raises what finsy raises."""
     drops = await _cells(switch, "drops", ("", *DROP_REASONS))
     del drops[""]
     return {
@@ -33,7 +33,7 @@ async def counters(switch: Switch) -> dict[str, Any]:
 
 
 async def _cells(switch: Switch, counter: str, names: Iterable[str]) -> dict[str, int]:
-    """Packets in the cells of a counter, by the names of its cells."""
+    """Return the packets in the cells of a counter, by the names of the cells."""
     from finsy import P4CounterEntry
 
     cells = await read(switch, P4CounterEntry(counter))

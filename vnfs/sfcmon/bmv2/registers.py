@@ -1,4 +1,4 @@
-"""Registers of a bmv2 switch, by its Thrift interface.
+"""Reads and writes registers of a bmv2 switch, by its Thrift interface.
 
 P4Runtime has messages for registers, but bmv2 answers them with UNIMPLEMENTED. Its Thrift
 interface, which listens in the same process, reads and writes them. It listens at every address of
@@ -27,7 +27,7 @@ _REASONS = {1: "the switch has no such register", 2: "no such cell"}
 
 
 class Registers:
-    """A connection to a switch."""
+    """A connection to the registers of a switch."""
 
     def __init__(self, namespace: Path | None, port: int = THRIFT_PORT) -> None:
         """`namespace`: file of the network namespace in which the switch runs; None: this one.
@@ -51,19 +51,19 @@ class Registers:
         self._switch.close()
 
     def read(self, name: str, cell: int) -> int:
-        """One cell. Raises MeasurementError, as all methods do."""
+        """Return the value of one cell. Raises MeasurementError, as all methods do."""
         with self._errors(name):
             return int(self._standard.bm_register_read(_CONTEXT, name, cell))
 
     def read_all(self, name: str) -> Sequence[int]:
-        """All cells. No packet changes the register meanwhile."""
+        """Return all cells of a register. No packet changes it while it is read."""
         with self._errors(name):
             cells: Sequence[int] = self._standard.bm_register_read_all(_CONTEXT, name)
         return cells
 
     def read_several(self, names: Sequence[str]) -> list[Sequence[int]]:
-        """All cells of several registers, one after the other. The requests are sent together: on
-        a busy machine, each wait for an answer takes longer than the answer."""
+        """Return all cells of several registers, read one after the other. The requests are sent
+        together: on a busy machine, to wait for an answer takes longer than the answer itself."""
         found: list[Sequence[int]] = []
         refused: Exception | None = None
         with self._errors(", ".join(names)):
@@ -73,7 +73,7 @@ class Registers:
                 try:
                     found.append(self._standard._recv(_READ_ALL))
                 except self._refusal as refusal:
-                    # The other answers come all the same.
+                    # The answers to the other requests come all the same, and must be read.
                     refused = refusal
             if refused is not None:
                 raise refused
@@ -95,7 +95,8 @@ class Registers:
             self._standard.bm_register_reset(_CONTEXT, name)
 
     def set_queue_depth(self, packets: int) -> None:
-        """Room in the output queue of each port; the switch starts with 64, which bursts exceed."""
+        """Set the room in the output queue of each port. The switch starts with 64 packets,
+        which bursts exceed."""
         with self._errors("queues"):
             self._switch.set_all_egress_queue_depths(packets)
 

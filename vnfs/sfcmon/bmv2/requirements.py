@@ -10,7 +10,7 @@ _LIBRARIES = ("finsy", "pydantic", "thriftpy2")
 
 
 def requirements() -> list[Requirement]:
-    """bmv2, the Python packages of the extra `p4`, and `ethtool`."""
+    """Return what is needed: bmv2, the Python packages of the extra `p4`, and `ethtool`."""
     return [
         switch.requirement(),
         libraries(),
@@ -19,5 +19,5 @@ def requirements() -> list[Requirement]:
 
 
 def libraries() -> Requirement:
-    """Whether the Python packages that speak with bmv2 are there; imports none of them."""
+    """Say whether the Python packages that speak with bmv2 are there. Imports none of them."""
     return tools.python_packages(_LIBRARIES, "p4")

@@ -18,14 +18,14 @@ from sfcperf.vnfs.sfcmon.bmv2.programs import Program
 from sfcperf.vnfs.sfcmon.bmv2.switch_settings import Settings
 
 SERVICE_PORT = 64
-"""The switch is the SF there (vnfs/sfcmon/p4/README.md)."""
+"""Number of the port at which the switch is the SF (vnfs/sfcmon/p4/README.md)."""
 _TOOL_TIMEOUT_S = 10.0
 _ETHERNET_BYTES, _NSH_BYTES = 14, 24
 _GPE_BYTES = 14 + 20 + 8 + 8
 
 
 class RunningBmv2(RunningFunction):
-    """A switch that is the SF at its only port. `launch` starts it."""
+    """A bmv2 switch that is the SF, at its only port. `launch` starts it."""
 
     def __init__(self, host: NamespaceHost, interface: str) -> None:
         self._host = host
@@ -37,8 +37,9 @@ class RunningBmv2(RunningFunction):
     def launch(
         cls, name: str, host: Host, interface: str, settings: Settings, output: Path
     ) -> RunningBmv2:
-        """Start it and wait until it forwards; when a step fails, nothing stays. `settings` need no
-        address yet; windows go to `output`. Raises EnvironmentLacks, DeploymentError."""
+        """Start the switch and wait until it forwards; when a step fails, nothing stays.
+        `settings` need no address yet; windows go to `output`. Raises EnvironmentLacks,
+        DeploymentError."""
         if not isinstance(host, NamespaceHost) or host.namespace is None:
             raise DeploymentError(
                 f"{name}: SFCMon's engine bmv2 runs in network namespaces of this machine alone",
@@ -52,16 +53,16 @@ class RunningBmv2(RunningFunction):
         return running
 
     def counters(self) -> Mapping[str, int]:
-        """Packets since the start, now, by the names that RunningSfcmon.counters gives. Raises
-        MeasurementError."""
+        """Return packets since the start, until now, by the names that RunningSfcmon.counters
+        has. Raises MeasurementError."""
         return self._both.controller.counters()
 
     def problem(self) -> str | None:
-        """None while both processes run."""
+        """Return what is wrong; None while both processes run."""
         return self._both.problem()
 
     def facts(self) -> Mapping[str, Any]:
-        """The engine."""
+        """Return the engine."""
         return {"engine": "bmv2"}
 
     def flows(self) -> FlowReporter | None:
@@ -82,8 +83,9 @@ class RunningBmv2(RunningFunction):
             self._addresses = b""
 
     def _take_addresses(self, name: str) -> None:
-        # Without them the kernel answers no datagram of VXLAN-GPE with "port unreachable", and
-        # Thrift, which listens at all addresses, can be reached from within the namespace alone.
+        # Without IPv4 addresses the kernel answers no datagram of VXLAN-GPE with "port
+        # unreachable". Thrift listens at all addresses, so it can then be reached from within the
+        # namespace alone.
         with deploying(name, self._host):
             self._addresses = self._ip("save", "dev", self._interface)
             self._ip("flush", "dev", self._interface)
@@ -94,12 +96,12 @@ class RunningBmv2(RunningFunction):
 
 
 def program_of(monitor: str) -> Program:
-    """The program of a value of the knob `monitor`."""
+    """Return the program for a value of the knob `monitor`."""
     return {"sketches": Program.SKETCHES, "table": Program.TABLE, "none": Program.PLAIN}[monitor]
 
 
 def overhead_bytes(encapsulation: str) -> int:
-    """What is in front of the IP packet in frames of SFCPerf's SFFs: Ethernet or VXLAN-GPE, an NSH
-    of MD type 1, Ethernet."""
+    """Return the length of what is in front of the IP packet in frames of SFCPerf's SFFs:
+    Ethernet or VXLAN-GPE, an NSH of MD type 1, Ethernet."""
     outer = _GPE_BYTES if encapsulation == "nsh-vxlan-gpe" else _ETHERNET_BYTES
     return outer + _NSH_BYTES + _ETHERNET_BYTES

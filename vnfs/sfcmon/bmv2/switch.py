@@ -1,4 +1,4 @@
-"""A running simple_switch_grpc."""
+"""Runs simple_switch_grpc, the switch of bmv2."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from sfcperf.vnfs.sfcmon.bmv2.registers import THRIFT_PORT, Registers
 
 BINARY = "simple_switch_grpc"
 QUEUE_DEPTH = 16384
-"""Packets, for each port."""
+"""Room in the output queue of each port, packets."""
 START_TIMEOUT_S = 60.0
 _NO_OFFLOADS = ("gro", "off", "gso", "off", "tso", "off")
-"""With them libpcap makes room in its buffer for frames of 256 KiB, which is then room for 8
-frames: it loses bursts. And the switch would be given frames that are larger than any MTU."""
+"""Options of ethtool that turn offloads off. With offloads libpcap makes room in its buffer for
+frames of 256 KiB: that is room for 8 frames, and bursts are lost. The switch would also get
+frames that are larger than any MTU."""
 _TOOL_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 _starts = itertools.count()
 
 
 def requirement() -> Requirement:
-    """Whether bmv2 is there."""
+    """Say whether bmv2 is there."""
     return tools.tool(BINARY, "", remedy=REMEDY)
 
 
 def version() -> str:
-    """What bmv2 says that it is; empty if it is not there."""
+    """Return the version that bmv2 prints; empty if it is not there."""
     argv = [requirement().detail, "--version"]
     try:
         return run(argv, timeout_s=_TOOL_TIMEOUT_S, check=False).text.strip()
@@ -53,7 +54,7 @@ class Bmv2Switch:
     def __init__(self, host: NamespaceHost, process: Process, address: str, log: Path) -> None:
         self.host = host
         self.address = address
-        """Of P4Runtime, for gRPC."""
+        """Address of P4Runtime, for gRPC."""
         self.process = process
         self._log = log
 
@@ -71,12 +72,14 @@ class Bmv2Switch:
             host.run(["ethtool", "-K", interface, *_NO_OFFLOADS], timeout_s=_TOOL_TIMEOUT_S)
         name = f"bmv2-{next(_starts)}"
         socket, log = host.workdir / f"{name}.sock", host.workdir / f"{name}.log"
-        # It looks into /sys for the state of its interfaces: `ip` mounts that of the namespace.
+        # The switch looks into /sys for the state of its interfaces; `ip netns exec` mounts the
+        # /sys of the namespace.
         inside = ["ip", "netns", "exec", host.namespace.name] if host.namespace else []
         argv = ["env", f"--chdir={host.workdir}", *inside, binary]
         argv += ["--no-p4", "--device-id", str(device)]
         argv += ["--thrift-port", str(THRIFT_PORT)]
-        # Otherwise it formats messages for each packet and writes none: three times slower.
+        # Without this level it formats messages for each packet and writes none of them, which
+        # makes it three times slower.
         argv += ["--log-console", "--log-level", "error"]
         for port, interface in interfaces.items():
             argv += ["-i", f"{port}@{interface}"]
@@ -91,15 +94,15 @@ class Bmv2Switch:
         return running
 
     def registers(self) -> Registers:
-        """A new connection to its registers. Raises MeasurementError."""
+        """Return a new connection to the switch's registers. Raises MeasurementError."""
         return Registers(self.host.namespace)
 
     def stop(self) -> None:
-        """End it."""
+        """End the process."""
         self.process.stop()
 
     def _wait_ready(self, socket: Path) -> None:
-        """Until its queues are as deep as they must be."""
+        """Wait until the switch's queues are as deep as they must be. Raises DeploymentError."""
 
         def ready() -> bool:
             if not socket.exists():

@@ -1,4 +1,4 @@
-"""What the process that controls a switch is to do; it gets this as a file of JSON."""
+"""Settings of the process that controls a switch. The process gets them as a file of JSON."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 
 @dataclass(frozen=True)
 class Settings:
-    """Of one switch."""
+    """Settings for one switch."""
 
     program: str
     window_ms: int = 1000
     thresholds: Thresholds = field(default_factory=Thresholds)
-    """Of the first window."""
+    """Thresholds of the first window."""
     adaptive_flows: int = 0
-    """0: thresholds stay."""
+    """Flows to which thresholds are adapted; 0: thresholds stay."""
     sizes: Sizes = field(default_factory=Sizes)
     table_entries: tuple[Mapping[str, Any], ...] = ()
-    """The knob of this name."""
+    """The knob `table_entries`."""
     overhead_bytes: int = 0
-    """What frames have in front of their IP packets."""
+    """Bytes that frames have in front of their IP packets."""
     entries: tuple[Mapping[str, Any], ...] = ()
-    """Of the tables: the fields of controller.entries.Entry."""
+    """Entries of the tables: the fields of controller.entries.Entry."""
     address: str = ""
-    """Of P4Runtime, for gRPC."""
+    """Address of P4Runtime, for gRPC."""
 
     def at(self, address: str) -> Settings:
-        """The same for the switch with this address."""
+        """Return the same settings for the switch with this address."""
         return replace(self, address=address)
 
     def text(self) -> str:
-        """As JSON."""
+        """Return the settings as JSON."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
     def of_text(cls, text: str) -> Settings:
-        """From JSON."""
+        """Return the settings that `text` has written."""
         values = json.loads(text)
         values["entries"] = tuple(values["entries"])
         values["thresholds"] = Thresholds(**values["thresholds"])
@@ -52,7 +52,7 @@ class Settings:
 
 
 def sketch_settings(parameters: Mapping[str, Any]) -> Settings:
-    """Of the program with sketches, from `sketch_parameters`."""
+    """Return the settings of the program with sketches, from `sketch_parameters`."""
     return Settings(
         program=Program.SKETCHES.value,
         window_ms=sketch_parameters.window_ms(parameters),

@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from sfcperf.vnfs.sfcmon.bmv2.registers import Registers
 
 _VERSION_AT, _ADDRESSES_AT = 5, 12
-"""In FlowID2."""
+"""Offsets in FlowID2."""
 _ENTRIES_AT_ONCE = 1000
-"""A message of P4Runtime may not be larger than 4 MiB."""
+"""Entries in a message of P4Runtime, which may not be larger than 4 MiB."""
 
 
 class Windows(Protocol):
-    """The windows of time over which a switch counts flows; one is open at any time.
+    """The windows of time over which a switch counts flows. One is open at any time.
 
     Methods raise MeasurementError, and what finsy raises."""
 
     async def begin(self) -> int:
-        """Open the first window; gives when, in Unix time (ns)."""
+        """Open the first window. Returns when it began, in Unix time (ns)."""
 
     async def end(self) -> dict[str, Any] | None:
-        """End the open window and open the next; gives the ended one; None if nothing is
-        monitored."""
+        """End the open window and open the next one. Returns the window that ended; None if
+        nothing is monitored."""
 
 
 class NoWindows:
-    """The program without monitoring."""
+    """Stands in for the windows of the program without monitoring."""
 
     async def begin(self) -> int:
         """Return the Unix time (ns): there is no window to open."""
@@ -53,7 +53,8 @@ class NoWindows:
 
 
 class SketchWindows:
-    """Two banks in turn. The idle one is always empty."""
+    """Windows of the program with sketches. They are in the two banks in turn; the idle bank is
+    always empty."""
 
     def __init__(
         self,
@@ -63,7 +64,8 @@ class SketchWindows:
         sizes: Sizes,
         adaptive_flows: int,
     ) -> None:
-        """`adaptive_flows` 0: thresholds stay. The registers are those of a new switch."""
+        """`adaptive_flows`: flows to which the thresholds are adapted; 0: they stay. The
+        registers are those of a new switch."""
         self._switch = switch
         self._banks = [Bank(registers, number) for number in (0, 1)]
         self._thresholds = thresholds
@@ -80,7 +82,8 @@ class SketchWindows:
         then read the bank that ended and clear it."""
         bank, thresholds = self._banks[self._open], self._thresholds
         if self._adaptive_flows:
-            # From the window that is about to end: the next one needs them before it has ended.
+            # The window that is about to end gives the thresholds: the next one needs them before
+            # this one has ended.
             self._thresholds = thresholds.adapted(
                 bank.packets(), bank.inserted(), self._adaptive_flows
             )
@@ -112,13 +115,14 @@ class SketchWindows:
 
 
 class TableWindows:
-    """Counters go on counting: a window is what they rose by, so that each packet is in one."""
+    """Windows of the program with a table. Its counters are never reset: a window is what they
+    rose by, so that each packet is in exactly one."""
 
     def __init__(
         self, switch: Switch, table_entries: Sequence[Mapping[str, Any]], overhead_bytes: int
     ) -> None:
         """`table_entries`: the knob of this name. `overhead_bytes`: what a frame has in front of
-        its IP packet; counters of bmv2 count frames."""
+        its IP packet. It is subtracted, because bmv2 counts bytes of frames."""
         self._switch = switch
         self._flows = [flow for each in entries(table_entries) for flow in each.flows()]
         self._overhead_bytes = overhead_bytes
@@ -173,10 +177,10 @@ class TableWindows:
 
 @dataclass(frozen=True)
 class _Totals:
-    """Since the start."""
+    """All counters since the start, as they were read at one time."""
 
     flows: Mapping[bytes, tuple[int, int]]
-    """FlowID2 -> packets, bytes of frames."""
+    """FlowID2 -> packets, and bytes of frames."""
     unparsed: Sequence[int]
     untracked: int
 
@@ -196,7 +200,7 @@ def _entry(flow: Flow) -> P4TableEntry:
 
 
 def _key(entry: P4TableEntry) -> bytes:
-    """FlowID2 of an entry."""
+    """Return the FlowID2 of an entry."""
     match: Mapping[str, Any] = entry.match or {}
     words = b"".join(int(match[name]).to_bytes(4, "big") for name in ("path", "kind", "ports"))
     size = 4 if words[_VERSION_AT] == 4 else 16

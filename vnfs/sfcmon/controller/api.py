@@ -28,7 +28,7 @@ from sfcperf.vnfs.sfcmon.controller.store import ChangeRefused, Store
 
 MOST_BODY_BYTES = 1 << 26
 SETTLE_S = 2.0
-"""How long an answer waits for the switches that answer."""
+"""How long the answer to a change waits for the switches that answer."""
 _DESCRIPTION = """\
 Controls bmv2 switches that are classifier, SFCMon and SFF in one.
 
@@ -50,11 +50,12 @@ _CHANGE = refusals(
 
 
 class _NotFound(Exception):
-    """No such resource."""
+    """There is no such resource."""
 
 
 def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
-    """The app. `token`: what each request must have (RFC 6750)."""
+    """Return the REST interface as a FastAPI application. `token`: what each request must carry
+    (RFC 6750)."""
     app = interface(
         "SFC controller",
         _DESCRIPTION,
@@ -86,7 +87,7 @@ def application(store: Store, fleet: Fleet, token: str) -> FastAPI:
 
 
 def description() -> dict[str, Any]:
-    """OpenAPI's description of the interface."""
+    """Return the OpenAPI description of the interface."""
     nobody: Any = None
     return application(nobody, nobody, "").openapi()
 
@@ -114,7 +115,7 @@ def _add_collection(
     kind: type[R],
     key: Any,
 ) -> None:
-    """GET of all; GET, PUT and DELETE of one."""
+    """Add the requests of a collection: GET of all its members; GET, PUT and DELETE of one."""
     tags: list[Any] = [collection]
 
     names = "By SPI." if collection == "paths" else "By name."
@@ -234,7 +235,7 @@ def _window(ended: FlowWindow) -> Window:
 
 
 class _Conflict(Exception):
-    """A resource that does not fit to others."""
+    """A resource does not fit to others."""
 
     def __init__(self, status: int, problems: list[ProblemAnswer]) -> None:
         super().__init__()
@@ -243,8 +244,8 @@ class _Conflict(Exception):
 
 
 def _of_body(refused: ChangeRefused, collection: str, name: str) -> Exception:
-    """422 with pointers into the body, if it is all that is wrong; else 409 with pointers into the
-    state."""
+    """Return the error for a refused change: 422 with pointers into the body, if nothing else is
+    wrong; otherwise 409 with pointers into the state."""
     if any(each.resource != (collection, name) for each in refused.problems):
         return refused
     prefix = f"/{collection}/{name}"

@@ -1,4 +1,4 @@
-"""The registers of a switch's banks, for a program that must not wait for them."""
+"""Reads and clears the banks of a switch in a thread, for a program that must not wait for them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ T = TypeVar("T")
 
 
 class BankAccess:
-    """A connection by Thrift, in a thread of its own, made when it is needed. All that reads or
-    writes raises MeasurementError."""
+    """A connection by Thrift in a thread of its own. It is made when it is needed. All methods
+    that read or write raise MeasurementError."""
 
     def __init__(self, name: str, thrift: model.ThriftAddress) -> None:
         self._thrift = thrift
         self._registers: Registers | None = None
-        # Thrift has one answer at a time.
+        # Thrift gives one answer at a time, so one thread is enough.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"registers of {name}")
 
     async def clear(self, bank: int) -> None:
-        """Set the idle bank to 0."""
+        """Set the registers of the idle bank to 0."""
         await self._do(lambda: self._bank(bank).clear())
 
     async def wait_and_clear(self, bank: int) -> None:
-        """The same, of one that packets may still update."""
+        """Wait until no packet updates a bank, then set its registers to 0."""
 
         def do() -> None:
             self._bank(bank).wait_until_done()
@@ -45,7 +45,7 @@ class BankAccess:
         await self._do(do)
 
     async def read(self, bank: int) -> dict[str, Any]:
-        """What a window's line has of its bank, once no packet updates it any more."""
+        """Wait until no packet updates a bank, then return what the line of its window contains."""
 
         def do() -> dict[str, Any]:
             ended = self._bank(bank)
@@ -59,7 +59,8 @@ class BankAccess:
         return await self._do(do)
 
     async def adapted(self, opened: OpenWindow, target: int) -> Thresholds:
-        """Thresholds of the next window, from what the open one has just before its end."""
+        """Return the thresholds of the next window, computed from what the open one has just
+        before its end."""
 
         def do() -> Thresholds:
             bank = self._bank(opened.bank)
@@ -68,8 +69,8 @@ class BankAccess:
         return await self._do(do)
 
     async def look(self, opened: OpenWindow, found: FoundFlows) -> float:
-        """Read the IBLT of the open window if flows were inserted since; gives the seconds that it
-        took."""
+        """Read the IBLT of the open window into `found` if flows were inserted since the last
+        time. Returns the seconds that it took."""
         return await self._do(lambda: self._look(opened, found))
 
     def _look(self, opened: OpenWindow, found: FoundFlows) -> float:
@@ -81,7 +82,7 @@ class BankAccess:
             for place, (count, key, checksum) in enumerate(bank.inserted_keys()[:size]):
                 cells.set(place, (count, int.from_bytes(key, "big"), checksum, 0, 0))
             listed = listing(opened.sizes.iblt, cells, unpadded)
-            # A flow that was being inserted while the registers were read is found the next time.
+            # A flow that is being inserted while the registers are read is found the next time.
             found.settled = listed.complete or inserted == found.inserted
             found.inserted = inserted
             for flow in listed.flows:
@@ -91,11 +92,11 @@ class BankAccess:
     # --- the connection ---
 
     async def disconnect(self) -> None:
-        """The next call connects anew."""
+        """End the connection. The next call makes a new one."""
         await self._do(self._disconnect)
 
     def end(self) -> None:
-        """Disconnect as soon as the thread is done."""
+        """End the connection as soon as the thread has done its work."""
         self._thread.submit(self._disconnect)
         self._thread.shutdown(wait=False)
 

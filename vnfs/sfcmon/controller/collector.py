@@ -24,7 +24,7 @@ from sfcperf.vnfs.sfcmon.running import flow_window
 from sfcperf.vnfs.sfcmon.settings import Sizes, Thresholds, share_register
 
 KEPT_WINDOWS = 16
-"""The last ones, for GET."""
+"""How many of the last windows GET returns."""
 _RETRY_S = 0.2
 _END_TIMEOUT_S = 15.0
 _MS_PER_S = 1000
@@ -32,7 +32,8 @@ _Asked = list[asyncio.Future[FlowWindow]]
 
 
 class Collector:
-    """Of one switch. `run` is to be a task; `stop` ends it and the open window."""
+    """Collects the windows of one switch. `run` is to be a task; `stop` ends the open window and
+    then the task."""
 
     def __init__(
         self,
@@ -51,14 +52,14 @@ class Collector:
         self._found = FoundFlows()
         self._next = _thresholds(settings)
         self._adapts = False
-        """Whether the next window's thresholds follow from those of the open one."""
+        """Whether the next window's thresholds are computed from the open one."""
         self._anew = False
-        """Whether what is in the banks belongs to no known window."""
+        """Whether the banks have content that belongs to no known window."""
         self._problem: str | None = "not begun yet"
         self._asked: _Asked = []
-        """For the end of the open window."""
+        """Requests that wait for the end of the open window."""
         self._answered: _Asked = []
-        """For the window that has ended."""
+        """Requests that wait for the window that has ended to be written."""
         self._wake = asyncio.Event()
         self._stopping = False
         self.windows: deque[FlowWindow] = deque(maxlen=KEPT_WINDOWS)
@@ -68,7 +69,7 @@ class Collector:
     # --- what others ask ---
 
     def configure(self, settings: model.Monitoring) -> None:
-        """New settings: thresholds and sizes hold from the next window on."""
+        """Take new settings. Thresholds and sizes hold from the next window on."""
         before, self._settings = self._settings, settings
         if (before.thresholds, before.adaptive_flows) != (
             settings.thresholds,
@@ -78,7 +79,7 @@ class Collector:
         self._wake.set()
 
     async def end_window(self) -> FlowWindow:
-        """End the open window now. Raises DeploymentError."""
+        """End the open window now and return it. Raises DeploymentError."""
         if self._problem is not None:
             raise DeploymentError(f"switch {self._session.name}: {self._problem}")
         future: asyncio.Future[FlowWindow] = asyncio.get_running_loop().create_future()
@@ -93,11 +94,11 @@ class Collector:
             ) from None
 
     def flows(self) -> list[dict[str, Any]]:
-        """Flows that were found in the open window so far."""
+        """Return the flows that were found in the open window so far."""
         return self._found.described()
 
     def status(self) -> dict[str, Any]:
-        """For people and programs."""
+        """Return how the collection goes, as `/status` answers it."""
         return {
             "problem": self._problem,
             "open_since_ns": None if self._open is None else self._open.start_ns,
@@ -110,7 +111,7 @@ class Collector:
     # --- its life ---
 
     async def run(self) -> None:
-        """Until `stop`."""
+        """Collect windows until `stop`. A switch that does not answer is tried again."""
         try:
             while not self._stopping:
                 if self._session.usable.is_set():
@@ -124,7 +125,7 @@ class Collector:
             self._banks.end()
 
     def stop(self) -> None:
-        """End the open window if the switch answers, and then `run`."""
+        """Have `run` end the open window, if the switch answers, and then return."""
         self._stopping = True
         self._wake.set()
 
@@ -133,7 +134,7 @@ class Collector:
             await self._take_over()
             self._problem = None
             await self._serve()
-        # Whatever a switch answers, the controller goes on, and says in its status what it was.
+        # Whatever a switch answers, the controller goes on. Its status says what went wrong.
         except Exception as error:
             self._problem = str(error) or type(error).__name__
             self._refuse(self._problem)
@@ -147,6 +148,7 @@ class Collector:
         self._asked, self._answered = [], []
 
     async def _serve(self) -> None:
+        """Poll and end windows in time, until `stop`."""
         clock = asyncio.get_running_loop().time
         next_poll = clock()
         end_s = clock() + self._settings.window_ms / _MS_PER_S
@@ -154,14 +156,14 @@ class Collector:
             await self._pause(min(next_poll, end_s) - clock())
             poll_s = self._settings.poll_ms / _MS_PER_S
             window_s = self._settings.window_ms / _MS_PER_S
-            # Settings may have become shorter.
+            # The settings may have changed to shorter times.
             next_poll, end_s = min(next_poll, clock() + poll_s), min(end_s, clock() + window_s)
             if self._asked:
                 await self._end(asked=True)
                 end_s = clock() + window_s
             elif clock() >= end_s:
                 await self._end()
-                # Windows that passed while the machine was busy are one long window.
+                # Windows whose time passed while the machine was busy become one long window.
                 while end_s <= clock():
                     end_s += window_s
             if clock() >= next_poll:
@@ -187,7 +189,8 @@ class Collector:
     # --- windows ---
 
     async def _take_over(self) -> None:
-        """Find out where the switch is, and continue from there."""
+        """Find out which bank of the switch is open and what was written, and continue from
+        there."""
         self._anew |= self._session.take_was_new()
         opened = OpenWindow.of_switch(await self._session.read_window())
         idle = 1 - opened.bank
@@ -199,7 +202,7 @@ class Collector:
             await self._banks.clear(idle)
         elif self._ended is None:
             # The controller was killed, or lost the switch, before it wrote the last window that
-            # ended. Nobody knows when that was.
+            # ended. Nobody knows when that window ended, so now counts as its end.
             before = self._open or opened
             self._ended = before.ended(time.time_ns())
             self._ended.bank, self._ended.start_ns = idle, last.end_ns
@@ -209,6 +212,7 @@ class Collector:
             await self._write(self._ended)
 
     async def _begin_anew(self, bank: int) -> None:
+        """Forget what is in both banks, and open the first window in the idle one."""
         self._ended = None
         await self._banks.clear(bank)
         opened = await self._open_bank(bank)
@@ -219,12 +223,12 @@ class Collector:
         self._anew = False
 
     async def _end(self, *, asked: bool = False) -> None:
-        """End the open window and begin the next, in the bank that is clear."""
+        """End the open window and start the next one, in the bank that is clear."""
         ended = self._open
         assert ended is not None
         if self._settings.adaptive_flows and self._adapts:
             self._next = await self._banks.adapted(ended, self._settings.adaptive_flows)
-        # Whoever asks from now on wants the next window.
+        # Whoever asks from now on wants the end of the next window.
         self._answered, self._asked = self._asked, []
         opened = await self._open_bank(1 - ended.bank)
         self._ended = ended.ended(opened.start_ns, asked=asked)
@@ -239,7 +243,7 @@ class Collector:
         return opened
 
     async def _write(self, ended: EndedWindow) -> None:
-        """Write a window down, answer who asked for it, and clear its bank."""
+        """Write a window to the log, answer those who asked for it, and clear its bank."""
         name = self._session.name
         line = ended.line(name, self._log.next_number(name), await self._banks.read(ended.bank))
         self._log.append(line)
@@ -254,6 +258,6 @@ class Collector:
 
 
 def _thresholds(settings: model.Monitoring) -> Thresholds:
-    """Those of the first window."""
+    """Return the thresholds of the first window."""
     thresholds = settings.thresholds
     return Thresholds(thresholds.eval_packets, share_register(thresholds.share), thresholds.packets)

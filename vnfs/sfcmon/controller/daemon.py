@@ -24,7 +24,7 @@ from sfcperf.watched import Watch
 
 @dataclass(frozen=True)
 class Options:
-    """What the process is to do."""
+    """Options of the controller's process."""
 
     state: Path
     windows: Path
@@ -37,7 +37,7 @@ class Options:
 def serve(options: Options, ready: Callable[[str], None]) -> None:
     """Control switches until SIGTERM or SIGINT. `ready` is called once, with where the controller
     listens, when it answers. Raises InputError, EnvironmentLacks, WorkerEnded."""
-    # What happens to connections is in the status, and not on stderr.
+    # finsy's messages about connections are in the status, so they do not go to stderr as well.
     logging.getLogger("finsy").propagate = False
     logging.getLogger("finsy").addHandler(logging.NullHandler())
     forget_proxies()
@@ -62,7 +62,7 @@ async def _serve(
     writing = watch.task("what writes to switches", fleet.run())
     try:
         await fleet.take(lambda: store.state)
-        # Switches that answer are as they must be before the first request.
+        # Wait first: then switches that answer are as they must be when the first request comes.
         await fleet.settled(SETTLE_S)
         await server.serve([opened])
     finally:

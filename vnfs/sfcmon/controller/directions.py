@@ -1,4 +1,4 @@
-"""Both directions of paths: a path, and its reverse path."""
+"""Directions of paths: each path, and its reverse path if it has one."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from sfcperf.vnfs.sfcmon.controller.model import Attachment, Function, Path, Sta
 
 @dataclass(frozen=True)
 class Hop:
-    """A function on the way."""
+    """A function on the way of a direction."""
 
     name: str
     function: Function
     si: int
-    """With which packets reach it; they leave it with one less."""
+    """SI with which packets reach the function; they leave it with one less."""
     entry: Attachment
     exit: Attachment
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A path or a reverse path."""
+    """A path or its reverse path, with the switches that its packets pass."""
 
     spi: int
     path: int
-    """SPI of the resource that it is made from."""
+    """SPI of the path as a resource; for a reverse path that is not `spi`."""
     source: str
-    """Endpoint."""
+    """Name of the endpoint where packets enter."""
     source_switch: str
     hops: tuple[Hop, ...]
     destination: str
@@ -36,23 +36,25 @@ class Direction:
 
     @property
     def switch_pairs(self) -> list[tuple[str, str]]:
-        """From which switch to which, from source to destination; most are the same."""
+        """Pairs of switches, from which to which, for each step from source to destination. Most
+        pairs name one switch twice."""
         hops = [hop.function.switch for hop in self.hops]
         return list(zip([self.source_switch, *hops], [*hops, self.destination_switch], strict=True))
 
     @property
     def lookups(self) -> int:
-        """By SFFs: two for a function at another switch, and one for the end."""
+        """How often SFFs look up a packet: once for each function, once more for one at another
+        switch, and once for the end."""
         return len(self.hops) + 1 + sum(here != there for here, there in self.switch_pairs[:-1])
 
     @property
     def final_si(self) -> int:
-        """With which packets leave the last function."""
+        """SI with which packets leave the last function."""
         return self.hops[-1].si - 1
 
 
 def directions(state: State) -> Iterator[Direction]:
-    """Those of all paths, whose references are right."""
+    """Yield the directions of all paths. The references of the state must be right."""
     for spi, path in state.paths.items():
         yield _direction(state, spi, path, reverse=False)
         if path.reverse_spi is not None:

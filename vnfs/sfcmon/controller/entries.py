@@ -16,15 +16,17 @@ from sfcperf.vnfs.sfcmon.controller.model import Match, PortRange, Rule, State
 from sfcperf.vnfs.sfcmon.controller.topology import Topology
 
 TABLES = ("node", "rules", "returns", "paths", "stations", "routes", "mtus")
-"""Those that the controller writes; `window` opens windows, and is no part of the state."""
+"""Tables that the controller writes. `window` is not among them: it opens windows, and is no
+part of the state."""
 DEFAULT_ACTIONS = ("node",)
-"""Of these, tables without a key: their only entry is the default action."""
+"""Those of TABLES that have no key. Their only entry is the default action."""
 ROOM = {"rules": 65536, "returns": 128, "paths": 4096, "stations": 1024, "routes": 256, "mtus": 512}
-"""Entries that each table has room for."""
+"""How many entries each table has room for."""
 _BYTE = (1 << 8) - 1
 
 Key = tuple[tuple[str, int | tuple[int, int]], ...]
-"""Fields by name: a number; value and mask; or first and last. Those that match all are left out.
+"""Fields of a key by name: a number; value and mask; or first and last. Fields that match
+everything are left out.
 """
 
 
@@ -37,16 +39,17 @@ class Entry:
     action: str
     parameters: tuple[tuple[str, int], ...]
     priority: int = 0
-    """The larger wins; 0 in tables whose keys are all exact."""
+    """The entry with the larger priority wins; 0 in tables whose keys are all exact."""
 
     @property
     def identity(self) -> tuple[str, Key, int]:
-        """What a table has only one entry of."""
+        """What identifies an entry: a table has only one with the same."""
         return self.table, self.key, self.priority
 
 
 def entries(state: State) -> dict[str, list[Entry]]:
-    """Switch -> its entries. The state must have no `references.problems`."""
+    """Return switch -> the entries that it must have. The state must have no
+    `references.problems`."""
     topology, ways = Topology(state), list(directions(state))
     return {name: list(_entries(state, topology, ways, name)) for name in state.switches}
 
@@ -77,13 +80,13 @@ def _entry(
     priority: int = 0,
     **parameters: int,
 ) -> Entry:
-    # `from` is a word of Python.
+    # Parameters named like a word of Python, `from`, come with an underscore behind.
     named = sorted((name.rstrip("_"), value) for name, value in parameters.items())
     return Entry(table, tuple(sorted(key.items())), action, tuple(named), priority)
 
 
 def mac_number(mac: str) -> int:
-    """A MAC address as tables have it."""
+    """Return a MAC address as the number that tables have."""
     return int(mac.replace(":", ""), 16)
 
 
@@ -102,7 +105,7 @@ def _stations(state: State, topology: Topology, name: str) -> Iterator[Entry]:
 
 
 def _tunnel(state: State, topology: Topology, name: str, other: str) -> dict[str, int]:
-    """Parameters of an action that sends packets to another switch."""
+    """Return the parameters of an action that sends packets to another switch."""
     step, far = topology.next(name, other), state.switches[other]
     assert step is not None, "references.problems refuses paths that links do not connect"
     return {"port": step.port, "mac": mac_number(far.mac), "address": int(far.address)}
@@ -112,7 +115,8 @@ def _tunnel(state: State, topology: Topology, name: str, other: str) -> dict[str
 
 
 def _path(state: State, topology: Topology, direction: Direction, name: str) -> Iterator[Entry]:
-    """A packet is looked up where it comes from, and where its next function is."""
+    """Yield the switch's entries for a direction. Before each function a packet is looked up
+    where it comes from and, if that is another switch, where the function is."""
     here, port = direction.source_switch, state.endpoints[direction.source].port
     for hop in direction.hops:
         there = hop.function.switch
@@ -135,7 +139,7 @@ def _path(state: State, topology: Topology, direction: Direction, name: str) -> 
 
 
 def _arrival(topology: Topology, here: str, there: str) -> int:
-    """The port by which packets from another switch come in."""
+    """Return the port by which packets from another switch come in."""
     step = topology.last(here, there)
     assert step is not None
     return step.far_port
@@ -149,7 +153,8 @@ def _to_function(key: dict[str, Any], hop: Hop, came_from: int) -> Entry:
 
 
 def _returns(direction: Direction, name: str) -> Iterator[Entry]:
-    """The SFC proxy decrements the SI in the place of the function."""
+    """Yield what an SFC proxy writes into packets that come back from a function in plain IP.
+    The proxy decrements the SI in the place of the function."""
     for hop in direction.hops:
         if hop.function.transport == "plain" and hop.function.switch == name:
             yield _entry(
@@ -175,14 +180,14 @@ def _rule(rule: Rule, initial_si: dict[int, int]) -> Entry:
 
 
 def match_key(match: Match) -> dict[str, int | tuple[int, int]]:
-    """The fields of the key of `rules` for packets that match, but for the port."""
+    """Return the fields of a key of `rules` for packets that match, without the port."""
     fields: dict[str, int | tuple[int, int]] = {}
     for version in match.versions:
         fields["version"] = (version, _BYTE)
     if match.protocol is not None:
         fields["protocol"] = (match.protocol, _BYTE)
     for name, prefix in (("source", match.source), ("destination", match.destination)):
-        # A prefix of length 0 matches all of its version.
+        # A prefix of length 0 matches all addresses of its version, so the version is enough.
         if prefix is not None and prefix.prefixlen:
             fields[name] = _ternary(prefix)
     for name, ports in (
@@ -195,5 +200,6 @@ def match_key(match: Match) -> dict[str, int | tuple[int, int]]:
 
 
 def _ternary(prefix: IPv4Network | IPv6Network) -> tuple[int, int]:
-    """Value and mask of 128 bits; addresses of IPv4 are in the low 32, the others are 0."""
+    """Return value and mask of 128 bits. An IPv4 address is in the low 32 bits; the others are
+    0."""
     return int(prefix.network_address), int(prefix.netmask)

@@ -1,4 +1,5 @@
-"""All switches of the state: a session for each, a collector for each that is monitored."""
+"""Fleet: all switches of the state, with a session for each and a collector for each monitored
+one."""
 
 from __future__ import annotations
 
@@ -17,15 +18,15 @@ from sfcperf.vnfs.sfcmon.controller.window_log import WindowLog
 from sfcperf.watched import Watch
 
 RETRY_S = 1.0
-"""After which switches are written to again that could not be."""
+"""Pause before switches are written to again, after a write that failed."""
 _STOP_TIMEOUT_S = 5.0
 
 
 class Fleet:
-    """Makes the switches what the state says. `run` is to be a task."""
+    """Makes the switches follow the state. `run` is to be a task."""
 
     def __init__(self, log: WindowLog, watch: Watch) -> None:
-        """`watch` is over before `stop`."""
+        """Watch the tasks by `watch`, which must be over before `stop` is called."""
         self._log = log
         self._watch = watch
         self._sessions: dict[str, tuple[Session, asyncio.Task[None]]] = {}
@@ -38,8 +39,8 @@ class Fleet:
     # --- the state ---
 
     async def take(self, current: Callable[[], State]) -> None:
-        """From now on what `current` gives is the state; `settled` says when it was written."""
-        # One after the other: an older state must not come after a newer one.
+        """Take what `current` returns as the new state. `settled` waits until it is written."""
+        # The lock keeps the order: an older state must not be taken after a newer one.
         async with self._taking:
             await self._take(current())
 
@@ -99,14 +100,15 @@ class Fleet:
             behind = [each for each, _ in self._sessions.values() if each.needs_writing]
             for phase in Phase:
                 written = await asyncio.gather(*(session.write(phase) for session in behind))
-                # The rest of a phase that failed comes before the next one.
+                # A switch for which a phase failed does not go on to the next one. The phase is
+                # tried again later.
                 behind = [session for session, done in zip(behind, written, strict=True) if done]
             async with self._news:
                 self._done = request
                 self._news.notify_all()
 
     async def stop(self) -> None:
-        """End windows and connections; the switches go on as they are."""
+        """End windows and connections. The switches go on as they are."""
         for collector, _ in self._collectors.values():
             collector.stop()
         if tasks := [task for _, task in self._collectors.values()]:
@@ -129,7 +131,7 @@ class Fleet:
     # --- what others ask ---
 
     def status(self) -> dict[str, Any]:
-        """Of each switch."""
+        """Return the status of each switch."""
         return {
             name: {
                 **session.status(),
@@ -141,13 +143,15 @@ class Fleet:
         }
 
     def session(self, name: str) -> Session:
-        """Raises DeploymentError if the controller is not connecting to it yet."""
+        """Return the session of a switch. Raises DeploymentError if the controller is not
+        connecting to it yet."""
         if name not in self._sessions:
             raise DeploymentError(f"switch {name}: not connected yet")
         return self._sessions[name][0]
 
     def collector(self, name: str) -> Collector:
-        """Raises DeploymentError if the switch is not monitored."""
+        """Return the collector of a switch. Raises DeploymentError if the switch is not
+        monitored."""
         if name not in self._collectors:
             raise DeploymentError(f"switch {name!r} is not monitored")
         return self._collectors[name][0]

@@ -37,12 +37,13 @@ _KEY = WithJsonSchema({"type": "string", "pattern": f"^{_DIGITS}$"})
 
 
 def _number(key: object) -> object:
-    """The number that a key of a JSON object is, which is text."""
+    """Return a key of a JSON object, which is text, as the number that it stands for. Other keys
+    stay as they are."""
     return int(key) if isinstance(key, str) and re.fullmatch(_DIGITS, key) else key
 
 
 def _text(value: object) -> str:
-    """The classes of ipaddress also take integers and bytes."""
+    """Refuse what is no string: the classes of ipaddress also take integers and bytes."""
     if not isinstance(value, str):
         raise ValueError("a string is needed")
     return value
@@ -149,7 +150,7 @@ class Function(Resource):
 
     @property
     def attachments(self) -> Mapping[str, Attachment]:
-        """Those that there are, by the name of their field."""
+        """The attachments that the function has, by the name of their field."""
         ends = {"ingress": self.ingress, "egress": self.egress}
         return {name: end for name, end in ends.items() if end is not None}
 

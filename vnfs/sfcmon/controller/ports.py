@@ -1,19 +1,19 @@
-"""The number of a port says of what kind it is (vnfs/sfcmon/p4/README.md)."""
+"""Kinds of ports. The number of a port says of what kind it is (vnfs/sfcmon/p4/README.md)."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 MOST = 509
-"""Largest number of a port: those above have a meaning of their own in bmv2."""
+"""Largest number of a port. Larger numbers have a meaning of their own in bmv2."""
 
 
 class Kind(Enum):
-    """What is attached to a port, and its least and largest number."""
+    """What is attached to a port. The value is the least and the largest number of such ports."""
 
     ENDPOINT = (0, 63)
     SERVICE = (64, 127)
-    """The switch itself is the SF there."""
+    """The switch itself is the SF at this port."""
     NSH = (128, 255)
     """An SF that speaks NSH over Ethernet."""
     PLAIN = (256, 383)
@@ -27,6 +27,6 @@ class Kind(Enum):
 
     @property
     def numbers(self) -> str:
-        """The numbers, for people."""
+        """The numbers of such ports, as text for people."""
         least, most = self.value
         return f"{least} to {most}"

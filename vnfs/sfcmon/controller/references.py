@@ -1,4 +1,4 @@
-"""What resources must be to each other. A state in which they are not is not taken."""
+"""Checks how resources fit to each other. The controller takes no state in which they do not."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from sfcperf.vnfs.sfcmon.controller.ports import Kind
 from sfcperf.vnfs.sfcmon.controller.topology import Topology
 
 MOST_LOOKUPS = 62
-"""Of a packet on its path: each decrements the TTL, which is 63 at first and must not become 0."""
+"""Most lookups of a packet on its path. Each decrements the TTL, which is 63 at first and must
+not become 0."""
 _SHOWN = 20
-"""Names in a message."""
+"""Most names in a message."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, where, and what is allowed."""
+    """Something that is wrong in a state: what, where, and what is allowed."""
 
     where: str
     """JSON pointer into the state: `/paths/10/hops/0`."""
@@ -31,14 +32,14 @@ class Problem:
 
     @property
     def resource(self) -> tuple[str, str]:
-        """Collection and name of the resource in which it is."""
+        """Collection and name of the resource that has the problem."""
         _, collection, name, *_ = self.where.split("/")
         return collection, name
 
 
 def problems(state: State) -> list[Problem]:
-    """All that is wrong; empty if the state can be taken."""
-    # Later checks follow references, so that these must be right.
+    """Return all that is wrong with a state; empty if it can be taken."""
+    # Later checks follow references, so they only run when earlier ones have found nothing.
     return (
         list(_missing(state))
         or [*_ports(state), *_addresses(state), *_links(state), *_monitoring(state)]
@@ -52,7 +53,7 @@ def problems(state: State) -> list[Problem]:
 
 
 def _missing(state: State) -> Iterator[Problem]:
-    """References to what is not there."""
+    """Yield a problem for each reference to a resource that is not there."""
     for where, collection, name in _references(state):
         known = getattr(state, collection)
         if name not in known:
@@ -69,7 +70,7 @@ _SINGULAR = {
 
 
 def _references(state: State) -> Iterator[tuple[str, str, str]]:
-    """JSON pointer, collection, name."""
+    """Yield the references of all resources: JSON pointer, collection and name."""
     for name, function in state.functions.items():
         yield f"/functions/{name}/switch", "switches", function.switch
     for name, endpoint in state.endpoints.items():
@@ -93,7 +94,7 @@ def _references(state: State) -> Iterator[tuple[str, str, str]]:
 
 
 def _uses(state: State) -> Iterator[tuple[str, str, int, Kind]]:
-    """JSON pointer, switch, port and its kind, of all that is attached to a port."""
+    """Yield JSON pointer, switch, port and kind of port for all that is attached to a port."""
     kinds = {"nsh": Kind.NSH, "gpe": Kind.UNDERLAY, "plain": Kind.PLAIN}
     for name, endpoint in state.endpoints.items():
         yield f"/endpoints/{name}/port", endpoint.switch, endpoint.port, Kind.ENDPOINT
@@ -107,6 +108,7 @@ def _uses(state: State) -> Iterator[tuple[str, str, int, Kind]]:
 
 
 def _ports(state: State) -> Iterator[Problem]:
+    """Yield ports of a wrong kind, ports that the switch lacks, and ports that are taken."""
     used: dict[tuple[str, int], str] = {}
     for where, switch, port, kind in _uses(state):
         known = state.switches[switch].ports
@@ -120,7 +122,7 @@ def _ports(state: State) -> Iterator[Problem]:
 
 
 def _addresses(state: State) -> Iterator[Problem]:
-    """What must be unique."""
+    """Yield a problem for each address or device that several resources have."""
     found: dict[object, str] = {}
     for where, value in _unique(state):
         if (other := found.setdefault(value, where)) != where:
@@ -128,7 +130,7 @@ def _addresses(state: State) -> Iterator[Problem]:
 
 
 def _unique(state: State) -> Iterator[tuple[str, tuple[str, object]]]:
-    """JSON pointer, and kind and value."""
+    """Yield all values that must be unique: JSON pointer, then kind and value."""
     for name, switch in state.switches.items():
         yield f"/switches/{name}/mac", ("mac", switch.mac)
         yield f"/switches/{name}/address", ("address", switch.address)
@@ -204,7 +206,7 @@ def _hops(state: State, spi: int, path: Path) -> Iterator[Problem]:
 
 
 def _spis(state: State) -> Iterator[Problem]:
-    """SPIs of reverse paths are those of no other path."""
+    """Yield a problem for each reverse path whose SPI is that of another path."""
     taken = {spi: f"/paths/{spi}" for spi in state.paths}
     for spi, path in state.paths.items():
         where = f"/paths/{spi}/reverse_spi"
@@ -215,7 +217,8 @@ def _spis(state: State) -> Iterator[Problem]:
 
 
 def _lookups(state: State) -> Iterator[Problem]:
-    """Each switch on the way is reached, and packets' TTL is enough."""
+    """Yield a problem for each path with switches that no links connect, or with more lookups
+    than the TTL allows."""
     topology = Topology(state)
     for direction in directions(state):
         apart = [
@@ -238,7 +241,8 @@ def _lookups(state: State) -> Iterator[Problem]:
 
 
 def _proxies(state: State) -> Iterator[Problem]:
-    """A port by which packets return from a function behind the proxy tells the path."""
+    """Yield a problem for each port by which packets of several paths return from functions
+    behind the SFC proxy: the port is all that tells their path."""
     found: dict[tuple[str, int], str] = {}
     for direction in directions(state):
         for hop in direction.hops:
@@ -302,6 +306,7 @@ def _rule_path(
 
 
 def _room(state: State) -> Iterator[Problem]:
+    """Yield a problem for each table of a switch that has no room for its entries."""
     for name, wanted in entries(state).items():
         for table, count in Counter(entry.table for entry in wanted).items():
             if count > (most := ROOM.get(table, count)):

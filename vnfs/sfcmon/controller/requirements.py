@@ -1,4 +1,4 @@
-"""What the controller needs; nothing of it is imported here."""
+"""What the controller needs. Nothing of it is imported here."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _LIBRARIES = ("fastapi", "finsy", "pydantic", "thriftpy2", "uvicorn")
 
 
 def requirement() -> Requirement:
-    """Whether the Python packages of the extra `p4` are there."""
+    """Say whether the Python packages of the extra `p4` are there."""
     return tools.python_packages(_LIBRARIES, "p4")

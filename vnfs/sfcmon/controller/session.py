@@ -1,4 +1,4 @@
-"""A connection to a switch by P4Runtime, which comes back by itself."""
+"""Keeps a connection to a switch by P4Runtime, and comes back by itself when it is lost."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _FINSY = logging.getLogger("finsy")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 2.0
 _CONNECT_TIMEOUT_S = 10.0
 _ENTRIES_AT_ONCE = 500
-"""A message of P4Runtime may not be larger than 4 MiB."""
+"""Entries in a message of P4Runtime, which may not be larger than 4 MiB."""
 
 
 class Session:
-    """Keeps connected to a switch, loads its program if it has another one or none, and writes
-    what differs from the wanted entries. `run` is to be a task."""
+    """Keeps connected to a switch, loads its program if the switch has another one or none, and
+    writes the entries that differ from the wanted ones. `run` is to be a task."""
 
     def __init__(self, name: str, switch: model.Switch, news: Callable[[], None]) -> None:
         """`news` is called when the switch can be written to again."""
@@ -44,7 +44,7 @@ class Session:
         self._news = news
         self._p4: Switch | None = None
         self._actual: list[Entry] | None = None
-        """Entries of the switch; None: not known."""
+        """Entries that the switch has; None: not known."""
         self._problem: str | None = "not connected yet"
         self._since_ns = time.time_ns()
         self._lock = asyncio.Lock()
@@ -53,7 +53,7 @@ class Session:
         """Set while the switch is connected and this controller is its primary."""
 
     def serves(self, switch: model.Switch) -> bool:
-        """Whether this is the connection for a switch that is described so."""
+        """Say whether this session is for a switch with this description."""
         described = self._switch
         return (described.p4runtime, described.device, described.program) == (
             switch.p4runtime,
@@ -64,13 +64,13 @@ class Session:
     # --- the connection ---
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Keep connected until the task is cancelled."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
                 await self._stay_connected()
                 pause_s = _FIRST_PAUSE_S
-            # Whatever a switch answers, the controller goes on, and says in its status what it was.
+            # Whatever a switch answers, the controller goes on. Its status says what went wrong.
             except Exception as error:
                 self._note(f"{self._switch.p4runtime}: {_words(error)}")
             await asyncio.sleep(pause_s)
@@ -80,7 +80,7 @@ class Session:
         import finsy
 
         program = self._switch.program
-        # Without p4force a switch that has the program keeps it, and its tables with it.
+        # p4force is left out, so a switch that has the program keeps it, and its tables with it.
         options = finsy.SwitchOptions(
             p4info=program.p4info, p4blob=program.json, device_id=self._switch.device
         )
@@ -118,18 +118,18 @@ class Session:
 
     @property
     def primary(self) -> Switch:
-        """The connection. Raises DeploymentError without one."""
+        """The connection as primary controller. Raises DeploymentError without one."""
         if self._p4 is None:
             raise DeploymentError(f"switch {self.name}: {self._problem}")
         return self._p4
 
     @property
     def needs_writing(self) -> bool:
-        """Whether it is connected and its entries may differ from those that it must have."""
+        """Whether the switch is connected and its entries may differ from the wanted ones."""
         return self._p4 is not None and self._problem is not None
 
     def status(self) -> dict[str, Any]:
-        """For people and programs."""
+        """Return how the connection is, as `/status` answers it."""
         return {
             "connected": self._p4 is not None,
             "in_sync": self._p4 is not None and self._problem is None,
@@ -142,21 +142,22 @@ class Session:
     # --- tables ---
 
     def want(self, entries: Sequence[Entry]) -> None:
-        """The entries that the switch must have from now on."""
+        """Set the entries that the switch must have from now on."""
         if entries != self.wanted:
             self.wanted = entries
             if self._p4 is not None:
                 self._note("its tables are being written")
 
     async def write(self, phase: Phase) -> bool:
-        """Write what this phase must; False if that fails, and then the status says why."""
+        """Write what belongs to this phase. Returns False if that fails; the status then says
+        why."""
         async with self._lock:
             if self._p4 is None:
                 return False
             try:
                 await self._write(phase)
             except Exception as error:
-                # Some of the updates may have been done.
+                # Some of the updates may have been done, so the entries are read again.
                 self._actual = None
                 self._note(f"its tables cannot be written: {_words(error)}")
                 return False
@@ -194,13 +195,14 @@ class Session:
     # --- windows ---
 
     def take_was_new(self) -> bool:
-        """Whether the switch was new since this was last asked: its registers are 0."""
+        """Say whether the switch was new at any time since this was last asked. The registers of
+        a new switch are 0."""
         was_new, self._was_new = self._was_new, False
         return was_new
 
     async def read_window(self) -> Mapping[str, int]:
-        """Parameters of `window`: which bank is open, its thresholds and sizes. Raises
-        DeploymentError."""
+        """Return the parameters of `window`: which bank is open, its thresholds and sizes.
+        Raises DeploymentError."""
         from finsy import Action, P4TableEntry
 
         with self._deployment_errors():
@@ -210,13 +212,14 @@ class Session:
         return {name: int(value) for name, value in found.action.args.items()}
 
     async def open_window(self, entry: P4TableEntry) -> None:
-        """Write `window`. Raises DeploymentError; it may have been written all the same."""
+        """Write the entry of `window`. Raises DeploymentError; the entry may have been written
+        all the same."""
         with self._deployment_errors():
             await self.primary.modify([entry])
 
     @contextmanager
     def _deployment_errors(self) -> Iterator[None]:
-        """What goes wrong with the switch."""
+        """Turn whatever goes wrong with the switch into a DeploymentError."""
         try:
             yield
         except DeploymentError:
@@ -226,7 +229,7 @@ class Session:
 
 
 async def _open(connection: Switch) -> None:
-    """Raises what finsy raises, and DeploymentError."""
+    """Open a connection. Raises what finsy raises, and DeploymentError."""
     reasons = _FailureLog(connection.name)
     _FINSY.addHandler(reasons)
     try:
@@ -235,14 +238,15 @@ async def _open(connection: Switch) -> None:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        # When one of its tasks fails, finsy cancels the others, and this is all that comes out.
+        # When one of its tasks fails, finsy cancels the others, and raises no more than this. Its
+        # log has the reason.
         raise reasons.last or DeploymentError("the connection was lost") from None
     finally:
         _FINSY.removeHandler(reasons)
 
 
 class _FailureLog(logging.Handler):
-    """Why a task of finsy has failed, which only its log says."""
+    """Keeps the error with which a task of finsy has failed. Only finsy's log has it."""
 
     def __init__(self, switch: str) -> None:
         super().__init__(logging.CRITICAL)
@@ -250,14 +254,14 @@ class _FailureLog(logging.Handler):
         self.last: Exception | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the error of a record."""
+        """Keep the error of a record, if it is about this switch."""
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, Exception) and self._task in record.getMessage():
             self.last = error
 
 
 def _words(error: Exception) -> str:
-    """The first line of what went wrong."""
+    """Return the first line of what went wrong."""
     from finsy import GRPCStatusCode, P4ClientError
 
     if isinstance(error, TimeoutError):

@@ -1,4 +1,5 @@
-"""The controller's state: in memory, and in a file that is written before a change is answered."""
+"""Keeps the controller's state in memory, and in a file that is written before a change is
+answered."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _MOST_BYTES = 1 << 28
 
 
 class ChangeRefused(Exception):
-    """A change that would leave a state with problems."""
+    """A change was refused, because it would leave a state with problems."""
 
     def __init__(self, found: list[Problem]) -> None:
         super().__init__("; ".join(f"{each.where}: {each.message}" for each in found))
@@ -33,10 +34,11 @@ class ChangeRefused(Exception):
 
 
 class Store:
-    """Changes are made one after the other; each is in the file as a whole, or not at all."""
+    """Keeps the state. Changes are made one after the other; each is in the file as a whole, or
+    not at all."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the file, if there is one. Raises InputError, EnvironmentLacks."""
+        """Read the file, if there is one. Raises InputError, EnvironmentLacks."""
         self._path = path
         self._turn = asyncio.Lock()
         check_place(path.parent)
@@ -51,12 +53,12 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Another controller may have the file."""
+        """Give up the lock of the file, so that another controller may have it."""
         _lock_file(self._path).unlink(missing_ok=True)
         os.close(self._lock)
 
     async def put(self, collection: str, name: str | int, resource: Resource) -> bool:
-        """Create or replace; gives whether it was created.
+        """Create or replace a resource. Returns whether it was created.
 
         Raises ChangeRefused, EnvironmentLacks."""
         async with self._turn:
@@ -65,14 +67,14 @@ class Store:
             return name not in known
 
     async def delete(self, collection: str, name: str | int) -> None:
-        """Remove. Raises KeyError, ChangeRefused, EnvironmentLacks."""
+        """Remove a resource. Raises KeyError, ChangeRefused, EnvironmentLacks."""
         async with self._turn:
             left = dict(getattr(self.state, collection))
             del left[name]
             await self._change(collection, left)
 
     async def replace(self, state: State) -> None:
-        """All resources at once. Raises ChangeRefused, EnvironmentLacks."""
+        """Replace all resources at once. Raises ChangeRefused, EnvironmentLacks."""
         async with self._turn:
             await self._take(state)
 
@@ -97,7 +99,8 @@ def _lock_file(path: Path) -> Path:
 
 
 def _locked(path: Path) -> int:
-    """A descriptor whose lock ends with the process. Raises InputError if it is taken."""
+    """Lock the state's file, and return a descriptor whose lock ends with the process. Raises
+    InputError if another controller has the lock."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     lock = os.open(_lock_file(path), flags, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""Table entries in the words of P4Runtime, and what to write so that a switch has those it must."""
+"""Turns table entries into those of P4Runtime, and finds out which ones a switch lacks."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _RULES = "rules"
 
 
 class Phase(Enum):
-    """All switches finish a phase before one begins the next, so that no packet enters a path that
-    is not there."""
+    """Part of a change. All switches finish a phase before one starts the next, so that no
+    packet enters a path that is not there."""
 
     ADD = auto()
-    """Entries that packets find once a rule leads there."""
+    """Write entries that packets find once a rule leads there."""
     CLASSIFY = auto()
-    """Rules."""
+    """Write and remove rules."""
     REMOVE = auto()
-    """Entries that no rule leads to any more."""
+    """Remove entries that no rule leads to any more."""
 
 
 @dataclass(frozen=True)
 class TableUpdates:
-    """What to write, in this order."""
+    """Entries that a phase writes, in this order."""
 
     insert: list[Entry]
     modify: list[Entry]
@@ -37,7 +37,7 @@ class TableUpdates:
 
 
 def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> TableUpdates:
-    """What a phase makes of the entries that a switch has."""
+    """Return what a phase has to write to a switch with the entries `actual`."""
     here = {entry.identity: entry for entry in actual}
     there = {entry.identity: entry for entry in wanted}
     new = [entry for key, entry in there.items() if key not in here]
@@ -59,7 +59,7 @@ def updates(phase: Phase, actual: Iterable[Entry], wanted: Iterable[Entry]) -> T
 
 
 def applied(entries: Iterable[Entry], written: TableUpdates) -> list[Entry]:
-    """The entries after these updates."""
+    """Return the entries after these updates."""
     kept = {entry.identity: entry for entry in entries}
     for entry in written.delete:
         kept.pop(entry.identity)
@@ -67,14 +67,14 @@ def applied(entries: Iterable[Entry], written: TableUpdates) -> list[Entry]:
 
 
 def everything() -> list[P4TableEntry]:
-    """What to read for all entries of the controller's tables."""
+    """Return what to read so that all entries of the controller's tables come."""
     from finsy import P4TableEntry
 
     return [P4TableEntry(table, is_default_action=table in DEFAULT_ACTIONS) for table in TABLES]
 
 
 def to_p4(entry: Entry) -> P4TableEntry:
-    """As finsy writes it."""
+    """Return the entry as finsy writes it."""
     from finsy import Action, Match, P4TableEntry
 
     return P4TableEntry(
@@ -87,7 +87,7 @@ def to_p4(entry: Entry) -> P4TableEntry:
 
 
 def of_p4(read: P4TableEntry) -> Entry | None:
-    """An entry that finsy has read; None for a default action that was never set."""
+    """Return an entry that finsy has read; None for a default action that was never set."""
     from finsy import Action
 
     assert isinstance(read.action, Action), "tables without action profiles"

@@ -1,4 +1,4 @@
-"""Which way packets go from one switch to another: as few links as possible."""
+"""Finds the way of packets from one switch to another, by as few links as possible."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sfcperf.vnfs.sfcmon.controller.model import State
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """A link, as one switch sees it."""
+    """A link, as the switch at one end sees it."""
 
     switch: str
-    """At its other end."""
+    """The switch at the other end."""
     port: int
-    """Here."""
+    """Port at this end."""
     far_port: int
-    """At the other end."""
+    """Port at the other end."""
 
 
 class Topology:
@@ -35,20 +35,21 @@ class Topology:
         self._ways: dict[str, dict[str, Step]] = {}
 
     def next(self, switch: str, destination: str) -> Step | None:
-        """The first step from a switch to another; None if there is no way."""
+        """Return the first step of the way from a switch to another; None if there is no way."""
         if destination not in self._ways:
             self._ways[destination] = self._towards(destination)
         return self._ways[destination].get(switch)
 
     def last(self, switch: str, destination: str) -> Step | None:
-        """The last step of this way; None if there is none."""
+        """Return the last step of the way from a switch to another; None if there is no way."""
         step = self.next(switch, destination)
         while step is not None and step.switch != destination:
             step = self.next(step.switch, destination)
         return step
 
     def _towards(self, destination: str) -> dict[str, Step]:
-        """Switch -> its first step, by breadth-first search from the destination."""
+        """Return switch -> its first step to the destination, by breadth-first search from
+        there."""
         distance, waiting = {destination: 0}, deque([destination])
         while waiting:
             switch = waiting.popleft()

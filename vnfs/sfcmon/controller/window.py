@@ -1,4 +1,4 @@
-"""A window of a switch: while it goes on, and when it has ended."""
+"""Windows of a switch: the open one, and those that have ended."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenWindow:
-    """One that goes on."""
+    """A window that goes on."""
 
     bank: int
     start_ns: int
-    """Unix time."""
+    """Unix time when it began; 0: not known."""
     thresholds: Thresholds
     sizes: Sizes
 
     @classmethod
     def of_switch(cls, parameters: Mapping[str, int]) -> OpenWindow:
-        """From the parameters of the table `window`, which do not say when it began."""
+        """Make the window from the parameters of the table `window`. They do not say when it
+        began."""
         return cls(
             bank=parameters["active"],
             start_ns=0,
@@ -42,7 +43,7 @@ class OpenWindow:
         )
 
     def entry(self) -> P4TableEntry:
-        """What opens it."""
+        """Return the table entry that opens the window."""
         return window(
             self.bank,
             eval_packets=self.thresholds.eval,
@@ -54,20 +55,21 @@ class OpenWindow:
         )
 
     def ended(self, end_ns: int, *, asked: bool = False) -> EndedWindow:
-        """When it has ended."""
+        """Return this window as one that ended at `end_ns`."""
         return EndedWindow(**vars(self), end_ns=end_ns, asked=asked)
 
 
 @dataclass
 class EndedWindow(OpenWindow):
-    """One that is over, and not written yet."""
+    """A window that has ended, and is not written to the log yet."""
 
     end_ns: int
     asked: bool
     """Whether somebody asked for its end."""
 
     def line(self, switch: str, number: int, registers: Mapping[str, Any]) -> dict[str, Any]:
-        """As sfc-sfcmon prints windows. `registers`: packets, unparsed, iblt."""
+        """Return the window's line, as sfc-sfcmon prints windows. `registers`: packets,
+        unparsed, iblt."""
         return {
             "event": "window",
             "switch": switch,
@@ -84,21 +86,21 @@ class EndedWindow(OpenWindow):
 
 @dataclass
 class FoundFlows:
-    """What polls have found in the open window."""
+    """The flows that polls have found in the open window."""
 
     inserted: int = 0
-    """Flows in the IBLT when it was last read."""
+    """How many flows the IBLT had when it was last read."""
     settled: bool = True
-    """Whether reading it again would give the same."""
+    """Whether to read the IBLT again would give the same flows."""
     times: dict[bytes, int] = field(default_factory=dict)
-    """FlowID2 -> Unix time (ns) at which it was found."""
+    """FlowID2 -> Unix time (ns) at which a poll found the flow."""
 
     def add(self, key: bytes) -> None:
         """Note a flow, if it is a new one."""
         self.times.setdefault(key, time.time_ns())
 
     def described(self) -> list[dict[str, Any]]:
-        """As `GET /switches/NAME/flows` gives them."""
+        """Return the flows as `GET /switches/NAME/flows` answers them."""
         return [
             {
                 "spi": flow.spi,

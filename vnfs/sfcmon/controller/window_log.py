@@ -1,4 +1,5 @@
-"""The file of windows: a line of JSON for each, as sfc-sfcmon prints it, and by which switch.
+"""Writes the file of windows. Each window is a line of JSON as sfc-sfcmon prints it, with its
+switch.
 
 A line `opened` says that a window began which does not follow the one before. The file is opened
 for each line, so that it may be moved away at any time. A line that a killed controller did not
@@ -20,23 +21,23 @@ from sfcperf.errors import InputError, system_errors_as
 from sfcperf.results.ownership import check_place
 
 _LOOKED_AT_BYTES = 1 << 22
-"""At the end of the file, for the last window of each switch: dozens of windows."""
+"""How much of the end of the file is read for the last window of each switch: dozens of windows."""
 
 
 @dataclass(frozen=True)
 class WindowPosition:
-    """Where the windows of a switch have got to."""
+    """How far the windows of a switch have got."""
 
     number: int
-    """Of the last window; -1: none was written."""
+    """Number of the last window; -1: none was written."""
     idle_bank: int
-    """The one that the open window is not in."""
+    """The bank that the open window is not in."""
     end_ns: int
-    """When the open window began."""
+    """When the last window ended and the open one began."""
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> WindowPosition:
-        """After this line. Raises KeyError, TypeError."""
+        """Return the position after a line of the file. Raises KeyError, TypeError."""
         if event["event"] == "opened":
             return cls(event["number"] - 1, 1 - event["bank"], event["start_ns"])
         return cls(event["number"], event["bank"], event["end_ns"])
@@ -46,7 +47,7 @@ class WindowLog:
     """Appends windows to a file."""
 
     def __init__(self, path: Path) -> None:
-        """Raises InputError if the file cannot be written."""
+        """Open the file and read its end. Raises InputError if the file cannot be written."""
         self._path = path
         check_place(path.parent)
         if path.exists() and not path.is_file():
@@ -56,16 +57,16 @@ class WindowLog:
             self._last = self._read_last()
 
     def last(self, switch: str) -> WindowPosition | None:
-        """The end of the last window of a switch; None if it is not near the end of the file."""
+        """Return the position of a switch; None if the end of the file has no window of it."""
         return self._last.get(switch)
 
     def next_number(self, switch: str) -> int:
-        """Of the next window of a switch."""
+        """Return the number that the next window of a switch gets."""
         last = self._last.get(switch)
         return 0 if last is None else last.number + 1
 
     def append(self, event: Mapping[str, Any]) -> None:
-        """Write a line. Raises OSError, and then the file is as it was."""
+        """Write a line. Raises OSError; the file is then as it was."""
         line = json.dumps(event, separators=(",", ":")).encode() + b"\n"
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
         try:
@@ -90,7 +91,7 @@ class WindowLog:
                 file.truncate(size - len(torn))
         found = {}
         for line in (whole + newline).splitlines():
-            # The first one is the end of a line, unless the file is short.
+            # The first line read may be only the end of one; it is left out, as it is no JSON.
             with suppress(ValueError, TypeError, KeyError):
                 event = strict_json.loads(line)
                 found[str(event["switch"])] = WindowPosition.of(event)
