@@ -12,7 +12,7 @@
 #include "guard.h"
 
 static pid_t guard = -1;
-static int life = -1; /* pipe without a writer: the guard reads its end when this process ends */
+static int life = -1; /* never written to: the guard reads the end of this pipe when we end */
 
 /* Put the guard out of reach of signals to the terminal and to the process group, and close all
  * descriptors but two: others may wait for them to be closed. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Fuzzer: the headers of a frame. */
 #include "fuzz.h"
 #include "../packet/headers.h"
 
 static volatile uint8_t latest;
 
-/* What a function reads of a header that was taken, which must be within the frame. */
+/* Read all bytes of a header that a function has taken: they must be within the frame. */
 static void read_bytes(const uint8_t *at, uint32_t bytes)
 {
 	while (bytes--)
@@ -58,7 +59,7 @@ static void walk_nsh(struct cursor cursor)
 		walk_ip(cursor, ethertype);
 }
 
-/* The first byte says which tags are taken, and how many. */
+/* The first byte of the data says which tags are taken, and how many; the frame follows. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cursor cursor;
